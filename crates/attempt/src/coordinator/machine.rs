@@ -1,0 +1,430 @@
+//! The machine itself.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fermi_domain::exit::Exit;
+use fermi_domain::failure::{Diagnosis, RankFailure, Recurrence, Role, Traceback, first_failure};
+use fermi_domain::healing::{self, Decision, FailedAttempt, RestartPolicy};
+use fermi_domain::ids::Rank;
+use fermi_domain::ladder::{Rung, StopLadder, StopReason};
+use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
+
+use crate::event::{Outcome, RunEvent, StopCause};
+
+/// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.
+const EVIDENCE_MS: u64 = 2_000;
+/// How long after SIGKILL ranks are waited for; one in uninterruptible sleep may never go.
+const AFTER_KILL_MS: u64 = 5_000;
+/// Two ends seen in one look at the machine cannot be put in order.
+const SAME_LOOK_MS: u64 = 2;
+
+/// What the run was told to do.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub restarts: RestartPolicy,
+    pub ladder: StopLadder,
+    pub start_timeout_ms: Option<u64>,
+    pub resume: bool,
+}
+
+/// A rank that ended badly, with what is known of it.
+#[derive(Clone, Debug, Default)]
+pub struct Failure {
+    pub diagnosis: Option<Diagnosis>,
+    pub evidence: Vec<String>,
+    pub traceback: Option<Traceback>,
+}
+
+/// What the machine hears.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    Begin,
+    RankEnded {
+        rank: u32,
+        exit: Exit,
+        failure: Failure,
+        /// Whether the attempt has reported a step by now.
+        made_progress: bool,
+    },
+    /// Answer to [`Action::CheckJoined`]: the ranks of which nothing was heard.
+    NotJoined {
+        missing: Vec<u32>,
+    },
+    StopAsked {
+        signal: i32,
+    },
+    KillAsked,
+    /// Answer to [`Action::Sweep`]: nothing of the attempt is left.
+    Swept,
+    /// Nothing but time has passed.
+    TimePassed,
+}
+
+/// What the machine wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    StartRanks { attempt: u32, resume: bool },
+    SignalRanks { signal: i32 },
+    KillRanks,
+    CheckJoined,
+    /// End every process that is left and read all output to its end.
+    Sweep,
+    Tell(RunEvent),
+    /// The run is over. Nothing follows.
+    Finish,
+}
+
+#[derive(Debug, PartialEq)]
+enum State {
+    Idle,
+    Running { check_joined_at: Option<u64> },
+    Gathering { until: u64 },
+    Stopping { rungs: VecDeque<Rung>, until: u64 },
+    Killing { until: u64 },
+    Sweeping,
+    BackingOff { until: u64 },
+    Over,
+}
+
+#[derive(Debug)]
+struct Ended {
+    rank: u32,
+    exit: Exit,
+    at_ms: u64,
+    failure: Failure,
+}
+
+/// The coordinator of a run.
+#[derive(Debug)]
+pub struct Coordinator {
+    policy: Policy,
+    node: String,
+    ranks: Vec<u32>,
+    state: State,
+    attempt: u32,
+    restarts_used: u32,
+    start_up_failures_in_a_row: u32,
+    started_ms: u64,
+    made_progress: bool,
+    alive: BTreeMap<u32, ()>,
+    /// Ranks that ended badly by themselves, not by our signals.
+    failed: Vec<Ended>,
+    never_came: Vec<u32>,
+    stopped_by: Option<i32>,
+    actions: Vec<Action>,
+}
+
+impl Coordinator {
+    pub fn new(node: String, ranks: Vec<u32>, policy: Policy) -> Self {
+        Self {
+            policy,
+            node,
+            ranks,
+            state: State::Idle,
+            attempt: 0,
+            restarts_used: 0,
+            start_up_failures_in_a_row: 0,
+            started_ms: 0,
+            made_progress: false,
+            alive: BTreeMap::new(),
+            failed: Vec::new(),
+            never_came: Vec::new(),
+            stopped_by: None,
+            actions: Vec::new(),
+        }
+    }
+
+    /// When the machine wants to hear [`Happening::TimePassed`] at the latest.
+    pub fn wake_at(&self) -> Option<u64> {
+        match &self.state {
+            State::Running { check_joined_at } => *check_joined_at,
+            State::Gathering { until }
+            | State::Stopping { until, .. }
+            | State::Killing { until }
+            | State::BackingOff { until } => Some(*until),
+            State::Idle | State::Sweeping | State::Over => None,
+        }
+    }
+
+    /// Takes in what happened at this time and says what to do.
+    pub fn on(&mut self, happening: Happening, now_ms: u64) -> Vec<Action> {
+        match happening {
+            Happening::Begin => self.start(now_ms),
+            Happening::RankEnded { rank, exit, failure, made_progress } => {
+                self.made_progress |= made_progress;
+                self.rank_ended(rank, exit, failure, now_ms);
+            }
+            Happening::NotJoined { missing } => self.not_joined(missing, now_ms),
+            Happening::StopAsked { signal } => self.stop_asked(signal, now_ms),
+            Happening::KillAsked => self.kill_asked(now_ms),
+            Happening::Swept => self.swept(now_ms),
+            Happening::TimePassed => self.time_passed(now_ms),
+        }
+        std::mem::take(&mut self.actions)
+    }
+
+    fn start(&mut self, now_ms: u64) {
+        self.attempt += 1;
+        self.started_ms = now_ms;
+        self.made_progress = false;
+        self.failed.clear();
+        self.never_came.clear();
+        self.alive = self.ranks.iter().map(|rank| (*rank, ())).collect();
+        self.state = State::Running { check_joined_at: self.policy.start_timeout_ms.map(|timeout| now_ms + timeout) };
+        let resume = self.policy.resume || self.attempt > 1;
+        self.actions.push(Action::StartRanks { attempt: self.attempt, resume });
+    }
+
+    fn rank_ended(&mut self, rank: u32, exit: Exit, failure: Failure, now_ms: u64) {
+        if self.alive.remove(&rank).is_none() {
+            return;
+        }
+        if !exit.is_success() && !self.is_our_doing(&exit) {
+            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure });
+        }
+        match self.state {
+            State::Running { .. } if !self.failed.is_empty() => self.first_trouble(now_ms),
+            State::Gathering { .. } if self.cause_is_known() => self.stop(StopReason::Failure, now_ms),
+            State::Running { .. } | State::Gathering { .. } | State::Stopping { .. } | State::Killing { .. } => {
+                self.sweep_when_all_ended();
+            }
+            State::Idle | State::Sweeping | State::BackingOff { .. } | State::Over => {}
+        }
+    }
+
+    /// Whether a rank ended because we told it to.
+    fn is_our_doing(&self, exit: &Exit) -> bool {
+        match (&self.state, exit) {
+            (State::Killing { .. } | State::Sweeping, _) => true,
+            // Who was asked to stop may answer with any code or signal.
+            (State::Stopping { .. }, Exit::Signal { .. }) => true,
+            (State::Stopping { .. }, _) => self.stopped_by.is_some(),
+            _ => false,
+        }
+    }
+
+    fn first_trouble(&mut self, now_ms: u64) {
+        if self.cause_is_known() || self.alive.is_empty() {
+            self.stop(StopReason::Failure, now_ms);
+        } else {
+            self.state = State::Gathering { until: now_ms + EVIDENCE_MS };
+        }
+    }
+
+    fn cause_is_known(&self) -> bool {
+        let is_victim = |ended: &Ended| ended.failure.diagnosis.as_ref().is_some_and(|d| d.role == Role::Victim);
+        self.alive.is_empty() || self.failed.iter().any(|ended| !is_victim(ended))
+    }
+
+    fn stop(&mut self, reason: StopReason, now_ms: u64) {
+        if self.alive.is_empty() {
+            self.sweep();
+            return;
+        }
+        let mut rungs: VecDeque<Rung> = self.policy.ladder.rungs(reason).into();
+        match rungs.pop_front() {
+            Some(rung) => {
+                let cause = match reason {
+                    StopReason::Asked { .. } => StopCause::Asked,
+                    StopReason::Failure => StopCause::Failure,
+                };
+                self.step(rung, rungs, cause, now_ms);
+            }
+            None => self.kill(now_ms),
+        }
+    }
+
+    fn step(&mut self, rung: Rung, rest: VecDeque<Rung>, reason: StopCause, now_ms: u64) {
+        let Rung { signal, grace_ms } = rung;
+        self.actions.push(Action::Tell(RunEvent::Stopping { attempt: self.attempt, signal, grace_ms, reason }));
+        self.actions.push(Action::SignalRanks { signal });
+        self.state = State::Stopping { rungs: rest, until: now_ms.saturating_add(grace_ms) };
+    }
+
+    fn kill(&mut self, now_ms: u64) {
+        self.actions.push(Action::Tell(RunEvent::Killing { attempt: self.attempt }));
+        self.actions.push(Action::KillRanks);
+        self.state = State::Killing { until: now_ms + AFTER_KILL_MS };
+    }
+
+    fn sweep(&mut self) {
+        self.state = State::Sweeping;
+        self.actions.push(Action::Sweep);
+    }
+
+    fn sweep_when_all_ended(&mut self) {
+        if self.alive.is_empty() {
+            self.sweep();
+        }
+    }
+
+    fn not_joined(&mut self, missing: Vec<u32>, now_ms: u64) {
+        let State::Running { check_joined_at } = &mut self.state else { return };
+        *check_joined_at = None;
+        self.never_came = missing.into_iter().filter(|rank| self.alive.contains_key(rank)).collect();
+        if !self.never_came.is_empty() {
+            self.stop(StopReason::Failure, now_ms);
+        }
+    }
+
+    fn stop_asked(&mut self, signal: i32, now_ms: u64) {
+        if self.stopped_by.is_some() {
+            return;
+        }
+        match self.state {
+            State::Running { .. } | State::Gathering { .. } => {
+                self.stopped_by = Some(signal);
+                self.stop(StopReason::Asked { signal }, now_ms);
+            }
+            // The failed attempt is being ended already; asking means that there shall be no other.
+            State::Stopping { .. } | State::Killing { .. } | State::Sweeping => self.stopped_by = Some(signal),
+            State::Idle | State::BackingOff { .. } => {
+                self.stopped_by = Some(signal);
+                self.conclude_stopped();
+            }
+            State::Over => {}
+        }
+    }
+
+    fn kill_asked(&mut self, now_ms: u64) {
+        match self.state {
+            State::Running { .. } | State::Gathering { .. } | State::Stopping { .. } => {
+                self.stopped_by.get_or_insert(libc::SIGKILL);
+                self.kill(now_ms);
+            }
+            State::Idle | State::BackingOff { .. } => self.stop_asked(libc::SIGKILL, now_ms),
+            State::Killing { .. } | State::Sweeping | State::Over => {}
+        }
+    }
+
+    fn time_passed(&mut self, now_ms: u64) {
+        if self.wake_at().is_none_or(|at| now_ms < at) {
+            return;
+        }
+        match &mut self.state {
+            State::Running { check_joined_at } => {
+                *check_joined_at = None;
+                self.actions.push(Action::CheckJoined);
+                // The answer is judged in this state.
+                self.state = State::Running { check_joined_at: None };
+            }
+            State::Gathering { .. } => self.stop(StopReason::Failure, now_ms),
+            State::Stopping { rungs, .. } => {
+                let reason = if self.stopped_by.is_some() { StopCause::Asked } else { StopCause::Failure };
+                match rungs.pop_front() {
+                    Some(rung) => {
+                        let rest = std::mem::take(rungs);
+                        self.step(rung, rest, reason, now_ms);
+                    }
+                    None => self.kill(now_ms),
+                }
+            }
+            State::Killing { .. } => self.sweep(),
+            State::BackingOff { .. } => self.start(now_ms),
+            State::Idle | State::Sweeping | State::Over => {}
+        }
+    }
+
+    fn swept(&mut self, now_ms: u64) {
+        if self.state != State::Sweeping {
+            return;
+        }
+        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty();
+        if self.stopped_by.is_some() {
+            self.conclude_stopped();
+        } else if went_wrong {
+            self.attempt_failed(now_ms);
+        } else {
+            self.finish(Outcome::Succeeded, Verdict::of(VerdictKind::Succeeded));
+        }
+    }
+
+    fn conclude_stopped(&mut self) {
+        let signal = self.stopped_by.unwrap_or(libc::SIGTERM);
+        self.finish(Outcome::Stopped { signal }, Verdict::of(VerdictKind::StoppedByUser));
+    }
+
+    fn attempt_failed(&mut self, now_ms: u64) {
+        let verdict = self.verdict();
+        let attempt = self.attempt;
+        self.tell(RunEvent::AttemptFailed { attempt, verdict: Box::new(verdict.clone()) });
+        let mut failed = FailedAttempt {
+            recurrence: verdict.diagnosis.as_ref().map_or(Recurrence::MayPass, |diagnosis| diagnosis.recurrence),
+            lived_ms: now_ms.saturating_sub(self.started_ms),
+            made_progress: self.made_progress,
+            restarts_used: self.restarts_used,
+            start_up_failures_in_a_row: 0,
+        };
+        self.start_up_failures_in_a_row = if failed.in_start_up() { self.start_up_failures_in_a_row + 1 } else { 0 };
+        failed.start_up_failures_in_a_row = self.start_up_failures_in_a_row;
+        match healing::decide(self.policy.restarts, failed) {
+            Decision::Restart { after_ms } => self.restart(after_ms, now_ms),
+            Decision::GiveUp(reason) => {
+                self.tell(RunEvent::RestartRefused { reason, text: reason.text(self.policy.restarts) });
+                self.finish(Outcome::Failed, verdict);
+            }
+        }
+    }
+
+    fn restart(&mut self, after_ms: u64, now_ms: u64) {
+        self.restarts_used += 1;
+        self.tell(RunEvent::RestartScheduled {
+            attempt: self.attempt + 1,
+            after_ms,
+            restarts_used: self.restarts_used,
+            max_restarts: self.policy.restarts.max_restarts,
+        });
+        if after_ms == 0 {
+            self.start(now_ms);
+        } else {
+            self.state = State::BackingOff { until: now_ms + after_ms };
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome, verdict: Verdict) {
+        self.state = State::Over;
+        self.tell(RunEvent::RunEnded { outcome, attempts: self.attempt, verdict: Box::new(verdict) });
+        self.actions.push(Action::Finish);
+    }
+
+    fn tell(&mut self, event: RunEvent) {
+        self.actions.push(Action::Tell(event));
+    }
+
+    fn verdict(&self) -> Verdict {
+        let failures: Vec<RankFailure> = self
+            .failed
+            .iter()
+            .map(|ended| RankFailure {
+                rank: Rank(ended.rank),
+                node: self.node.clone(),
+                at_ms: i64::try_from(ended.at_ms).unwrap_or(i64::MAX),
+                uncertainty_ms: SAME_LOOK_MS,
+                role: ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role),
+            })
+            .collect();
+        let Some(first) = first_failure(&failures).and_then(|index| self.failed.get(index)) else {
+            let missing =
+                self.never_came.iter().map(|rank| MissingRank { rank: Rank(*rank), node: self.node.clone() }).collect();
+            return Verdict::of(VerdictKind::StartTimedOut { missing });
+        };
+        let failed_rank =
+            |ended: &Ended| FailedRank { rank: Rank(ended.rank), node: self.node.clone(), exit: ended.exit.clone() };
+        let others = self
+            .failed
+            .iter()
+            .filter(|ended| ended.rank != first.rank)
+            .map(|ended| OtherFailure {
+                failed: failed_rank(ended),
+                after_ms: ended.at_ms.cast_signed() - first.at_ms.cast_signed(),
+                role: ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role),
+            })
+            .collect();
+        Verdict {
+            evidence: first.failure.evidence.clone(),
+            traceback: first.failure.traceback.clone(),
+            others,
+            ..Verdict::rank_failed(failed_rank(first), first.failure.diagnosis.clone())
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Decides the course of a run: when ranks start, when they are stopped and how hard, whether there is another attempt,
+//! and what the verdict is.
+//!
+//! A plain state machine: [`Coordinator::on`] takes what happened and the time, and answers with what is to be done. It
+//! makes every choice; whoever carries the actions out makes none.
+
+mod machine;
+#[cfg(test)]
+mod tests;
+
+pub use machine::{Action, Coordinator, Failure, Happening, Policy};

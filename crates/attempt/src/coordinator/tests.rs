@@ -1,0 +1,253 @@
+//! Courses of a run, played without processes.
+
+use fermi_domain::exit::Exit;
+use fermi_domain::failure::{Evidence, diagnose};
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::ladder::{Rung, StopLadder};
+use fermi_domain::verdict::VerdictKind;
+use proptest::prelude::*;
+
+use super::{Action, Coordinator, Failure, Happening, Policy};
+use crate::event::{Outcome, RunEvent};
+
+const SIGTERM: i32 = 15;
+const SIGINT: i32 = 2;
+
+fn policy(max_restarts: u32) -> Policy {
+    Policy {
+        restarts: RestartPolicy { max_restarts },
+        ladder: StopLadder::default(),
+        start_timeout_ms: None,
+        resume: false,
+    }
+}
+
+fn run_of(ranks: u32, policy: Policy) -> Coordinator {
+    Coordinator::new("gn6".into(), (0..ranks).collect(), policy)
+}
+
+fn ended(rank: u32, exit: Exit, last_line: &str) -> Happening {
+    let tail = vec![last_line.to_owned()];
+    let evidence = Evidence {
+        exit: &exit,
+        tail: &tail,
+        error_file: None,
+        oom_killed: false,
+        lived_ms: 100,
+        made_progress: false,
+    };
+    let failure = Failure { diagnosis: diagnose(&evidence), ..Failure::default() };
+    Happening::RankEnded { rank, exit, failure, made_progress: false }
+}
+
+fn failed(rank: u32) -> Happening {
+    ended(rank, Exit::Code { code: 1 }, "RuntimeError: boom")
+}
+
+fn killed_by_us(rank: u32) -> Happening {
+    ended(rank, Exit::Signal { signal: SIGTERM, core_dumped: false }, "")
+}
+
+fn outcome(actions: &[Action]) -> Option<(Outcome, VerdictKind, Option<u32>)> {
+    actions.iter().find_map(|action| match action {
+        Action::Tell(RunEvent::RunEnded { outcome, verdict, .. }) => {
+            Some((*outcome, verdict.kind.clone(), verdict.first.as_ref().map(|first| first.rank.0)))
+        }
+        _ => None,
+    })
+}
+
+fn wants(actions: &[Action], wanted: &Action) -> bool {
+    actions.contains(wanted)
+}
+
+#[test]
+fn all_ranks_returning_zero_is_success_after_the_sweep() {
+    let mut run = run_of(2, policy(0));
+    assert_eq!(run.on(Happening::Begin, 0), [Action::StartRanks { attempt: 1, resume: false }]);
+    assert_eq!(run.on(ended(0, Exit::SUCCESS, ""), 5), []);
+    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 6), [Action::Sweep]);
+    let last = run.on(Happening::Swept, 7);
+    assert_eq!(outcome(&last), Some((Outcome::Succeeded, VerdictKind::Succeeded, None)));
+    assert_eq!(last.last(), Some(&Action::Finish));
+}
+
+#[test]
+fn a_failing_rank_stops_the_others_and_is_named() {
+    let mut run = run_of(3, policy(0));
+    run.on(Happening::Begin, 0);
+    let actions = run.on(failed(1), 10);
+    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
+    assert_eq!(run.wake_at(), Some(110));
+    run.on(killed_by_us(0), 12);
+    assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
+    let last = run.on(Happening::Swept, 14);
+    assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::RankFailed, Some(1))));
+}
+
+#[test]
+fn who_ignores_sigterm_is_killed_after_the_grace() {
+    let mut run = run_of(2, policy(0));
+    run.on(Happening::Begin, 0);
+    run.on(failed(1), 10);
+    assert_eq!(run.on(Happening::TimePassed, 50), []);
+    assert!(wants(&run.on(Happening::TimePassed, 110), &Action::KillRanks));
+}
+
+#[test]
+fn a_victim_waits_for_the_cause_to_show_itself() {
+    let mut run = run_of(3, policy(0));
+    run.on(Happening::Begin, 0);
+    let victim = ended(0, Exit::Code { code: 1 }, "RuntimeError: Connection reset by peer");
+    assert_eq!(run.on(victim, 10), []);
+    let actions = run.on(ended(2, Exit::Signal { signal: 11, core_dumped: true }, ""), 40);
+    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
+    assert_eq!(run.on(killed_by_us(1), 41), [Action::Sweep]);
+    let last = run.on(Happening::Swept, 42);
+    assert_eq!(outcome(&last).and_then(|(_, _, rank)| rank), Some(2));
+}
+
+#[test]
+fn a_victim_alone_is_not_waited_on_for_ever() {
+    let mut run = run_of(2, policy(0));
+    run.on(Happening::Begin, 0);
+    run.on(ended(0, Exit::Code { code: 1 }, "RuntimeError: Connection reset by peer"), 10);
+    assert_eq!(run.wake_at(), Some(2_010));
+    assert!(wants(&run.on(Happening::TimePassed, 2_010), &Action::SignalRanks { signal: SIGTERM }));
+}
+
+#[test]
+fn a_restart_follows_at_once_and_resumes() {
+    let mut run = run_of(1, policy(1));
+    run.on(Happening::Begin, 0);
+    run.on(failed(0), 10);
+    let actions = run.on(Happening::Swept, 11);
+    assert_eq!(actions.last(), Some(&Action::StartRanks { attempt: 2, resume: true }));
+    run.on(failed(0), 20);
+    assert_eq!(outcome(&run.on(Happening::Swept, 21)).map(|o| o.0), Some(Outcome::Failed));
+}
+
+#[test]
+fn a_start_up_error_that_would_repeat_is_not_restarted() {
+    let mut run = run_of(1, policy(5));
+    run.on(Happening::Begin, 0);
+    run.on(ended(0, Exit::Code { code: 1 }, "ModuleNotFoundError: No module named 'nope'"), 10);
+    let last = run.on(Happening::Swept, 11);
+    assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Failed));
+}
+
+#[test]
+fn repeated_start_up_failures_back_off_and_a_stop_ends_the_wait() {
+    let mut run = run_of(1, policy(5));
+    run.on(Happening::Begin, 0);
+    for _ in 0..2 {
+        run.on(failed(0), 10);
+        run.on(Happening::Swept, 10);
+    }
+    assert_eq!(run.wake_at(), Some(1_010));
+    let last = run.on(Happening::StopAsked { signal: SIGINT }, 500);
+    assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
+}
+
+#[test]
+fn ctrl_c_asks_with_a_long_grace_and_the_second_one_kills() {
+    let mut run = run_of(2, policy(3));
+    run.on(Happening::Begin, 0);
+    let actions = run.on(Happening::StopAsked { signal: SIGINT }, 10);
+    assert!(wants(&actions, &Action::SignalRanks { signal: SIGINT }));
+    assert_eq!(run.wake_at(), Some(30_010));
+    assert!(wants(&run.on(Happening::KillAsked, 20), &Action::KillRanks));
+    run.on(killed_by_us(0), 21);
+    run.on(killed_by_us(1), 21);
+    let last = run.on(Happening::Swept, 22);
+    assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
+}
+
+#[test]
+fn the_checkpoint_signal_comes_first() {
+    let ladder = StopLadder { checkpoint: Some(Rung { signal: 10, grace_ms: 500 }), ..StopLadder::default() };
+    let mut run = run_of(1, Policy { ladder, ..policy(0) });
+    run.on(Happening::Begin, 0);
+    assert!(wants(&run.on(Happening::StopAsked { signal: SIGTERM }, 0), &Action::SignalRanks { signal: 10 }));
+    assert!(wants(&run.on(Happening::TimePassed, 500), &Action::SignalRanks { signal: SIGTERM }));
+}
+
+#[test]
+fn ranks_that_never_came_are_named() {
+    let mut run = run_of(4, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
+    run.on(Happening::Begin, 0);
+    assert_eq!(run.on(Happening::TimePassed, 1_000), [Action::CheckJoined]);
+    run.on(Happening::NotJoined { missing: vec![1, 3] }, 1_001);
+    for rank in 0..4 {
+        run.on(killed_by_us(rank), 1_010);
+    }
+    let last = run.on(Happening::Swept, 1_011);
+    let Some((Outcome::Failed, VerdictKind::StartTimedOut { missing }, None)) = outcome(&last) else {
+        panic!("not a time-out: {last:?}")
+    };
+    assert_eq!(missing.iter().map(|missing| missing.rank.0).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn when_all_have_come_the_time_out_is_forgotten() {
+    let mut run = run_of(2, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
+    run.on(Happening::Begin, 0);
+    run.on(Happening::TimePassed, 1_000);
+    assert_eq!(run.on(Happening::NotJoined { missing: vec![] }, 1_001), []);
+    assert_eq!(run.wake_at(), None);
+}
+
+fn any_happening(ranks: u32) -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        (0..ranks, 0..3).prop_map(|(rank, code)| ended(rank, Exit::Code { code }, "")),
+        (0..ranks).prop_map(|rank| ended(rank, Exit::Code { code: 1 }, "Connection reset by peer")),
+        (0..ranks).prop_map(killed_by_us),
+        Just(Happening::StopAsked { signal: SIGINT }),
+        Just(Happening::KillAsked),
+        Just(Happening::TimePassed),
+        proptest::collection::vec(0..ranks, 0..3).prop_map(|missing| Happening::NotJoined { missing }),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: a sweep stands between two attempts, ranks are never started while others of
+    /// the attempt live, the budget is kept, and the run ends once and for all.
+    #[test]
+    fn no_course_of_events_breaks_the_rules(
+        happenings in proptest::collection::vec((any_happening(3), 0u64..5_000), 0..60),
+        max_restarts in 0u32..4,
+    ) {
+        let mut run = run_of(3, Policy { start_timeout_ms: Some(2_000), ..policy(max_restarts) });
+        let mut now = 0;
+        let mut starts = 0;
+        let mut swept_since_start = true;
+        let mut finished = false;
+        let mut queue: Vec<Happening> = vec![Happening::Begin];
+        let mut rest = happenings.into_iter();
+        loop {
+            let Some(happening) = queue.pop().or_else(|| {
+                let (happening, later) = rest.next()?;
+                now += later;
+                Some(happening)
+            }) else { break };
+            for action in run.on(happening, now) {
+                prop_assert!(!finished, "an action after the end");
+                match action {
+                    Action::StartRanks { attempt, .. } => {
+                        prop_assert!(swept_since_start, "started without a sweep");
+                        swept_since_start = false;
+                        starts += 1;
+                        prop_assert_eq!(attempt, starts);
+                    }
+                    Action::Sweep => {
+                        swept_since_start = true;
+                        queue.push(Happening::Swept);
+                    }
+                    Action::Finish => finished = true,
+                    _ => {}
+                }
+            }
+        }
+        prop_assert!(starts <= max_restarts + 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! The launcher's side: starts warden and supervisor, sends orders, hears events, and makes sure that nothing is left.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+
+use fermi_process::sweep;
+use fermi_process::warden::{self, LauncherDeath};
+
+use crate::bundle::NodeBundle;
+use crate::event::Record;
+use crate::frame::{self, Inbox, Order, Reading};
+use crate::node;
+
+/// The hidden command by which the binary becomes warden and supervisor.
+pub const SUPERVISE: &str = "supervise";
+/// The descriptor on which it finds its socket.
+const CONTROL_FD: i32 = 3;
+
+/// A run that was launched from here.
+#[derive(Debug)]
+pub struct Launch {
+    child: Child,
+    control: UnixStream,
+    inbox: Inbox,
+}
+
+/// Where the standard output of ranks appears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdout {
+    Stdout,
+    /// The launcher needs its own stdout for something else.
+    Stderr,
+}
+
+/// What listening brought.
+#[derive(Debug)]
+pub enum Heard {
+    Records(Vec<Record>),
+    /// The supervisor is gone; these were its last words.
+    Gone(Vec<Record>),
+}
+
+impl Launch {
+    /// Starts the keepers and hands them the bundle.
+    pub fn start(bundle: NodeBundle, stdout: Stdout) -> io::Result<Self> {
+        // Should both keepers die at once, what they held comes back to us.
+        sweep::become_subreaper()?;
+        let (mut control, theirs) = UnixStream::pair()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("fermi").args([SUPERVISE, &bundle.run_id]);
+        let fd = theirs.as_raw_fd();
+        // SAFETY: dup2 and fcntl only.
+        unsafe {
+            command.pre_exec(move || {
+                // dup2 onto itself would leave the close-on-exec flag set.
+                if stdout == Stdout::Stderr && libc::dup2(2, 1) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                let done = if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
+                if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+            });
+        }
+        let child = command.spawn()?;
+        drop(theirs);
+        frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
+        Ok(Self { child, control, inbox: Inbox::default() })
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.control.as_fd()
+    }
+
+    /// Gives an order. A supervisor that cannot hear it any more is noticed by [`Launch::listen`].
+    pub fn order(&mut self, order: &Order) {
+        let _ = frame::write(&mut self.control, order);
+    }
+
+    /// Reads what has come; blocks until something has.
+    pub fn listen(&mut self) -> io::Result<Heard> {
+        let reading = self.inbox.fill(&mut self.control)?;
+        let mut records = Vec::new();
+        while let Some(record) = self.inbox.next()? {
+            records.push(record);
+        }
+        Ok(match reading {
+            Reading::Open => Heard::Records(records),
+            Reading::Closed => Heard::Gone(records),
+        })
+    }
+
+    /// Waits for the keepers' end and ends whatever they may have left.
+    pub fn finish(mut self) -> sweep::Swept {
+        // The warden ends by itself once the supervisor is gone and everything below is swept.
+        let _ = self.child.wait();
+        sweep::end_descendants(|_, _| {})
+    }
+}
+
+/// The body of the hidden command: this process becomes the warden, its child the supervisor.
+pub fn supervise(on_launcher_death: LauncherDeath) -> io::Result<()> {
+    let keeper = warden::enter(on_launcher_death, &[CONTROL_FD])?;
+    // SAFETY: the launcher put the socket there before it started us; nobody else uses the number.
+    let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
+    // SAFETY: flags of our own descriptor. Ranks must not inherit it.
+    unsafe { libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC) };
+    node::run(control, keeper, on_launcher_death).map_err(io::Error::other)
+}

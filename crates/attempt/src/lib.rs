@@ -1,0 +1,19 @@
+//! The running attempt: the ranks of a run are started together, fail together and are started anew together.
+//!
+//! [`bundle`] says everything that was decided before. The [`launcher`] starts a warden and a supervisor and listens to
+//! them. Inside the supervisor, [`coordinator`] decides and [`node`] carries out: the coordinator is a plain state machine
+//! over events, without clock, files or sockets, so that every course of a run can be played in a test.
+//! [`event`]s tell the story to the journal, to the launcher and to `--json`.
+//!
+//! Used by `fermi run` and by the agent. It never knows the server.
+
+pub mod bundle;
+pub mod coordinator;
+pub mod event;
+pub mod evidence;
+pub mod frame;
+pub mod joined;
+pub mod launcher;
+pub mod node;
+pub mod port;
+pub mod run_folder;

@@ -1,0 +1,200 @@
+//! The ranks of this node that are running now.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use fermi_domain::contract::AttemptFacts;
+use fermi_domain::exit::Exit;
+use fermi_process::clock;
+use fermi_process::exit_record::{self, ExitRecord};
+use fermi_process::output::{Filtered, LogFile, Pump, StreamKind, StreamSource};
+use fermi_process::pidfd::PidFd;
+use fermi_process::pty::{self, WindowSize};
+use fermi_process::spawn::{RankCommand, spawn};
+use fermi_process::sweep;
+
+use crate::bundle::{NodeBundle, RankPlan};
+use crate::joined::Candidate;
+use crate::run_folder::{RankFolder, attempt_folder};
+
+/// One rank that runs.
+#[derive(Debug)]
+pub struct Member {
+    pub rank: u32,
+    pub local_rank: u32,
+    pub started_ms: u64,
+    folder: Option<RankFolder>,
+    handle: PidFd,
+    stdin: Option<OwnedFd>,
+    terminals: Vec<OwnedFd>,
+}
+
+impl Member {
+    pub fn pid(&self) -> i32 {
+        self.handle.pid()
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    pub fn error_file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(RankFolder::error_file)
+    }
+
+    pub fn progress_file(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(RankFolder::progress_file)
+    }
+
+    /// The session of a rank is its own, so the whole group gets the signal: data-loader children too.
+    fn signal(&self, signal: i32) {
+        // SAFETY: our own child, not yet reaped, so its number is still its own.
+        unsafe { libc::killpg(self.pid(), signal) };
+        // Who left the group, or was stopped before it could set it up, is reached directly.
+        let _ = self.handle.signal(signal);
+        // A stopped process would not see it.
+        let _ = self.handle.signal(libc::SIGCONT);
+    }
+
+    pub fn record_exit(&self, exit: &Exit, oom_killed: bool) {
+        let Some(folder) = &self.folder else { return };
+        let record = ExitRecord {
+            version: exit_record::VERSION,
+            rank: self.rank,
+            pid: self.pid(),
+            exit: exit.clone(),
+            started_ms: self.started_ms,
+            ended_ms: clock::unix_ms(),
+            oom_killed,
+        };
+        // On a full disk the journal and the launcher still have it.
+        let _ = record.write(&folder.path);
+    }
+}
+
+/// All ranks of the current attempt on this node.
+#[derive(Debug, Default)]
+pub struct Crew {
+    pub members: Vec<Member>,
+}
+
+impl Crew {
+    /// Starts one rank and hands its streams to the pump.
+    pub fn start(
+        &mut self,
+        bundle: &NodeBundle,
+        plan: &RankPlan,
+        facts: &AttemptFacts,
+        pump: &Pump,
+        entrance: Option<&File>,
+    ) -> io::Result<&Member> {
+        let folder = bundle.rank_folder(plan, facts.attempt);
+        if let Some(folder) = &folder {
+            folder.create()?;
+        }
+        let spawned = spawn(&command(bundle, plan, facts), entrance)?;
+        let started_ms = clock::unix_ms();
+        for (kind, fd, show) in [
+            (StreamKind::Stdout, spawned.stdout, &plan.show_stdout),
+            (StreamKind::Stderr, spawned.stderr, &plan.show_stderr),
+        ] {
+            let log = log_file(folder.as_ref(), kind);
+            let filtered = filtered(bundle, facts.attempt, kind);
+            pump.add(StreamSource { rank: plan.place.rank, kind, fd, log, show: show.clone(), filtered });
+        }
+        self.members.push(Member {
+            rank: plan.place.rank,
+            local_rank: plan.place.local_rank,
+            started_ms,
+            folder,
+            handle: spawned.handle,
+            stdin: spawned.stdin,
+            terminals: spawned.terminals,
+        });
+        self.members.last().ok_or_else(|| io::Error::other("the rank just started is missing"))
+    }
+
+    pub fn signal(&self, signal: i32) {
+        for member in &self.members {
+            member.signal(signal);
+        }
+    }
+
+    /// Takes the dead out; each with its end.
+    pub fn bury(&mut self) -> Vec<(Member, Exit)> {
+        let mut dead = Vec::new();
+        let mut alive = Vec::with_capacity(self.members.len());
+        for member in self.members.drain(..) {
+            let pid = nix::unistd::Pid::from_raw(member.pid());
+            let status = nix::sys::wait::waitpid(pid, Some(nix::sys::wait::WaitPidFlag::WNOHANG));
+            match status.map(sweep::exit_of) {
+                Ok(Some((_, exit))) => dead.push((member, exit)),
+                Ok(None) => alive.push(member),
+                // Nobody else reaps our children; if someone did, the rank is gone all the same.
+                Err(_) => dead.push((member, Exit::Code { code: 1 })),
+            }
+        }
+        self.members = alive;
+        dead
+    }
+
+    /// Passes on what the user typed, to the rank that listens.
+    pub fn input(&mut self, bytes: &[u8]) {
+        for member in &mut self.members {
+            if let Some(stdin) = &member.stdin {
+                // A rank that does not read loses what does not fit, as on any terminal.
+                let _ = nix::unistd::write(stdin, bytes);
+            }
+        }
+    }
+
+    pub fn input_ended(&mut self) {
+        for member in &mut self.members {
+            member.stdin = None;
+        }
+    }
+
+    pub fn resize(&self, size: WindowSize) {
+        for terminal in self.members.iter().flat_map(|member| &member.terminals) {
+            pty::resize(terminal, size);
+        }
+    }
+
+    pub fn candidates(&self) -> Vec<Candidate> {
+        self.members
+            .iter()
+            .map(|member| Candidate { rank: member.rank, pid: member.pid(), progress_file: member.progress_file() })
+            .collect()
+    }
+}
+
+fn command(bundle: &NodeBundle, plan: &RankPlan, facts: &AttemptFacts) -> RankCommand {
+    RankCommand {
+        argv: plan.argv.clone(),
+        env: bundle.variables(plan, facts),
+        folder: plan.folder.clone(),
+        cpus: plan.cpus.clone(),
+        stdin: plan.stdin,
+        terminal: plan.terminal,
+    }
+}
+
+/// Without a folder, or on a disk that takes no file, the stream is still read and shown.
+fn log_file(folder: Option<&RankFolder>, kind: StreamKind) -> LogFile {
+    let name = match kind {
+        StreamKind::Stdout => "stdout.log",
+        StreamKind::Stderr => "stderr.log",
+    };
+    folder.and_then(|folder| LogFile::create(folder.path.join(name)).ok()).unwrap_or_else(LogFile::none)
+}
+
+fn filtered(bundle: &NodeBundle, attempt: u32, kind: StreamKind) -> Option<Filtered> {
+    let (words, name) = match kind {
+        StreamKind::Stdout => (&bundle.stdout_filters, "filtered_stdout.log"),
+        StreamKind::Stderr => (&bundle.stderr_filters, "filtered_stderr.log"),
+    };
+    let run_folder = bundle.run_folder.as_ref().filter(|_| !words.is_empty())?;
+    Some(Filtered { path: attempt_folder(run_folder, attempt).join(name), words: words.clone() })
+}

@@ -1,0 +1,196 @@
+//! A port for rank 0 that nobody else takes before it does.
+//!
+//! Picking a free port, closing it and handing on its number is a race. A [`Lease`] keeps the port bound, without
+//! listening and with SO_REUSEADDR, so that rank 0 (whose store sets SO_REUSEADDR too) can bind and listen on it while
+//! strangers cannot. Two Fermis would both get such a bind, so each also takes a name in the abstract socket space, which
+//! belongs to the same network namespace as the port and vanishes with its holder.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use fermi_domain::language::Text;
+use fermi_process::procfs;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt::ReuseAddr};
+
+use crate::bundle::MasterPort;
+
+pub const FIRST: u16 = 29_500;
+const LAST: u16 = 30_499;
+
+/// A port that is ours as long as this lives.
+#[derive(Debug)]
+pub struct Lease {
+    pub port: u16,
+    _bound: Option<OwnedFd>,
+    _name: Option<UnixListener>,
+}
+
+/// Why there is no port.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    #[error("port {port} is taken")]
+    Taken { port: u16, holder: Option<Holder> },
+    #[error("no free port from {FIRST} to {LAST}")]
+    NoneFree,
+    #[error("cannot use port {port}")]
+    Refused { port: u16, source: io::Error },
+}
+
+/// Who has the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub pid: i32,
+    pub command: String,
+}
+
+impl LeaseError {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Taken { port, holder: Some(Holder { pid, command }) } => Text::new(
+                format!("端口 {port} 已被占用：进程 {pid}（{command}）"),
+                format!("port {port} is taken by process {pid} ({command})"),
+            ),
+            Self::Taken { port, holder: None } => Text::new(
+                format!("端口 {port} 已被另一个进程占用"),
+                format!("port {port} is taken by another process"),
+            ),
+            Self::NoneFree => Text::new(
+                format!("{FIRST} 到 {LAST} 之间没有空闲端口"),
+                format!("no port from {FIRST} to {LAST} is free"),
+            ),
+            Self::Refused { port, source } => {
+                Text::new(format!("无法使用端口 {port}：{source}"), format!("cannot use port {port}: {source}"))
+            }
+        }
+    }
+
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::Taken { .. } => Text::new(
+                "等它结束，换一个 --master-port，或去掉该参数让 Fermi 自动选择空闲端口",
+                "wait for it to end, name another --master-port, or leave it out and Fermi picks a free one",
+            ),
+            Self::NoneFree => Text::new("用 --master-port 指定一个空闲端口", "name a free one with --master-port"),
+            Self::Refused { .. } => Text::new("换一个大于 1023 的端口", "choose another port, above 1023"),
+        }
+    }
+}
+
+/// Takes the port that the bundle asks for.
+pub fn lease(wish: MasterPort) -> Result<Lease, LeaseError> {
+    match wish {
+        MasterPort::Elsewhere(port) => Ok(Lease { port, _bound: None, _name: None }),
+        MasterPort::Exactly(port) => match take(port) {
+            Ok(lease) => Ok(lease),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                Err(LeaseError::Taken { port, holder: holder(port) })
+            }
+            Err(source) => Err(LeaseError::Refused { port, source }),
+        },
+        MasterPort::Any => (FIRST..=LAST).find_map(|port| take(port).ok()).ok_or(LeaseError::NoneFree),
+    }
+}
+
+fn take(port: u16) -> io::Result<Lease> {
+    let name = SocketAddr::from_abstract_name(format!("fermi/port/{port}"))?;
+    let name = UnixListener::bind_addr(&name)?;
+    let bound = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&bound, ReuseAddr, &true)?;
+    bind(bound.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+    Ok(Lease { port, _bound: Some(bound), _name: Some(name) })
+}
+
+/// Finds the process that has a socket on the port, as far as we may look.
+fn holder(port: u16) -> Option<Holder> {
+    let inodes = sockets_on(port);
+    let me = nix::unistd::getpid().as_raw();
+    let pid = procfs::all()
+        .into_iter()
+        .map(|stat| stat.pid)
+        .filter(|pid| *pid != me)
+        .find(|pid| open_sockets(*pid).iter().any(|inode| inodes.contains(inode)))?;
+    Some(Holder { pid, command: shortened(procfs::command_line(pid)?) })
+}
+
+fn shortened(mut command: String) -> String {
+    const LONGEST: usize = 120;
+    if let Some((end, _)) = command.char_indices().nth(LONGEST) {
+        command.truncate(end);
+        command.push('…');
+    }
+    command
+}
+
+/// The inodes of all TCP sockets whose local or remote port is this one.
+pub fn sockets_on(port: u16) -> Vec<u64> {
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|table| fs::read_to_string(table).ok())
+        .flat_map(|table| table.lines().skip(1).filter_map(|line| socket_on(line, port)).collect::<Vec<_>>())
+        .collect()
+}
+
+/// `sl local:port remote:port state … inode`; bound but idle sockets are not in this table.
+fn socket_on(line: &str, port: u16) -> Option<u64> {
+    let mut fields = line.split_ascii_whitespace();
+    let port_of = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
+    let local = port_of(fields.nth(1)?)?;
+    let remote = port_of(fields.next()?)?;
+    let inode = fields.nth(6)?.parse().ok()?;
+    (local == port || remote == port).then_some(inode)
+}
+
+/// The inodes of the sockets that a process holds.
+pub fn open_sockets(pid: i32) -> Vec<u64> {
+    fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let target = fs::read_link(entry.ok()?.path()).ok()?;
+            target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn two_leases_never_share_a_port() {
+        let one = lease(MasterPort::Any).unwrap();
+        let two = lease(MasterPort::Any).unwrap();
+        assert_ne!(one.port, two.port);
+    }
+
+    #[test]
+    fn rank_0_can_listen_on_the_leased_port_and_a_stranger_cannot_bind_it() {
+        let lease = lease(MasterPort::Any).unwrap();
+        // std sets SO_REUSEADDR, as torch's store does.
+        let listener = TcpListener::bind(("0.0.0.0", lease.port)).unwrap();
+        drop(listener);
+        let stranger = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap();
+        let address = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, lease.port));
+        assert!(bind(stranger.as_raw_fd(), &address).is_err());
+    }
+
+    #[test]
+    fn a_taken_port_is_an_error_and_is_never_moved() {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(matches!(lease(MasterPort::Exactly(port)), Err(LeaseError::Taken { port: p, .. }) if p == port));
+    }
+
+    #[test]
+    fn the_table_of_sockets_is_read() {
+        let line = "   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0 0 4711 1 0 100 0 0 10 0";
+        assert_eq!(socket_on(line, 29_500), Some(4711));
+        assert_eq!(socket_on(line, 29_501), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Where a run keeps what it leaves: journal, logs, exit records, and how long.
+//!
+//! ```text
+//! <base>/<run id>/journal.ndjson
+//! <base>/<run id>/attempt_<n>/<local rank>/{stdout.log, stderr.log, error.json, exit.json, progress.ndjson}
+//! <base>/<run id>/outputs/checkpoints
+//! ```
+//! The part below the run id is torchrun's; `attempt_` counts from 0 as there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The files of one rank in one attempt.
+#[derive(Clone, Debug)]
+pub struct RankFolder {
+    pub path: PathBuf,
+}
+
+impl RankFolder {
+    pub fn of(run_folder: &Path, attempt: u32, local_rank: u32) -> Self {
+        Self { path: attempt_folder(run_folder, attempt).join(local_rank.to_string()) }
+    }
+
+    pub fn create(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.path)
+    }
+
+    pub fn error_file(&self) -> PathBuf {
+        self.path.join("error.json")
+    }
+
+    pub fn progress_file(&self) -> PathBuf {
+        self.path.join("progress.ndjson")
+    }
+}
+
+/// The folder of one attempt, counted from 1.
+pub fn attempt_folder(run_folder: &Path, attempt: u32) -> PathBuf {
+    run_folder.join(format!("attempt_{}", attempt.saturating_sub(1)))
+}
+
+/// What is kept of old runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention {
+    pub age: Duration,
+    pub runs: usize,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { age: Duration::from_secs(14 * 24 * 3600), runs: 200 }
+    }
+}
+
+/// Deletes runs that are too old or too many. Those that wrote outputs stay: checkpoints are their owner's to delete.
+pub fn prune(base: &Path, live: &Path, retention: Retention) {
+    let mut runs: Vec<(SystemTime, PathBuf)> = fs::read_dir(base)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let modified = fs::metadata(path.join(fermi_process::journal::FILE_NAME)).ok()?.modified().ok()?;
+            Some((modified, path))
+        })
+        .collect();
+    runs.sort_by_key(|run| std::cmp::Reverse(run.0));
+    let now = SystemTime::now();
+    for (index, (modified, path)) in runs.into_iter().enumerate() {
+        let too_old = now.duration_since(modified).is_ok_and(|age| age > retention.age);
+        let expired = too_old || index >= retention.runs;
+        let is_live = path.file_name().is_some_and(|name| live.join(name).with_extension("json").exists());
+        if expired && !is_live && !has_outputs(&path) {
+            // Another start may be pruning the same folder.
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+fn has_outputs(run_folder: &Path) -> bool {
+    fn any_file(folder: &Path) -> bool {
+        fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+            let path = entry.path();
+            if path.is_dir() { any_file(&path) } else { true }
+        })
+    }
+    any_file(&run_folder.join("outputs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(base: &Path, name: &str, with_checkpoint: bool) {
+        let folder = base.join(name);
+        fs::create_dir_all(folder.join("outputs/checkpoints")).unwrap();
+        fs::write(folder.join(fermi_process::journal::FILE_NAME), "").unwrap();
+        if with_checkpoint {
+            fs::write(folder.join("outputs/checkpoints/x"), "").unwrap();
+        }
+    }
+
+    #[test]
+    fn old_runs_go_and_those_with_checkpoints_stay() {
+        let base = tempfile::tempdir().unwrap();
+        run(base.path(), "plain", false);
+        run(base.path(), "kept", true);
+        fs::create_dir(base.path().join("not-a-run")).unwrap();
+        prune(base.path(), &base.path().join("live"), Retention { age: Duration::ZERO, runs: 0 });
+        assert!(!base.path().join("plain").exists());
+        assert!(base.path().join("kept").exists());
+        assert!(base.path().join("not-a-run").exists());
+    }
+}

@@ -1,0 +1,43 @@
+//! The commands: one folder or file each.
+
+mod completions;
+mod man;
+pub mod run;
+pub mod supervise;
+mod trainer;
+mod usage;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+/// Distributed training that just works.
+#[derive(Debug, Parser)]
+#[command(name = "fermi", version, about, long_about = None, disable_help_subcommand = true, max_term_width = 100)]
+#[command(after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 128+n on signal n.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(Box<run::RunFlags>),
+    Trainer(trainer::TrainerFlags),
+    Completions(completions::CompletionsFlags),
+    Man(man::ManFlags),
+}
+
+/// Reads the command line and does what it says.
+pub fn execute(arguments: Vec<OsString>) -> ExitCode {
+    let arguments = run::spellings::unify(&Cli::command(), arguments);
+    let cli = Cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    match cli {
+        Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
+        Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
+        Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
+        Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
+        Err(error) => usage::refuse(&error),
+    }
+}

@@ -1,0 +1,54 @@
+//! `--dry-run`: what each rank would get.
+
+use fermi_attempt::bundle::{MasterPort, RankPlan};
+use fermi_attempt::port;
+use serde_json::json;
+
+use super::plan::Plan;
+use crate::speech;
+
+pub fn show(plan: &Plan, as_json: bool) {
+    let ranks = plan.bundle.ranks.iter().map(|rank| (rank, environment(plan, rank)));
+    let text = if as_json {
+        let ranks: Vec<_> = ranks
+            .map(|(rank, env)| {
+                let argv: Vec<_> = rank.argv.iter().map(|word| word.to_string_lossy()).collect();
+                let env: serde_json::Map<String, serde_json::Value> =
+                    env.into_iter().map(|(name, value)| (name, value.into())).collect();
+                json!({"rank": rank.place.rank, "localRank": rank.place.local_rank, "argv": argv, "env": env, "cpus": rank.cpus})
+            })
+            .collect();
+        format!("{}\n", json!({"v": 1, "runId": plan.bundle.run_id, "ranks": ranks}))
+    } else {
+        ranks.map(|(rank, env)| describe(rank, &env)).collect::<Vec<_>>().join("\n")
+    };
+    speech::print(&text);
+}
+
+fn describe(rank: &RankPlan, env: &[(String, String)]) -> String {
+    let argv: Vec<_> = rank.argv.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+    let mut text = format!("rank {} on {}\n  {}\n", rank.place.rank, rank.place.node_name, argv.join(" "));
+    for (name, value) in env {
+        text.push_str(&format!("  {name}={}\n", quoted(value)));
+    }
+    if let Some(cpus) = &rank.cpus {
+        let list: Vec<_> = cpus.iter().map(usize::to_string).collect();
+        text.push_str(&format!("  (cpus {})\n", list.join(",")));
+    }
+    text
+}
+
+/// The first attempt's variables; the port is the first candidate where Fermi would choose.
+fn environment(plan: &Plan, rank: &RankPlan) -> Vec<(String, String)> {
+    let port = match plan.bundle.master_port {
+        MasterPort::Any => port::FIRST,
+        MasterPort::Exactly(port) | MasterPort::Elsewhere(port) => port,
+    };
+    plan.bundle.variables(rank, &plan.bundle.facts(1, port, plan.bundle.resume))
+}
+
+/// As one would type it into a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}

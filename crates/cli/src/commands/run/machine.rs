@@ -1,0 +1,107 @@
+//! What the plan needs to know of this machine and of the user's environment: looked up once, then passed as a value.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use fermi_domain::contract;
+use fermi_domain::messages::run::RunProblem;
+use fermi_process::pty::WindowSize;
+
+use super::terminal;
+
+/// The machine as `fermi run` found it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub host_name: String,
+    pub folder: PathBuf,
+    pub state_folder: Option<PathBuf>,
+    pub own_binary: PathBuf,
+    pub path: OsString,
+    pub python_exec: Option<PathBuf>,
+    pub virtual_env: Option<PathBuf>,
+    pub cpus: Vec<usize>,
+    pub omp_num_threads: Option<String>,
+    pub nccl_async_error_handling: bool,
+    pub cuda_visible_devices: Option<String>,
+    pub prefix_template: Option<String>,
+    pub shutdown_timeout: Option<String>,
+    pub stdin: Stdin,
+    /// The size of the terminal that stdout is.
+    pub window: Option<WindowSize>,
+    /// Unique on this machine for the moment.
+    pub run_id: String,
+    /// Counts the GPUs; asked only when the plan needs to know, because the driver's library takes its time.
+    pub count_gpus: fn(Option<&str>) -> usize,
+}
+
+/// What our own standard input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stdin {
+    /// A terminal at which the user sits.
+    Terminal,
+    /// A terminal that belongs to somebody else for now: we are in the background.
+    BusyTerminal,
+    /// A file or a pipe.
+    Data,
+}
+
+impl Machine {
+    pub fn look() -> Result<Self, RunProblem> {
+        let text = |name: &str| std::env::var(name).ok();
+        let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let host_name = nix::unistd::gethostname()
+            .ok()
+            .and_then(|name| name.into_string().ok())
+            .map_or_else(|| "localhost".to_owned(), |name| name.split('.').next().unwrap_or("localhost").to_owned());
+        Ok(Self {
+            host_name,
+            folder: std::env::current_dir()
+                .map_err(|error| RunProblem::NoWorkingFolder { error: error.to_string() })?,
+            state_folder: path(contract::FERMI_STATE_DIR)
+                .or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi")))
+                .or_else(|| path("HOME").map(|home| home.join(".local/state/fermi"))),
+            own_binary: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
+            path: std::env::var_os("PATH").unwrap_or_default(),
+            python_exec: path(contract::PYTHON_EXEC),
+            virtual_env: path(contract::VIRTUAL_ENV),
+            cpus: fermi_hardware::cpu::allowed(),
+            omp_num_threads: text(contract::OMP_NUM_THREADS),
+            nccl_async_error_handling: std::env::var_os(contract::TORCH_NCCL_ASYNC_ERROR_HANDLING).is_some(),
+            cuda_visible_devices: text(contract::CUDA_VISIBLE_DEVICES),
+            prefix_template: text(contract::TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE),
+            shutdown_timeout: text(contract::TORCH_ELASTIC_SHUTDOWN_TIMEOUT),
+            stdin: stdin(),
+            window: WindowSize::of(1),
+            run_id: new_run_id(),
+            count_gpus: fermi_hardware::gpu::visible_count,
+        })
+    }
+}
+
+fn stdin() -> Stdin {
+    if !std::io::stdin().is_terminal() {
+        Stdin::Data
+    } else if terminal::is_in_foreground() {
+        Stdin::Terminal
+    } else {
+        Stdin::BusyTerminal
+    }
+}
+
+/// `run-<date>-<time>-<random>`: sorts by time, readable, and no two starts share it, also on a shared disk.
+fn new_run_id() -> String {
+    // SAFETY: localtime_r and strftime write into buffers that we own and that are long enough.
+    let stamp = unsafe {
+        let now = libc::time(std::ptr::null_mut());
+        let mut parts: libc::tm = std::mem::zeroed();
+        libc::localtime_r(&now, &mut parts);
+        let mut text = [0u8; 32];
+        let length = libc::strftime(text.as_mut_ptr().cast(), text.len(), c"%Y%m%d-%H%M%S".as_ptr(), &parts);
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    let mut random = [0u8; 4];
+    // SAFETY: the kernel fills our four bytes; were it to fail, the process number below still tells starts apart.
+    unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) };
+    format!("run-{stamp}-{:08x}", u32::from_le_bytes(random) ^ std::process::id())
+}

@@ -1,0 +1,113 @@
+//! What people are told while a run goes on: little, and each line with its reason.
+
+use std::path::Path;
+
+use fermi_attempt::event::{RunEvent, StopCause};
+use fermi_domain::exit::signal_name;
+use fermi_domain::language::{Language, Text};
+
+use super::plan::Plan;
+
+/// What is known at the start.
+#[derive(Debug)]
+pub struct Narrator {
+    language: Language,
+    ranks: usize,
+    node: String,
+    omp_num_threads: Option<String>,
+    folder: Option<String>,
+}
+
+impl Narrator {
+    pub fn new(plan: &Plan, language: Language) -> Self {
+        Self {
+            language,
+            ranks: plan.bundle.ranks.len(),
+            node: plan.bundle.node_name.clone(),
+            omp_num_threads: plan.omp_num_threads.clone(),
+            folder: plan.bundle.run_folder.as_deref().map(short_path),
+        }
+    }
+
+    /// A line for this event, if it deserves one.
+    pub fn line(&self, event: &RunEvent) -> Option<String> {
+        let text = match event {
+            RunEvent::AttemptStarted { attempt: 1, master_addr, master_port, .. } => self.start(master_addr, *master_port),
+            RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
+            RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
+                restart(*attempt, *after_ms, *restarts_used, *max_restarts)
+            }
+            RunEvent::AttemptFailed { verdict, .. } => {
+                let headline = verdict.headline();
+                match &verdict.diagnosis {
+                    Some(diagnosis) => Text::new(
+                        format!("{}：{}", headline.zh, diagnosis.cause.zh),
+                        format!("{}: {}", headline.en, diagnosis.cause.en),
+                    ),
+                    None => headline,
+                }
+            }
+            RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
+            RunEvent::OutputLost { bytes, .. } => Text::new(
+                format!("磁盘写不下，丢失了 {bytes} 字节日志；训练未受影响"),
+                format!("{bytes} bytes of log were lost because the disk did not take them; the training went on"),
+            ),
+            _ => return None,
+        };
+        Some(format!("fermi: {}\n", text.in_language(self.language)))
+    }
+
+    fn start(&self, master_addr: &str, master_port: u16) -> Text {
+        let Self { ranks, node, .. } = self;
+        let plural = if *ranks == 1 { "rank" } else { "ranks" };
+        let mut zh = format!("{node} 上 {ranks} 个 rank · master {master_addr}:{master_port}");
+        let mut en = format!("{ranks} {plural} on {node} · master {master_addr}:{master_port}");
+        if let Some(folder) = &self.folder {
+            zh.push_str(&format!(" · 日志 {folder}"));
+            en.push_str(&format!(" · logs {folder}"));
+        }
+        if let Some(threads) = &self.omp_num_threads {
+            let note = format!(" · OMP_NUM_THREADS={threads}");
+            zh.push_str(&note);
+            en.push_str(&note);
+        }
+        Text::new(zh, en)
+    }
+}
+
+fn stopping(signal: i32, grace_ms: u64) -> Text {
+    let (name, seconds) = (signal_name(signal), grace_ms as f64 / 1000.0);
+    Text::new(
+        format!("正在停止：已向所有 rank 发送 {name}，最多等待 {seconds} 秒；再按一次 Ctrl-C 立即终止"),
+        format!("stopping: {name} sent to all ranks, waiting up to {seconds} s; Ctrl-C again kills them"),
+    )
+}
+
+fn restart(attempt: u32, after_ms: u64, used: u32, most: u32) -> Text {
+    let (zh, en) = match after_ms {
+        0 => (String::new(), String::new()),
+        ms => (format!("，{} 秒后", ms / 1000), format!(" in {} s", ms / 1000)),
+    };
+    Text::new(
+        format!("重启{zh}：第 {attempt} 次启动（已用重启 {used}/{most}）"),
+        format!("restarting{en}: attempt {attempt}, restart {used} of {most}"),
+    )
+}
+
+fn unkillable(killed: usize, survivors: &[i32]) -> Text {
+    let list: Vec<_> = survivors.iter().map(i32::to_string).collect();
+    let list = list.join(", ");
+    Text::new(
+        format!("已终止 {killed} 个遗留进程，但 {list} 无法终止（处于不可中断睡眠，通常是磁盘或驱动问题）"),
+        format!("{killed} leftover processes ended, but {list} cannot be killed (uninterruptible sleep, often a disk or driver)"),
+    )
+}
+
+/// `~/…` instead of the home folder's path.
+pub fn short_path(path: &Path) -> String {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned)) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,311 @@
+//! A run at the user's terminal: keys and signals go down, events come up, and the end is reported.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use fermi_attempt::event::{Outcome, Record, RunEvent};
+use fermi_attempt::frame::Order;
+use fermi_attempt::launcher::{Heard, Launch, Stdout};
+use fermi_attempt::run_folder::{self, Retention};
+use fermi_domain::language::Text;
+use fermi_domain::messages::run::RunProblem;
+use fermi_domain::verdict::{Verdict, VerdictKind};
+use fermi_process::pty::WindowSize;
+use fermi_process::spawn::StdinPlan;
+use fermi_process::stale;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use super::flags::RunFlags;
+use super::narrate::Narrator;
+use super::plan::{self, Plan};
+use super::report::Report;
+use super::terminal::{self, KeyByKey};
+use super::json;
+use crate::speech::{self, Paint};
+use crate::exit_code;
+
+/// How long the keepers have to end after a second signal before we leave regardless.
+const AFTER_KILL: Duration = Duration::from_secs(10);
+
+/// Starts the plan and stays until nothing of it is left.
+pub fn run(plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
+    plan::make_folders(&plan.bundle)?;
+    say_what_was_swept(&stale::sweep_stale(&plan.bundle.live_folder));
+    let mut session = Session::start(plan, flags)?;
+    session.listen();
+    Ok(session.finish())
+}
+
+fn say_what_was_swept(ended: &[stale::Ended]) {
+    let language = speech::language();
+    for stale::Ended { run, killed } in ended {
+        let text = Text::new(
+            format!("发现 {run} 的遗留进程（其 warden 与 supervisor 已不在），已终止 {killed} 个"),
+            format!("found what {run} had left behind (its warden and supervisor are gone): {killed} processes ended"),
+        );
+        speech::say(&format!("fermi: {}\n", text.in_language(language)));
+    }
+}
+
+struct Session {
+    launch: Option<Launch>,
+    plan: PlanRest,
+    narrator: Option<Narrator>,
+    as_json: bool,
+    signals: SignalFd,
+    keys: Option<KeyByKey>,
+    forwards_input: bool,
+    asked: u32,
+    kill_deadline: Option<Instant>,
+    end: Option<(Outcome, Verdict, u32)>,
+    failure_line: Option<String>,
+    gave_up: Option<Text>,
+    refused: Option<(Text, Text)>,
+}
+
+/// What of the plan is needed after the launch.
+struct PlanRest {
+    run_folder: Option<std::path::PathBuf>,
+    runs_folder: Option<std::path::PathBuf>,
+    live_folder: std::path::PathBuf,
+    node_name: String,
+    local_ranks: Vec<(u32, u32)>,
+}
+
+impl Session {
+    fn start(plan: Plan, flags: &RunFlags) -> Result<Self, RunProblem> {
+        let problem = |error: std::io::Error| RunProblem::KeepersNotStarted { error: error.to_string() };
+        let signals = take_signals(&plan.signals).map_err(|errno| problem(errno.into()))?;
+        let narrator = (!flags.quiet && !flags.json).then(|| Narrator::new(&plan, speech::language()));
+        let rank_0 = plan.bundle.ranks.first();
+        let forwards_input = rank_0.is_some_and(|rank| rank.stdin == StdinPlan::Forwarded);
+        let has_terminal = rank_0.is_some_and(|rank| rank.terminal.is_some());
+        let rest = PlanRest {
+            run_folder: plan.bundle.run_folder.clone(),
+            runs_folder: plan.runs_folder,
+            live_folder: plan.bundle.live_folder.clone(),
+            node_name: plan.bundle.node_name.clone(),
+            local_ranks: plan.bundle.ranks.iter().map(|rank| (rank.place.rank, rank.place.local_rank)).collect(),
+        };
+        let stdout = if flags.json { Stdout::Stderr } else { Stdout::Stdout };
+        let launch = Launch::start(plan.bundle, stdout).map_err(problem)?;
+        Ok(Self {
+            launch: Some(launch),
+            plan: rest,
+            narrator,
+            as_json: flags.json,
+            signals,
+            keys: if forwards_input && has_terminal { KeyByKey::enter().ok() } else { None },
+            forwards_input,
+            asked: 0,
+            kill_deadline: None,
+            end: None,
+            failure_line: None,
+            gave_up: None,
+            refused: None,
+        })
+    }
+
+    /// Passes things on until the supervisor is gone.
+    fn listen(&mut self) {
+        loop {
+            let Some(launch) = &mut self.launch else { return };
+            let ready = wait(launch.as_fd(), &self.signals, self.forwards_input, self.kill_deadline);
+            if ready.launch {
+                match launch.listen() {
+                    Ok(Heard::Records(records)) => self.take(records),
+                    Ok(Heard::Gone(records)) => {
+                        self.take(records);
+                        return;
+                    }
+                    Err(_) => return,
+                }
+            }
+            if ready.signals {
+                self.read_signals();
+            }
+            if ready.stdin {
+                self.read_keys();
+            }
+            if self.kill_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, records: Vec<Record>) {
+        for record in records {
+            if self.as_json {
+                json::print(&record);
+            }
+            self.tell(&record.event);
+            match record.event {
+                RunEvent::RunEnded { outcome, verdict, attempts } => self.end = Some((outcome, *verdict, attempts)),
+                RunEvent::RestartRefused { text, .. } => self.gave_up = Some(text),
+                RunEvent::Refused { message, hint } => self.refused = Some((message, hint)),
+                _ => {}
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &RunEvent) {
+        let Some(line) = self.narrator.as_ref().and_then(|narrator| narrator.line(event)) else { return };
+        if matches!(event, RunEvent::AttemptFailed { .. }) {
+            // Said only if another attempt follows: the report of the last one says it better.
+            self.failure_line = Some(line);
+            return;
+        }
+        if matches!(event, RunEvent::RestartScheduled { .. })
+            && let Some(failure) = self.failure_line.take()
+        {
+            speech::say(&failure);
+        }
+        speech::say(&line);
+    }
+
+    fn read_signals(&mut self) {
+        while let Ok(Some(info)) = self.signals.read_signal() {
+            let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
+            match signal {
+                libc::SIGWINCH => {
+                    if let Some(size) = WindowSize::of(1) {
+                        self.order(&Order::Resize(size));
+                    }
+                }
+                libc::SIGTSTP => self.pause(),
+                _ => self.stop(signal),
+            }
+        }
+    }
+
+    /// The first signal asks, the second kills.
+    fn stop(&mut self, signal: i32) {
+        self.asked += 1;
+        if self.asked == 1 {
+            self.order(&Order::Stop { signal });
+        } else {
+            self.order(&Order::Kill);
+            self.kill_deadline.get_or_insert(Instant::now() + AFTER_KILL);
+        }
+    }
+
+    /// Ctrl-Z stops the launcher alone; the training goes on. On `fg` the terminal is ours again.
+    fn pause(&mut self) {
+        if let Some(keys) = &self.keys {
+            keys.undo();
+        }
+        // SIGSTOP returns when somebody sends SIGCONT.
+        let _ = nix::sys::signal::raise(Signal::SIGSTOP);
+        if let Some(keys) = self.keys.as_ref().filter(|_| terminal::is_in_foreground()) {
+            keys.apply();
+        }
+    }
+
+    fn read_keys(&mut self) {
+        // Continued in the background: the keys are the shell's now.
+        if !terminal::is_in_foreground() {
+            self.forwards_input = false;
+            return;
+        }
+        let mut bytes = [0; 4096];
+        match nix::unistd::read(std::io::stdin(), &mut bytes) {
+            Ok(0) => {
+                self.forwards_input = false;
+                self.order(&Order::InputEnded);
+            }
+            Ok(n) => self.order(&Order::Input(bytes[..n].to_vec())),
+            Err(nix::errno::Errno::EINTR | nix::errno::Errno::EAGAIN) => {}
+            Err(_) => self.forwards_input = false,
+        }
+    }
+
+    fn order(&mut self, order: &Order) {
+        if let Some(launch) = &mut self.launch {
+            launch.order(order);
+        }
+    }
+
+    /// Waits for the keepers, says how it ended, and gives the exit code.
+    fn finish(mut self) -> ExitCode {
+        if let Some(launch) = self.launch.take() {
+            launch.finish();
+        }
+        drop(self.keys.take());
+        if let Some(runs) = &self.plan.runs_folder {
+            run_folder::prune(runs, &self.plan.live_folder, Retention::default());
+        }
+        if let Some((message, hint)) = &self.refused {
+            speech::complain(message, hint);
+            return ExitCode::from(exit_code::USAGE);
+        }
+        let (outcome, verdict, attempts) = self.end.take().unwrap_or_else(|| {
+            let lost = VerdictKind::SupervisorLost { node: self.plan.node_name.clone() };
+            (Outcome::Failed, Verdict::of(lost), 1)
+        });
+        match outcome {
+            Outcome::Succeeded => ExitCode::from(exit_code::DONE),
+            Outcome::Stopped { signal } => exit_code::of_signal(signal),
+            Outcome::Failed => {
+                self.report(&verdict, attempts);
+                ExitCode::from(exit_code::FAILED)
+            }
+        }
+    }
+
+    fn report(&self, verdict: &Verdict, attempts: u32) {
+        let first = verdict.first.as_ref().map(|first| first.rank.0);
+        let local_rank = |rank| self.plan.local_ranks.iter().find(|(known, _)| *known == rank).map(|(_, local)| *local);
+        let report = Report {
+            verdict,
+            attempts,
+            gave_up: self.gave_up.as_ref(),
+            run_folder: self.plan.run_folder.as_ref(),
+            local_rank_of_first: first.and_then(local_rank),
+        };
+        speech::say(&report.render(speech::language(), Paint::for_stderr()));
+    }
+}
+
+struct Ready {
+    launch: bool,
+    signals: bool,
+    stdin: bool,
+}
+
+fn wait(launch: BorrowedFd<'_>, signals: &SignalFd, stdin: bool, deadline: Option<Instant>) -> Ready {
+    let keyboard = std::io::stdin();
+    let mut fds = vec![PollFd::new(launch, PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    if stdin {
+        fds.push(PollFd::new(keyboard.as_fd(), PollFlags::POLLIN));
+    }
+    let timeout = deadline.map_or(PollTimeout::NONE, |deadline| {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis() + 1;
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+    });
+    // An interrupted wait is a wait that ended early.
+    let _ = poll(&mut fds, timeout);
+    let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
+    Ready { launch: ready(0), signals: ready(1), stdin: ready(2) }
+}
+
+/// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored.
+fn take_signals(stopping: &[i32]) -> nix::Result<SignalFd> {
+    let mut mask = SigSet::empty();
+    let stopping = stopping.iter().filter_map(|signal| Signal::try_from(*signal).ok());
+    for signal in stopping.chain([Signal::SIGWINCH, Signal::SIGTSTP]).filter(|signal| !is_ignored(*signal)) {
+        mask.add(signal);
+    }
+    mask.thread_block()?;
+    SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+}
+
+fn is_ignored(signal: Signal) -> bool {
+    // SAFETY: only asks for the present action.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal as i32, std::ptr::null(), &mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}

@@ -1,0 +1,164 @@
+//! Brings the ways in which other launchers spell an option to one: `--nproc_per_node` is `--nproc-per-node`, `-np` is
+//! `--np`, `--bind-to core` is `--cpu-bind=cores`. What follows the script's name is the script's and stays as it is.
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory};
+use fermi_domain::messages::run::RunProblem;
+
+/// Rewrites the options of `fermi run`; other commands pass through.
+pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_none_or(|word| word != "run") {
+        return arguments;
+    }
+    let Some(run) = cli.find_subcommand("run") else { return arguments };
+    let mut unified: Vec<OsString> = arguments.iter().take(2).cloned().collect();
+    let mut rest = arguments.into_iter().skip(2);
+    while let Some(word) = rest.next() {
+        let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
+        let Some(option) = option.map(Given::read) else {
+            // The script: it and all that follows are not ours.
+            unified.push(word);
+            break;
+        };
+        let value = match &option.value {
+            None if option.takes_value(run) => rest.next(),
+            value => value.clone().map(OsString::from),
+        };
+        unified.extend(option.spelled_our_way(value));
+    }
+    unified.extend(rest);
+    unified
+}
+
+/// An option as it was written: its name with hyphens, and the value if it stands behind `=`.
+struct Given {
+    name: String,
+    value: Option<String>,
+}
+
+impl Given {
+    fn read(text: &str) -> Self {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) if text.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (text, None),
+        };
+        let name = match name {
+            "-np" => "--np".to_owned(),
+            "-host" => "--host".to_owned(),
+            long if long.starts_with("--") => long.replace('_', "-"),
+            short => short.to_owned(),
+        };
+        Self { name, value }
+    }
+
+    fn takes_value(&self, run: &Command) -> bool {
+        if matches!(self.name.as_str(), "--bind-to" | "--numa-binding" | "--map-by") {
+            return true;
+        }
+        let is_it = |argument: &clap::Arg| match self.name.strip_prefix("--") {
+            Some(long) => {
+                argument.get_long() == Some(long)
+                    || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&long))
+            }
+            // `-t3` holds its value already; `-t 3` does not.
+            None => self.name.len() == 2 && argument.get_short() == self.name.chars().nth(1),
+        };
+        run.get_arguments().find(|argument| is_it(argument)).is_some_and(|argument| {
+            argument.get_num_args().map_or_else(|| argument.get_action().takes_values(), |range| range.takes_values())
+        })
+    }
+
+    fn spelled_our_way(self, value: Option<OsString>) -> Vec<OsString> {
+        let text = || value.as_ref().map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
+        match self.name.as_str() {
+            "--bind-cores-to-rank" => vec!["--cpu-bind=cores".into()],
+            "--bind-to" | "--numa-binding" => vec![format!("--cpu-bind={}", binding(&text())).into()],
+            // Where ranks go is no question on one machine.
+            "--map-by" => Vec::new(),
+            // One word, so that a value which starts with a hyphen stays a value.
+            long if long.starts_with("--") => match value {
+                Some(value) => {
+                    let mut word = OsString::from(format!("{long}="));
+                    word.push(value);
+                    vec![word]
+                }
+                None => vec![self.name.into()],
+            },
+            _ => [OsString::from(self.name)].into_iter().chain(value).collect(),
+        }
+    }
+}
+
+/// mpirun's and torchrun's words for what ranks are bound to.
+fn binding(value: &str) -> &str {
+    match value {
+        "core" | "hwthread" | "exclusive" | "core-complex" => "cores",
+        "socket" | "numa" | "node" => "numa",
+        other => other,
+    }
+}
+
+/// An option that nobody knows ends up where the script should be.
+pub fn refuse_unknown(script: &[OsString]) -> Result<(), RunProblem> {
+    let Some(name) = script.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) else {
+        return Ok(());
+    };
+    let name = name.split('=').next().unwrap_or(name);
+    let command = crate::commands::Cli::command();
+    let near = command
+        .find_subcommand("run")
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .filter(|argument| !argument.is_hide_set())
+        .filter_map(|argument| argument.get_long().map(|long| format!("--{long}")))
+        .map(|known| (strsim::jaro_winkler(name, &known), known))
+        .filter(|(likeness, _)| *likeness > 0.85)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, known)| known);
+    Err(RunProblem::UnknownOption { name: name.to_owned(), near })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unified(line: &str) -> String {
+        let words = line.split(' ').map(OsString::from).collect();
+        let unified = unify(&crate::commands::Cli::command(), words);
+        unified.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn torchruns_two_spellings_are_one() {
+        assert_eq!(
+            unified("fermi run --nproc_per_node 4 --max_restarts=3 train.py --my_arg 1"),
+            "fermi run --nproc-per-node=4 --max-restarts=3 train.py --my_arg 1"
+        );
+    }
+
+    #[test]
+    fn deepspeeds_and_mpiruns_options_are_known() {
+        assert_eq!(unified("fermi run --num_gpus=4 main.py"), "fermi run --num-gpus=4 main.py");
+        assert_eq!(
+            unified("fermi run -np 2 --bind-to core -x A=1 main.py -np 3"),
+            "fermi run --np=2 --cpu-bind=cores -x A=1 main.py -np 3"
+        );
+        assert_eq!(unified("fermi run --bind_cores_to_rank main.py"), "fermi run --cpu-bind=cores main.py");
+    }
+
+    #[test]
+    fn what_follows_the_script_is_the_scripts() {
+        assert_eq!(
+            unified("fermi run --mode manual train.py --mode train --bind-to x --dry_run"),
+            "fermi run --mode=manual train.py --mode train --bind-to x --dry_run"
+        );
+        assert_eq!(unified("fermi run -- --odd_name a_b"), "fermi run -- --odd_name a_b");
+    }
+
+    #[test]
+    fn switches_take_no_value_from_the_script() {
+        assert_eq!(unified("fermi run --standalone -m pkg.train_it"), "fermi run --standalone -m pkg.train_it");
+        assert_eq!(unified("fermi run --no_python ./a_b"), "fermi run --no-python ./a_b");
+    }
+}

@@ -1,0 +1,51 @@
+//! The user's terminal: whose it is, and how keys reach rank 0.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+use nix::unistd::{getpgrp, tcgetpgrp};
+
+fn stdin() -> BorrowedFd<'static> {
+    // SAFETY: standard input stays open as long as the process.
+    unsafe { BorrowedFd::borrow_raw(0) }
+}
+
+/// Whether the terminal's keys are meant for us; a job in the background must not read them.
+pub fn is_in_foreground() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+}
+
+/// Keys arrive one by one and unechoed (rank 0's own terminal echoes them), while Ctrl-C still is a signal. Undone when
+/// dropped.
+#[derive(Debug)]
+pub struct KeyByKey {
+    before: Termios,
+}
+
+impl KeyByKey {
+    pub fn enter() -> io::Result<Self> {
+        let before = tcgetattr(stdin())?;
+        let keys = Self { before };
+        keys.apply();
+        Ok(keys)
+    }
+
+    /// Sets the mode again, after the job was stopped and continued.
+    pub fn apply(&self) {
+        let mut modes = self.before.clone();
+        modes.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
+        // A terminal that went away needs no mode.
+        let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &modes);
+    }
+
+    pub fn undo(&self) {
+        let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &self.before);
+    }
+}
+
+impl Drop for KeyByKey {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}

@@ -1,0 +1,147 @@
+//! `fermi trainer`: the built-in trainer, for demos, tests and machines without Python.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use fermi_domain::contract;
+use fermi_domain::language::Text;
+use fermi_trainer::{Fault, FaultKind, Placement, Preset, TrainError, TrainerConfig, train};
+
+use crate::{exit_code, speech};
+
+/// Train a small built-in transformer (one process of a distributed run)
+///
+/// A decoder-only byte-level transformer on a text that comes with Fermi. It reads RANK, WORLD_SIZE, MASTER_ADDR and
+/// MASTER_PORT like any distributed script and needs neither Python nor a GPU.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: fermi run --nproc-per-node 2 --no-python fermi trainer --steps 100")]
+pub struct TrainerFlags {
+    /// tiny, small or base
+    #[arg(long, default_value_t = Preset::default())]
+    preset: Preset,
+    /// Steps to train
+    #[arg(long, default_value_t = TrainerConfig::default().steps)]
+    steps: u64,
+    /// Sequences per step over all ranks
+    #[arg(long, value_name = "N", default_value_t = TrainerConfig::default().global_batch)]
+    global_batch: usize,
+    /// Sequences a rank takes at once; the rest is accumulated [default: its whole share]
+    #[arg(long, value_name = "N")]
+    micro_batch: Option<usize>,
+    /// Bytes per sequence [default: the preset's]
+    #[arg(long, value_name = "N")]
+    seq_len: Option<usize>,
+    /// Peak learning rate [default: the preset's]
+    #[arg(long)]
+    lr: Option<f32>,
+    #[arg(long, default_value_t = TrainerConfig::default().seed)]
+    seed: u64,
+    /// Where checkpoints go [default: FERMI_CHECKPOINT_DIR]
+    #[arg(long, value_name = "DIR")]
+    checkpoint_dir: Option<PathBuf>,
+    /// Steps between checkpoints
+    #[arg(long, value_name = "N", default_value_t = TrainerConfig::default().checkpoint_every)]
+    checkpoint_every: u64,
+    /// Continue from the newest checkpoint [also: FERMI_RESUME=1]
+    #[arg(long)]
+    resume: bool,
+    /// Steps between lines of output
+    #[arg(long, value_name = "N", default_value_t = TrainerConfig::default().log_every)]
+    log_every: u64,
+    /// Wait so many milliseconds in each step, to have something to watch
+    #[arg(long, value_name = "MS")]
+    throttle: Option<u64>,
+    /// Fail on purpose in the first attempt, for trying out restarts: RANK:STEP[:error|abort|hang]
+    #[arg(long, value_name = "FAULT", value_parser = parse_fault)]
+    fault: Option<Fault>,
+}
+
+pub fn execute(flags: &TrainerFlags) -> ExitCode {
+    let outcome = placement().and_then(|placement| {
+        train(&config(flags), &placement, &mut io::stdout()).map_err(|error| (describe(&error), usage_or_failed(&error)))
+    });
+    match outcome {
+        Ok(_) => ExitCode::SUCCESS,
+        Err((message, code)) => {
+            speech::say(&format!("error: {message}\n"));
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn config(flags: &TrainerFlags) -> TrainerConfig {
+    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let is_first_attempt = std::env::var(contract::FERMI_ATTEMPT).is_ok_and(|attempt| attempt == "1");
+    TrainerConfig {
+        preset: flags.preset,
+        steps: flags.steps,
+        global_batch: flags.global_batch,
+        micro_batch: flags.micro_batch,
+        seq_len: flags.seq_len,
+        lr: flags.lr,
+        seed: flags.seed,
+        checkpoint_dir: flags.checkpoint_dir.clone().or_else(|| path(contract::FERMI_CHECKPOINT_DIR)),
+        checkpoint_every: flags.checkpoint_every,
+        resume: flags.resume || std::env::var(contract::FERMI_RESUME).is_ok_and(|value| value == "1"),
+        progress_file: path(contract::FERMI_PROGRESS_FILE),
+        log_every: flags.log_every,
+        throttle: flags.throttle.map(Duration::from_millis),
+        fault: flags.fault.filter(|_| is_first_attempt),
+        ..TrainerConfig::default()
+    }
+}
+
+/// Where this process stands, from the variables that every launcher sets; alone when there are none.
+fn placement() -> Result<Placement, (String, u8)> {
+    let Ok(world_size) = std::env::var(contract::WORLD_SIZE) else { return Ok(Placement::alone()) };
+    let number = |name: &str, value: Option<String>| {
+        let value = value.or_else(|| std::env::var(name).ok());
+        value.as_deref().and_then(|value| value.parse::<usize>().ok()).ok_or_else(|| {
+            let given = value.map_or_else(|| "not set".to_owned(), |value| format!("'{value}'"));
+            (format!("{name} must be a number, it is {given}"), exit_code::USAGE)
+        })
+    };
+    let rank = number(contract::RANK, None)?;
+    let port = number(contract::MASTER_PORT, None)?;
+    Ok(Placement {
+        rank,
+        world_size: number(contract::WORLD_SIZE, Some(world_size))?,
+        local_rank: number(contract::LOCAL_RANK, None).unwrap_or(rank),
+        master_addr: std::env::var(contract::MASTER_ADDR).unwrap_or_else(|_| "127.0.0.1".to_owned()),
+        master_port: u16::try_from(port)
+            .map_err(|_| (format!("{} must be a port, it is {port}", contract::MASTER_PORT), exit_code::USAGE))?,
+        run_id: std::env::var(contract::FERMI_TASK_ID)
+            .or_else(|_| std::env::var(contract::TORCHELASTIC_RUN_ID))
+            .unwrap_or_default(),
+    })
+}
+
+fn describe(error: &TrainError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+fn usage_or_failed(error: &TrainError) -> u8 {
+    if matches!(error, TrainError::Config(_)) { exit_code::USAGE } else { exit_code::FAILED }
+}
+
+fn parse_fault(text: &str) -> Result<Fault, String> {
+    let hint = || Text::new("写成 RANK:STEP[:error|abort|hang]", "write RANK:STEP[:error|abort|hang]").en.into_owned();
+    let mut parts = text.split(':');
+    let rank = parts.next().and_then(|part| part.parse().ok()).ok_or_else(hint)?;
+    let step = parts.next().and_then(|part| part.parse().ok()).ok_or_else(hint)?;
+    let kind = match parts.next() {
+        None | Some("error") => FaultKind::Error,
+        Some("abort") => FaultKind::Abort,
+        Some("hang") => FaultKind::Hang,
+        Some(_) => return Err(hint()),
+    };
+    Ok(Fault { rank, step, kind })
+}

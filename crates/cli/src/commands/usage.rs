@@ -1,0 +1,100 @@
+//! What clap has to say against a command line, in our form and in both languages.
+
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use fermi_domain::language::Text;
+
+use crate::{exit_code, speech};
+
+/// Prints help and version where they were asked for; everything else is an error with a sentence and exit code 2.
+pub fn refuse(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            speech::print(&error.render().to_string());
+            ExitCode::from(exit_code::DONE)
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            speech::say(&error.render().to_string());
+            ExitCode::from(exit_code::USAGE)
+        }
+        _ => {
+            speech::complain(&sentence(error), &hint(error));
+            ExitCode::from(exit_code::USAGE)
+        }
+    }
+}
+
+fn sentence(error: &clap::Error) -> Text {
+    let argument = context(error, ContextKind::InvalidArg).unwrap_or_default();
+    let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            Text::new(format!("没有参数 {argument}"), format!("there is no option {argument}"))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let name = context(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            Text::new(format!("没有命令 {name}"), format!("there is no command {name}"))
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            Text::new(format!("{argument} 需要一个值"), format!("{argument} needs a value"))
+        }
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Text::new(
+            format!("{argument} 不能是 “{value}”"),
+            format!("{argument} cannot be '{value}'"),
+        ),
+        ErrorKind::MissingRequiredArgument => {
+            Text::new(format!("缺少 {argument}"), format!("{argument} is missing"))
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = context(error, ContextKind::PriorArg).unwrap_or_default();
+            Text::new(
+                format!("{argument} 不能与 {other} 同时使用"),
+                format!("{argument} cannot be used together with {other}"),
+            )
+        }
+        ErrorKind::InvalidUtf8 => {
+            Text::new("参数不是有效的 UTF-8", "an argument is not valid UTF-8")
+        }
+        _ => {
+            let plain = error.to_string();
+            let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            Text::new(first.clone(), first)
+        }
+    }
+}
+
+fn hint(error: &clap::Error) -> Text {
+    let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+        .iter()
+        .find_map(|kind| context(error, *kind));
+    if let Some(suggestion) = suggestion {
+        return Text::new(format!("是不是 {suggestion}？"), format!("did you mean {suggestion}?"));
+    }
+    if let Some(values) = context(error, ContextKind::ValidValue).filter(|values| !values.is_empty()) {
+        return Text::new(format!("可用的值：{values}"), format!("use one of: {values}"));
+    }
+    if let (Some(source), ErrorKind::ValueValidation) = (std::error::Error::source(error), error.kind()) {
+        return Text::new(source.to_string(), source.to_string());
+    }
+    Text::new(
+        "fermi --help 与 fermi run --help 列出全部命令和参数",
+        "fermi --help and fermi run --help list all commands and options",
+    )
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(without_value_name(text)),
+        ContextValue::Strings(texts) => Some(texts.join(", ")),
+        other => Some(other.to_string()),
+    }
+}
+
+/// `--tee <SPEC>` is `--tee` in a sentence.
+fn without_value_name(text: &str) -> String {
+    match text.split_once(" <") {
+        Some((flag, _)) if flag.starts_with('-') => flag.to_owned(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,13 @@
+//! The exit codes, which are a public promise: see `docs/reference/exit-codes.md`.
+
+use std::process::ExitCode;
+
+pub const DONE: u8 = 0;
+pub const FAILED: u8 = 1;
+/// Bad flags or a bad environment; nothing was started.
+pub const USAGE: u8 = 2;
+
+/// What a shell expects of a program that was ended by a signal.
+pub fn of_signal(signal: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(FAILED))
+}

@@ -1,0 +1,19 @@
+//! `fermi`: one binary that turns machines into a training cluster.
+//!
+//! One folder per noun, one file per verb under [`commands`]. Data goes to stdout, talk to stderr.
+
+mod commands;
+mod exit_code;
+mod speech;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // The keepers of a run come first and alone: they must not wait for anything that commands for people need.
+    if arguments.get(1).is_some_and(|word| word == fermi_attempt::launcher::SUPERVISE) {
+        return commands::supervise::execute();
+    }
+    commands::execute(arguments)
+}

@@ -1,0 +1,83 @@
+//! How the command line speaks: which language, which colours, and the form of an error.
+
+use std::io::{IsTerminal, Write};
+
+use fermi_domain::contract::FERMI_LANG;
+use fermi_domain::language::{Language, Text};
+
+/// The language of this terminal: FERMI_LANG, then the locale; English where none is set.
+pub fn language() -> Language {
+    [FERMI_LANG, "LC_ALL", "LC_MESSAGES", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        .map_or(Language::En, |locale| Language::of_locale(&locale))
+}
+
+/// Colours for people; none into files, none where NO_COLOR is set.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    pub fn for_stderr() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { on: std::io::stderr().is_terminal() && !refused && !dumb }
+    }
+
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Self { on: false }
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub fn red(self, text: &str) -> String {
+        self.wrap("1;31", text)
+    }
+
+    pub fn yellow(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    pub fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+}
+
+/// `error: <what>`, a blank line, `hint: <what to do>`.
+pub fn error_text(language: Language, paint: Paint, message: &str, hint: Option<&str>) -> String {
+    let (error, advice) = match language {
+        Language::ZhCn => ("错误:", "提示:"),
+        Language::En => ("error:", "hint:"),
+    };
+    let mut text = format!("{} {message}\n", paint.red(error));
+    if let Some(hint) = hint {
+        text.push_str(&format!("\n{} {hint}\n", paint.yellow(advice)));
+    }
+    text
+}
+
+/// Says an error on stderr.
+pub fn complain(message: &Text, hint: &Text) {
+    let language = language();
+    say(&error_text(language, Paint::for_stderr(), message.in_language(language), Some(hint.in_language(language))));
+}
+
+/// Talk goes to stderr; a closed one is no reason to fail.
+pub fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Data goes to stdout; false when nobody reads it any more.
+pub fn print(text: &str) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+}

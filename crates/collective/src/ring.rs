@@ -1,0 +1,226 @@
+//! The two connections of a rank, and the one way in which bytes move over them.
+//!
+//! Sending and receiving go on at the same time, driven by poll: if every rank first sent and then received, a message
+//! larger than the socket buffers would stop the whole ring. Each message begins with what it belongs to, so that ranks
+//! which do different things find out at once.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags};
+
+use crate::communicator::DEFAULT_OPERATION_TIMEOUT;
+use crate::error::{Operation, OperationError};
+use crate::gate::wait;
+
+const HEADER: usize = 16;
+
+pub(crate) struct Ring {
+    left: TcpStream,
+    pub left_rank: usize,
+    right: TcpStream,
+    pub right_rank: usize,
+    pub timeout: Duration,
+    /// Counts operations, alike on all ranks.
+    sequence: u32,
+}
+
+/// How much a rank lets its left neighbour send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expected {
+    Exactly(usize),
+    AtMost(usize),
+}
+
+struct Outgoing<'a> {
+    header: [u8; HEADER],
+    payload: &'a [u8],
+    written: usize,
+}
+
+impl<'a> Outgoing<'a> {
+    fn nothing() -> Self {
+        Self { header: [0; HEADER], payload: &[], written: HEADER }
+    }
+
+    fn message(operation: Operation, sequence: u32, payload: &'a [u8]) -> Self {
+        let mut header = [0; HEADER];
+        header[0] = operation.code();
+        header[4..8].copy_from_slice(&sequence.to_le_bytes());
+        header[8..].copy_from_slice(&(payload.len() as u64).to_le_bytes());
+        Self { header, payload, written: 0 }
+    }
+
+    fn rest(&self) -> &[u8] {
+        match self.written.checked_sub(HEADER) {
+            None => &self.header[self.written..],
+            Some(start) => &self.payload[start..],
+        }
+    }
+}
+
+impl Ring {
+    pub fn new(left: TcpStream, left_rank: usize, right: TcpStream, right_rank: usize) -> io::Result<Self> {
+        left.set_nonblocking(true)?;
+        right.set_nonblocking(true)?;
+        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0 })
+    }
+
+    /// Every operation begins with this, on every rank.
+    pub fn begin(&mut self) {
+        self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    /// Sends to the right while receiving from the left.
+    pub fn exchange(
+        &mut self,
+        operation: Operation,
+        outgoing: &[u8],
+        incoming: &mut Vec<u8>,
+        expected: Expected,
+    ) -> Result<(), OperationError> {
+        let message = Outgoing::message(operation, self.sequence, outgoing);
+        self.finish(|ring| ring.take(operation, message, incoming, expected))
+    }
+
+    pub fn send(&mut self, operation: Operation, outgoing: &[u8]) -> Result<(), OperationError> {
+        let mut message = Outgoing::message(operation, self.sequence, outgoing);
+        self.finish(|ring| ring.pump(operation, &mut message, &mut [], Until::Sent))
+    }
+
+    pub fn receive(
+        &mut self,
+        operation: Operation,
+        incoming: &mut Vec<u8>,
+        expected: Expected,
+    ) -> Result<(), OperationError> {
+        self.finish(|ring| ring.take(operation, Outgoing::nothing(), incoming, expected))
+    }
+
+    /// After a failure nobody can know how much of a message arrived. Hanging up makes the neighbours fail now instead
+    /// of at their time-outs, and every later call on this rank fail too.
+    fn finish(&mut self, work: impl FnOnce(&mut Self) -> Result<(), OperationError>) -> Result<(), OperationError> {
+        let outcome = work(self);
+        if outcome.is_err() {
+            let _ = self.left.shutdown(Shutdown::Both);
+            let _ = self.right.shutdown(Shutdown::Both);
+        }
+        outcome
+    }
+
+    fn take(
+        &mut self,
+        operation: Operation,
+        mut outgoing: Outgoing<'_>,
+        incoming: &mut Vec<u8>,
+        expected: Expected,
+    ) -> Result<(), OperationError> {
+        let mut header = [0; HEADER];
+        self.pump(operation, &mut outgoing, &mut header, Until::Received)?;
+        let length = self.check(operation, &header, expected)?;
+        incoming.resize(length, 0);
+        self.pump(operation, &mut outgoing, incoming, Until::Received)?;
+        self.pump(operation, &mut outgoing, &mut [], Until::Sent)
+    }
+
+    fn check(&self, operation: Operation, header: &[u8; HEADER], expected: Expected) -> Result<usize, OperationError> {
+        let [code, _, _, _, s0, s1, s2, s3, length @ ..] = *header;
+        let sequence = u32::from_le_bytes([s0, s1, s2, s3]);
+        let length = u64::from_le_bytes(length);
+        let fits = match expected {
+            Expected::Exactly(bytes) => length == bytes as u64,
+            Expected::AtMost(bytes) => length <= bytes as u64,
+        };
+        if fits && code == operation.code() && sequence == self.sequence {
+            return Ok(length as usize);
+        }
+        let theirs = Operation::from_code(code).map_or("an unknown message".to_owned(), |theirs| theirs.to_string());
+        let size = match expected {
+            Expected::Exactly(bytes) => format!("{bytes} bytes"),
+            Expected::AtMost(bytes) => format!("at most {bytes} bytes"),
+        };
+        Err(OperationError::OutOfStep {
+            rank: self.left_rank,
+            theirs: format!("{theirs} number {sequence} with {length} bytes"),
+            ours: format!("{operation} number {} with {size}", self.sequence),
+        })
+    }
+
+    /// Moves bytes both ways until the goal is reached; the time-out runs only while nothing moves.
+    fn pump(
+        &mut self,
+        operation: Operation,
+        outgoing: &mut Outgoing<'_>,
+        incoming: &mut [u8],
+        until: Until,
+    ) -> Result<(), OperationError> {
+        let mut filled = 0;
+        let mut last_progress = Instant::now();
+        loop {
+            let is_reached = match until {
+                Until::Received => filled == incoming.len(),
+                Until::Sent => outgoing.rest().is_empty(),
+            };
+            if is_reached {
+                return Ok(());
+            }
+            let lost = |rank| move |source| OperationError::Lost { rank, operation, source };
+            let sent = push(&mut self.right, outgoing).map_err(lost(self.right_rank))?;
+            let received = pull(&mut self.left, &mut incoming[filled..]).map_err(lost(self.left_rank))?;
+            filled += received;
+            if sent + received > 0 {
+                last_progress = Instant::now();
+                continue;
+            }
+            let deadline = last_progress + self.timeout;
+            let is_sending = !outgoing.rest().is_empty();
+            let is_receiving = filled < incoming.len();
+            if Instant::now() >= deadline {
+                let rank = if is_receiving { self.left_rank } else { self.right_rank };
+                return Err(OperationError::Silent { rank, operation, waited_s: self.timeout.as_secs_f64() });
+            }
+            let mut sockets = Vec::with_capacity(2);
+            if is_receiving {
+                sockets.push(PollFd::new(self.left.as_fd(), PollFlags::POLLIN));
+            }
+            if is_sending {
+                sockets.push(PollFd::new(self.right.as_fd(), PollFlags::POLLOUT));
+            }
+            wait(&mut sockets, deadline).map_err(lost(self.left_rank))?;
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Until {
+    Received,
+    Sent,
+}
+
+fn push(stream: &mut TcpStream, outgoing: &mut Outgoing<'_>) -> io::Result<usize> {
+    if outgoing.rest().is_empty() {
+        return Ok(0);
+    }
+    let count = now_or_later(stream.write(outgoing.rest()))?;
+    outgoing.written += count;
+    Ok(count)
+}
+
+fn pull(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    if into.is_empty() {
+        return Ok(0);
+    }
+    match stream.read(into) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        outcome => now_or_later(outcome),
+    }
+}
+
+fn now_or_later(outcome: io::Result<usize>) -> io::Result<usize> {
+    match outcome {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+        outcome => outcome,
+    }
+}

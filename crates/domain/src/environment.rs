@@ -1,0 +1,202 @@
+//! An environment: a place where ranks can run, with one agent in it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{EnvironmentId, WorkerId},
+    language::Text,
+    units::Bytes,
+    worker::Worker,
+};
+
+/// What is known of an environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Environment {
+    pub id: EnvironmentId,
+    /// The name that people read and that its workers bear, such as `gn6`.
+    pub name: String,
+    pub kind: EnvironmentKind,
+    /// The availability zone; none where nobody said.
+    pub zone: Option<String>,
+    pub image: Option<String>,
+    #[serde(default)]
+    pub gpus: Vec<Gpus>,
+    pub cpu_cores: u32,
+    pub memory: Bytes,
+    /// Where other nodes reach it.
+    pub address: Option<String>,
+    #[serde(default)]
+    pub versions: Versions,
+    /// How many workers it has where there is no GPU.
+    #[serde(default = "one")]
+    pub cpu_workers: u32,
+    /// Somebody wrote its resources down and no agent has measured them.
+    #[serde(default)]
+    pub declared: bool,
+    pub status: EnvironmentStatus,
+}
+
+/// GPUs of one model in an environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gpus {
+    /// The short name that people use, such as `A100`.
+    pub model: String,
+    /// The memory of one.
+    pub memory: Bytes,
+    pub count: u32,
+}
+
+/// What is installed; compared between nodes before a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Versions {
+    pub agent: Option<String>,
+    pub python: Option<String>,
+    pub torch: Option<String>,
+    pub cuda: Option<String>,
+    pub driver: Option<String>,
+    pub nccl: Option<String>,
+}
+
+/// What a person opens the environment with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EnvironmentKind {
+    Jupyter,
+    VsCode,
+    Ssh,
+    Custom,
+}
+
+impl EnvironmentKind {
+    /// The badge on its card.
+    pub fn text(self) -> Text {
+        match self {
+            Self::Jupyter => Text::new("Jupyter", "Jupyter"),
+            Self::VsCode => Text::new("VS Code", "VS Code"),
+            Self::Ssh => Text::new("SSH", "SSH"),
+            Self::Custom => Text::new("自定义", "Custom"),
+        }
+    }
+}
+
+/// Whether an environment can be used now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EnvironmentStatus {
+    /// Its agent answers and it has free workers.
+    Running,
+    /// Its agent answers; another task holds its workers.
+    Busy,
+    /// Its agent has been silent for some seconds, which need not mean that it is gone.
+    Suspect,
+    /// Its agent has been silent for too long, or never came.
+    Offline,
+}
+
+impl EnvironmentStatus {
+    /// The badge on its card.
+    pub fn text(self) -> Text {
+        match self {
+            Self::Running => Text::new("运行中", "Running"),
+            Self::Busy => Text::new("使用中", "Busy"),
+            Self::Suspect => Text::new("连接不稳", "Suspect"),
+            Self::Offline => Text::new("离线", "Offline"),
+        }
+    }
+
+    /// Whether a task may name it. A busy one can be named: the task waits.
+    pub fn can_be_chosen(self) -> bool {
+        match self {
+            Self::Running | Self::Busy | Self::Suspect => true,
+            Self::Offline => false,
+        }
+    }
+}
+
+impl Environment {
+    pub fn gpu_count(&self) -> u32 {
+        self.gpus.iter().map(|gpus| gpus.count).sum()
+    }
+
+    /// One worker per GPU, or the configured number where there is none.
+    pub fn worker_count(&self) -> u32 {
+        match self.gpu_count() {
+            0 => self.cpu_workers,
+            gpus => gpus,
+        }
+    }
+
+    /// Its workers, in the order of their indices.
+    pub fn workers(&self) -> Vec<Worker> {
+        let has_gpus = self.gpu_count() > 0;
+        (0..self.worker_count())
+            .map(|index| Worker {
+                id: WorkerId::new(self.name.clone(), index),
+                environment: self.id.clone(),
+                gpu: has_gpus.then_some(index),
+            })
+            .collect()
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An environment as seed pages show them: GPUs of one model, 8 cores and 64 GiB per GPU.
+    pub(crate) fn environment(id: &str, name: &str, gpus: u32, model: &str, zone: &str) -> Environment {
+        Environment {
+            id: EnvironmentId::from(id),
+            name: name.to_owned(),
+            kind: EnvironmentKind::Custom,
+            zone: Some(zone.to_owned()),
+            image: None,
+            gpus: vec![Gpus { model: model.to_owned(), memory: Bytes::from_gib(80), count: gpus }],
+            cpu_cores: gpus * 8,
+            memory: Bytes::from_gib(u64::from(gpus) * 64),
+            address: None,
+            versions: Versions::default(),
+            cpu_workers: 1,
+            declared: true,
+            status: EnvironmentStatus::Running,
+        }
+    }
+
+    #[test]
+    fn there_is_one_worker_per_gpu() {
+        let workers = environment("env-001", "gn6", 2, "A100", "z").workers();
+        let names: Vec<String> = workers.iter().map(|worker| worker.id.to_string()).collect();
+        assert_eq!(names, ["gn6-0", "gn6-1"]);
+        assert_eq!(workers[1].gpu, Some(1));
+    }
+
+    #[test]
+    fn without_gpus_the_configured_workers_are_there() {
+        let mut environment = environment("env-001", "gn6", 0, "A100", "z");
+        environment.cpu_workers = 3;
+        assert_eq!(environment.workers().len(), 3);
+        assert!(environment.workers().iter().all(|worker| worker.gpu.is_none()));
+    }
+
+    #[test]
+    fn only_an_offline_environment_cannot_be_chosen() {
+        use EnvironmentStatus::{Busy, Offline, Running, Suspect};
+        assert_eq!([Running, Busy, Suspect, Offline].map(EnvironmentStatus::can_be_chosen), [true, true, true, false]);
+    }
+
+    #[test]
+    fn json_uses_camel_case_and_the_kinds_of_the_form() {
+        let json = serde_json::to_value(environment("env-001", "gn6", 2, "A100", "z")).unwrap();
+        assert_eq!(json["cpuCores"], 16);
+        assert_eq!(json["kind"], "custom");
+        assert_eq!(serde_json::to_value(EnvironmentKind::VsCode).unwrap(), "vscode");
+        assert_eq!(json["status"], "running");
+    }
+}

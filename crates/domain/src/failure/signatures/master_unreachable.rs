@@ -1,0 +1,55 @@
+//! A rank could not reach the master's address to join.
+
+use super::{
+    super::{
+        diagnosis::{FailureClass, Recurrence, Role},
+        scene::{Finding, Scene, after},
+    },
+    Signature,
+};
+use crate::language::Text;
+
+pub(super) const SIGNATURE: Signature = Signature {
+    id: "master_unreachable",
+    class: FailureClass::Infrastructure,
+    recurrence: Recurrence::MayPass,
+    role: Role::Victim,
+    find,
+};
+
+const MARKS: [&str; 9] = [
+    "The client socket has timed out after",
+    "The client socket has failed to connect",
+    "waiting for clients. ",
+    "while trying to connect to (",
+    "DEADLINE_EXCEEDED: Barrier timed out",
+    "Failed to connect to distributed JAX controller",
+    "connect() timed out",
+    "The IPv4 network addresses of",
+    "RendezvousTimeoutError",
+];
+const REFUSED: [&str; 4] =
+    ["Connection refused", "No route to host", "Name or service not known", "Temporary failure in name resolution"];
+const RENDEZVOUS: [&str; 6] = ["TCPStore", "c10d", "init_process_group", "rendezvous", "NCCL", "gloo"];
+
+fn find(scene: &Scene<'_>) -> Option<Finding> {
+    let line = scene.line_with(&MARKS).or_else(|| {
+        let line = scene.line_with(&REFUSED)?;
+        scene.line_with(&RENDEZVOUS).map(|_| line)
+    })?;
+    let target = after(line, "trying to connect to (", &[')']).map(|target| target.replace(", ", ":"));
+    let cause = match &target {
+        Some(target) => {
+            Text::new(format!("无法连接主节点 {target}"), format!("The master at {target} could not be reached"))
+        }
+        None => Text::new("无法与主节点或其他节点会合", "The rank could not join the master or the other nodes"),
+    };
+    let advice = Text::new(
+        "确认 rank 0 已启动且没有先失败；在本节点执行 nc -vz <主节点> <端口>，检查 DNS（getent hosts <主节点>）与防火墙\
+         （sudo firewall-cmd --list-all）；名称无法解析时改用 IP；所有节点的端口与 world size 必须一致",
+        "Check that rank 0 started and did not fail first; run `nc -vz <master> <port>` here, check the name (`getent hosts \
+         <master>`) and the firewall (`sudo firewall-cmd --list-all`); use an IP where the name does not resolve; port and \
+         world size must be the same on all nodes",
+    );
+    Some(Finding::new(Some(line), cause, advice))
+}

@@ -1,0 +1,5 @@
+//! What to do after an attempt has failed. One file per policy.
+
+pub mod restart;
+
+pub use restart::{Decision, FailedAttempt, GiveUp, RestartPolicy, decide};

@@ -1,0 +1,43 @@
+//! The two languages in which Fermi speaks to people, and a sentence held in both.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// A language that every sentence exists in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Language {
+    #[default]
+    #[serde(rename = "zh-CN")]
+    ZhCn,
+    #[serde(rename = "en")]
+    En,
+}
+
+impl Language {
+    /// Reads a POSIX locale such as `zh_CN.UTF-8` or a tag such as `en-GB`; anything but Chinese is English.
+    pub fn of_locale(locale: &str) -> Self {
+        if locale.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("zh")) { Self::ZhCn } else { Self::En }
+    }
+}
+
+/// One sentence, Chinese and English side by side, so that neither can be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    #[serde(rename = "zh-CN")]
+    pub zh: Cow<'static, str>,
+    pub en: Cow<'static, str>,
+}
+
+impl Text {
+    pub fn new(zh: impl Into<Cow<'static, str>>, en: impl Into<Cow<'static, str>>) -> Self {
+        Self { zh: zh.into(), en: en.into() }
+    }
+
+    pub fn in_language(&self, language: Language) -> &str {
+        match language {
+            Language::ZhCn => &self.zh,
+            Language::En => &self.en,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What Fermi talks about and every decision it takes, as plain values and plain functions.
+//!
+//! Never does I/O: no files, sockets, clock, randomness, environment variables or processes; `now` is an argument.
+//! Start reading at [`task`] and [`rank_map`], then [`failure`] and [`healing`].
+
+pub mod aggregate;
+pub mod attempt;
+pub mod contract;
+pub mod environment;
+pub mod exit;
+pub mod failure;
+pub mod framework;
+pub mod group;
+pub mod healing;
+pub mod ids;
+pub mod ladder;
+pub mod language;
+pub mod layout;
+pub mod messages;
+pub mod natural;
+pub mod phase;
+pub mod rank_map;
+pub mod task;
+pub mod units;
+pub mod validation;
+pub mod verdict;
+pub mod warnings;
+pub mod worker;

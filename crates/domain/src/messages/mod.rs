@@ -1,0 +1,14 @@
+//! Sentences that people read, each in both languages; one file per place where they are shown.
+//!
+//! An enum per file with `fn text(&self) -> Text`. Sentences that belong to one thing only (a failure's signature, a
+//! phase) stand with that thing.
+
+mod card;
+mod created;
+mod refusal;
+pub mod run;
+mod warning;
+
+pub use card::CardLine;
+pub use created::Created;
+pub use refusal::Refusal;

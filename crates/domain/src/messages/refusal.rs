@@ -1,0 +1,182 @@
+//! Why a create request was refused: what is wrong, in which field, and what to do.
+
+use thiserror::Error;
+
+use crate::{framework::Framework, ids::EnvironmentId, language::Text, task::Strategy};
+
+/// The first mistake of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", self.text().en)]
+pub enum Refusal {
+    NameRequired,
+    NameTooLong {
+        letters: usize,
+        most: usize,
+    },
+    NameWithControlCharacters,
+    DatasetRequired,
+    /// The form chooses a dataset with its version, so the sentence is the same.
+    DatasetVersionRequired,
+    EnvironmentRequired,
+    EnvironmentTwice {
+        id: EnvironmentId,
+    },
+    EnvironmentUnknown {
+        id: EnvironmentId,
+    },
+    EnvironmentOffline {
+        name: String,
+    },
+    DistributedDisabled {
+        nodes: usize,
+    },
+    MasterInvalid,
+    FrameworkRequired,
+    FrameworkUnknown {
+        value: String,
+    },
+    StrategyZero,
+    LayoutMismatch {
+        strategy: Strategy,
+        ranks: u32,
+        fitting: Vec<Strategy>,
+    },
+}
+
+impl Refusal {
+    /// Its name in answers; stable.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::NameRequired => "name_required",
+            Self::NameTooLong { .. } => "name_too_long",
+            Self::NameWithControlCharacters => "name_control_characters",
+            Self::DatasetRequired | Self::DatasetVersionRequired => "dataset_required",
+            Self::EnvironmentRequired => "environment_required",
+            Self::EnvironmentTwice { .. } => "environment_duplicate",
+            Self::EnvironmentUnknown { .. } => "environment_unknown",
+            Self::EnvironmentOffline { .. } => "environment_offline",
+            Self::DistributedDisabled { .. } => "distributed_disabled",
+            Self::MasterInvalid => "master_invalid",
+            Self::FrameworkRequired => "framework_required",
+            Self::FrameworkUnknown { .. } => "framework_unknown",
+            Self::StrategyZero => "strategy_invalid",
+            Self::LayoutMismatch { .. } => "layout_mismatch",
+        }
+    }
+
+    /// The field of the request that is to be corrected.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::NameRequired | Self::NameTooLong { .. } | Self::NameWithControlCharacters => "taskName",
+            Self::DatasetRequired => "datasetId",
+            Self::DatasetVersionRequired => "datasetVersionId",
+            Self::EnvironmentRequired
+            | Self::EnvironmentTwice { .. }
+            | Self::EnvironmentUnknown { .. }
+            | Self::EnvironmentOffline { .. } => "distributedConfig.nodeIds",
+            Self::DistributedDisabled { .. } => "distributedConfig.enabled",
+            Self::MasterInvalid => "distributedConfig.masterNode",
+            Self::FrameworkRequired | Self::FrameworkUnknown { .. } => "distributedConfig.framework",
+            Self::StrategyZero | Self::LayoutMismatch { .. } => "distributedConfig.strategy",
+        }
+    }
+
+    /// What is wrong.
+    pub fn text(&self) -> Text {
+        match self {
+            Self::NameRequired => Text::new("请输入任务名称", "Please enter a task name"),
+            Self::NameTooLong { .. } => Text::new("任务名称过长", "The task name is too long"),
+            Self::NameWithControlCharacters => {
+                Text::new("任务名称含有控制字符", "The task name holds control characters")
+            }
+            Self::DatasetRequired | Self::DatasetVersionRequired => {
+                Text::new("请选择数据集", "Please choose a dataset")
+            }
+            Self::EnvironmentRequired => Text::new("请至少选择一个开发环境", "Please choose at least one environment"),
+            Self::EnvironmentTwice { id } => {
+                Text::new(format!("开发环境 {id} 重复"), format!("The environment {id} is named twice"))
+            }
+            Self::EnvironmentUnknown { id } => {
+                Text::new(format!("开发环境 {id} 不存在"), format!("The environment {id} does not exist"))
+            }
+            Self::EnvironmentOffline { name } => {
+                Text::new(format!("开发环境 {name} 已离线"), format!("The environment {name} is offline"))
+            }
+            Self::DistributedDisabled { nodes } => Text::new(
+                format!("选择了 {nodes} 个节点，但分布式训练未启用"),
+                format!("{nodes} nodes are chosen, but distributed training is not enabled"),
+            ),
+            Self::MasterInvalid => Text::new("请选择有效的主节点", "Please choose a valid master node"),
+            Self::FrameworkRequired => Text::new("请选择分布式框架", "Please choose a distributed framework"),
+            Self::FrameworkUnknown { value } => {
+                Text::new(format!("不支持的分布式框架 {value}"), format!("The framework {value} is not known"))
+            }
+            Self::StrategyZero => Text::new("并行度至少为 1", "Every degree of parallelism must be at least 1"),
+            Self::LayoutMismatch { strategy, ranks, .. } => {
+                let (dp, pp, tp) = (strategy.data_parallel, strategy.pipeline_parallel, strategy.tensor_parallel);
+                let product = strategy.ranks();
+                Text::new(
+                    format!("{dp}×{pp}×{tp} = {product}，与 {ranks} 个 rank 不符"),
+                    format!("{dp} x {pp} x {tp} = {product} does not match the {ranks} ranks"),
+                )
+            }
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::NameRequired => Text::new("例如 llama2-7b-sft", "for example llama2-7b-sft"),
+            Self::NameTooLong { letters, most } => Text::new(
+                format!("最多 {most} 个字符，现有 {letters} 个"),
+                format!("at most {most} letters, it has {letters}"),
+            ),
+            Self::NameWithControlCharacters => {
+                Text::new("删除换行、制表等不可见字符", "remove line breaks, tabs and other invisible characters")
+            }
+            Self::DatasetRequired => {
+                Text::new("填写 datasetId 与 datasetVersionId", "give datasetId and datasetVersionId")
+            }
+            Self::DatasetVersionRequired => Text::new(
+                "还需选择数据集的版本（datasetVersionId）",
+                "also choose the dataset's version (datasetVersionId)",
+            ),
+            Self::EnvironmentRequired => Text::new(
+                "在列表中勾选，或在 nodeIds 中填写；fermi env list 可查看",
+                "tick one in the list, or name it in nodeIds; `fermi env list` shows them",
+            ),
+            Self::EnvironmentTwice { .. } => Text::new("每个环境只填一次", "name each environment once"),
+            Self::EnvironmentUnknown { .. } => {
+                Text::new("fermi env list 可查看现有环境", "`fermi env list` shows the environments that exist")
+            }
+            Self::EnvironmentOffline { .. } => Text::new(
+                "在该机器上启动 fermi agent，或取消选择它",
+                "start `fermi agent` on that machine, or choose another one",
+            ),
+            Self::DistributedDisabled { .. } => Text::new(
+                "将 enabled 设为 true，或只选择一个环境",
+                "set enabled to true, or choose one environment only",
+            ),
+            Self::MasterInvalid => {
+                Text::new("主节点必须是已选环境之一", "the master must be one of the chosen environments")
+            }
+            Self::FrameworkRequired | Self::FrameworkUnknown { .. } => {
+                let values = Framework::ALL.map(Framework::as_str);
+                Text::new(format!("可选：{}", values.join("、")), format!("choose one of {}", values.join(", ")))
+            }
+            Self::StrategyZero => {
+                Text::new("不需要的并行方式填 1", "give 1 for a kind of parallelism that is not wanted")
+            }
+            Self::LayoutMismatch { fitting, .. } => Text::new(
+                format!("可用的组合：{}", fitting.iter().map(in_words).collect::<Vec<_>>().join("；")),
+                format!("layouts that fit: {}", fitting.iter().map(in_words).collect::<Vec<_>>().join("; ")),
+            ),
+        }
+    }
+}
+
+/// With the names of the request's fields, so that it can be copied.
+fn in_words(layout: &Strategy) -> String {
+    let Strategy { data_parallel, pipeline_parallel, tensor_parallel } = layout;
+    format!("dataParallel {data_parallel}, pipelineParallel {pipeline_parallel}, tensorParallel {tensor_parallel}")
+}

@@ -1,0 +1,292 @@
+//! What `fermi run` refuses, and why: each a sentence and a hint.
+
+use crate::language::Text;
+
+/// A reason not to start. Nothing has been started or changed when one of these is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunProblem {
+    NoScript,
+    UnknownOption { name: String, near: Option<String> },
+    ScriptNotFound { path: String },
+    ScriptIsFolder { path: String },
+    ScriptNotReadable { path: String, error: String },
+    ScriptIsProgram { path: String },
+    ProgramNotFound { name: String },
+    ProgramNotExecutable { path: String },
+    PythonNotFound { tried: String },
+    ModuleWithoutPython,
+    RunPathWithoutFile { path: String },
+    BadProcessCount { value: String },
+    TooManyProcesses { value: usize, most: usize },
+    TwoProcessCounts { one: String, other: String },
+    NoGpu,
+    NotEnoughGpus { wanted: usize, found: usize },
+    BadNodeCount { value: String },
+    SeveralNodes { value: String },
+    NodeRankBeyond { value: u32 },
+    BadStreams { flag: &'static str, value: String },
+    BadRankList { flag: &'static str, value: String },
+    BadSignal { value: String },
+    BadDuration { flag: &'static str, value: String },
+    BadPort { value: String },
+    BadAssignment { value: String },
+    BadDeviceList { flag: &'static str, value: String },
+    UnknownHost { value: String },
+    BadCpuList { value: String },
+    LogFolderIsFile { path: String },
+    FolderNotWritable { path: String, error: String },
+    PathNotUnicode { path: String },
+    NoHome,
+    NoWorkingFolder { error: String },
+    UnknownMode { value: String },
+    ModeNotHere { value: String },
+    RankWithoutWorld,
+    RankBeyondWorld { rank: u32, world: u32 },
+    WorldAgainstProcesses { world: u32, processes: u32 },
+    TorchrunNotFound,
+    KeepersNotStarted { error: String },
+}
+
+impl RunProblem {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::NoScript => Text::new("没有指定要运行的脚本", "no script to run was given"),
+            Self::UnknownOption { name, .. } => {
+                Text::new(format!("没有参数 {name}"), format!("there is no option {name}"))
+            }
+            Self::ScriptNotFound { path } => {
+                Text::new(format!("找不到脚本 {path}"), format!("the script {path} does not exist"))
+            }
+            Self::ScriptIsFolder { path } => {
+                Text::new(format!("{path} 是目录，不是脚本"), format!("{path} is a folder, not a script"))
+            }
+            Self::ScriptNotReadable { path, error } => {
+                Text::new(format!("无法读取脚本 {path}：{error}"), format!("cannot read the script {path}: {error}"))
+            }
+            Self::ScriptIsProgram { path } => Text::new(
+                format!("{path} 是可执行程序，Python 无法运行它"),
+                format!("{path} is a compiled program, which Python cannot run"),
+            ),
+            Self::ProgramNotFound { name } => {
+                Text::new(format!("PATH 中找不到程序 {name}"), format!("there is no program {name} on the PATH"))
+            }
+            Self::ProgramNotExecutable { path } => {
+                Text::new(format!("{path} 没有可执行权限"), format!("{path} is not executable"))
+            }
+            Self::PythonNotFound { tried } => Text::new(
+                format!("找不到 Python 解释器（已尝试 {tried}）"),
+                format!("no Python interpreter found (tried {tried})"),
+            ),
+            Self::ModuleWithoutPython => {
+                Text::new("--module 与 --no-python 不能同时使用", "--module and --no-python contradict each other")
+            }
+            Self::RunPathWithoutFile { path } => Text::new(
+                format!("--run-path 需要脚本的绝对路径，而不是 {path}"),
+                format!("--run-path needs the absolute path of a script, not {path}"),
+            ),
+            Self::BadProcessCount { value } => {
+                Text::new(format!("--nproc-per-node 不能是 “{value}”"), format!("--nproc-per-node cannot be '{value}'"))
+            }
+            Self::TooManyProcesses { value, most } => Text::new(
+                format!("{value} 个进程超过了单机上限 {most}"),
+                format!("{value} processes are more than the {most} that one machine may have"),
+            ),
+            Self::TwoProcessCounts { one, other } => Text::new(
+                format!("进程数给了两次且不一致：{one} 与 {other}"),
+                format!("two different numbers of processes were given: {one} and {other}"),
+            ),
+            Self::NoGpu => Text::new("这台机器上没有可用的 GPU", "no GPU is visible on this machine"),
+            Self::NotEnoughGpus { wanted, found } => Text::new(
+                format!("需要 {wanted} 块 GPU，只看到 {found} 块"),
+                format!("{wanted} GPUs are asked for, {found} are visible"),
+            ),
+            Self::BadNodeCount { value } => {
+                Text::new(format!("--nnodes 不能是 “{value}”"), format!("--nnodes cannot be '{value}'"))
+            }
+            Self::SeveralNodes { value } => Text::new(
+                format!("这个版本的 fermi run 只在一台机器上启动，而 --nnodes 是 {value}"),
+                format!("this version of fermi run starts one machine, but --nnodes is {value}"),
+            ),
+            Self::NodeRankBeyond { value } => Text::new(
+                format!("只有一个节点时 --node-rank 只能是 0，而不是 {value}"),
+                format!("with one node --node-rank can only be 0, not {value}"),
+            ),
+            Self::BadStreams { flag, value } => {
+                Text::new(format!("{flag} 不能是 “{value}”"), format!("{flag} cannot be '{value}'"))
+            }
+            Self::BadRankList { flag, value } => Text::new(
+                format!("{flag} 需要以逗号分隔的 rank，而不是 “{value}”"),
+                format!("{flag} needs ranks separated by commas, not '{value}'"),
+            ),
+            Self::BadSignal { value } => {
+                Text::new(format!("没有名为 “{value}” 的信号"), format!("there is no signal '{value}'"))
+            }
+            Self::BadDuration { flag, value } => Text::new(
+                format!("{flag} 需要不小于 0 的秒数，而不是 “{value}”"),
+                format!("{flag} needs a number of seconds from 0 up, not '{value}'"),
+            ),
+            Self::BadPort { value } => Text::new(format!("“{value}” 不是有效端口"), format!("'{value}' is not a port")),
+            Self::BadAssignment { value } => Text::new(
+                format!("-x 需要 NAME 或 NAME=VALUE，而不是 “{value}”"),
+                format!("-x needs NAME or NAME=VALUE, not '{value}'"),
+            ),
+            Self::BadDeviceList { flag, value } => {
+                Text::new(format!("{flag} 不能是 “{value}”"), format!("{flag} cannot be '{value}'"))
+            }
+            Self::UnknownHost { value } => Text::new(
+                format!("“{value}” 不是这台机器，这个版本的 fermi run 只在本机启动"),
+                format!("'{value}' is not this machine, and this version of fermi run starts here only"),
+            ),
+            Self::BadCpuList { value } => {
+                Text::new(format!("“{value}” 不是有效的 CPU 列表"), format!("'{value}' is not a list of CPUs"))
+            }
+            Self::LogFolderIsFile { path } => {
+                Text::new(format!("日志目录 {path} 是一个文件"), format!("the log folder {path} is a file"))
+            }
+            Self::FolderNotWritable { path, error } => {
+                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}"))
+            }
+            Self::PathNotUnicode { path } => {
+                Text::new(format!("路径 {path} 不是有效的 UTF-8"), format!("the path {path} is not valid UTF-8"))
+            }
+            Self::NoHome => {
+                Text::new("HOME 未设置，不知道把日志放在哪里", "HOME is not set, so there is no place for logs")
+            }
+            Self::NoWorkingFolder { error } => {
+                Text::new(format!("当前目录不可用：{error}"), format!("the current folder cannot be used: {error}"))
+            }
+            Self::UnknownMode { value } => {
+                Text::new(format!("没有 --mode {value}"), format!("there is no --mode {value}"))
+            }
+            Self::ModeNotHere { value } => Text::new(
+                format!("这个版本的 fermi run 还没有 --mode {value}"),
+                format!("this version of fermi run has no --mode {value} yet"),
+            ),
+            Self::RankWithoutWorld => {
+                Text::new("--rank 需要同时给出 --world-size", "--rank needs --world-size beside it")
+            }
+            Self::RankBeyondWorld { rank, world } => Text::new(
+                format!("--rank {rank} 超出了 --world-size {world}"),
+                format!("--rank {rank} is outside of --world-size {world}"),
+            ),
+            Self::WorldAgainstProcesses { world, processes } => Text::new(
+                format!("--world-size {world} 与 --nproc-per-node {processes} 不一致"),
+                format!("--world-size {world} and --nproc-per-node {processes} contradict each other"),
+            ),
+            Self::TorchrunNotFound => Text::new("PATH 中找不到 torchrun", "there is no torchrun on the PATH"),
+            Self::KeepersNotStarted { error } => Text::new(
+                format!("无法启动 supervisor：{error}"),
+                format!("the supervisor could not be started: {error}"),
+            ),
+        }
+    }
+
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::NoScript => Text::new(
+                "例如：fermi run --nproc-per-node 2 train.py",
+                "for example: fermi run --nproc-per-node 2 train.py",
+            ),
+            Self::UnknownOption { near: Some(near), .. } => {
+                Text::new(format!("是不是 {near}？"), format!("did you mean {near}?"))
+            }
+            Self::UnknownOption { near: None, .. } => Text::new(
+                "fermi run --help 列出全部参数；脚本自己的参数写在脚本名之后",
+                "fermi run --help lists all options; those of your script come after its name",
+            ),
+            Self::ScriptNotFound { .. } => Text::new(
+                "检查路径；若是 Python 模块请加 -m，若是其他程序请加 --no-python",
+                "check the path; add -m for a Python module, --no-python for any other program",
+            ),
+            Self::ScriptIsFolder { .. } => {
+                Text::new("给出目录中的脚本，或用 -m 运行包", "name the script inside it, or run a package with -m")
+            }
+            Self::ScriptNotReadable { .. } => {
+                Text::new("检查文件权限（ls -l）", "check the file's permissions (ls -l)")
+            }
+            Self::ScriptIsProgram { .. } => Text::new("加上 --no-python", "add --no-python"),
+            Self::ProgramNotFound { .. } => Text::new(
+                "检查名称，或给出完整路径；当前目录下的程序写作 ./name",
+                "check the name or give its path; a program in this folder is written ./name",
+            ),
+            Self::ProgramNotExecutable { path } => Text::new(format!("chmod +x {path}"), format!("chmod +x {path}")),
+            Self::PythonNotFound { .. } => Text::new(
+                "激活虚拟环境，或用 PYTHON_EXEC 指定解释器；非 Python 程序请加 --no-python",
+                "activate your virtual environment, name an interpreter in PYTHON_EXEC, or add --no-python for another program",
+            ),
+            Self::ModuleWithoutPython => Text::new("去掉其中一个", "drop one of the two"),
+            Self::RunPathWithoutFile { .. } => Text::new("写成 /abs/path/script.py", "write it as /abs/path/script.py"),
+            Self::BadProcessCount { .. } => {
+                Text::new("用正整数、gpu、cpu 或 auto", "use a number from 1 up, gpu, cpu or auto")
+            }
+            Self::TooManyProcesses { .. } => Text::new("减少进程数", "use fewer processes"),
+            Self::TwoProcessCounts { .. } => Text::new(
+                "--nproc-per-node、--num-gpus、-np 和 --world-size 是一回事，只给一个",
+                "--nproc-per-node, --num-gpus, -np and --world-size mean the same: give one",
+            ),
+            Self::NoGpu => Text::new(
+                "检查 nvidia-smi 和 CUDA_VISIBLE_DEVICES；在 CPU 上训练请用 --nproc-per-node N 或 cpu",
+                "check nvidia-smi and CUDA_VISIBLE_DEVICES; to train on CPU use --nproc-per-node N or cpu",
+            ),
+            Self::NotEnoughGpus { .. } => {
+                Text::new("检查 nvidia-smi 和 CUDA_VISIBLE_DEVICES", "check nvidia-smi and CUDA_VISIBLE_DEVICES")
+            }
+            Self::BadNodeCount { .. } => Text::new("写成 1 或 1:1", "write 1 or 1:1"),
+            Self::SeveralNodes { .. } => {
+                Text::new("去掉 --nnodes，或写 --nnodes 1", "leave --nnodes out, or write --nnodes 1")
+            }
+            Self::NodeRankBeyond { .. } => Text::new("去掉 --node-rank", "leave --node-rank out"),
+            Self::BadStreams { .. } => Text::new(
+                "0 无、1 stdout、2 stderr、3 两者，或按本地 rank：0:3,1:2",
+                "0 none, 1 stdout, 2 stderr, 3 both; or by local rank: 0:3,1:2",
+            ),
+            Self::BadRankList { .. } => Text::new("例如 0,1,5", "for example 0,1,5"),
+            Self::BadSignal { .. } => Text::new("例如 SIGTERM,SIGINT,SIGUSR1", "for example SIGTERM,SIGINT,SIGUSR1"),
+            Self::BadDuration { .. } => Text::new("例如 30 或 0.5", "for example 30 or 0.5"),
+            Self::BadPort { .. } => Text::new(
+                "用 1 到 65535 之间的数，或去掉该参数由 Fermi 选择",
+                "use a number from 1 to 65535, or leave it out and Fermi picks one",
+            ),
+            Self::BadAssignment { .. } => Text::new("例如 -x NCCL_DEBUG=INFO", "for example -x NCCL_DEBUG=INFO"),
+            Self::BadDeviceList { .. } => Text::new("例如 localhost:0,1 或 0,1", "for example localhost:0,1 or 0,1"),
+            Self::UnknownHost { .. } => Text::new("使用 localhost", "use localhost"),
+            Self::BadCpuList { .. } => Text::new("例如 0-3,8", "for example 0-3,8"),
+            Self::LogFolderIsFile { .. } => Text::new("给 --log-dir 另一个路径", "give --log-dir another path"),
+            Self::FolderNotWritable { .. } => Text::new(
+                "用 --log-dir 或 FERMI_STATE_DIR 指定可写目录",
+                "name a folder you may write to with --log-dir or FERMI_STATE_DIR",
+            ),
+            Self::PathNotUnicode { .. } => Text::new("使用 UTF-8 路径", "use a path in UTF-8"),
+            Self::NoHome => {
+                Text::new("设置 HOME、FERMI_STATE_DIR 或 --log-dir", "set HOME, FERMI_STATE_DIR or --log-dir")
+            }
+            Self::NoWorkingFolder { .. } => {
+                Text::new("换到一个存在的目录再运行", "change to a folder that exists and try again")
+            }
+            Self::UnknownMode { .. } => {
+                Text::new("可用：manual、slurm、create_slurm", "there are: manual, slurm, create_slurm")
+            }
+            Self::ModeNotHere { .. } => Text::new(
+                "在本机启动请用 --mode manual 或去掉 --mode",
+                "to start on this machine use --mode manual or leave --mode out",
+            ),
+            Self::RankWithoutWorld => Text::new(
+                "例如 --mode manual --rank 0 --world-size 8",
+                "for example --mode manual --rank 0 --world-size 8",
+            ),
+            Self::RankBeyondWorld { world, .. } => Text::new(
+                format!("rank 从 0 到 {}", world.saturating_sub(1)),
+                format!("ranks go from 0 to {}", world.saturating_sub(1)),
+            ),
+            Self::WorldAgainstProcesses { .. } => Text::new("只给一个", "give one of the two"),
+            Self::TorchrunNotFound => Text::new(
+                "激活装有 PyTorch 的环境，或去掉 --use-torchrun 由 Fermi 启动",
+                "activate the environment that has PyTorch, or leave --use-torchrun out and let Fermi start it",
+            ),
+            Self::KeepersNotStarted { .. } => Text::new(
+                "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",
+                "check the limits on processes and memory (ulimit -a); Linux 5.4 or newer is needed",
+            ),
+        }
+    }
+}

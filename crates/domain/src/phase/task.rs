@@ -1,0 +1,190 @@
+//! The phases of a task.
+
+use serde::{Deserialize, Serialize};
+
+use super::IllegalTransition;
+use crate::language::Text;
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskPhase {
+    /// Stored; its files and checks are being prepared. Every task begins here.
+    Initializing,
+    /// Waits for its workers to be free.
+    Queued,
+    /// An attempt is coming up.
+    Starting,
+    /// All ranks are up.
+    Running,
+    /// An attempt failed and another one was granted; the old one's supervisors must be gone first.
+    Restarting,
+    /// Somebody asked for the end; ranks are still there.
+    Stopping,
+    Succeeded,
+    Failed,
+    Stopped,
+}
+
+/// What happens to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskEvent {
+    /// Everything that it needs is ready.
+    Prepared,
+    /// It holds all its workers, and an attempt begins.
+    WorkersLeased,
+    /// The workers for the next attempt are not to be had now.
+    WorkersLost,
+    RanksUp,
+    /// The attempt failed, and the restart policy allows another.
+    RestartGranted,
+    /// Every rank returned 0.
+    Finished,
+    /// It failed, and there will be no further attempt.
+    GaveUp,
+    StopRequested,
+    /// No process of it is left.
+    RanksGone,
+}
+
+impl TaskPhase {
+    pub const ALL: [Self; 9] = [
+        Self::Initializing,
+        Self::Queued,
+        Self::Starting,
+        Self::Running,
+        Self::Restarting,
+        Self::Stopping,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Stopped,
+    ];
+
+    /// Whether nothing can happen to it any more.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Stopped => true,
+            Self::Initializing | Self::Queued | Self::Starting | Self::Running | Self::Restarting | Self::Stopping => {
+                false
+            }
+        }
+    }
+
+    /// The only way from one phase to another.
+    pub fn next(self, event: TaskEvent) -> Result<Self, IllegalTransition<Self, TaskEvent>> {
+        use TaskEvent as E;
+        match (self, event) {
+            (Self::Initializing, E::Prepared) => Ok(Self::Queued),
+            (Self::Queued | Self::Restarting, E::WorkersLeased) => Ok(Self::Starting),
+            (Self::Restarting, E::WorkersLost) => Ok(Self::Queued),
+            (Self::Starting, E::RanksUp) => Ok(Self::Running),
+            (Self::Starting | Self::Running, E::RestartGranted) => Ok(Self::Restarting),
+            // A script may end before the last rank was seen to come up; and one that was asked to stop may have
+            // finished all the same.
+            (Self::Starting | Self::Running | Self::Stopping, E::Finished) => Ok(Self::Succeeded),
+            (Self::Initializing | Self::Queued | Self::Starting | Self::Running | Self::Restarting, E::GaveUp) => {
+                Ok(Self::Failed)
+            }
+            // Nothing runs yet, so there is nothing to wait for.
+            (Self::Initializing | Self::Queued, E::StopRequested) => Ok(Self::Stopped),
+            // Asking twice is no mistake.
+            (Self::Starting | Self::Running | Self::Restarting | Self::Stopping, E::StopRequested) => {
+                Ok(Self::Stopping)
+            }
+            (Self::Stopping, E::RanksGone) => Ok(Self::Stopped),
+            (phase, event) => Err(IllegalTransition { phase, event }),
+        }
+    }
+
+    /// The word that pages show.
+    pub fn text(self) -> Text {
+        match self {
+            Self::Initializing => Text::new("初始化中", "initializing"),
+            Self::Queued => Text::new("排队中", "queued"),
+            Self::Starting => Text::new("启动中", "starting"),
+            Self::Running => Text::new("训练中", "running"),
+            Self::Restarting => Text::new("重启中", "restarting"),
+            Self::Stopping => Text::new("停止中", "stopping"),
+            Self::Succeeded => Text::new("已完成", "succeeded"),
+            Self::Failed => Text::new("失败", "failed"),
+            Self::Stopped => Text::new("已停止", "stopped"),
+        }
+    }
+}
+
+impl TaskEvent {
+    pub const ALL: [Self; 9] = [
+        Self::Prepared,
+        Self::WorkersLeased,
+        Self::WorkersLost,
+        Self::RanksUp,
+        Self::RestartGranted,
+        Self::Finished,
+        Self::GaveUp,
+        Self::StopRequested,
+        Self::RanksGone,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row per phase, a column per event in the order of `TaskEvent::ALL`; `-` is refused.
+    const TABLE: &str = "
+        initializing  queued -        -      -       -          -         failed stopped  -
+        queued        -      starting -      -       -          -         failed stopped  -
+        starting      -      -        -      running restarting succeeded failed stopping -
+        running       -      -        -      -       restarting succeeded failed stopping -
+        restarting    -      starting queued -       -          -         failed stopping -
+        stopping      -      -        -      -       -          succeeded -      stopping stopped
+        succeeded     -      -        -      -       -          -         -      -        -
+        failed        -      -        -      -       -          -         -      -        -
+        stopped       -      -        -      -       -          -         -      -        -
+    ";
+
+    fn phase(name: &str) -> TaskPhase {
+        serde_json::from_value(name.into()).unwrap()
+    }
+
+    #[test]
+    fn every_phase_meets_every_event_as_the_table_says() {
+        let rows: Vec<Vec<&str>> = TABLE
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .filter(|row: &Vec<_>| !row.is_empty())
+            .collect();
+        assert_eq!(rows.len(), TaskPhase::ALL.len());
+        for row in rows {
+            assert_eq!(row.len(), TaskEvent::ALL.len() + 1);
+            for (event, expected) in TaskEvent::ALL.into_iter().zip(&row[1..]) {
+                let expected = (*expected != "-").then(|| phase(expected));
+                assert_eq!(phase(row[0]).next(event).ok(), expected, "{} on {event:?}", row[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn final_phases_are_exactly_those_that_nothing_leaves() {
+        for phase in TaskPhase::ALL {
+            let stuck = TaskEvent::ALL.into_iter().all(|event| phase.next(event).is_err());
+            assert_eq!(phase.is_final(), stuck, "{phase:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_phase_and_event() {
+        let refused = TaskPhase::Failed.next(TaskEvent::RanksUp).unwrap_err();
+        assert_eq!(refused.to_string(), "RanksUp does not fit the phase Failed");
+        assert_eq!(
+            refused.text(),
+            Text::new("任务当前为“失败”，不能执行此操作", "the task is failed; this cannot be done now")
+        );
+    }
+
+    #[test]
+    fn the_first_status_is_the_one_of_the_specification() {
+        assert_eq!(serde_json::to_value(TaskPhase::Initializing).unwrap(), "initializing");
+    }
+}

@@ -1,0 +1,190 @@
+//! The ranks of a group.
+
+use std::collections::BTreeMap;
+
+use super::{RankMap, RankMapError};
+use crate::{group::LaunchConfig, worker::Worker};
+
+/// Gives ranks to the workers of a group: the master's node first, the others by the alphabet, the workers of a node
+/// by their number. A smaller world size takes the first ones.
+///
+/// The alphabet is the plain one (gn39 before gn7), because that is the rule that groups promise.
+pub fn for_group(workers: &[Worker], launch: &LaunchConfig) -> Result<RankMap, RankMapError> {
+    if workers.is_empty() {
+        return Err(RankMapError::NoWorkers);
+    }
+    let mut nodes: BTreeMap<&str, Vec<&Worker>> = BTreeMap::new();
+    for worker in workers {
+        nodes.entry(worker.id.node()).or_default().push(worker);
+    }
+    for workers in nodes.values_mut() {
+        workers.sort_by_key(|worker| worker.id.index());
+    }
+    let master = launch.master.as_deref().map(str::trim).filter(|master| !master.is_empty());
+    let master = master.ok_or(RankMapError::NoMaster)?;
+    let Some(first) = nodes.remove_entry(master) else {
+        let nodes = nodes.keys().map(|node| (*node).to_owned()).collect();
+        return Err(RankMapError::MasterUnknown { master: master.to_owned(), nodes });
+    };
+    let ordered = std::iter::once(first).chain(nodes).collect();
+    RankMap::number(&first_ranks(ordered, workers.len(), launch.world_size)?)
+}
+
+/// Cuts the nodes down to the first `world_size` workers; a node that keeps none is no part of the launch.
+fn first_ranks<'a>(
+    mut nodes: Vec<(&'a str, Vec<&'a Worker>)>,
+    workers: usize,
+    world_size: Option<u32>,
+) -> Result<Vec<(&'a str, Vec<&'a Worker>)>, RankMapError> {
+    let Some(world_size) = world_size else { return Ok(nodes) };
+    let mut left = usize::try_from(world_size).unwrap_or(usize::MAX);
+    if left == 0 {
+        return Err(RankMapError::WorldEmpty);
+    }
+    if left > workers {
+        return Err(RankMapError::WorldTooLarge { world_size, workers });
+    }
+    for (_, workers) in &mut nodes {
+        workers.truncate(left);
+        left -= workers.len();
+    }
+    nodes.retain(|(_, workers)| !workers.is_empty());
+    Ok(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::{EnvironmentId, WorkerId};
+
+    fn workers(names: &[&str]) -> Vec<Worker> {
+        names
+            .iter()
+            .map(|name| {
+                let id: WorkerId = name.parse().unwrap();
+                Worker { environment: EnvironmentId::from(id.node()), gpu: Some(id.index()), id }
+            })
+            .collect()
+    }
+
+    fn launch(master: &str) -> LaunchConfig {
+        LaunchConfig { master: Some(master.to_owned()), ..LaunchConfig::default() }
+    }
+
+    /// (worker, RANK, LOCAL_RANK, NODE_RANK) as the specification's tables show them.
+    fn table(map: &RankMap) -> Vec<(String, u32, u32, u32)> {
+        map.slots()
+            .iter()
+            .map(|slot| (slot.worker.to_string(), slot.rank.0, slot.local_rank.0, slot.node_rank.0))
+            .collect()
+    }
+
+    fn row(worker: &str, rank: u32, local_rank: u32, node_rank: u32) -> (String, u32, u32, u32) {
+        (worker.to_owned(), rank, local_rank, node_rank)
+    }
+
+    #[test]
+    fn four_workers_on_four_nodes_are_ordered_as_specified() {
+        let map = for_group(&workers(&["gn7-0", "gn40-0", "gn6-0", "gn39-0"]), &launch("gn6")).unwrap();
+        let expected = [row("gn6-0", 0, 0, 0), row("gn39-0", 1, 0, 1), row("gn40-0", 2, 0, 2), row("gn7-0", 3, 0, 3)];
+        assert_eq!(table(&map), expected);
+    }
+
+    #[test]
+    fn several_workers_of_a_node_are_ordered_as_specified() {
+        let map = for_group(&workers(&["gn7-1", "gn6-1", "gn7-0", "gn6-0"]), &launch("gn6")).unwrap();
+        let expected = [row("gn6-0", 0, 0, 0), row("gn6-1", 1, 1, 0), row("gn7-0", 2, 0, 1), row("gn7-1", 3, 1, 1)];
+        assert_eq!(table(&map), expected);
+        assert!(map.slots().iter().all(|slot| slot.local_world_size == 2));
+    }
+
+    #[test]
+    fn workers_of_a_node_count_by_number_not_by_letter() {
+        let map = for_group(&workers(&["a-10", "a-9", "a-2"]), &launch("a")).unwrap();
+        assert_eq!(table(&map).iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["a-2", "a-9", "a-10"]);
+    }
+
+    #[test]
+    fn a_smaller_world_size_takes_the_first_ranks() {
+        let config = LaunchConfig { world_size: Some(3), ..launch("gn7") };
+        let map = for_group(&workers(&["gn6-0", "gn6-1", "gn7-0", "gn7-1", "gn8-0"]), &config).unwrap();
+        assert_eq!(table(&map), [row("gn7-0", 0, 0, 0), row("gn7-1", 1, 1, 0), row("gn6-0", 2, 0, 1)]);
+        assert_eq!(map.slots()[2].local_world_size, 1);
+        assert_eq!(map.node_count(), 2);
+    }
+
+    #[test]
+    fn what_does_not_add_up_is_refused_with_a_sentence() {
+        let two = workers(&["gn6-0", "gn7-0"]);
+        let world = |world_size| LaunchConfig { world_size: Some(world_size), ..launch("gn6") };
+        let table: [(&[Worker], LaunchConfig, &str, &str); 7] = [
+            (&two, LaunchConfig::default(), "master_required", "未设置 Master 地址"),
+            (&two, launch("  "), "master_required", "未设置 Master 地址"),
+            (&two, launch("gn9"), "master_invalid", "Master gn9 不在所选节点中"),
+            (&two, world(3), "world_size_too_large", "World Size 3 大于 Worker 数量 2"),
+            (&two, world(0), "world_size_invalid", "World Size 至少为 1"),
+            (&[], launch("gn6"), "workers_required", "没有可用的 Worker"),
+            (&workers(&["gn6-0", "gn6-0"]), launch("gn6"), "worker_duplicate", "Worker gn6-0 重复"),
+        ];
+        for (workers, launch, id, zh) in table {
+            let refused = for_group(workers, &launch).unwrap_err();
+            assert_eq!((refused.id(), &*refused.text().zh), (id, zh));
+            assert!(!refused.hint().en.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_worker_given_as_master_is_answered_with_its_node() {
+        let refused = for_group(&workers(&["gn6-0"]), &launch("gn6-0")).unwrap_err();
+        assert!(refused.hint().en.ends_with(": gn6"), "{}", refused.hint().en);
+    }
+
+    fn some_workers() -> impl Strategy<Value = Vec<Worker>> {
+        proptest::collection::hash_set(("[a-c]{1,2}[0-9]{0,2}", 0_u32..12), 1..40).prop_map(|set| {
+            set.into_iter()
+                .map(|(node, index)| Worker {
+                    environment: EnvironmentId::from(node.as_str()),
+                    gpu: Some(index),
+                    id: WorkerId::new(node, index),
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_are_contiguous_and_every_worker_has_one(workers in some_workers(), pick in any::<prop::sample::Index>()) {
+            let master = pick.get(&workers).id.node().to_owned();
+            let map = for_group(&workers, &launch(&master)).unwrap();
+            prop_assert_eq!(map.slots().len(), workers.len());
+            for (rank, slot) in (0_u32..).zip(map.slots()) {
+                prop_assert_eq!(slot.rank.0, rank);
+            }
+            for (node_rank, node) in (0_u32..).zip(map.nodes()) {
+                prop_assert_eq!(node.node_rank.0, node_rank);
+                for (local, slot) in (0_u32..).zip(node.slots) {
+                    prop_assert_eq!(slot.local_rank.0, local);
+                    prop_assert_eq!(slot.local_world_size as usize, node.slots.len());
+                    prop_assert_eq!(slot.worker.node(), node.node);
+                }
+            }
+            prop_assert_eq!(&map.slots()[0].node, &master);
+            let mut given: Vec<&WorkerId> = workers.iter().map(|worker| &worker.id).collect();
+            let mut mapped: Vec<&WorkerId> = map.slots().iter().map(|slot| &slot.worker).collect();
+            given.sort();
+            mapped.sort();
+            prop_assert_eq!(given, mapped);
+        }
+
+        #[test]
+        fn the_order_in_which_workers_are_given_does_not_matter(
+            (first, second) in some_workers().prop_flat_map(|workers| (Just(workers.clone()), Just(workers).prop_shuffle())),
+            world in 1_u32..40,
+        ) {
+            let config = LaunchConfig { world_size: Some(world), ..launch(first.iter().map(|worker| worker.id.node()).max().unwrap()) };
+            prop_assert_eq!(for_group(&first, &config), for_group(&second, &config));
+        }
+    }
+}

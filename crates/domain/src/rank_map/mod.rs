@@ -1,0 +1,14 @@
+//! Who is rank r.
+//!
+//! Two rules, one result: groups order their nodes by the alphabet ([`for_group`]), tasks keep the order in which the
+//! user chose them ([`for_task`]); in both the master comes first. Neither guesses: what does not add up is refused.
+
+mod error;
+mod group;
+mod map;
+mod task;
+
+pub use error::RankMapError;
+pub use group::for_group;
+pub use map::{NodeRanks, RankMap, RankSlot};
+pub use task::{ChosenNode, for_task};

@@ -1,0 +1,155 @@
+use super::*;
+use crate::environment::{EnvironmentStatus, tests::environment};
+
+fn known() -> Vec<Environment> {
+    vec![
+        environment("env-001", "pytorch-dev-env", 2, "A100", "北京可用区A"),
+        environment("env-003", "llm-training-env", 4, "A100", "深圳可用区C"),
+        environment("env-005", "nlp-research-lab", 8, "A100", "上海可用区A"),
+    ]
+}
+
+/// The request of the specification.
+fn request() -> CreateRequest {
+    serde_json::from_str(
+        r#"{"taskName": "gpt3-pretraining", "datasetId": "dataset-001", "datasetVersionId": "version-001",
+            "modelId": "model-001", "launchMode": "existing",
+            "distributedConfig": {"enabled": true, "nodeIds": ["env-001", "env-003", "env-005"],
+                "masterNode": "env-001", "framework": "deepspeed",
+                "strategy": {"dataParallel": 2, "pipelineParallel": 4, "tensorParallel": 8}}}"#,
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_request_of_the_specification_is_accepted_with_a_warning() {
+    let accepted = validate(&request(), &known()).unwrap();
+    assert_eq!(accepted.aggregate.as_ref().unwrap().total_gpus, 14);
+    assert_eq!(accepted.distributed.framework, Some(Framework::Deepspeed));
+    let ids: Vec<&str> = accepted.warnings.iter().map(Warning::id).collect();
+    assert_eq!(ids, ["several_nodes", "cross_zone", "layout_mismatch"]);
+}
+
+#[test]
+fn each_mistake_is_answered_with_its_sentence_and_field() {
+    type Change = fn(&mut CreateRequest);
+    let table: [(&str, &str, &str, Change); 20] = [
+        ("name_required", "taskName", "请输入任务名称", |it| it.task_name = "  \t".to_owned()),
+        ("name_control_characters", "taskName", "任务名称含有控制字符", |it| {
+            it.task_name = "a\u{7}b".to_owned()
+        }),
+        ("name_too_long", "taskName", "任务名称过长", |it| it.task_name = "长".repeat(129)),
+        ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = None),
+        ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = Some(" ".to_owned())),
+        ("dataset_required", "datasetVersionId", "请选择数据集", |it| it.dataset_version_id = None),
+        ("environment_required", "distributedConfig.nodeIds", "请至少选择一个开发环境", |it| {
+            it.distributed_config.node_ids.clear()
+        }),
+        ("environment_duplicate", "distributedConfig.nodeIds", "开发环境 env-001 重复", |it| {
+            it.distributed_config.node_ids.push("env-001".into())
+        }),
+        ("environment_unknown", "distributedConfig.nodeIds", "开发环境 env-9 不存在", |it| {
+            it.distributed_config.node_ids.push("env-9".into())
+        }),
+        (
+            "distributed_disabled",
+            "distributedConfig.enabled",
+            "选择了 3 个节点，但分布式训练未启用",
+            |it| it.distributed_config.enabled = Some(false),
+        ),
+        ("master_invalid", "distributedConfig.masterNode", "请选择有效的主节点", |it| {
+            it.distributed_config.master_node = None
+        }),
+        ("master_invalid", "distributedConfig.masterNode", "请选择有效的主节点", |it| {
+            it.distributed_config.master_node = Some("env-7".into())
+        }),
+        ("framework_required", "distributedConfig.framework", "请选择分布式框架", |it| {
+            it.distributed_config.framework = None
+        }),
+        ("framework_required", "distributedConfig.framework", "请选择分布式框架", |it| {
+            it.distributed_config.framework = Some(String::new())
+        }),
+        ("framework_unknown", "distributedConfig.framework", "不支持的分布式框架 tf", |it| {
+            it.distributed_config.framework = Some("tf".to_owned())
+        }),
+        ("strategy_invalid", "distributedConfig.strategy", "并行度至少为 1", |it| {
+            it.distributed_config.strategy = Some(Strategy { data_parallel: 0, ..Strategy::default() })
+        }),
+        ("layout_mismatch", "distributedConfig.strategy", "2×4×8 = 64，与 14 个 rank 不符", |it| {
+            it.distributed_config.framework = Some("megatron-lm".to_owned())
+        }),
+        // Two mistakes: the one that the form meets first is named.
+        ("name_required", "taskName", "请输入任务名称", |it| {
+            it.task_name.clear();
+            it.dataset_id = None
+        }),
+        ("dataset_required", "datasetId", "请选择数据集", |it| {
+            it.dataset_id = None;
+            it.distributed_config.node_ids.clear()
+        }),
+        ("master_invalid", "distributedConfig.masterNode", "请选择有效的主节点", |it| {
+            it.distributed_config.master_node = None;
+            it.distributed_config.framework = None
+        }),
+    ];
+    for (id, field, zh, change) in table {
+        let mut request = request();
+        change(&mut request);
+        let refused = validate(&request, &known()).unwrap_err();
+        assert_eq!((refused.id(), refused.field(), &*refused.text().zh), (id, field, zh));
+        for text in [refused.text(), refused.hint()] {
+            assert!(!text.zh.is_empty() && !text.en.is_empty(), "{id}");
+        }
+    }
+}
+
+#[test]
+fn an_offline_environment_is_refused_and_a_busy_one_waited_for() {
+    let mut known = known();
+    known[1].status = EnvironmentStatus::Offline;
+    let refused = validate(&request(), &known).unwrap_err();
+    assert_eq!((refused.id(), &*refused.text().zh), ("environment_offline", "开发环境 llm-training-env 已离线"));
+    known[1].status = EnvironmentStatus::Busy;
+    let accepted = validate(&request(), &known).unwrap();
+    assert!(accepted.warnings.contains(&Warning::Busy { environments: vec!["llm-training-env".to_owned()] }));
+}
+
+#[test]
+fn one_node_needs_neither_master_nor_framework() {
+    for enabled in [None, Some(false), Some(true)] {
+        let mut request = request();
+        request.distributed_config =
+            RequestedNodes { enabled, node_ids: vec!["env-003".into()], ..RequestedNodes::default() };
+        let accepted = validate(&request, &known()).unwrap();
+        assert!(!accepted.distributed.enabled && accepted.warnings.is_empty());
+        assert_eq!(accepted.distributed.master_node, Some("env-003".into()));
+    }
+}
+
+#[test]
+fn a_megatron_refusal_offers_layouts_that_fit() {
+    let mut request = request();
+    request.distributed_config.framework = Some("megatron-lm".to_owned());
+    let refused = validate(&request, &known()).unwrap_err();
+    assert!(
+        refused.hint().en.contains("dataParallel 1, pipelineParallel 7, tensorParallel 2"),
+        "{}",
+        refused.hint().en
+    );
+    request.distributed_config.strategy = Some(Strategy { data_parallel: 1, pipeline_parallel: 7, tensor_parallel: 2 });
+    assert!(validate(&request, &known()).is_ok());
+}
+
+#[test]
+fn names_are_trimmed_and_may_be_chinese() {
+    let mut request = request();
+    request.task_name = format!("  {}  ", "训".repeat(LONGEST_NAME));
+    assert_eq!(validate(&request, &known()).unwrap().name.chars().count(), LONGEST_NAME);
+}
+
+#[test]
+fn the_model_is_optional() {
+    let mut request = request();
+    request.model_id = None;
+    assert_eq!(validate(&request, &known()).unwrap().model_id, None);
+}

@@ -1,0 +1,196 @@
+//! Why an attempt ended. A failed training is a value, not an error.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    exit::{Exit, signal_name},
+    failure::{Diagnosis, FailureClass, Role, Traceback},
+    ids::Rank,
+    language::Text,
+};
+
+/// The end of an attempt, with all that a person needs to understand it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// Whose matter it is; none when nothing went wrong.
+    pub class: Option<FailureClass>,
+    pub kind: VerdictKind,
+    /// The rank that failed first, when ranks failed.
+    pub first: Option<FailedRank>,
+    /// What the first rank's evidence says.
+    pub diagnosis: Option<Diagnosis>,
+    /// The last lines of the first rank.
+    #[serde(default)]
+    pub evidence: Vec<String>,
+    /// The first rank's traceback.
+    pub traceback: Option<Traceback>,
+    /// Ranks that failed after the first, in the order in which they did.
+    #[serde(default)]
+    pub others: Vec<OtherFailure>,
+}
+
+/// The ways in which an attempt ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "type")]
+pub enum VerdictKind {
+    /// Every rank returned 0.
+    Succeeded,
+    /// A rank ended with anything else.
+    RankFailed,
+    /// Ranks or nodes did not come up in time.
+    StartTimedOut { missing: Vec<MissingRank> },
+    /// Somebody asked for the end.
+    StoppedByUser,
+    /// The process that supervises a node's ranks died, and took them with it.
+    SupervisorLost { node: String },
+    /// A node was silent for longer than the task allows.
+    NodeLost { node: String },
+    /// Nothing was started: the request, a port or a file was not as it must be.
+    LaunchRefused { reason: Text },
+}
+
+/// A rank with its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedRank {
+    pub rank: Rank,
+    pub node: String,
+    pub exit: Exit,
+}
+
+/// A rank that failed after the first one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherFailure {
+    #[serde(flatten)]
+    pub failed: FailedRank,
+    /// How long after the first it ended; negative where a victim was seen before its cause.
+    pub after_ms: i64,
+    pub role: Option<Role>,
+}
+
+/// A rank for which an attempt waited in vain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingRank {
+    pub rank: Rank,
+    pub node: String,
+}
+
+impl Verdict {
+    /// An end that needs no evidence: success, a stop, a lost node, a refusal. The class follows from the kind.
+    pub fn of(kind: VerdictKind) -> Self {
+        let class = match kind {
+            VerdictKind::Succeeded | VerdictKind::StoppedByUser => None,
+            VerdictKind::RankFailed | VerdictKind::LaunchRefused { .. } => Some(FailureClass::User),
+            VerdictKind::StartTimedOut { .. } | VerdictKind::NodeLost { .. } => Some(FailureClass::Infrastructure),
+            VerdictKind::SupervisorLost { .. } => Some(FailureClass::Platform),
+        };
+        Self { class, kind, first: None, diagnosis: None, evidence: Vec::new(), traceback: None, others: Vec::new() }
+    }
+
+    /// The end by a failed rank. Without a diagnosis the script itself is the likeliest culprit.
+    pub fn rank_failed(first: FailedRank, diagnosis: Option<Diagnosis>) -> Self {
+        let class = diagnosis.as_ref().map_or(FailureClass::User, |diagnosis| diagnosis.class);
+        Self { class: Some(class), first: Some(first), diagnosis, ..Self::of(VerdictKind::RankFailed) }
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.kind == VerdictKind::Succeeded
+    }
+
+    /// One line that says what happened, where, and to whom.
+    pub fn headline(&self) -> Text {
+        match &self.kind {
+            VerdictKind::Succeeded => Text::new("训练完成", "the training finished"),
+            VerdictKind::RankFailed => {
+                self.first.as_ref().map_or_else(|| Text::new("有 rank 失败", "a rank failed"), FailedRank::headline)
+            }
+            VerdictKind::StartTimedOut { missing } => missing_headline(missing),
+            VerdictKind::StoppedByUser => Text::new("训练已被用户停止", "the training was stopped by its user"),
+            VerdictKind::SupervisorLost { node } => Text::new(
+                format!("节点 {node} 上的 supervisor 已退出，其全部进程随之结束"),
+                format!("the supervisor on {node} died, and its processes with it"),
+            ),
+            VerdictKind::NodeLost { node } => {
+                Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
+            }
+            VerdictKind::LaunchRefused { reason } => {
+                Text::new(format!("未能启动：{}", reason.zh), format!("the launch was refused: {}", reason.en))
+            }
+        }
+    }
+
+    /// How many others failed, and how many of them only because the first did.
+    pub fn others_summary(&self) -> Option<Text> {
+        let others = self.others.len();
+        let victims = self.others.iter().filter(|other| other.role == Some(Role::Victim)).count();
+        let ranks = if others == 1 { "rank" } else { "ranks" };
+        match (others, victims) {
+            (0, _) => None,
+            (_, 0) => Some(Text::new(
+                format!("之后另有 {others} 个 rank 失败"),
+                format!("{others} more {ranks} failed after it"),
+            )),
+            _ => Some(Text::new(
+                format!("之后另有 {others} 个 rank 失败，其中 {victims} 个是受害者"),
+                format!("{others} more {ranks} failed after it, {victims} of them as victims"),
+            )),
+        }
+    }
+}
+
+impl FailedRank {
+    /// "rank 3 on gn6 was killed by SIGKILL".
+    pub fn headline(&self) -> Text {
+        let Self { rank, node, exit } = self;
+        match exit {
+            Exit::Code { code: 0 } => Text::new(
+                format!("节点 {node} 上的 rank {rank} 过早正常退出"),
+                format!("rank {rank} on {node} ended early, with exit code 0"),
+            ),
+            Exit::Code { code } => Text::new(
+                format!("节点 {node} 上的 rank {rank} 以退出码 {code} 结束"),
+                format!("rank {rank} on {node} ended with exit code {code}"),
+            ),
+            Exit::Signal { signal, core_dumped } => {
+                let name = signal_name(*signal);
+                let (zh, en) = if *core_dumped { ("（已转储核心）", " (core dumped)") } else { ("", "") };
+                Text::new(
+                    format!("节点 {node} 上的 rank {rank} 被 {name} 终止{zh}"),
+                    format!("rank {rank} on {node} was killed by {name}{en}"),
+                )
+            }
+            Exit::NotStarted { error } => Text::new(
+                format!("节点 {node} 上的 rank {rank} 未能启动：{error}"),
+                format!("rank {rank} on {node} could not be started: {error}"),
+            ),
+        }
+    }
+}
+
+/// Names the first few that are missing; a list of hundreds helps nobody.
+fn missing_headline(missing: &[MissingRank]) -> Text {
+    const NAMED: usize = 4;
+    let named = |separator: &str, joint: &str| {
+        let names: Vec<String> =
+            missing.iter().take(NAMED).map(|rank| format!("rank {}{joint}{}", rank.rank, rank.node)).collect();
+        names.join(separator)
+    };
+    let more = missing.len().saturating_sub(NAMED);
+    let (zh_more, en_more) = match more {
+        0 => (String::new(), String::new()),
+        _ => (format!(" 等共 {} 个", missing.len()), format!(" and {more} more")),
+    };
+    match missing {
+        [] => Text::new("启动超时", "the start timed out"),
+        _ => Text::new(
+            format!("启动超时，未到达：{}{zh_more}", named("、", " @ ")),
+            format!("the start timed out waiting for {}{en_more}", named(", ", " on ")),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

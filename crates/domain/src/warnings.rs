@@ -1,0 +1,150 @@
+//! What is allowed but should be known before a task starts.
+
+use crate::{
+    aggregate::Aggregate,
+    environment::{Environment, EnvironmentStatus},
+    framework::Framework,
+    task::Strategy,
+};
+
+/// Something that does not stop a task from being created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Several nodes: the network between them must work.
+    SeveralNodes,
+    /// The nodes stand in different zones.
+    CrossZone { zones: Vec<String> },
+    /// The slowest GPU sets the pace.
+    MixedGpuTypes { types: Vec<String> },
+    /// Some nodes have GPUs and some have none, so that NCCL cannot be used.
+    MixedDevices { without: Vec<String> },
+    /// The degrees do not multiply to the number of ranks.
+    LayoutMismatch { strategy: Strategy, ranks: u32 },
+    /// The framework knows no tensor or pipeline parallelism; the script has to.
+    ParallelismIgnored { framework: Framework },
+    /// Others use these now; the task waits for them.
+    Busy { environments: Vec<String> },
+    /// These have not answered for some seconds.
+    Suspect { environments: Vec<String> },
+}
+
+impl Warning {
+    /// Its name in answers.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Self::SeveralNodes => "several_nodes",
+            Self::CrossZone { .. } => "cross_zone",
+            Self::MixedGpuTypes { .. } => "mixed_gpu_types",
+            Self::MixedDevices { .. } => "mixed_devices",
+            Self::LayoutMismatch { .. } => "layout_mismatch",
+            Self::ParallelismIgnored { .. } => "parallelism_ignored",
+            Self::Busy { .. } => "environments_busy",
+            Self::Suspect { .. } => "environments_suspect",
+        }
+    }
+}
+
+/// Everything to be said about these environments with this framework and strategy, the gravest last.
+pub fn warnings(
+    environments: &[&Environment],
+    framework: Option<Framework>,
+    strategy: Option<Strategy>,
+) -> Vec<Warning> {
+    let Some(sum) = Aggregate::of(environments) else { return Vec::new() };
+    let named = |status: EnvironmentStatus| names(environments, |environment| environment.status == status);
+    let mut found = Vec::new();
+    if sum.is_distributed {
+        found.push(Warning::SeveralNodes);
+    }
+    if sum.zones.len() > 1 {
+        found.push(Warning::CrossZone { zones: sum.zones.clone() });
+    }
+    if sum.gpu_types.len() > 1 {
+        found.push(Warning::MixedGpuTypes { types: sum.gpu_types.clone() });
+    }
+    let without = names(environments, |environment| environment.gpu_count() == 0);
+    if sum.total_gpus > 0 && !without.is_empty() {
+        found.push(Warning::MixedDevices { without });
+    }
+    found.extend(strategy.into_iter().flat_map(|strategy| about_strategy(strategy, framework, sum.total_workers)));
+    let busy = named(EnvironmentStatus::Busy);
+    if !busy.is_empty() {
+        found.push(Warning::Busy { environments: busy });
+    }
+    let suspect = named(EnvironmentStatus::Suspect);
+    if !suspect.is_empty() {
+        found.push(Warning::Suspect { environments: suspect });
+    }
+    found
+}
+
+fn about_strategy(strategy: Strategy, framework: Option<Framework>, ranks: u32) -> Vec<Warning> {
+    let mut found = Vec::new();
+    if strategy.ranks() != u64::from(ranks) {
+        found.push(Warning::LayoutMismatch { strategy, ranks });
+    }
+    let divides_the_network = strategy.tensor_parallel > 1 || strategy.pipeline_parallel > 1;
+    if let Some(framework) = framework.filter(|framework| divides_the_network && framework.is_data_parallel_only()) {
+        found.push(Warning::ParallelismIgnored { framework });
+    }
+    found
+}
+
+fn names(environments: &[&Environment], wanted: impl Fn(&Environment) -> bool) -> Vec<String> {
+    environments.iter().filter(|environment| wanted(environment)).map(|environment| environment.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::tests::environment;
+
+    fn ids(environments: &[Environment], framework: Framework, strategy: Option<Strategy>) -> Vec<&'static str> {
+        let environments: Vec<&Environment> = environments.iter().collect();
+        warnings(&environments, Some(framework), strategy).iter().map(Warning::id).collect()
+    }
+
+    fn three_zones() -> [Environment; 3] {
+        [
+            environment("1", "pytorch-dev-env", 2, "A100", "北京可用区A"),
+            environment("3", "llm-training-env", 4, "A100", "深圳可用区C"),
+            environment("5", "nlp-research-lab", 8, "A100", "上海可用区A"),
+        ]
+    }
+
+    #[test]
+    fn one_node_has_nothing_to_be_warned_of() {
+        assert!(ids(&three_zones()[..1], Framework::PytorchDdp, None).is_empty());
+        assert!(warnings(&[], None, None).is_empty());
+    }
+
+    #[test]
+    fn zones_and_models_that_differ_are_named() {
+        assert_eq!(ids(&three_zones(), Framework::Deepspeed, None), ["several_nodes", "cross_zone"]);
+        let mixed = [environment("1", "a", 2, "A100", "北京可用区A"), environment("2", "b", 2, "V100", "北京可用区A")];
+        assert_eq!(ids(&mixed, Framework::PytorchDdp, None), ["several_nodes", "mixed_gpu_types"]);
+    }
+
+    #[test]
+    fn a_layout_that_does_not_multiply_is_a_warning() {
+        let strategy = Strategy { data_parallel: 2, pipeline_parallel: 4, tensor_parallel: 8 };
+        assert!(ids(&three_zones(), Framework::Deepspeed, Some(strategy)).contains(&"layout_mismatch"));
+        let fits = Strategy { data_parallel: 7, pipeline_parallel: 1, tensor_parallel: 2 };
+        assert_eq!(ids(&three_zones(), Framework::Deepspeed, Some(fits)), ["several_nodes", "cross_zone"]);
+        assert!(ids(&three_zones(), Framework::PytorchDdp, Some(fits)).contains(&"parallelism_ignored"));
+        assert!(!ids(&three_zones(), Framework::MegatronLm, Some(fits)).contains(&"parallelism_ignored"));
+    }
+
+    #[test]
+    fn busy_suspect_and_gpuless_nodes_are_named() {
+        let mut nodes = three_zones();
+        nodes[0].status = EnvironmentStatus::Busy;
+        nodes[1].status = EnvironmentStatus::Suspect;
+        nodes[2].gpus.clear();
+        let found = ids(&nodes, Framework::Command, None);
+        assert_eq!(
+            found,
+            ["several_nodes", "cross_zone", "mixed_devices", "environments_busy", "environments_suspect"]
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! What this machine has. Looks, never decides, and works on machines without a GPU.
+
+pub mod cpu;
+pub mod gpu;

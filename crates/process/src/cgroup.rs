@@ -1,0 +1,92 @@
+//! A cgroup of our own around the ranks, where the machine allows one: a rank cannot leave it by forking or by clearing
+//! its environment, and one write ends all that is in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A cgroup (version 2) that holds the processes of one run on this node.
+#[derive(Debug)]
+pub struct Cgroup {
+    folder: PathBuf,
+}
+
+impl Cgroup {
+    /// Makes `fermi-<name>` below the cgroup this process is in, so that Slurm's or systemd's limits keep holding.
+    /// `None` where there is no version 2 hierarchy, no right to write, or a kernel without `cgroup.kill`.
+    pub fn create(name: &str) -> Option<Self> {
+        let folder = own_folder()?.join(format!("fermi-{name}"));
+        fs::create_dir(&folder).ok()?;
+        let cgroup = Self { folder };
+        if cgroup.folder.join("cgroup.kill").exists() {
+            return Some(cgroup);
+        }
+        cgroup.remove();
+        None
+    }
+
+    /// One that an earlier process made.
+    pub fn at(folder: PathBuf) -> Option<Self> {
+        folder.join("cgroup.kill").exists().then_some(Self { folder })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file into which a starting rank writes "0" to enter.
+    pub fn entrance(&self) -> io::Result<File> {
+        File::options().write(true).open(self.folder.join("cgroup.procs"))
+    }
+
+    /// How many processes are in it.
+    pub fn population(&self) -> usize {
+        fs::read_to_string(self.folder.join("cgroup.procs")).map_or(0, |text| text.lines().count())
+    }
+
+    /// Ends everything in it at once.
+    pub fn kill(&self) -> io::Result<()> {
+        fs::write(self.folder.join("cgroup.kill"), "1")
+    }
+
+    /// Takes the empty folder away; one that is still in use stays for the next start to find.
+    pub fn remove(&self) -> bool {
+        for _ in 0..20 {
+            match fs::remove_dir(&self.folder) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                }
+                done => return done.is_ok(),
+            }
+        }
+        false
+    }
+}
+
+/// Where this process stands in the version 2 hierarchy, on disk.
+fn own_folder() -> Option<PathBuf> {
+    let place = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let place = place.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = mounts.lines().find_map(version_two_mount)?;
+    Some(mount.join(place.trim_start_matches('/')))
+}
+
+/// The mount point, when this line of mountinfo is a version 2 hierarchy.
+fn version_two_mount(line: &str) -> Option<PathBuf> {
+    let (before, after) = line.split_once(" - ")?;
+    after.starts_with("cgroup2 ").then(|| before.split(' ').nth(4).map(PathBuf::from))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_two_mount_is_found_beside_version_one() {
+        let one = "30 24 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu";
+        let two = "42 24 0:39 / /sys/fs/cgroup/unified rw,relatime shared:10 - cgroup2 cgroup2 rw";
+        assert_eq!(version_two_mount(one), None);
+        assert_eq!(version_two_mount(two), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+    }
+}

@@ -1,0 +1,59 @@
+//! How a rank ended, on disk beside its logs, so that the answer outlives everyone who saw it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use fermi_domain::exit::Exit;
+use serde::{Deserialize, Serialize};
+
+pub const VERSION: u32 = 1;
+pub const FILE_NAME: &str = "exit.json";
+
+/// The record of one rank of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExitRecord {
+    pub version: u32,
+    pub rank: u32,
+    pub pid: i32,
+    pub exit: Exit,
+    pub started_ms: u64,
+    pub ended_ms: u64,
+    /// The kernel ended it for want of memory.
+    pub oom_killed: bool,
+}
+
+impl ExitRecord {
+    /// Writes the record in one piece: it is there whole or not at all.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        let draft = folder.join(".exit.json.new");
+        fs::write(&draft, serde_json::to_vec(self)?)?;
+        fs::rename(draft, folder.join(FILE_NAME))
+    }
+
+    pub fn read(folder: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(folder.join(FILE_NAME))?)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_comes_back_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = ExitRecord {
+            version: VERSION,
+            rank: 3,
+            pid: 42,
+            exit: Exit::Signal { signal: 9, core_dumped: false },
+            started_ms: 1,
+            ended_ms: 2,
+            oom_killed: true,
+        };
+        record.write(folder.path()).unwrap();
+        assert_eq!(ExitRecord::read(folder.path()).unwrap(), record);
+    }
+}

@@ -1,0 +1,120 @@
+//! The journal of a run: every event in order, one JSON object per line, readable while it is written and after a crash.
+//!
+//! The first line names the format's version. A reader understands its own version and those before it; the last line
+//! may be torn by a crash and is then left out.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub const VERSION: u32 = 1;
+pub const FILE_NAME: &str = "journal.ndjson";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    journal: u32,
+    fermi: String,
+}
+
+/// Why a journal could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("cannot read the journal")]
+    Io(#[from] io::Error),
+    #[error("the journal has no valid first line")]
+    NoHeader,
+    #[error("the journal is of version {found}, this Fermi understands up to {VERSION}: use a newer fermi")]
+    Newer { found: u32 },
+    #[error("line {line} of the journal is damaged")]
+    Damaged { line: usize, source: serde_json::Error },
+}
+
+/// The writing end. A full disk loses lines, which are counted, and never stops the run.
+#[derive(Debug)]
+pub struct Journal {
+    file: Option<File>,
+    lost: u64,
+}
+
+impl Journal {
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(folder.join(FILE_NAME))?;
+        let mut journal = Self { file: Some(file), lost: 0 };
+        journal.append(&Header { journal: VERSION, fermi: env!("CARGO_PKG_VERSION").to_owned() });
+        Ok(journal)
+    }
+
+    /// Keeps nothing: for runs whose logs go to `/dev/null`.
+    pub fn none() -> Self {
+        Self { file: None, lost: 0 }
+    }
+
+    pub fn append(&mut self, event: &impl Serialize) {
+        let Some(file) = &mut self.file else { return };
+        let written = serde_json::to_vec(event).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            file.write_all(&line)
+        });
+        if written.is_err() {
+            self.lost += 1;
+        }
+    }
+
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// Reads all events that were written whole.
+pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, ReadError> {
+    let text = fs::read(folder.join(FILE_NAME))?;
+    let whole = memchr::memrchr(b'\n', &text).map_or(&[][..], |end| &text[..end]);
+    let mut lines = whole.split(|byte| *byte == b'\n');
+    let header: Header =
+        lines.next().and_then(|line| serde_json::from_slice(line).ok()).ok_or(ReadError::NoHeader)?;
+    if header.journal > VERSION {
+        return Err(ReadError::Newer { found: header.journal });
+    }
+    lines
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_slice(line).map_err(|source| ReadError::Damaged { line: index + 2, source })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_the_rest_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        journal.append(&1);
+        journal.append(&2);
+        let path = folder.path().join(FILE_NAME);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.extend_from_slice(b"{\"torn\":");
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(read::<u32>(folder.path()).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_newer_journal_is_refused_with_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE_NAME), "{\"journal\":99,\"fermi\":\"9\"}\n").unwrap();
+        let error = read::<u32>(folder.path()).unwrap_err();
+        assert_eq!(error.to_string(), "the journal is of version 99, this Fermi understands up to 1: use a newer fermi");
+    }
+
+    #[test]
+    fn a_damaged_line_in_the_middle_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE_NAME), "{\"journal\":1,\"fermi\":\"0\"}\n1\nx\n2\n").unwrap();
+        assert!(matches!(read::<u32>(folder.path()), Err(ReadError::Damaged { line: 3, .. })));
+    }
+}

@@ -1,0 +1,26 @@
+//! Processes that are never lost and never leaked.
+//!
+//! # Theory of operation
+//! A run on one node is held by two processes. The [`warden`] is forked first and does nothing but wait; its child, the
+//! supervisor, starts the ranks ([`spawn`]), reads what they write ([`output`]) and takes note of how they end
+//! ([`exit_record`], [`journal`]). Both are subreapers: whatever a rank forks, double-forks or moves to a session of its
+//! own comes back to one of them when its parent dies. When the supervisor dies the warden ends every process below it;
+//! when the warden dies the supervisor does ([`sweep`]). Where the kernel lets us, a cgroup ([`cgroup`]) holds the
+//! processes together as well, and every process carries a mark in its environment, so that even the death of both
+//! keepers at once leaves something by which the next start finds and ends the rest ([`stale`]).
+//!
+//! This crate knows processes, bytes and signals. It never knows tasks, restarts or verdicts: those are `fermi-attempt`'s.
+//! It forks only from threads that live as long as the process, because PR_SET_PDEATHSIG follows the thread.
+
+pub mod cgroup;
+pub mod clock;
+pub mod exit_record;
+pub mod journal;
+pub mod output;
+pub mod pidfd;
+pub mod procfs;
+pub mod pty;
+pub mod spawn;
+pub mod stale;
+pub mod sweep;
+pub mod warden;

@@ -1,0 +1,158 @@
+//! One stream of one rank on disk: every byte, in capped segments, with an index of times.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::clock;
+
+/// A stream goes on in `<name>.1`, `<name>.2` … beyond this size, so that no tool has to open an endless file.
+const SEGMENT_BYTES: u64 = 1 << 30;
+const INDEX_EVERY_MS: u64 = 1_000;
+
+/// The writing end of a log.
+#[derive(Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    file: Option<File>,
+    index: Option<File>,
+    segment: u32,
+    in_segment: u64,
+    total: u64,
+    indexed_ms: u64,
+    dropped: u64,
+    gap: u64,
+}
+
+impl LogFile {
+    pub fn create(path: PathBuf) -> io::Result<Self> {
+        let file = File::options().create(true).append(true).open(&path)?;
+        let index = File::options().create(true).append(true).open(index_path(&path)).ok();
+        Ok(Self {
+            path,
+            file: Some(file),
+            index,
+            segment: 0,
+            in_segment: 0,
+            total: 0,
+            indexed_ms: 0,
+            dropped: 0,
+            gap: 0,
+        })
+    }
+
+    /// Keeps nothing: for logs that go to `/dev/null`.
+    pub fn none() -> Self {
+        Self {
+            path: PathBuf::from("/dev/null"),
+            file: None,
+            index: None,
+            segment: 0,
+            in_segment: 0,
+            total: 0,
+            indexed_ms: 0,
+            dropped: 0,
+            gap: 0,
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that the disk did not take.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub fn append(&mut self, bytes: &[u8]) {
+        if self.in_segment >= SEGMENT_BYTES {
+            self.next_segment();
+        }
+        let Some(file) = &mut self.file else { return };
+        if self.gap > 0 {
+            // The reader shall see where something is missing; the note itself may fail like any other write.
+            let note = format!("\n[fermi: {} bytes lost here, the disk was full]\n", self.gap);
+            if file.write_all(note.as_bytes()).is_ok() {
+                self.gap = 0;
+            }
+        }
+        let written = write_some(file, bytes);
+        let missing = (bytes.len() - written) as u64;
+        self.dropped += missing;
+        self.gap += missing;
+        self.in_segment += written as u64;
+        self.total += written as u64;
+        self.note_time();
+    }
+
+    /// One record a second: Unix milliseconds and the stream's length, both as little-endian 64-bit numbers.
+    fn note_time(&mut self) {
+        let now = clock::unix_ms();
+        if now < self.indexed_ms + INDEX_EVERY_MS {
+            return;
+        }
+        self.indexed_ms = now;
+        if let Some(index) = &mut self.index {
+            let mut record = [0; 16];
+            record[..8].copy_from_slice(&now.to_le_bytes());
+            record[8..].copy_from_slice(&self.total.to_le_bytes());
+            // A missing record makes a search slower, nothing else.
+            let _ = index.write_all(&record);
+        }
+    }
+
+    fn next_segment(&mut self) {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{}", self.segment + 1));
+        // If no new file can be made, the old one goes on.
+        if let Ok(file) = File::options().create(true).append(true).open(&name) {
+            self.file = Some(file);
+            self.segment += 1;
+        }
+        self.in_segment = 0;
+    }
+}
+
+fn index_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.index"))
+}
+
+/// Writes as much as the disk takes and says how much that was.
+fn write_some(file: &mut File, bytes: &[u8]) -> usize {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.write(&bytes[done..]) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_drops_and_counts() {
+        let mut log = LogFile::none();
+        log.file = File::options().write(true).open("/dev/full").ok();
+        log.append(b"hello");
+        log.append(b"again");
+        assert_eq!(log.dropped(), 10);
+    }
+
+    #[test]
+    fn after_a_gap_the_file_says_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = LogFile::create(folder.path().join("stdout.log")).unwrap();
+        log.gap = 7;
+        log.append(b"back\n");
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text, "\n[fermi: 7 bytes lost here, the disk was full]\nback\n");
+    }
+}

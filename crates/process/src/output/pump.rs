@@ -1,0 +1,354 @@
+//! The one thread that reads all streams of a node.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use serde::{Deserialize, Serialize};
+
+use super::display::{BarClock, Display, Show};
+use super::lift::{Lift, Worth};
+use super::lines::Lines;
+use super::log_file::LogFile;
+use super::tail::Tail;
+
+const BUFFER_BYTES: usize = 128 * 1024;
+const TAIL_BYTES: usize = 48 * 1024;
+const TAIL_LINES: usize = 200;
+/// What a dead process wrote to a terminal may take a moment to arrive.
+const TERMINAL_LAG: Duration = Duration::from_millis(15);
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StreamKind {
+    Stdout,
+    Stderr,
+}
+
+/// Lines with one of these words are written to a second file as well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Filtered {
+    pub path: PathBuf,
+    pub words: Vec<String>,
+}
+
+/// A stream as its owner hands it over.
+#[derive(Debug)]
+pub struct StreamSource {
+    pub rank: u32,
+    pub kind: StreamKind,
+    pub fd: OwnedFd,
+    pub log: LogFile,
+    pub show: Show,
+    pub filtered: Option<Filtered>,
+}
+
+/// The last lines of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tails {
+    pub stdout: Vec<String>,
+    pub stderr: Vec<String>,
+}
+
+/// What was left when all streams had been read to their ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// Bytes that the disk did not take.
+    pub dropped: u64,
+    /// Streams that someone still held open and that were given up.
+    pub abandoned: usize,
+}
+
+enum Order {
+    Add(Box<StreamSource>),
+    Settle { rank: u32, answer: Sender<Tails> },
+    Drain { until: Instant, answer: Sender<Drained> },
+}
+
+/// A handle on the thread. Dropping it lets the thread end.
+#[derive(Debug)]
+pub struct Pump {
+    orders: Option<Sender<Order>>,
+    bell: std::sync::Arc<EventFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pump {
+    pub fn start() -> io::Result<Self> {
+        let (orders, inbox) = channel();
+        let bell = std::sync::Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
+        let heard = bell.clone();
+        let thread = std::thread::Builder::new()
+            .name("output".into())
+            .stack_size(256 * 1024)
+            .spawn(move || Reader::new(inbox, heard).run())?;
+        Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
+    }
+
+    pub fn add(&self, source: StreamSource) {
+        self.order(Order::Add(Box::new(source)));
+    }
+
+    /// Reads all that a rank has written so far and answers with its last lines.
+    pub fn settle(&self, rank: u32, patience: Duration) -> Option<Tails> {
+        let (answer, wait) = channel();
+        self.order(Order::Settle { rank, answer });
+        wait.recv_timeout(patience).ok()
+    }
+
+    /// Reads every stream to its end; those that someone holds open beyond the patience are given up.
+    pub fn drain(&self, patience: Duration) -> Option<Drained> {
+        let (answer, wait) = channel();
+        self.order(Order::Drain { until: Instant::now() + patience, answer });
+        // The answer may be late because the terminal is slow: its reader decides how long.
+        wait.recv().ok()
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // A pump that is gone has nothing to read any more.
+            let _ = orders.send(order);
+            let _ = self.bell.write(1);
+        }
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.bell.write(1);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One stream with all that is kept of it.
+#[derive(Debug)]
+pub struct Stream {
+    source: StreamSource,
+    tail: Tail,
+    lines: Lines,
+    lift: Lift,
+    bar: BarClock,
+    filter: Option<(File, Vec<String>)>,
+    ended: bool,
+}
+
+impl Stream {
+    fn new(source: StreamSource) -> Self {
+        let filter = source.filtered.as_ref().and_then(|filtered| {
+            let file = File::options().create(true).append(true).open(&filtered.path).ok()?;
+            Some((file, filtered.words.clone()))
+        });
+        Self {
+            source,
+            tail: Tail::new(TAIL_BYTES),
+            lines: Lines::default(),
+            lift: Lift::default(),
+            bar: BarClock::default(),
+            filter,
+            ended: false,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], display: &mut Display) {
+        self.source.log.append(bytes);
+        self.tail.push(bytes);
+        if self.source.show == Show::Raw {
+            display.raw(self.source.kind, bytes);
+        }
+        if self.needs_lines() {
+            self.take_lines(Some(bytes), display);
+        }
+    }
+
+    fn needs_lines(&self) -> bool {
+        self.filter.is_some() || matches!(self.source.show, Show::Prefixed { .. } | Show::ErrorsOnly { .. })
+    }
+
+    /// Feeds the bytes, or ends the stream when there are none.
+    fn take_lines(&mut self, bytes: Option<&[u8]>, display: &mut Display) {
+        let Self { source, lines, lift, bar, filter, .. } = self;
+        let each = |piece: &[u8], ending, cut| {
+            if let Some((file, words)) = filter {
+                keep_if_it_matches(file, words, piece);
+            }
+            match &source.show {
+                Show::Prefixed { prefix } => display.line(prefix, piece, ending, cut, bar),
+                Show::ErrorsOnly { prefix } => match lift.judge(piece) {
+                    Worth::Nothing => {}
+                    Worth::Show => display.line(prefix, piece, ending, cut, bar),
+                    Worth::ShowAsLast => {
+                        display.line(prefix, piece, ending, cut, bar);
+                        let more = format!("… {}", source.log.path().display());
+                        display.line(prefix, more.as_bytes(), ending, 0, bar);
+                    }
+                },
+                Show::Raw | Show::Hidden => {}
+            }
+        };
+        match bytes {
+            Some(bytes) => lines.feed(bytes, each),
+            None => lines.end(each),
+        }
+        let onto = match self.source.show {
+            Show::ErrorsOnly { .. } => StreamKind::Stderr,
+            _ => self.source.kind,
+        };
+        display.flush(onto);
+    }
+
+    /// Reads once; false when there was nothing to read for now.
+    fn read(&mut self, buffer: &mut [u8], display: &mut Display) -> bool {
+        match nix::unistd::read(&self.source.fd, buffer) {
+            Ok(n) if n > 0 => {
+                self.take(&buffer[..n], display);
+                true
+            }
+            Err(Errno::EINTR) => true,
+            Err(Errno::EAGAIN) => false,
+            // A terminal whose last user is gone answers EIO.
+            Ok(_) | Err(_) => {
+                self.ended = true;
+                if self.needs_lines() {
+                    self.take_lines(None, display);
+                }
+                false
+            }
+        }
+    }
+}
+
+fn keep_if_it_matches(file: &mut File, words: &[String], piece: &[u8]) {
+    if words.iter().any(|word| memchr::memmem::find(piece, word.as_bytes()).is_some()) {
+        let mut line = piece.to_vec();
+        line.push(b'\n');
+        // The stream's own log has the line as well.
+        let _ = file.write_all(&line);
+    }
+}
+
+/// The thread's state.
+struct Reader {
+    inbox: Receiver<Order>,
+    bell: std::sync::Arc<EventFd>,
+    streams: Vec<Stream>,
+    display: Display,
+    buffer: Vec<u8>,
+    draining: Option<(Instant, Sender<Drained>)>,
+    dropped: u64,
+}
+
+impl Reader {
+    fn new(inbox: Receiver<Order>, bell: std::sync::Arc<EventFd>) -> Self {
+        Self {
+            inbox,
+            bell,
+            streams: Vec::new(),
+            display: Display::new(),
+            buffer: vec![0; BUFFER_BYTES],
+            draining: None,
+            dropped: 0,
+        }
+    }
+
+    fn run(mut self) {
+        loop {
+            let ready = self.wait();
+            for index in ready {
+                self.streams[index].read(&mut self.buffer, &mut self.display);
+            }
+            if !self.obey() {
+                return;
+            }
+            self.finish_drain();
+        }
+    }
+
+    /// Waits for something to read or for an order; answers with the streams that are ready.
+    fn wait(&self) -> Vec<usize> {
+        let open: Vec<usize> = (0..self.streams.len()).filter(|index| !self.streams[*index].ended).collect();
+        let mut fds: Vec<PollFd<'_>> =
+            open.iter().map(|index| PollFd::new(self.streams[*index].source.fd.as_fd(), PollFlags::POLLIN)).collect();
+        fds.push(PollFd::new(self.bell.as_fd(), PollFlags::POLLIN));
+        let timeout = match &self.draining {
+            Some((until, _)) => {
+                let left = until.saturating_duration_since(Instant::now()).as_millis() + 1;
+                PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+            }
+            None => PollTimeout::NONE,
+        };
+        if poll(&mut fds, timeout).is_err() {
+            return Vec::new();
+        }
+        open.iter().zip(&fds).filter(|(_, fd)| fd.any().unwrap_or(true)).map(|(index, _)| *index).collect()
+    }
+
+    /// Carries out what was ordered; false when there will be no more orders.
+    fn obey(&mut self) -> bool {
+        let _ = self.bell.read();
+        loop {
+            match self.inbox.try_recv() {
+                Ok(Order::Add(source)) => self.streams.push(Stream::new(*source)),
+                Ok(Order::Settle { rank, answer }) => {
+                    let _ = answer.send(self.settle(rank));
+                }
+                Ok(Order::Drain { until, answer }) => self.draining = Some((until, answer)),
+                Err(std::sync::mpsc::TryRecvError::Empty) => return true,
+                Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn settle(&mut self, rank: u32) -> Tails {
+        let mut tails = Tails::default();
+        for stream in self.streams.iter_mut().filter(|stream| stream.source.rank == rank) {
+            let until = Instant::now() + TERMINAL_LAG;
+            while !stream.ended {
+                let more = stream.read(&mut self.buffer, &mut self.display);
+                if !more && (stream.ended || !is_terminal(&stream.source.fd) || !wait_readable(&stream.source.fd, until)) {
+                    break;
+                }
+            }
+            let lines = stream.tail.lines(TAIL_LINES);
+            match stream.source.kind {
+                StreamKind::Stdout => tails.stdout = lines,
+                StreamKind::Stderr => tails.stderr = lines,
+            }
+        }
+        tails
+    }
+
+    /// Answers a drain once every stream has ended or time is up; the streams are forgotten then.
+    fn finish_drain(&mut self) {
+        let open = self.streams.iter().filter(|stream| !stream.ended).count();
+        let due = self.draining.as_ref().is_some_and(|(until, _)| open == 0 || Instant::now() >= *until);
+        if !due {
+            return;
+        }
+        if let Some((_, answer)) = self.draining.take() {
+            self.dropped += self.streams.drain(..).map(|stream| stream.source.log.dropped()).sum::<u64>();
+            let _ = answer.send(Drained { dropped: self.dropped, abandoned: open });
+        }
+    }
+}
+
+fn is_terminal(fd: &OwnedFd) -> bool {
+    // SAFETY: asks about our own descriptor.
+    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+}
+
+fn wait_readable(fd: &OwnedFd, until: Instant) -> bool {
+    let left = u16::try_from(until.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(0);
+    left > 0 && matches!(poll(&mut [PollFd::new(fd.as_fd(), PollFlags::POLLIN)], left), Ok(n) if n > 0)
+}

@@ -1,0 +1,119 @@
+//! What `/proc` says of the processes of this machine.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+
+/// One line of `/proc/<pid>/stat`, as much as is needed here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub pid: i32,
+    pub parent: i32,
+    pub state: u8,
+    /// Clock ticks since boot; together with the number it names one process for ever.
+    pub started: u64,
+}
+
+impl Stat {
+    pub fn is_zombie(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+}
+
+/// Reads the state of one process.
+pub fn stat(pid: i32) -> io::Result<Stat> {
+    let text = fs::read(format!("/proc/{pid}/stat"))?;
+    parse_stat(pid, &text).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// The program's name stands in parentheses and may itself hold spaces and parentheses: fields count from the last one.
+fn parse_stat(pid: i32, text: &[u8]) -> Option<Stat> {
+    let close = memchr::memrchr(b')', text)?;
+    let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    Some(Stat { pid, parent, state, started })
+}
+
+/// All processes that can be seen.
+pub fn all() -> Vec<Stat> {
+    pids().filter_map(|pid| stat(pid).ok()).collect()
+}
+
+fn pids() -> impl Iterator<Item = i32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+}
+
+/// Everything below a process, parents before children, the process itself not included.
+pub fn descendants(root: i32) -> Vec<Stat> {
+    let mut children: HashMap<i32, Vec<Stat>> = HashMap::new();
+    for stat in all() {
+        children.entry(stat.parent).or_default().push(stat);
+    }
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    while let Some(parent) = open.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            open.push(child.pid);
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// The processes whose environment held `name=value` when they were started.
+pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
+    let mark = format!("{name}={value}");
+    let carries = |pid: i32| {
+        fs::read(format!("/proc/{pid}/environ"))
+            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes()))
+    };
+    pids().filter(|pid| carries(*pid)).filter_map(|pid| stat(pid).ok()).filter(|stat| !stat.is_zombie()).collect()
+}
+
+/// The command line of a process as a person would type it; its short name when it has none.
+pub fn command_line(pid: i32) -> Option<String> {
+    let raw = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let words: Vec<_> =
+        raw.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
+    if words.is_empty() {
+        return Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned());
+    }
+    Some(words.join(" "))
+}
+
+/// How many processes the kernel has ended for want of memory since boot.
+pub fn oom_kills() -> u64 {
+    fs::read_to_string("/proc/vmstat")
+        .ok()
+        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok()))
+        .unwrap_or(0)
+}
+
+/// Which boot of the machine this is: process numbers mean nothing beyond it.
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
+        let text = b"7 (a) b) (c) S 3 7 7 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 2 3";
+        assert_eq!(parse_stat(7, text), Some(Stat { pid: 7, parent: 3, state: b'S', started: 4242 }));
+    }
+
+    #[test]
+    fn this_process_is_a_descendant_of_its_parent() {
+        let me = i32::try_from(std::process::id()).unwrap();
+        let parent = stat(me).unwrap().parent;
+        assert!(descendants(parent).iter().any(|stat| stat.pid == me));
+    }
+}

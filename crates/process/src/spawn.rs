@@ -1,0 +1,211 @@
+//! Starts one rank: its own session, its death tied to ours, its streams in our hands.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::pidfd::PidFd;
+use crate::pty::{Pty, WindowSize};
+
+/// Large enough that a rank which prints in bursts never waits for us.
+const PIPE_BYTES: i32 = 256 * 1024;
+
+/// Everything needed to start a process. Variables are added to those of the supervisor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RankCommand {
+    pub argv: Vec<OsString>,
+    pub env: Vec<(String, String)>,
+    pub folder: Option<PathBuf>,
+    pub cpus: Option<Vec<usize>>,
+    pub stdin: StdinPlan,
+    /// Give it a pseudo-terminal of this size instead of pipes.
+    pub terminal: Option<WindowSize>,
+}
+
+/// Where a rank reads from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StdinPlan {
+    Null,
+    /// The supervisor's own standard input: a file or a pipe that the user gave.
+    Inherited,
+    /// What people type, passed on by the supervisor.
+    Forwarded,
+}
+
+/// A process that runs, with our ends of its streams.
+#[derive(Debug)]
+pub struct Spawned {
+    pub handle: PidFd,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    /// Where forwarded input goes.
+    pub stdin: Option<OwnedFd>,
+    /// The terminals whose size follows the user's window.
+    pub terminals: Vec<OwnedFd>,
+}
+
+/// Starts the command. The entrance is the cgroup's, if there is one.
+///
+/// Call it from a thread that lives as long as the process: the rank dies with that thread.
+pub fn spawn(command: &RankCommand, entrance: Option<&File>) -> io::Result<Spawned> {
+    let (program, arguments) =
+        command.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program to start"))?;
+    let mut process = Command::new(program);
+    process.args(arguments).envs(command.env.iter().map(|(name, value)| (name, value)));
+    if let Some(folder) = &command.folder {
+        process.current_dir(folder);
+    }
+    let streams = Streams::open(command, &mut process)?;
+    harden(&mut process, command, entrance);
+    let child = process.spawn()?;
+    drop(process);
+    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    streams.ours(PidFd::open(pid)?)
+}
+
+/// What happens between fork and exec; only calls that are safe there.
+fn harden(process: &mut Command, command: &RankCommand, entrance: Option<&File>) {
+    let parent = nix::unistd::getpid();
+    let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
+    let entrance = entrance.map(AsRawFd::as_raw_fd);
+    let takes_terminal = command.terminal.is_some();
+    // SAFETY: the closure makes system calls only: no allocation, no lock.
+    unsafe {
+        process.pre_exec(move || {
+            libc::setsid();
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // Were we too late to be told of the parent's death, we are an orphan by now.
+            if libc::getppid() != parent.as_raw() {
+                libc::_exit(1);
+            }
+            if takes_terminal {
+                libc::ioctl(1, libc::TIOCSCTTY, 0);
+            }
+            if let Some(entrance) = entrance {
+                // Staying outside is not fatal: the keepers hold the rank all the same.
+                libc::write(entrance, c"0".as_ptr().cast(), 1);
+            }
+            if let Some(cpus) = &cpus {
+                libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), cpus);
+            }
+            // The supervisor takes its signals by descriptor; ranks start with none blocked.
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+}
+
+fn cpu_set(cpus: &[usize]) -> Option<libc::cpu_set_t> {
+    if cpus.is_empty() {
+        return None;
+    }
+    // SAFETY: a cpu_set_t is a plain bit field; all zeroes is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the index is inside the set.
+        unsafe { libc::CPU_SET(*cpu, &mut set) };
+    }
+    Some(set)
+}
+
+/// Our ends of the streams, kept while the child's ends travel with the command.
+struct Streams {
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    stdin: Option<OwnedFd>,
+    terminals: Vec<OwnedFd>,
+}
+
+impl Streams {
+    fn open(command: &RankCommand, process: &mut Command) -> io::Result<Self> {
+        match command.terminal {
+            Some(size) => Self::terminals(command.stdin, size, process),
+            None => Self::pipes(command.stdin, process),
+        }
+    }
+
+    fn pipes(stdin: StdinPlan, process: &mut Command) -> io::Result<Self> {
+        let (stdout, child_stdout) = pipe()?;
+        let (stderr, child_stderr) = pipe()?;
+        process.stdout(child_stdout).stderr(child_stderr);
+        let stdin = match stdin {
+            StdinPlan::Null => {
+                process.stdin(Stdio::null());
+                None
+            }
+            StdinPlan::Inherited => {
+                process.stdin(Stdio::inherit());
+                None
+            }
+            StdinPlan::Forwarded => {
+                let (child_stdin, ours) = pipe()?;
+                process.stdin(child_stdin);
+                Some(ours)
+            }
+        };
+        Ok(Self { stdout, stderr, stdin, terminals: Vec::new() })
+    }
+
+    /// Two terminals, one for each stream: both look like a terminal to the program, and the log files stay apart.
+    fn terminals(stdin: StdinPlan, size: WindowSize, process: &mut Command) -> io::Result<Self> {
+        let out = Pty::open(size)?;
+        let err = Pty::open(size)?;
+        let typed = match stdin {
+            StdinPlan::Null => {
+                process.stdin(Stdio::null());
+                None
+            }
+            StdinPlan::Inherited => {
+                process.stdin(Stdio::inherit());
+                None
+            }
+            StdinPlan::Forwarded => {
+                process.stdin(out.slave.try_clone()?);
+                Some(out.master.try_clone()?)
+            }
+        };
+        process.stdout(out.slave).stderr(err.slave);
+        let terminals = vec![out.master.try_clone()?, err.master.try_clone()?];
+        Ok(Self { stdout: out.master, stderr: err.master, stdin: typed, terminals })
+    }
+
+    fn ours(self, handle: PidFd) -> io::Result<Spawned> {
+        for fd in [&self.stdout, &self.stderr].into_iter().chain(&self.stdin) {
+            non_blocking(fd)?;
+        }
+        let Self { stdout, stderr, stdin, terminals } = self;
+        Ok(Spawned { handle, stdout, stderr, stdin, terminals })
+    }
+}
+
+/// A pipe, reading end first, neither end inherited by accident.
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel writes two descriptors into the array.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: they are new and ours. A smaller pipe than asked for works too.
+    unsafe {
+        libc::fcntl(ends[1], libc::F_SETPIPE_SZ, PIPE_BYTES);
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+fn non_blocking(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: flags of our own descriptor.
+    let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

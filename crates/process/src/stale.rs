@@ -1,0 +1,109 @@
+//! Runs whose keepers both died before they could clean up: found by the next start, ended, and said so.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fermi_domain::contract::FERMI_RUN_MARK;
+use serde::{Deserialize, Serialize};
+
+use crate::cgroup::Cgroup;
+use crate::pidfd::PidFd;
+use crate::procfs;
+use crate::sweep;
+
+/// A keeper, named so that its number cannot be mistaken for another's.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Keeper {
+    pid: i32,
+    started: u64,
+}
+
+impl Keeper {
+    pub fn of(pid: i32) -> io::Result<Self> {
+        Ok(Self { pid, started: procfs::stat(pid)?.started })
+    }
+
+    fn lives(self) -> bool {
+        procfs::stat(self.pid).is_ok_and(|stat| stat.started == self.started && !stat.is_zombie())
+    }
+}
+
+/// The note that a run is alive on this machine. Written when it starts, taken away when nothing of it is left.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveRun {
+    pub run: String,
+    pub boot: String,
+    pub keepers: Vec<Keeper>,
+    pub cgroup: Option<PathBuf>,
+}
+
+impl LiveRun {
+    fn path(live: &Path, run: &str) -> PathBuf {
+        live.join(format!("{run}.json"))
+    }
+
+    pub fn write(&self, live: &Path) -> io::Result<()> {
+        fs::create_dir_all(live)?;
+        let draft = live.join(format!(".{}.new", self.run));
+        fs::write(&draft, serde_json::to_vec(self)?)?;
+        fs::rename(draft, Self::path(live, &self.run))
+    }
+
+    pub fn remove(live: &Path, run: &str) {
+        // Not being there is what is wanted.
+        let _ = fs::remove_file(Self::path(live, run));
+    }
+}
+
+/// A run that was found without keepers, and how many of its processes had to be ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub run: String,
+    pub killed: usize,
+}
+
+/// Ends what is left of runs whose keepers are dead.
+pub fn sweep_stale(live: &Path) -> Vec<Ended> {
+    let Ok(entries) = fs::read_dir(live) else { return Vec::new() };
+    let boot = procfs::boot_id();
+    entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let run: LiveRun = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+            if run.boot == boot && run.keepers.iter().any(|keeper| keeper.lives()) {
+                return None;
+            }
+            let killed = if run.boot == boot { end(&run) } else { 0 };
+            let _ = fs::remove_file(&path);
+            (killed > 0).then_some(Ended { run: run.run, killed })
+        })
+        .collect()
+}
+
+fn end(run: &LiveRun) -> usize {
+    let mut killed = 0;
+    if let Some(cgroup) = run.cgroup.clone().and_then(Cgroup::at) {
+        killed += cgroup.population();
+        // What cannot be ended this way is found by its mark below.
+        let _ = cgroup.kill();
+        cgroup.remove();
+    }
+    // A marked process may fork between the look and the blow: look again until there is none.
+    for _ in 0..50 {
+        let marked = procfs::carrying(FERMI_RUN_MARK, &run.run);
+        if marked.is_empty() {
+            break;
+        }
+        for stat in marked {
+            let handle = PidFd::open(stat.pid);
+            killed += usize::from(sweep::kill(&stat));
+            if let Ok(handle) = handle {
+                sweep::wait_gone(&handle, Duration::from_millis(100));
+            }
+        }
+    }
+    killed
+}

@@ -1,0 +1,140 @@
+//! The warden: a process above the supervisor that does nothing but outlive it.
+//!
+//! `enter` forks while there is still one thread only. The parent becomes the warden and never returns; the child, which
+//! returns, is the supervisor. Either ends all processes of the run on this node when the other dies.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::{Duration, Instant};
+
+use fermi_domain::exit::Exit;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, getppid, setsid};
+
+use crate::pidfd::PidFd;
+use crate::sweep;
+
+/// What the run does when the process that launched it dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LauncherDeath {
+    /// `fermi run`: the run ends with it.
+    EndsRun,
+    /// An agent: the run goes on and is adopted by the next one.
+    RunGoesOn,
+}
+
+/// How long the supervisor has to end the run in order after the launcher's death, before the warden does it by force.
+const ORDERLY: Duration = Duration::from_millis(60);
+
+/// Splits this process in two; returns in the supervisor only, with a handle on the warden.
+///
+/// Must be called while the process has a single thread. Descriptors in `supervisors_own` are closed in the warden, so
+/// that their other ends see when the supervisor dies.
+pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::Result<PidFd> {
+    let launcher = match on_launcher_death {
+        LauncherDeath::EndsRun => Some(PidFd::open(getppid().as_raw())?),
+        LauncherDeath::RunGoesOn => None,
+    };
+    // A session of our own: the terminal's signals go to the launcher, which passes on what is meant.
+    setsid().map_err(io::Error::from)?;
+    sweep::become_subreaper()?;
+    let handled = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+    let mask: SigSet = handled.into_iter().collect();
+    // Set, not added to: what the launcher had blocked is its own affair.
+    mask.thread_set_mask().map_err(io::Error::from)?;
+
+    let warden = nix::unistd::getpid();
+    // SAFETY: there is one thread, so the child's memory is whole.
+    match unsafe { fork() }.map_err(io::Error::from)? {
+        ForkResult::Parent { child } => {
+            for fd in supervisors_own {
+                // SAFETY: the caller gives these descriptors up in this process.
+                unsafe { libc::close(*fd) };
+            }
+            std::process::exit(keep_watch(child, launcher, &mask))
+        }
+        ForkResult::Child => {
+            sweep::become_subreaper()?;
+            let handle = PidFd::open(warden.as_raw())?;
+            if getppid() != warden {
+                return Err(io::Error::other("the warden died while the supervisor was starting"));
+            }
+            Ok(handle)
+        }
+    }
+}
+
+/// The whole life of a warden. Returns its exit code: the supervisor's.
+fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
+    release_streams();
+    let Ok(handle) = PidFd::open(supervisor.as_raw()) else {
+        sweep::end_descendants(|_, _| {});
+        return 1;
+    };
+    let signals = SignalFd::with_flags(mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
+    let mut forced_at: Option<Instant> = None;
+    loop {
+        let mut fds = vec![PollFd::new(handle.as_fd(), PollFlags::POLLIN)];
+        if let Some(signals) = &signals {
+            fds.push(PollFd::new(signals.as_fd(), PollFlags::POLLIN));
+        }
+        let watching_launcher = launcher.as_ref().filter(|_| forced_at.is_none());
+        if let Some(launcher) = watching_launcher {
+            fds.push(PollFd::new(launcher.as_fd(), PollFlags::POLLIN));
+        }
+        let timeout = forced_at.map_or(PollTimeout::NONE, |at| {
+            let left = at.saturating_duration_since(Instant::now());
+            PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::ZERO)
+        });
+        let ready = poll(&mut fds, timeout);
+        let is_ready = |index: usize| fds.get(index).and_then(|fd| fd.any()).unwrap_or(false);
+        if matches!(ready, Ok(n) if n > 0) {
+            if is_ready(0) {
+                break;
+            }
+            if watching_launcher.is_some() && is_ready(fds.len() - 1) {
+                forced_at = Some(Instant::now() + ORDERLY);
+            }
+            drop(fds);
+            pass_on_signals(signals.as_ref(), &handle);
+        }
+        if forced_at.is_some_and(|at| Instant::now() >= at) {
+            break;
+        }
+    }
+    finish(supervisor, &handle)
+}
+
+/// Someone who signals the warden means the run.
+fn pass_on_signals(signals: Option<&SignalFd>, supervisor: &PidFd) {
+    while let Some(Ok(Some(info))) = signals.map(SignalFd::read_signal) {
+        let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
+        // The supervisor that cannot be signalled is dead, which the next poll shows.
+        let _ = supervisor.signal(signal);
+    }
+}
+
+/// Ends whatever the supervisor left, or could not end in time.
+fn finish(supervisor: Pid, handle: &PidFd) -> i32 {
+    let _ = handle.signal(libc::SIGKILL);
+    let end = waitpid(supervisor, None).ok().and_then(sweep::exit_of);
+    sweep::end_descendants(|_, _| {});
+    match end {
+        Some((_, Exit::Code { code })) => code,
+        Some((_, Exit::Signal { signal, .. })) => 128 + signal,
+        _ => 1,
+    }
+}
+
+/// The warden writes and reads nothing: who holds the other end of a pipe shall see it close with the supervisor.
+fn release_streams() {
+    let Ok(null) = File::options().read(true).write(true).open("/dev/null") else { return };
+    for stream in 0..=2 {
+        // SAFETY: replaces our own standard streams.
+        unsafe { libc::dup2(null.as_raw_fd(), stream) };
+    }
+}

@@ -1,0 +1,199 @@
+//! What can be asked of a training, and the sentences for what cannot.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::corpus;
+use crate::fault::Fault;
+use crate::preset::Preset;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainerConfig {
+    pub preset: Preset,
+    pub steps: u64,
+    /// Samples per step over all ranks; the losses depend on this and never on how many ranks share it.
+    pub global_batch: usize,
+    /// Samples per forward pass of one rank; the rest of its share is gradient accumulation. All at once where none.
+    pub micro_batch: Option<usize>,
+    /// Bytes per sample; the preset's context where none.
+    pub seq_len: Option<usize>,
+    /// The peak learning rate; the preset's where none.
+    pub lr: Option<f32>,
+    pub weight_decay: f32,
+    /// Steps over which the learning rate rises to its peak.
+    pub warmup: u64,
+    /// The largest norm of the whole gradient; what is longer is scaled down to it.
+    pub clip: f32,
+    pub seed: u64,
+    pub checkpoint_dir: Option<PathBuf>,
+    pub checkpoint_every: u64,
+    /// Continue from the newest complete checkpoint of `checkpoint_dir`, or start afresh if it holds none.
+    pub resume: bool,
+    pub progress_file: Option<PathBuf>,
+    pub log_every: u64,
+    /// Sleep this long in every step, so that a small model can play a long training.
+    pub throttle: Option<Duration>,
+    pub fault: Option<Fault>,
+    /// How long the ranks wait for each other at the start.
+    pub rendezvous_timeout: Duration,
+    /// How long a rank waits for a silent neighbour while training.
+    pub operation_timeout: Duration,
+}
+
+impl Default for TrainerConfig {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Tiny,
+            steps: 200,
+            global_batch: 16,
+            micro_batch: None,
+            seq_len: None,
+            lr: None,
+            weight_decay: 0.1,
+            warmup: 20,
+            clip: 1.0,
+            seed: 1,
+            checkpoint_dir: None,
+            checkpoint_every: 50,
+            resume: false,
+            progress_file: None,
+            log_every: 10,
+            throttle: None,
+            fault: None,
+            rendezvous_timeout: Duration::from_secs(300),
+            operation_timeout: fermi_collective::DEFAULT_OPERATION_TIMEOUT,
+        }
+    }
+}
+
+/// One thing that cannot be, the field it stands in, and what would work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {hint}")]
+pub struct ConfigError {
+    /// The field's name as in [`TrainerConfig`] or [`crate::Placement`].
+    pub field: &'static str,
+    pub problem: String,
+    pub hint: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(field: &'static str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { field, problem: problem.into(), hint: hint.into() }
+    }
+}
+
+impl TrainerConfig {
+    pub fn sequence_length(&self) -> usize {
+        self.seq_len.unwrap_or(self.preset.context())
+    }
+
+    pub fn learning_rate(&self) -> f32 {
+        self.lr.unwrap_or(self.preset.learning_rate())
+    }
+
+    /// Bytes that all ranks together predict in one step.
+    pub fn tokens_per_step(&self) -> usize {
+        self.global_batch * self.sequence_length()
+    }
+
+    /// Everything that can be judged without knowing how many ranks there are.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let longest = corpus::longest_sequence();
+        let sequence = self.sequence_length();
+        require(self.steps > 0, "steps", "0 steps train nothing", "ask for at least 1")?;
+        require(
+            self.global_batch > 0,
+            "global_batch",
+            "a global batch of 0 samples trains nothing",
+            "ask for at least 1",
+        )?;
+        require(
+            self.micro_batch != Some(0),
+            "micro_batch",
+            "a micro-batch of 0 samples trains nothing",
+            "ask for at least 1",
+        )?;
+        require(
+            (2..=longest).contains(&sequence),
+            "seq_len",
+            format!("a sequence of {sequence} bytes cannot be cut from the text"),
+            format!("ask for 2 to {longest}"),
+        )?;
+        require_number(self.learning_rate() > 0.0, "lr", self.learning_rate(), "a positive number such as 0.004")?;
+        require_number(self.weight_decay >= 0.0, "weight_decay", self.weight_decay, "0 or a small number such as 0.1")?;
+        require_number(self.clip > 0.0, "clip", self.clip, "a positive number such as 1.0")?;
+        require(
+            self.checkpoint_every > 0,
+            "checkpoint_every",
+            "a checkpoint every 0 steps never comes",
+            "ask for at least 1",
+        )?;
+        require(self.log_every > 0, "log_every", "a line every 0 steps never comes", "ask for at least 1")?;
+        require(
+            !self.resume || self.checkpoint_dir.is_some(),
+            "resume",
+            "there is no checkpoint folder to resume from",
+            "name one, or do not ask to resume",
+        )?;
+        require(
+            self.fault.is_none_or(|fault| fault.step > 0),
+            "fault",
+            "a fault cannot strike before step 0",
+            "steps count from 1",
+        )
+    }
+}
+
+fn require(
+    holds: bool,
+    field: &'static str,
+    problem: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::new(field, problem, hint)) }
+}
+
+/// NaN fails every comparison, so that only infinity needs a look of its own.
+fn require_number(holds: bool, field: &'static str, value: f32, wanted: &str) -> Result<(), ConfigError> {
+    require(holds && value.is_finite(), field, format!("{field} cannot be {value}"), format!("use {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_valid_for_every_preset() {
+        for preset in Preset::ALL {
+            assert_eq!(TrainerConfig { preset, ..TrainerConfig::default() }.validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_gets_a_sentence_with_its_field_and_what_would_work() {
+        let usual = TrainerConfig::default;
+        let cases = [
+            (TrainerConfig { steps: 0, ..usual() }, "steps", "0 steps train nothing; ask for at least 1"),
+            (
+                TrainerConfig { lr: Some(f32::NAN), ..usual() },
+                "lr",
+                "lr cannot be NaN; use a positive number such as 0.004",
+            ),
+            (
+                TrainerConfig { clip: f32::INFINITY, ..usual() },
+                "clip",
+                "clip cannot be inf; use a positive number such as 1.0",
+            ),
+            (
+                TrainerConfig { resume: true, ..usual() },
+                "resume",
+                "there is no checkpoint folder to resume from; name one, or do not ask to resume",
+            ),
+        ];
+        for (config, field, sentence) in cases {
+            let error = config.validate().unwrap_err();
+            assert_eq!((error.field, error.to_string().as_str()), (field, sentence));
+        }
+        assert_eq!(TrainerConfig { seq_len: Some(1 << 30), ..usual() }.validate().unwrap_err().field, "seq_len");
+    }
+}

@@ -1,0 +1,123 @@
+//! A training from its first line to its last.
+
+use std::io::Write;
+use std::time::Instant;
+
+use fermi_collective::{Communicator, Rendezvous};
+
+use crate::batch::BatchPlan;
+use crate::checkpoint::{Folder, Identity, State};
+use crate::config::{ConfigError, TrainerConfig};
+use crate::error::TrainError;
+use crate::model::{Shape, Transformer};
+use crate::narrator::Narrator;
+use crate::placement::Placement;
+use crate::reporter::Reporter;
+use crate::restore::restore;
+use crate::run::Run;
+use crate::summary::Summary;
+
+/// Trains as one rank until every step is done, or until something makes that impossible. Blocks; every rank of the run
+/// must call it with the same configuration, except for its own progress file.
+pub fn train(config: &TrainerConfig, placement: &Placement, out: &mut dyn Write) -> Result<Summary, TrainError> {
+    let plan = prepare(config, placement)?;
+    let mut narrator = Narrator::new(out, placement);
+    let model = Transformer::new(&Shape::new(config.preset, config.sequence_length()));
+    let identity = Identity::new(config, model.parameters());
+    let folder = config.checkpoint_dir.as_deref().map(Folder::new);
+    let mut state = State::new(model.initial_parameters(config.seed));
+    narrator.start(config, &plan, model.parameters()).map_err(TrainError::Output)?;
+    let mut world = connect(config, placement)?;
+
+    let mut resumed_from = None;
+    if let Some(folder) = folder.as_ref().filter(|_| config.resume) {
+        let warnings = restore(&mut world, folder, &identity, &mut state)?;
+        warnings.iter().try_for_each(|warning| narrator.line(warning)).map_err(TrainError::Output)?;
+        if state.step > 0 {
+            resumed_from = Some(state.step);
+            narrator.resumed(state.step).map_err(TrainError::Output)?;
+        }
+    }
+
+    let mut run = Run::new(config, plan, model, state, world);
+    // Others only read their copy of the state; one writer is enough and the only safe number.
+    let folder = folder.filter(|_| placement.is_first());
+    let tokens_per_s = run_steps(&mut run, folder.as_ref(), &identity, &mut narrator)?;
+    let summary = Summary {
+        parameter_checksum: run.agreed_checksum()?,
+        first_loss: run.state.first_loss,
+        last_loss: run.state.last_loss,
+        steps: run.state.step,
+        parameters: run.model.parameters(),
+        tokens_per_s,
+        resumed_from,
+    };
+    narrator.end(&summary).map_err(TrainError::Output)?;
+    Ok(summary)
+}
+
+/// Everything that can be refused before the other ranks are kept waiting.
+fn prepare(config: &TrainerConfig, placement: &Placement) -> Result<BatchPlan, TrainError> {
+    config.validate()?;
+    let Placement { rank, world_size, .. } = *placement;
+    if rank >= world_size {
+        let problem = format!("rank {rank} does not exist among {world_size} ranks");
+        return Err(ConfigError::new("rank", problem, "ranks count from 0").into());
+    }
+    if let Some(folder) = &config.checkpoint_dir
+        && placement.is_first()
+        && !config.resume
+    {
+        Folder::new(folder).require_empty()?;
+    }
+    Ok(BatchPlan::new(config, rank, world_size)?)
+}
+
+fn connect(config: &TrainerConfig, placement: &Placement) -> Result<Communicator, TrainError> {
+    let mut world = Communicator::connect(&Rendezvous {
+        rank: placement.rank,
+        world_size: placement.world_size,
+        master_addr: placement.master_addr.clone(),
+        master_port: placement.master_port,
+        run_id: placement.run_id.clone(),
+        timeout: config.rendezvous_timeout,
+    })?;
+    world.set_operation_timeout(config.operation_timeout);
+    Ok(world)
+}
+
+/// Returns the tokens per second over all steps that were done here.
+fn run_steps(
+    run: &mut Run<'_>,
+    folder: Option<&Folder>,
+    identity: &Identity,
+    narrator: &mut Narrator<'_>,
+) -> Result<f64, TrainError> {
+    let config = run.config;
+    let mut progress = Reporter::open(config, narrator)?;
+    let (start, first) = (Instant::now(), run.state.step);
+    let (mut since, mut told) = (start, first);
+    while run.state.step < config.steps {
+        let outcome = run.step()?;
+        let step = run.state.step;
+        progress.report(step, &outcome, narrator)?;
+        let is_last = step == config.steps;
+        if is_last || step.is_multiple_of(config.log_every) || step == first + 1 {
+            let tokens_per_s = speed(config, step - told, since);
+            narrator.step(step, config.steps, outcome.loss, outcome.lr, tokens_per_s).map_err(TrainError::Output)?;
+            (since, told) = (Instant::now(), step);
+        }
+        if let Some(folder) = folder
+            && (is_last || step.is_multiple_of(config.checkpoint_every))
+        {
+            let path = folder.save(&run.state, identity)?;
+            narrator.checkpoint(step, &path).map_err(TrainError::Output)?;
+        }
+    }
+    Ok(speed(config, run.state.step - first, start))
+}
+
+fn speed(config: &TrainerConfig, steps: u64, since: Instant) -> f64 {
+    let tokens = steps as f64 * config.tokens_per_step() as f64;
+    tokens / since.elapsed().as_secs_f64().max(1e-9)
+}
