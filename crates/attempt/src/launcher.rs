@@ -59,7 +59,8 @@ impl Launch {
                 if stdout == Stdout::Stderr && libc::dup2(2, 1) < 0 {
                     return Err(io::Error::last_os_error());
                 }
-                let done = if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
+                let done =
+                    if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
                 if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
             });
         }

@@ -54,10 +54,9 @@ impl LeaseError {
                 format!("端口 {port} 已被占用：进程 {pid}（{command}）"),
                 format!("port {port} is taken by process {pid} ({command})"),
             ),
-            Self::Taken { port, holder: None } => Text::new(
-                format!("端口 {port} 已被另一个进程占用"),
-                format!("port {port} is taken by another process"),
-            ),
+            Self::Taken { port, holder: None } => {
+                Text::new(format!("端口 {port} 已被另一个进程占用"), format!("port {port} is taken by another process"))
+            }
             Self::NoneFree => Text::new(
                 format!("{FIRST} 到 {LAST} 之间没有空闲端口"),
                 format!("no port from {FIRST} to {LAST} is free"),
@@ -189,7 +188,8 @@ mod tests {
 
     #[test]
     fn the_table_of_sockets_is_read() {
-        let line = "   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0 0 4711 1 0 100 0 0 10 0";
+        let line =
+            "   0: 0100007F:733C 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0 0 4711 1 0 100 0 0 10 0";
         assert_eq!(socket_on(line, 29_500), Some(4711));
         assert_eq!(socket_on(line, 29_501), None);
     }

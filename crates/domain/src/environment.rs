@@ -117,6 +117,7 @@ impl EnvironmentStatus {
 }
 
 impl Environment {
+    /// All its GPUs, of whatever model.
     pub fn gpu_count(&self) -> u32 {
         self.gpus.iter().map(|gpus| gpus.count).sum()
     }

@@ -40,6 +40,7 @@ pub struct FrameworkCard {
 }
 
 impl Framework {
+    /// In the order of the form.
     pub const ALL: [Self; 8] = [
         Self::PytorchDdp,
         Self::PytorchFsdp,
@@ -65,6 +66,7 @@ impl Framework {
         }
     }
 
+    /// Reads the value of a request; nothing when it is unknown.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|framework| framework.as_str() == value)
     }
@@ -91,6 +93,7 @@ impl Framework {
         }
     }
 
+    /// What the form and `GET /frameworks` show.
     pub fn card(self) -> FrameworkCard {
         let (kind, vendor, suits, features) = self.description();
         let features = features.iter().map(|(zh, en)| Text::new(*zh, *en)).collect();

@@ -48,6 +48,7 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// The word that torch takes.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Nccl => "nccl",

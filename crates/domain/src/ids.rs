@@ -16,6 +16,7 @@ macro_rules! string_id {
         pub struct $name(pub String);
 
         impl $name {
+            /// The id as it is written.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -44,6 +45,7 @@ macro_rules! number_id {
         pub struct $name(pub $inner);
 
         impl $name {
+            /// The bare number.
             pub fn get(self) -> $inner {
                 self.0
             }
@@ -93,6 +95,7 @@ number_id!(
 pub struct AttemptNumber(u32);
 
 impl AttemptNumber {
+    /// The launch that every task begins with.
     pub const FIRST: Self = Self(1);
 
     /// Refuses zero, which would be a launch before the first.
@@ -100,6 +103,7 @@ impl AttemptNumber {
         (number > 0).then_some(Self(number))
     }
 
+    /// The bare number, at least 1.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -158,14 +162,17 @@ impl WorkerIdError {
 }
 
 impl WorkerId {
+    /// Names the slot `index` of `node`.
     pub fn new(node: impl Into<String>, index: u32) -> Self {
         Self { node: node.into(), index }
     }
 
+    /// The node's name, hyphens and all.
     pub fn node(&self) -> &str {
         &self.node
     }
 
+    /// Which slot of its node, from 0.
     pub fn index(&self) -> u32 {
         self.index
     }

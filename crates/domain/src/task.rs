@@ -54,6 +54,7 @@ pub enum LaunchMode {
 pub enum Work {
     /// A program with its arguments.
     Command {
+        /// The program and its arguments.
         argv: Vec<String>,
         #[serde(default)]
         directory: Option<String>,

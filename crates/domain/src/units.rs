@@ -12,6 +12,7 @@ const GIB: u64 = 1 << 30;
 pub struct Bytes(pub u64);
 
 impl Bytes {
+    /// So many GiB.
     pub fn from_gib(gib: u64) -> Self {
         Self(gib.saturating_mul(GIB))
     }
@@ -48,6 +49,7 @@ impl fmt::Display for Bytes {
 pub struct Seconds(pub u64);
 
 impl Seconds {
+    /// For clocks, which count in milliseconds.
     pub fn as_millis(self) -> u64 {
         self.0.saturating_mul(1_000)
     }

@@ -96,6 +96,7 @@ impl Verdict {
         Self { class: Some(class), first: Some(first), diagnosis, ..Self::of(VerdictKind::RankFailed) }
     }
 
+    /// Whether every rank did what it was asked.
     pub fn is_success(&self) -> bool {
         self.kind == VerdictKind::Succeeded
     }

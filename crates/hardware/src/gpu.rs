@@ -14,9 +14,8 @@ pub fn visible_count(cuda_visible_devices: Option<&str>) -> usize {
 
 /// The entries of CUDA_VISIBLE_DEVICES that count: CUDA stops at the first that is not one.
 pub fn visible_devices(list: &str) -> Vec<String> {
-    let is_device = |entry: &str| {
-        entry.parse::<u32>().is_ok() || ["GPU-", "MIG-"].iter().any(|prefix| entry.starts_with(prefix))
-    };
+    let is_device =
+        |entry: &str| entry.parse::<u32>().is_ok() || ["GPU-", "MIG-"].iter().any(|prefix| entry.starts_with(prefix));
     list.split(',').map(str::trim).take_while(|entry| is_device(entry)).map(str::to_owned).collect()
 }
 

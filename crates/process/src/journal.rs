@@ -73,8 +73,7 @@ pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, ReadError> {
     let text = fs::read(folder.join(FILE_NAME))?;
     let whole = memchr::memrchr(b'\n', &text).map_or(&[][..], |end| &text[..end]);
     let mut lines = whole.split(|byte| *byte == b'\n');
-    let header: Header =
-        lines.next().and_then(|line| serde_json::from_slice(line).ok()).ok_or(ReadError::NoHeader)?;
+    let header: Header = lines.next().and_then(|line| serde_json::from_slice(line).ok()).ok_or(ReadError::NoHeader)?;
     if header.journal > VERSION {
         return Err(ReadError::Newer { found: header.journal });
     }
@@ -108,7 +107,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(FILE_NAME), "{\"journal\":99,\"fermi\":\"9\"}\n").unwrap();
         let error = read::<u32>(folder.path()).unwrap_err();
-        assert_eq!(error.to_string(), "the journal is of version 99, this Fermi understands up to 1: use a newer fermi");
+        assert_eq!(
+            error.to_string(),
+            "the journal is of version 99, this Fermi understands up to 1: use a newer fermi"
+        );
     }
 
     #[test]

@@ -37,9 +37,8 @@ impl Pty {
     pub fn open(size: WindowSize) -> io::Result<Self> {
         let (mut master, mut slave) = (0, 0);
         // SAFETY: openpty writes the two descriptors; name, modes and size may be null.
-        let done = unsafe {
-            libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size.raw())
-        };
+        let done =
+            unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size.raw()) };
         if done != 0 {
             return Err(io::Error::last_os_error());
         }

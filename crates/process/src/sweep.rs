@@ -40,8 +40,11 @@ pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
     let mut pause = Duration::from_micros(200);
     loop {
         let no_child_left = reap(&mut reaped);
-        let living: Vec<Stat> =
-            if no_child_left { Vec::new() } else { procfs::descendants(me).into_iter().filter(|s| !s.is_zombie()).collect() };
+        let living: Vec<Stat> = if no_child_left {
+            Vec::new()
+        } else {
+            procfs::descendants(me).into_iter().filter(|s| !s.is_zombie()).collect()
+        };
         if no_child_left {
             return swept;
         }

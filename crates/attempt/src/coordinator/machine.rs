@@ -63,8 +63,13 @@ pub enum Happening {
 /// What the machine wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    StartRanks { attempt: u32, resume: bool },
-    SignalRanks { signal: i32 },
+    StartRanks {
+        attempt: u32,
+        resume: bool,
+    },
+    SignalRanks {
+        signal: i32,
+    },
     KillRanks,
     CheckJoined,
     /// End every process that is left and read all output to its end.

@@ -28,14 +28,8 @@ fn run_of(ranks: u32, policy: Policy) -> Coordinator {
 
 fn ended(rank: u32, exit: Exit, last_line: &str) -> Happening {
     let tail = vec![last_line.to_owned()];
-    let evidence = Evidence {
-        exit: &exit,
-        tail: &tail,
-        error_file: None,
-        oom_killed: false,
-        lived_ms: 100,
-        made_progress: false,
-    };
+    let evidence =
+        Evidence { exit: &exit, tail: &tail, error_file: None, oom_killed: false, lived_ms: 100, made_progress: false };
     let failure = Failure { diagnosis: diagnose(&evidence), ..Failure::default() };
     Happening::RankEnded { rank, exit, failure, made_progress: false }
 }

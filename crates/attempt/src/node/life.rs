@@ -325,12 +325,7 @@ impl Node {
         self.oom_kills = procfs::oom_kills();
         let master_port = self.port.as_ref().map_or(0, |lease| lease.port);
         let facts = self.bundle.facts(attempt, master_port, resume);
-        self.tell(RunEvent::AttemptStarted {
-            attempt,
-            master_addr: facts.master_addr.clone(),
-            master_port,
-            resume,
-        });
+        self.tell(RunEvent::AttemptStarted { attempt, master_addr: facts.master_addr.clone(), master_port, resume });
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         let mut news = Vec::new();
         let mut not_started = Vec::new();

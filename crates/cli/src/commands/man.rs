@@ -17,8 +17,8 @@ pub struct ManFlags {
 }
 
 pub fn execute(flags: &ManFlags) -> ExitCode {
-    let written = std::fs::create_dir_all(&flags.out)
-        .and_then(|()| clap_mangen::generate_to(super::Cli::command(), &flags.out));
+    let written =
+        std::fs::create_dir_all(&flags.out).and_then(|()| clap_mangen::generate_to(super::Cli::command(), &flags.out));
     match written {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {

@@ -15,7 +15,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 /// Distributed training that just works.
 #[derive(Debug, Parser)]
 #[command(name = "fermi", version, about, long_about = None, disable_help_subcommand = true, max_term_width = 100)]
-#[command(after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 128+n on signal n.")]
+#[command(
+    after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 128+n on signal n."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

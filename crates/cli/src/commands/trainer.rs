@@ -60,7 +60,8 @@ pub struct TrainerFlags {
 
 pub fn execute(flags: &TrainerFlags) -> ExitCode {
     let outcome = placement().and_then(|placement| {
-        train(&config(flags), &placement, &mut io::stdout()).map_err(|error| (describe(&error), usage_or_failed(&error)))
+        train(&config(flags), &placement, &mut io::stdout())
+            .map_err(|error| (describe(&error), usage_or_failed(&error)))
     });
     match outcome {
         Ok(_) => ExitCode::SUCCESS,

@@ -39,13 +39,10 @@ fn sentence(error: &clap::Error) -> Text {
         ErrorKind::InvalidValue if value.is_empty() => {
             Text::new(format!("{argument} 需要一个值"), format!("{argument} needs a value"))
         }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => Text::new(
-            format!("{argument} 不能是 “{value}”"),
-            format!("{argument} cannot be '{value}'"),
-        ),
-        ErrorKind::MissingRequiredArgument => {
-            Text::new(format!("缺少 {argument}"), format!("{argument} is missing"))
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            Text::new(format!("{argument} 不能是 “{value}”"), format!("{argument} cannot be '{value}'"))
         }
+        ErrorKind::MissingRequiredArgument => Text::new(format!("缺少 {argument}"), format!("{argument} is missing")),
         ErrorKind::ArgumentConflict => {
             let other = context(error, ContextKind::PriorArg).unwrap_or_default();
             Text::new(
@@ -53,9 +50,7 @@ fn sentence(error: &clap::Error) -> Text {
                 format!("{argument} cannot be used together with {other}"),
             )
         }
-        ErrorKind::InvalidUtf8 => {
-            Text::new("参数不是有效的 UTF-8", "an argument is not valid UTF-8")
-        }
+        ErrorKind::InvalidUtf8 => Text::new("参数不是有效的 UTF-8", "an argument is not valid UTF-8"),
         _ => {
             let plain = error.to_string();
             let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();

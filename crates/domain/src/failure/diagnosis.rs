@@ -34,7 +34,9 @@ impl FailureClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Recurrence {
+    /// The same command meets the same error: a missing module does not appear by itself.
     WouldRepeat,
+    /// Another moment, machine or port may do.
     MayPass,
 }
 
@@ -42,7 +44,9 @@ pub enum Recurrence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Role {
+    /// It failed by itself.
     Cause,
+    /// It failed because another rank was gone or did not come.
     Victim,
 }
 

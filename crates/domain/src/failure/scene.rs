@@ -37,7 +37,10 @@ impl Finding {
 pub struct Scene<'a> {
     pub(super) evidence: &'a Evidence<'a>,
     pub(super) traceback: Option<Traceback>,
+    /// What may be quoted as the reason.
     lines: Vec<&'a str>,
+    /// The same with source code and warnings, which only tell what it was about.
+    surroundings: Vec<&'a str>,
 }
 
 impl<'a> Scene<'a> {
@@ -46,7 +49,8 @@ impl<'a> Scene<'a> {
     /// A process that somebody else killed did not die of anything it printed, so its lines stay silent. One that
     /// ended with a Python traceback died of that exception (torch's threads then often make an abort of it): an
     /// older "out of memory" that the script survived must not be blamed, so the search begins at the traceback.
-    /// Otherwise every line counts, but for warnings: what only warns is survived by its own account.
+    /// Otherwise every line counts, but for source code, which did not happen, and for warnings, which are survived
+    /// by their own account.
     pub(super) fn of(evidence: &'a Evidence<'a>) -> Self {
         let tail: Vec<&str> = evidence.tail.iter().map(|line| traceback::without_prefix(line)).collect();
         let located = traceback::locate(&tail);
@@ -56,12 +60,14 @@ impl<'a> Scene<'a> {
             (None | Some(SIGABRT), Some(located)) => located.start,
             (Some(_), _) | (None, None) => 0,
         };
-        let mut lines: Vec<&str> = tail[from..].iter().copied().filter(|line| !is_warning(line)).collect();
+        let surroundings = tail[from..].to_vec();
+        let mut lines: Vec<&str> =
+            surroundings.iter().copied().filter(|line| !is_warning(line) && !is_source(line)).collect();
         lines.extend(evidence.error_file.into_iter().flat_map(str::lines));
         if let Exit::NotStarted { error } = evidence.exit {
             lines.push(error);
         }
-        Self { evidence, traceback: located.map(|located| located.traceback(&tail)), lines }
+        Self { evidence, traceback: located.map(|located| located.traceback(&tail)), lines, surroundings }
     }
 
     /// The signal that ended the process, also when a shell in between reported it as 128 + n.
@@ -86,6 +92,11 @@ impl<'a> Scene<'a> {
         self.line_where(|line| needles.iter().any(|needle| line.contains(needle)))
     }
 
+    /// Whether one of `words` is spoken of anywhere, be it in source code or a file's name.
+    pub(super) fn is_about(&self, words: &[&str]) -> bool {
+        self.lines.iter().chain(&self.surroundings).any(|line| words.iter().any(|word| line.contains(word)))
+    }
+
     /// The oldest line that holds one of `needles`: in a cascade the first one is the reason.
     pub(super) fn first_line_with(&self, needles: &[&str]) -> Option<&'a str> {
         self.lines.iter().copied().find(|line| needles.iter().any(|needle| line.contains(needle)))
@@ -102,6 +113,11 @@ pub(super) fn after<'a>(line: &'a str, before: &str, ends: &[char]) -> Option<&'
 /// Lines of torch's C++ (`[W1115 …`) and of Python's loggers that only warn.
 fn is_warning(line: &str) -> bool {
     ["[W", "WARNING", "Warning", "UserWarning"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// The lines of a traceback that quote the program.
+fn is_source(line: &str) -> bool {
+    line.starts_with("    ") || line.starts_with("  File \"")
 }
 
 /// By which native code gives up.

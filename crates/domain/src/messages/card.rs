@@ -44,6 +44,7 @@ impl CardLine {
         lines
     }
 
+    /// The line as it is shown.
     pub fn text(&self) -> Text {
         match self {
             Self::SingleMachine => Text::new("单机训练", "Single machine"),

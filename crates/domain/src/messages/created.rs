@@ -26,6 +26,7 @@ impl Created {
         }
     }
 
+    /// The sentence as it is shown.
     pub fn text(&self) -> Text {
         match self {
             Self::Success => Text::new("训练任务创建成功", "Training task created"),

@@ -3,6 +3,7 @@
 use crate::{language::Text, warnings::Warning};
 
 impl Warning {
+    /// What a person should know.
     pub fn text(&self) -> Text {
         match self {
             Self::SeveralNodes => Text::new(

@@ -39,6 +39,7 @@ pub enum AttemptEvent {
 }
 
 impl AttemptPhase {
+    /// In the order in which they are passed; for tables.
     pub const ALL: [Self; 7] =
         [Self::Prepared, Self::Launching, Self::Running, Self::Stopping, Self::Succeeded, Self::Failed, Self::Stopped];
 
@@ -80,6 +81,7 @@ impl AttemptPhase {
 }
 
 impl AttemptEvent {
+    /// For tables.
     pub const ALL: [Self; 6] =
         [Self::Launched, Self::RanksUp, Self::StopBegan, Self::EndedWell, Self::EndedBadly, Self::EndedOnRequest];
 }

@@ -49,6 +49,7 @@ pub enum TaskEvent {
 }
 
 impl TaskPhase {
+    /// In the order in which they are passed; for tables.
     pub const ALL: [Self; 9] = [
         Self::Initializing,
         Self::Queued,
@@ -114,6 +115,7 @@ impl TaskPhase {
 }
 
 impl TaskEvent {
+    /// For tables.
     pub const ALL: [Self; 9] = [
         Self::Prepared,
         Self::WorkersLeased,

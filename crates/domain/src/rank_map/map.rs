@@ -76,10 +76,12 @@ impl RankMap {
         &self.slots
     }
 
+    /// The place of one rank; nothing beyond the last.
     pub fn slot(&self, rank: Rank) -> Option<&RankSlot> {
         self.slots.get(usize::try_from(rank.0).ok()?)
     }
 
+    /// How many ranks there are.
     pub fn world_size(&self) -> u32 {
         u32::try_from(self.slots.len()).unwrap_or(u32::MAX)
     }
@@ -92,6 +94,7 @@ impl RankMap {
         })
     }
 
+    /// How many nodes take part.
     pub fn node_count(&self) -> u32 {
         u32::try_from(self.nodes().count()).unwrap_or(u32::MAX)
     }

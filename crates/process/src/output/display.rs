@@ -18,9 +18,13 @@ pub enum Show {
     /// As it comes: progress bars live.
     Raw,
     /// Line by line behind a prefix.
-    Prefixed { prefix: String },
+    Prefixed {
+        prefix: String,
+    },
     /// Only lines that report an error, behind a prefix.
-    ErrorsOnly { prefix: String },
+    ErrorsOnly {
+        prefix: String,
+    },
     Hidden,
 }
 

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn of_a_traceback_the_exception_is_lifted() {
-        let text = "step 1\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    boom()\nValueError: boom\nbye";
+        let text =
+            "step 1\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    boom()\nValueError: boom\nbye";
         assert_eq!(lifted(text), ["ValueError: boom"]);
     }
 
@@ -91,7 +92,10 @@ mod tests {
 
     #[test]
     fn log_levels_are_recognised_and_ordinary_words_are_not() {
-        assert_eq!(lifted("2026-01-01 ERROR disk\nno error here\nERROR: bad\nerror rate 0.1"), ["2026-01-01 ERROR disk", "ERROR: bad"]);
+        assert_eq!(
+            lifted("2026-01-01 ERROR disk\nno error here\nERROR: bad\nerror rate 0.1"),
+            ["2026-01-01 ERROR disk", "ERROR: bad"]
+        );
     }
 
     #[test]

@@ -75,7 +75,8 @@ mod tests {
     fn pieces(chunks: &[&[u8]]) -> Vec<(String, Ending, usize)> {
         let mut lines = Lines::default();
         let mut found = Vec::new();
-        let mut take = |piece: &[u8], ending, cut| found.push((String::from_utf8_lossy(piece).into_owned(), ending, cut));
+        let mut take =
+            |piece: &[u8], ending, cut| found.push((String::from_utf8_lossy(piece).into_owned(), ending, cut));
         for chunk in chunks {
             lines.feed(chunk, &mut take);
         }
@@ -87,11 +88,7 @@ mod tests {
     fn lines_are_found_across_chunks() {
         assert_eq!(
             pieces(&[b"on", b"e\ntwo\nth", b"ree"]),
-            [
-                ("one".into(), Ending::Newline, 0),
-                ("two".into(), Ending::Newline, 0),
-                ("three".into(), Ending::Open, 0)
-            ]
+            [("one".into(), Ending::Newline, 0), ("two".into(), Ending::Newline, 0), ("three".into(), Ending::Open, 0)]
         );
     }
 

@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use serde::{Deserialize, Serialize};
 
@@ -86,11 +87,9 @@ impl Pump {
     pub fn start() -> io::Result<Self> {
         let (orders, inbox) = channel();
         let bell = std::sync::Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-        let heard = bell.clone();
-        let thread = std::thread::Builder::new()
-            .name("output".into())
-            .stack_size(256 * 1024)
-            .spawn(move || Reader::new(inbox, heard).run())?;
+        let reader = Reader::new(inbox, bell.clone())?;
+        let thread =
+            std::thread::Builder::new().name("output".into()).stack_size(256 * 1024).spawn(move || reader.run())?;
         Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
     }
 
@@ -242,6 +241,9 @@ fn keep_if_it_matches(file: &mut File, words: &[String], piece: &[u8]) {
 struct Reader {
     inbox: Receiver<Order>,
     bell: std::sync::Arc<EventFd>,
+    /// Tells streams in the order in which they became ready, so that what a rank wrote to stderr before stdout is also
+    /// shown before it.
+    ready: Epoll,
     streams: Vec<Stream>,
     display: Display,
     buffer: Vec<u8>,
@@ -249,24 +251,32 @@ struct Reader {
     dropped: u64,
 }
 
+const BELL: u64 = u64::MAX;
+const AT_ONCE: usize = 32;
+
 impl Reader {
-    fn new(inbox: Receiver<Order>, bell: std::sync::Arc<EventFd>) -> Self {
-        Self {
+    fn new(inbox: Receiver<Order>, bell: std::sync::Arc<EventFd>) -> io::Result<Self> {
+        let ready = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        ready.add(&*bell, EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
+        Ok(Self {
             inbox,
             bell,
+            ready,
             streams: Vec::new(),
             display: Display::new(),
             buffer: vec![0; BUFFER_BYTES],
             draining: None,
             dropped: 0,
-        }
+        })
     }
 
     fn run(mut self) {
+        let mut events = [EpollEvent::empty(); AT_ONCE];
         loop {
-            let ready = self.wait();
-            for index in ready {
-                self.streams[index].read(&mut self.buffer, &mut self.display);
+            // An interrupted wait is a wait that ended early.
+            let count = self.ready.wait(&mut events, self.patience()).unwrap_or(0);
+            for event in &events[..count] {
+                self.read(event.data());
             }
             if !self.obey() {
                 return;
@@ -275,23 +285,29 @@ impl Reader {
         }
     }
 
-    /// Waits for something to read or for an order; answers with the streams that are ready.
-    fn wait(&self) -> Vec<usize> {
-        let open: Vec<usize> = (0..self.streams.len()).filter(|index| !self.streams[*index].ended).collect();
-        let mut fds: Vec<PollFd<'_>> =
-            open.iter().map(|index| PollFd::new(self.streams[*index].source.fd.as_fd(), PollFlags::POLLIN)).collect();
-        fds.push(PollFd::new(self.bell.as_fd(), PollFlags::POLLIN));
-        let timeout = match &self.draining {
-            Some((until, _)) => {
-                let left = until.saturating_duration_since(Instant::now()).as_millis() + 1;
-                PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+    fn patience(&self) -> EpollTimeout {
+        self.draining.as_ref().map_or(EpollTimeout::NONE, |(until, _)| {
+            let left = until.saturating_duration_since(Instant::now()).as_millis() + 1;
+            EpollTimeout::try_from(left).unwrap_or(EpollTimeout::MAX)
+        })
+    }
+
+    fn read(&mut self, key: u64) {
+        let stream = usize::try_from(key).ok().and_then(|index| self.streams.get_mut(index));
+        if let Some(stream) = stream.filter(|stream| !stream.ended) {
+            stream.read(&mut self.buffer, &mut self.display);
+            if stream.ended {
+                let _ = self.ready.delete(&stream.source.fd);
             }
-            None => PollTimeout::NONE,
-        };
-        if poll(&mut fds, timeout).is_err() {
-            return Vec::new();
         }
-        open.iter().zip(&fds).filter(|(_, fd)| fd.any().unwrap_or(true)).map(|(index, _)| *index).collect()
+    }
+
+    fn add(&mut self, source: StreamSource) {
+        let event = EpollEvent::new(EpollFlags::EPOLLIN, self.streams.len() as u64);
+        let mut stream = Stream::new(source);
+        // A stream that cannot be watched would be waited for in vain.
+        stream.ended = self.ready.add(&stream.source.fd, event).is_err();
+        self.streams.push(stream);
     }
 
     /// Carries out what was ordered; false when there will be no more orders.
@@ -299,7 +315,7 @@ impl Reader {
         let _ = self.bell.read();
         loop {
             match self.inbox.try_recv() {
-                Ok(Order::Add(source)) => self.streams.push(Stream::new(*source)),
+                Ok(Order::Add(source)) => self.add(*source),
                 Ok(Order::Settle { rank, answer }) => {
                     let _ = answer.send(self.settle(rank));
                 }
@@ -316,9 +332,15 @@ impl Reader {
             let until = Instant::now() + TERMINAL_LAG;
             while !stream.ended {
                 let more = stream.read(&mut self.buffer, &mut self.display);
-                if !more && (stream.ended || !is_terminal(&stream.source.fd) || !wait_readable(&stream.source.fd, until)) {
+                if !more
+                    && (stream.ended || !is_terminal(&stream.source.fd) || !wait_readable(&stream.source.fd, until))
+                {
                     break;
                 }
+            }
+            if stream.ended {
+                // Its end would be reported for ever.
+                let _ = self.ready.delete(&stream.source.fd);
             }
             let lines = stream.tail.lines(TAIL_LINES);
             match stream.source.kind {

@@ -41,9 +41,7 @@ pub fn is_this_machine(host: &str) -> bool {
 
 /// The device of one rank when each is to see its own alone.
 pub fn own_device(visible: Option<&[String]>, local_rank: u32) -> String {
-    visible
-        .and_then(|devices| devices.get(local_rank as usize).cloned())
-        .unwrap_or_else(|| local_rank.to_string())
+    visible.and_then(|devices| devices.get(local_rank as usize).cloned()).unwrap_or_else(|| local_rank.to_string())
 }
 
 #[cfg(test)]

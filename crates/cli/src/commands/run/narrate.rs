@@ -32,7 +32,9 @@ impl Narrator {
     /// A line for this event, if it deserves one.
     pub fn line(&self, event: &RunEvent) -> Option<String> {
         let text = match event {
-            RunEvent::AttemptStarted { attempt: 1, master_addr, master_port, .. } => self.start(master_addr, *master_port),
+            RunEvent::AttemptStarted { attempt: 1, master_addr, master_port, .. } => {
+                self.start(master_addr, *master_port)
+            }
             RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
             RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
                 restart(*attempt, *after_ms, *restarts_used, *max_restarts)
@@ -99,7 +101,9 @@ fn unkillable(killed: usize, survivors: &[i32]) -> Text {
     let list = list.join(", ");
     Text::new(
         format!("已终止 {killed} 个遗留进程，但 {list} 无法终止（处于不可中断睡眠，通常是磁盘或驱动问题）"),
-        format!("{killed} leftover processes ended, but {list} cannot be killed (uninterruptible sleep, often a disk or driver)"),
+        format!(
+            "{killed} leftover processes ended, but {list} cannot be killed (uninterruptible sleep, often a disk or driver)"
+        ),
     )
 }
 

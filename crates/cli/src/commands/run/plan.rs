@@ -243,11 +243,7 @@ fn assignment(text: &str) -> Result<Option<(String, String)>, RunProblem> {
     Ok(value.map(|value| (name.to_owned(), value.to_owned())))
 }
 
-fn visible_devices(
-    flags: &RunFlags,
-    machine: &Machine,
-    crew: &CrewSize,
-) -> Result<Option<Vec<String>>, RunProblem> {
+fn visible_devices(flags: &RunFlags, machine: &Machine, crew: &CrewSize) -> Result<Option<Vec<String>>, RunProblem> {
     let inherited = machine.cuda_visible_devices.as_deref();
     let gpus = if flags.exclude.is_some() { (machine.count_gpus)(inherited) } else { 0 };
     let chosen = devices::visible(flags, inherited, gpus)?;

@@ -103,7 +103,12 @@ fn shortened(lines: &[String], most: usize) -> Vec<String> {
     }
     let (head, tail) = (most / 4, most - most / 4);
     let skipped = lines.len() - head - tail;
-    lines[..head].iter().cloned().chain([format!("… (+{skipped})")]).chain(lines[lines.len() - tail..].iter().cloned()).collect()
+    lines[..head]
+        .iter()
+        .cloned()
+        .chain([format!("… (+{skipped})")])
+        .chain(lines[lines.len() - tail..].iter().cloned())
+        .collect()
 }
 
 fn cut(line: &str) -> String {

@@ -19,13 +19,13 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::flags::RunFlags;
+use super::json;
 use super::narrate::Narrator;
 use super::plan::{self, Plan};
 use super::report::Report;
 use super::terminal::{self, KeyByKey};
-use super::json;
-use crate::speech::{self, Paint};
 use crate::exit_code;
+use crate::speech::{self, Paint};
 
 /// How long the keepers have to end after a second signal before we leave regardless.
 const AFTER_KILL: Duration = Duration::from_secs(10);

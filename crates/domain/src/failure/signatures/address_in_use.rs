@@ -46,9 +46,10 @@ fn port(line: &str) -> Option<u16> {
     if let Some(port) = after(line, "port: ", &[',', ' ', ')']) {
         return port.parse().ok();
     }
+    // Shorter numbers are lines of source and error codes; nobody trains on a port below 1024.
     let digits_after = |rest: &str| -> Option<u16> {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        (digits.len() >= 2).then(|| digits.parse().ok()).flatten()
+        (digits.len() >= 4).then(|| digits.parse().ok()).flatten()
     };
     let mut rest = line;
     while let Some(at) = rest

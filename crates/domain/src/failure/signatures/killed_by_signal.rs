@@ -7,7 +7,7 @@ use super::{
     },
     Signature,
 };
-use crate::language::Text;
+use crate::{exit::signal_name, language::Text};
 
 pub(super) const SIGNATURE: Signature = Signature {
     id: "killed_by_signal",
@@ -16,8 +16,6 @@ pub(super) const SIGNATURE: Signature = Signature {
     role: Role::Cause,
     find,
 };
-
-use crate::exit::signal_name;
 
 fn find(scene: &Scene<'_>) -> Option<Finding> {
     let signal = scene.signal()?;

@@ -35,7 +35,7 @@ const RENDEZVOUS: [&str; 6] = ["TCPStore", "c10d", "init_process_group", "rendez
 fn find(scene: &Scene<'_>) -> Option<Finding> {
     let line = scene.line_with(&MARKS).or_else(|| {
         let line = scene.line_with(&REFUSED)?;
-        scene.line_with(&RENDEZVOUS).map(|_| line)
+        scene.is_about(&RENDEZVOUS).then_some(line)
     })?;
     let target = after(line, "trying to connect to (", &[')']).map(|target| target.replace(", ", ":"));
     let cause = match &target {

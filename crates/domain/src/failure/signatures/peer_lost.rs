@@ -57,7 +57,7 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
         let line = scene.line_where(|line| {
             SOCKET.iter().any(|mark| line.contains(mark)) && !WEB.iter().any(|mark| line.contains(mark))
         })?;
-        scene.line_with(&COLLECTIVES).map(|_| line)
+        scene.is_about(&COLLECTIVES).then_some(line)
     })?;
     let cause = Text::new(
         "与另一个 rank 的连接断开：对方先退出，本 rank 是受害者",

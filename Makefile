@@ -1,0 +1,56 @@
+# The commands of the project. `make help` lists them.
+# What takes long to make (cargo's target, the Python environment) is kept in a cache folder of the user, so that a fresh
+# clone finds it again; delete the folder and everything is made anew.
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fermi
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+VENV := $(CACHE)/venv
+export FERMI_TEST_PYTHON ?= $(VENV)/bin/python
+FERMI := target/release/fermi
+CARGO := cargo
+# Every target builds with the one profile.
+PROFILE := --release --locked
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint unit venv venv-bench demo bench clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build the binary: target/release/fermi
+	$(CARGO) build $(PROFILE)
+	@mkdir -p target/release
+	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
+
+test: lint build venv unit ## Everything that must hold: formatting, lints, all tests, on the real engines
+
+lint: ## Formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
+
+unit: ## All tests
+	@if $(CARGO) nextest --version >/dev/null 2>&1; \
+	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast; \
+	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
+
+venv: $(VENV)/.made-from-$(shell cksum < tests/requirements.txt | cut -d' ' -f1) ## The Python environment with the real training engines
+
+$(VENV)/.made-from-%: tests/requirements.txt
+	python3 -m venv "$(VENV)"
+	"$(VENV)/bin/pip" install --quiet --requirement tests/requirements.txt
+	@rm -f "$(VENV)"/.made-from-*
+	@touch "$@"
+
+demo: build ## Two ranks train a small transformer under fermi run
+	@rm -rf "$(CACHE)/demo"
+	$(FERMI) run --nproc-per-node 2 --max-restarts 1 --checkpoint-dir "$(CACHE)/demo" --no-python $(FERMI) trainer --steps 200 --log-every 20
+
+bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables here, JSON in bench-results/
+	$(CARGO) bench --locked -p fermi-cli
+
+venv-bench: venv
+	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt
+	@command -v mpirun >/dev/null || echo "mpirun is not installed (Debian: openmpi-bin): it is left out"
+
+clean: ## Remove what was built here and in the cache folder
+	rm -rf target "$(CACHE)"
