@@ -12,6 +12,7 @@ use fermi_process::spawn::StdinPlan;
 use serde::{Deserialize, Serialize};
 
 use crate::run_folder::RankFolder;
+use crate::word::{Placement, Start};
 
 pub const VERSION: u32 = 1;
 
@@ -31,6 +32,7 @@ pub struct NodeBundle {
     pub output_dir: PathBuf,
     pub checkpoint_dir: PathBuf,
     pub node_name: String,
+    pub gathering: Gathering,
     pub master_addr: String,
     pub master_port: MasterPort,
     pub ranks: Vec<RankPlan>,
@@ -44,18 +46,87 @@ pub struct NodeBundle {
     pub stderr_filters: Vec<String>,
 }
 
+/// How the nodes of a run come together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gathering {
+    pub nodes: u32,
+    /// The seat this node wants; none for whichever is free.
+    pub node_rank: Option<u32>,
+    /// Whether this node's supervisor coordinates; the others come to it at the master's address and port.
+    pub coordinates: bool,
+    /// Which run is meant, for nodes of two runs that meet at one port.
+    pub run: String,
+    pub secret: String,
+    pub join_timeout_ms: u64,
+    /// After how long a silence a node counts as lost.
+    pub node_lost_after_ms: u64,
+}
+
+impl Gathering {
+    /// A run on this node alone.
+    pub fn alone() -> Self {
+        Self {
+            nodes: 1,
+            node_rank: Some(0),
+            coordinates: true,
+            run: String::new(),
+            secret: String::new(),
+            join_timeout_ms: DEFAULT_JOIN_MS,
+            node_lost_after_ms: DEFAULT_NODE_LOST_MS,
+        }
+    }
+}
+
+pub const DEFAULT_JOIN_MS: u64 = 600_000;
+pub const DEFAULT_NODE_LOST_MS: u64 = 15_000;
+
 impl NodeBundle {
-    /// What the ranks of an attempt share.
-    pub fn facts(&self, attempt: u32, master_port: u16, resume: bool) -> AttemptFacts {
+    /// Where this node's ranks are by its own count: right when it is alone.
+    pub fn own_placement(&self) -> Placement {
+        let first = self.ranks.first().map(|rank| &rank.place);
+        Placement {
+            first_rank: first.map_or(0, |place| place.rank),
+            world_size: first.map_or(0, |place| place.world_size),
+            node_rank: 0,
+            node_count: 1,
+        }
+    }
+
+    /// Tells the ranks where in the world they are.
+    pub fn take_place(&mut self, placement: &Placement) {
+        for RankPlan { place, .. } in &mut self.ranks {
+            place.rank = placement.first_rank + place.local_rank;
+            place.world_size = placement.world_size;
+            place.node_rank = placement.node_rank;
+            place.node_count = placement.node_count;
+        }
+    }
+
+    /// What this node's ranks share in the attempt that begins.
+    pub fn facts(&self, start: &Start) -> AttemptFacts {
         AttemptFacts {
-            task_id: self.run_id.clone(),
-            run_id: self.torch_run_id.clone(),
-            attempt,
+            task_id: start.task_id.clone(),
+            run_id: start.torch_run_id.clone(),
+            mark: self.run_id.clone(),
+            attempt: start.attempt,
             generation: self.generation,
             max_restarts: self.restarts.max_restarts,
             master_addr: self.master_addr.clone(),
-            master_port,
+            master_port: start.master_port,
+            resume: start.resume,
+        }
+    }
+
+    /// The start of an attempt as this node's coordinator orders it.
+    pub fn start(&self, attempt: u32, resume: bool, master_port: u16, placement: Placement) -> Start {
+        Start {
+            task_id: self.run_id.clone(),
+            torch_run_id: self.torch_run_id.clone(),
+            attempt,
             resume,
+            master_port,
+            placement,
         }
     }
 

@@ -32,6 +32,20 @@ pub struct Record {
 pub enum RunEvent {
     #[serde(rename = "run.started")]
     RunStarted { run_id: String, world_size: u32, folder: Option<PathBuf>, warden_pid: i32, supervisor_pid: i32 },
+    /// Nodes are still missing; said now and then.
+    #[serde(rename = "nodes.waiting")]
+    Waiting { text: Text },
+    #[serde(rename = "node.joined")]
+    NodeJoined { name: String, address: String, missing: u32 },
+    #[serde(rename = "node.refused")]
+    NodeRefused { name: String, address: String, text: Text },
+    /// Nothing was heard of a node for a while; it is not given up yet.
+    #[serde(rename = "node.suspect")]
+    NodeSuspect { name: String, silent_ms: u64 },
+    #[serde(rename = "node.back")]
+    NodeBack { name: String },
+    #[serde(rename = "node.lost")]
+    NodeLost { name: String, text: Text },
     #[serde(rename = "attempt.started")]
     AttemptStarted { attempt: u32, master_addr: String, master_port: u16, resume: bool },
     #[serde(rename = "rank.started")]

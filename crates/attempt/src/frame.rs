@@ -1,7 +1,6 @@
 //! The words between a launcher and its supervisor, over a socket pair: a length, then JSON.
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 
 use fermi_process::pty::WindowSize;
 use serde::de::DeserializeOwned;
@@ -54,7 +53,7 @@ pub enum Reading {
 
 impl Inbox {
     /// Reads what is there once; blocks only if the stream does.
-    pub fn fill(&mut self, stream: &mut UnixStream) -> io::Result<Reading> {
+    pub fn fill(&mut self, stream: &mut impl Read) -> io::Result<Reading> {
         let mut chunk = [0; 16 * 1024];
         match stream.read(&mut chunk) {
             Ok(0) => Ok(Reading::Closed),

@@ -3,10 +3,13 @@
 //! [`bundle`] says everything that was decided before. The [`launcher`] starts a warden and a supervisor and listens to
 //! them. Inside the supervisor, [`coordinator`] decides and [`node`] carries out: the coordinator is a plain state machine
 //! over events, without clock, files or sockets, so that every course of a run can be played in a test.
+//! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its seat, and what crosses a link
+//! ([`word`]) is just what the coordinator says to its own node.
 //! [`event`]s tell the story to the journal, to the launcher and to `--json`.
 //!
 //! Used by `fermi run` and by the agent. It never knows the server.
 
+pub mod assembly;
 pub mod bundle;
 pub mod coordinator;
 pub mod event;
@@ -14,6 +17,8 @@ pub mod evidence;
 pub mod frame;
 pub mod joined;
 pub mod launcher;
+pub mod link;
 pub mod node;
 pub mod port;
 pub mod run_folder;
+pub mod word;

@@ -77,7 +77,10 @@ pub struct RankPlace {
 #[serde(rename_all = "camelCase")]
 pub struct AttemptFacts {
     pub task_id: String,
+    /// What torch calls the run; the same on all nodes.
     pub run_id: String,
+    /// Marks the processes of this node for the sweep; each node has its own.
+    pub mark: String,
     /// Counts from 1; torch's restart count is one less.
     pub attempt: u32,
     pub generation: u64,
@@ -135,7 +138,7 @@ pub fn rank_variables(place: &RankPlace, facts: &AttemptFacts, files: &RankFiles
     }
     set(FERMI_NODE_NAME, place.node_name.clone());
     set(FERMI_WORKER_ID, format!("{}-{}", place.node_name, place.local_rank));
-    set(FERMI_RUN_MARK, facts.task_id.clone());
+    set(FERMI_RUN_MARK, facts.mark.clone());
     variables
 }
 
@@ -168,6 +171,7 @@ mod tests {
         let facts = AttemptFacts {
             task_id: "run-1".into(),
             run_id: "run-1".into(),
+            mark: "run-1".into(),
             attempt,
             generation: 1,
             max_restarts: 3,
@@ -222,6 +226,15 @@ mod tests {
         let second = variables_of(2);
         assert_eq!(value(&second, TORCHELASTIC_RESTART_COUNT), Some("1"));
         assert_eq!(value(&second, FERMI_RESUME), Some("1"));
+    }
+
+    #[test]
+    fn the_reference_page_has_every_variable() {
+        let page = include_str!("../../../docs/reference/environment.md");
+        let constants = include_str!("contract.rs").lines().filter(|line| line.starts_with("pub const "));
+        for name in constants.filter_map(|line| line.split('"').nth(1)) {
+            assert!(page.contains(&format!("`{name}`")), "docs/reference/environment.md does not have {name}");
+        }
     }
 
     #[test]

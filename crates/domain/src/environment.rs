@@ -151,7 +151,7 @@ fn one() -> u32 {
 pub(crate) mod tests {
     use super::*;
 
-    /// An environment as seed pages show them: GPUs of one model, 8 cores and 64 GiB per GPU.
+    /// A usual environment: GPUs of one model, 8 cores and 64 GiB per GPU.
     pub(crate) fn environment(id: &str, name: &str, gpus: u32, model: &str, zone: &str) -> Environment {
         Environment {
             id: EnvironmentId::from(id),

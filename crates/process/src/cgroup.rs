@@ -34,9 +34,10 @@ impl Cgroup {
         &self.folder
     }
 
-    /// The file into which a starting rank writes "0" to enter.
-    pub fn entrance(&self) -> io::Result<File> {
-        File::options().write(true).open(self.folder.join("cgroup.procs"))
+    /// Opens the ways in, once for all ranks that start.
+    pub fn entrance(&self) -> io::Result<Entrance> {
+        let members = File::options().write(true).open(self.folder.join("cgroup.procs"))?;
+        Ok(Entrance { folder: File::open(&self.folder)?, members })
     }
 
     /// How many processes are in it.
@@ -60,6 +61,25 @@ impl Cgroup {
             }
         }
         false
+    }
+}
+
+/// How ranks get into a cgroup.
+#[derive(Debug)]
+pub struct Entrance {
+    folder: File,
+    members: File,
+}
+
+impl Entrance {
+    /// A process can be born into this folder.
+    pub(crate) fn folder(&self) -> &File {
+        &self.folder
+    }
+
+    /// A process that was born elsewhere writes "0" into this file.
+    pub(crate) fn members(&self) -> &File {
+        &self.members
     }
 }
 

@@ -23,6 +23,11 @@ impl PidFd {
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) }, pid })
     }
 
+    /// A child that came with its descriptor.
+    pub(crate) fn of_child(fd: OwnedFd, pid: i32) -> Self {
+        Self { fd, pid }
+    }
+
     pub fn pid(&self) -> i32 {
         self.pid
     }

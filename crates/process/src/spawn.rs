@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::birth::{Birth, Born};
+use crate::cgroup::Entrance;
 use crate::pidfd::PidFd;
 use crate::pty::{Pty, WindowSize};
 
@@ -55,55 +55,45 @@ pub struct Spawned {
 /// Starts the command. The entrance is the cgroup's, if there is one.
 ///
 /// Call it from a thread that lives as long as the process: the rank dies with that thread.
-pub fn spawn(command: &RankCommand, entrance: Option<&File>) -> io::Result<Spawned> {
-    let (program, arguments) =
-        command.argv.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no program to start"))?;
-    let mut process = Command::new(program);
-    process.args(arguments).envs(command.env.iter().map(|(name, value)| (name, value)));
-    if let Some(folder) = &command.folder {
-        process.current_dir(folder);
-    }
-    let streams = Streams::open(command, &mut process)?;
-    harden(&mut process, command, entrance);
-    let child = process.spawn()?;
-    drop(process);
-    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    streams.ours(PidFd::open(pid)?)
+pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<Spawned> {
+    let mut birth = Birth::new(&command.argv, &command.env, command.folder.as_deref())?;
+    let streams = Streams::open(command, &mut birth)?;
+    // SAFETY: what happens between fork and exec is system calls only.
+    let handle = unsafe { birth.deliver(entrance, harden(command, entrance)) }?;
+    streams.ours(handle)
 }
 
 /// What happens between fork and exec; only calls that are safe there.
-fn harden(process: &mut Command, command: &RankCommand, entrance: Option<&File>) {
+fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Born) -> io::Result<()> {
     let parent = nix::unistd::getpid();
     let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
-    let entrance = entrance.map(AsRawFd::as_raw_fd);
+    let entrance = entrance.map(|entrance| entrance.members().as_raw_fd());
     let takes_terminal = command.terminal.is_some();
     // SAFETY: the closure makes system calls only: no allocation, no lock.
-    unsafe {
-        process.pre_exec(move || {
-            libc::setsid();
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // Were we too late to be told of the parent's death, we are an orphan by now.
-            if libc::getppid() != parent.as_raw() {
-                libc::_exit(1);
-            }
-            if takes_terminal {
-                libc::ioctl(1, libc::TIOCSCTTY, 0);
-            }
-            if let Some(entrance) = entrance {
-                // Staying outside is not fatal: the keepers hold the rank all the same.
-                libc::write(entrance, c"0".as_ptr().cast(), 1);
-            }
-            if let Some(cpus) = &cpus {
-                libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), cpus);
-            }
-            // The supervisor takes its signals by descriptor; ranks start with none blocked.
-            let mut none: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut none);
-            libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-            Ok(())
-        });
+    move |born| unsafe {
+        libc::setsid();
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Were we too late to be told of the parent's death, we are an orphan by now.
+        if libc::getppid() != parent.as_raw() {
+            libc::_exit(1);
+        }
+        if takes_terminal {
+            libc::ioctl(1, libc::TIOCSCTTY, 0);
+        }
+        if let Some(entrance) = entrance.filter(|_| born == Born::Outside) {
+            // Staying outside is not fatal: the keepers hold the rank all the same.
+            libc::write(entrance, c"0".as_ptr().cast(), 1);
+        }
+        if let Some(cpus) = &cpus {
+            libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), cpus);
+        }
+        // The supervisor takes its signals by descriptor; ranks start with none blocked.
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        Ok(())
     }
 }
 
@@ -129,29 +119,27 @@ struct Streams {
 }
 
 impl Streams {
-    fn open(command: &RankCommand, process: &mut Command) -> io::Result<Self> {
+    fn open(command: &RankCommand, birth: &mut Birth) -> io::Result<Self> {
         match command.terminal {
-            Some(size) => Self::terminals(command.stdin, size, process),
-            None => Self::pipes(command.stdin, process),
+            Some(size) => Self::terminals(command.stdin, size, birth),
+            None => Self::pipes(command.stdin, birth),
         }
     }
 
-    fn pipes(stdin: StdinPlan, process: &mut Command) -> io::Result<Self> {
+    fn pipes(stdin: StdinPlan, birth: &mut Birth) -> io::Result<Self> {
         let (stdout, child_stdout) = pipe()?;
         let (stderr, child_stderr) = pipe()?;
-        process.stdout(child_stdout).stderr(child_stderr);
+        birth.stream(1, child_stdout);
+        birth.stream(2, child_stderr);
         let stdin = match stdin {
             StdinPlan::Null => {
-                process.stdin(Stdio::null());
+                birth.stream(0, File::open("/dev/null")?.into());
                 None
             }
-            StdinPlan::Inherited => {
-                process.stdin(Stdio::inherit());
-                None
-            }
+            StdinPlan::Inherited => None,
             StdinPlan::Forwarded => {
                 let (child_stdin, ours) = pipe()?;
-                process.stdin(child_stdin);
+                birth.stream(0, child_stdin);
                 Some(ours)
             }
         };
@@ -159,24 +147,22 @@ impl Streams {
     }
 
     /// Two terminals, one for each stream: both look like a terminal to the program, and the log files stay apart.
-    fn terminals(stdin: StdinPlan, size: WindowSize, process: &mut Command) -> io::Result<Self> {
+    fn terminals(stdin: StdinPlan, size: WindowSize, birth: &mut Birth) -> io::Result<Self> {
         let out = Pty::open(size)?;
         let err = Pty::open(size)?;
         let typed = match stdin {
             StdinPlan::Null => {
-                process.stdin(Stdio::null());
+                birth.stream(0, File::open("/dev/null")?.into());
                 None
             }
-            StdinPlan::Inherited => {
-                process.stdin(Stdio::inherit());
-                None
-            }
+            StdinPlan::Inherited => None,
             StdinPlan::Forwarded => {
-                process.stdin(out.slave.try_clone()?);
+                birth.stream(0, out.slave.try_clone()?);
                 Some(out.master.try_clone()?)
             }
         };
-        process.stdout(out.slave).stderr(err.slave);
+        birth.stream(1, out.slave);
+        birth.stream(2, err.slave);
         let terminals = vec![out.master.try_clone()?, err.master.try_clone()?];
         Ok(Self { stdout: out.master, stderr: err.master, stdin: typed, terminals })
     }

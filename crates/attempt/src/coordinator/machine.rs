@@ -1,6 +1,6 @@
 //! The machine itself.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{Diagnosis, RankFailure, Recurrence, Role, Traceback, first_failure};
@@ -8,6 +8,8 @@ use fermi_domain::healing::{self, Decision, FailedAttempt, RestartPolicy};
 use fermi_domain::ids::Rank;
 use fermi_domain::ladder::{Rung, StopLadder, StopReason};
 use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
+
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Outcome, RunEvent, StopCause};
 
@@ -24,11 +26,29 @@ pub struct Policy {
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,
+    /// How long nodes are waited for, at the start and after one was lost.
+    pub join_timeout_ms: u64,
     pub resume: bool,
 }
 
+/// A node of the run with its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    pub name: String,
+    pub ranks: std::ops::Range<u32>,
+}
+
+/// How a node was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Its supervisor died, and with it all that ran there.
+    SupervisorDied,
+    /// Nothing was heard of it for longer than the run allows.
+    Silent,
+}
+
 /// A rank that ended badly, with what is known of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     pub diagnosis: Option<Diagnosis>,
     pub evidence: Vec<String>,
@@ -38,7 +58,16 @@ pub struct Failure {
 /// What the machine hears.
 #[derive(Clone, Debug)]
 pub enum Happening {
+    /// The first node, the coordinator's own, is ready.
     Begin,
+    /// All nodes have a seat and are ready: their names and ranks, in the order of node ranks.
+    Assembled {
+        seats: Vec<Seat>,
+    },
+    NodeLost {
+        node: usize,
+        loss: Loss,
+    },
     RankEnded {
         rank: u32,
         exit: Exit,
@@ -46,23 +75,30 @@ pub enum Happening {
         /// Whether the attempt has reported a step by now.
         made_progress: bool,
     },
-    /// Answer to [`Action::CheckJoined`]: the ranks of which nothing was heard.
+    /// Answer to [`Action::CheckJoined`]: the ranks of that node of which nothing was heard.
     NotJoined {
+        node: usize,
         missing: Vec<u32>,
     },
     StopAsked {
         signal: i32,
     },
     KillAsked,
-    /// Answer to [`Action::Sweep`]: nothing of the attempt is left.
-    Swept,
+    /// Answer to [`Action::Sweep`]: nothing of the attempt is left on that node.
+    Swept {
+        node: usize,
+    },
     /// Nothing but time has passed.
     TimePassed,
 }
 
 /// What the machine wants done.
+///
+/// What is said to ranks is meant for all nodes that are there.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
+    /// Wait for the nodes that are not there yet.
+    Assemble,
     StartRanks {
         attempt: u32,
         resume: bool,
@@ -82,11 +118,12 @@ pub enum Action {
 #[derive(Debug, PartialEq)]
 enum State {
     Idle,
+    Assembling { until: u64 },
     Running { check_joined_at: Option<u64> },
     Gathering { until: u64 },
     Stopping { rungs: VecDeque<Rung>, until: u64 },
     Killing { until: u64 },
-    Sweeping,
+    Sweeping { waiting_for: BTreeSet<usize> },
     BackingOff { until: u64 },
     Over,
 }
@@ -103,15 +140,19 @@ struct Ended {
 #[derive(Debug)]
 pub struct Coordinator {
     policy: Policy,
-    node: String,
-    ranks: Vec<u32>,
+    seats: Vec<Seat>,
+    /// Nodes without a supervisor, since when and how.
+    lost: BTreeMap<usize, (u64, Loss)>,
     state: State,
     attempt: u32,
     restarts_used: u32,
     start_up_failures_in_a_row: u32,
     started_ms: u64,
     made_progress: bool,
-    alive: BTreeMap<u32, ()>,
+    /// Living ranks and their nodes.
+    alive: BTreeMap<u32, usize>,
+    /// Nodes that were asked who never came, and have not answered.
+    unanswered: BTreeSet<usize>,
     /// Ranks that ended badly by themselves, not by our signals.
     failed: Vec<Ended>,
     never_came: Vec<u32>,
@@ -120,11 +161,11 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    pub fn new(node: String, ranks: Vec<u32>, policy: Policy) -> Self {
+    pub fn new(policy: Policy) -> Self {
         Self {
             policy,
-            node,
-            ranks,
+            seats: Vec::new(),
+            lost: BTreeMap::new(),
             state: State::Idle,
             attempt: 0,
             restarts_used: 0,
@@ -132,6 +173,7 @@ impl Coordinator {
             started_ms: 0,
             made_progress: false,
             alive: BTreeMap::new(),
+            unanswered: BTreeSet::new(),
             failed: Vec::new(),
             never_came: Vec::new(),
             stopped_by: None,
@@ -143,29 +185,70 @@ impl Coordinator {
     pub fn wake_at(&self) -> Option<u64> {
         match &self.state {
             State::Running { check_joined_at } => *check_joined_at,
-            State::Gathering { until }
+            State::Assembling { until }
+            | State::Gathering { until }
             | State::Stopping { until, .. }
             | State::Killing { until }
             | State::BackingOff { until } => Some(*until),
-            State::Idle | State::Sweeping | State::Over => None,
+            State::Idle | State::Sweeping { .. } | State::Over => None,
         }
     }
 
     /// Takes in what happened at this time and says what to do.
     pub fn on(&mut self, happening: Happening, now_ms: u64) -> Vec<Action> {
         match happening {
-            Happening::Begin => self.start(now_ms),
+            Happening::Begin => self.assemble(now_ms),
+            Happening::Assembled { seats } => self.assembled(seats, now_ms),
+            Happening::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
             Happening::RankEnded { rank, exit, failure, made_progress } => {
                 self.made_progress |= made_progress;
                 self.rank_ended(rank, exit, failure, now_ms);
             }
-            Happening::NotJoined { missing } => self.not_joined(missing, now_ms),
+            Happening::NotJoined { node, missing } => self.not_joined(node, missing, now_ms),
             Happening::StopAsked { signal } => self.stop_asked(signal, now_ms),
             Happening::KillAsked => self.kill_asked(now_ms),
-            Happening::Swept => self.swept(now_ms),
+            Happening::Swept { node } => self.swept(node, now_ms),
             Happening::TimePassed => self.time_passed(now_ms),
         }
         std::mem::take(&mut self.actions)
+    }
+
+    fn assemble(&mut self, now_ms: u64) {
+        self.state = State::Assembling { until: now_ms.saturating_add(self.policy.join_timeout_ms) };
+        self.actions.push(Action::Assemble);
+    }
+
+    fn assembled(&mut self, seats: Vec<Seat>, now_ms: u64) {
+        if matches!(self.state, State::Assembling { .. }) {
+            self.seats = seats;
+            self.lost.clear();
+            self.start(now_ms);
+        }
+    }
+
+    fn node_lost(&mut self, node: usize, loss: Loss, now_ms: u64) {
+        if node >= self.seats.len() || self.lost.contains_key(&node) {
+            return;
+        }
+        self.lost.insert(node, (now_ms, loss));
+        self.alive.retain(|_, home| *home != node);
+        self.unanswered.remove(&node);
+        match &mut self.state {
+            State::Running { .. } | State::Gathering { .. } => self.stop(StopReason::Failure, now_ms),
+            State::Stopping { .. } | State::Killing { .. } => self.sweep_when_all_ended(),
+            State::Sweeping { waiting_for } => {
+                waiting_for.remove(&node);
+                if waiting_for.is_empty() {
+                    self.all_swept(now_ms);
+                }
+            }
+            State::Idle | State::Assembling { .. } | State::BackingOff { .. } | State::Over => {}
+        }
+    }
+
+    /// Nodes that are there.
+    fn present(&self) -> BTreeSet<usize> {
+        (0..self.seats.len()).filter(|node| !self.lost.contains_key(node)).collect()
     }
 
     fn start(&mut self, now_ms: u64) {
@@ -174,7 +257,13 @@ impl Coordinator {
         self.made_progress = false;
         self.failed.clear();
         self.never_came.clear();
-        self.alive = self.ranks.iter().map(|rank| (*rank, ())).collect();
+        self.unanswered.clear();
+        self.alive = self
+            .seats
+            .iter()
+            .enumerate()
+            .flat_map(|(node, seat)| seat.ranks.clone().map(move |rank| (rank, node)))
+            .collect();
         self.state = State::Running { check_joined_at: self.policy.start_timeout_ms.map(|timeout| now_ms + timeout) };
         let resume = self.policy.resume || self.attempt > 1;
         self.actions.push(Action::StartRanks { attempt: self.attempt, resume });
@@ -193,14 +282,18 @@ impl Coordinator {
             State::Running { .. } | State::Gathering { .. } | State::Stopping { .. } | State::Killing { .. } => {
                 self.sweep_when_all_ended();
             }
-            State::Idle | State::Sweeping | State::BackingOff { .. } | State::Over => {}
+            State::Idle
+            | State::Assembling { .. }
+            | State::Sweeping { .. }
+            | State::BackingOff { .. }
+            | State::Over => {}
         }
     }
 
     /// Whether a rank ended because we told it to.
     fn is_our_doing(&self, exit: &Exit) -> bool {
         match (&self.state, exit) {
-            (State::Killing { .. } | State::Sweeping, _) => true,
+            (State::Killing { .. } | State::Sweeping { .. }, _) => true,
             // Who was asked to stop may answer with any code or signal.
             (State::Stopping { .. }, Exit::Signal { .. }) => true,
             (State::Stopping { .. }, _) => self.stopped_by.is_some(),
@@ -217,8 +310,7 @@ impl Coordinator {
     }
 
     fn cause_is_known(&self) -> bool {
-        let is_victim = |ended: &Ended| ended.failure.diagnosis.as_ref().is_some_and(|d| d.role == Role::Victim);
-        self.alive.is_empty() || self.failed.iter().any(|ended| !is_victim(ended))
+        self.alive.is_empty() || self.failed.iter().any(|ended| role_of(ended) != Some(Role::Victim))
     }
 
     fn stop(&mut self, reason: StopReason, now_ms: u64) {
@@ -253,7 +345,8 @@ impl Coordinator {
     }
 
     fn sweep(&mut self) {
-        self.state = State::Sweeping;
+        // A run whose only node is lost would have nobody to answer; its coordinator is gone with it.
+        self.state = State::Sweeping { waiting_for: self.present() };
         self.actions.push(Action::Sweep);
     }
 
@@ -263,11 +356,13 @@ impl Coordinator {
         }
     }
 
-    fn not_joined(&mut self, missing: Vec<u32>, now_ms: u64) {
-        let State::Running { check_joined_at } = &mut self.state else { return };
-        *check_joined_at = None;
-        self.never_came = missing.into_iter().filter(|rank| self.alive.contains_key(rank)).collect();
-        if !self.never_came.is_empty() {
+    fn not_joined(&mut self, node: usize, missing: Vec<u32>, now_ms: u64) {
+        let awaited = self.unanswered.remove(&node);
+        if !awaited || !matches!(self.state, State::Running { .. }) {
+            return;
+        }
+        self.never_came.extend(missing.into_iter().filter(|rank| self.alive.contains_key(rank)));
+        if self.unanswered.is_empty() && !self.never_came.is_empty() {
             self.stop(StopReason::Failure, now_ms);
         }
     }
@@ -282,8 +377,8 @@ impl Coordinator {
                 self.stop(StopReason::Asked { signal }, now_ms);
             }
             // The failed attempt is being ended already; asking means that there shall be no other.
-            State::Stopping { .. } | State::Killing { .. } | State::Sweeping => self.stopped_by = Some(signal),
-            State::Idle | State::BackingOff { .. } => {
+            State::Stopping { .. } | State::Killing { .. } | State::Sweeping { .. } => self.stopped_by = Some(signal),
+            State::Idle | State::Assembling { .. } | State::BackingOff { .. } => {
                 self.stopped_by = Some(signal);
                 self.conclude_stopped();
             }
@@ -297,8 +392,10 @@ impl Coordinator {
                 self.stopped_by.get_or_insert(libc::SIGKILL);
                 self.kill(now_ms);
             }
-            State::Idle | State::BackingOff { .. } => self.stop_asked(libc::SIGKILL, now_ms),
-            State::Killing { .. } | State::Sweeping | State::Over => {}
+            State::Idle | State::Assembling { .. } | State::BackingOff { .. } => {
+                self.stop_asked(libc::SIGKILL, now_ms);
+            }
+            State::Killing { .. } | State::Sweeping { .. } | State::Over => {}
         }
     }
 
@@ -307,11 +404,11 @@ impl Coordinator {
             return;
         }
         match &mut self.state {
+            State::Assembling { .. } => self.not_assembled(),
             State::Running { check_joined_at } => {
                 *check_joined_at = None;
+                self.unanswered = self.present();
                 self.actions.push(Action::CheckJoined);
-                // The answer is judged in this state.
-                self.state = State::Running { check_joined_at: None };
             }
             State::Gathering { .. } => self.stop(StopReason::Failure, now_ms),
             State::Stopping { rungs, .. } => {
@@ -325,16 +422,21 @@ impl Coordinator {
                 }
             }
             State::Killing { .. } => self.sweep(),
-            State::BackingOff { .. } => self.start(now_ms),
-            State::Idle | State::Sweeping | State::Over => {}
+            State::BackingOff { .. } => self.begin_again(now_ms),
+            State::Idle | State::Sweeping { .. } | State::Over => {}
         }
     }
 
-    fn swept(&mut self, now_ms: u64) {
-        if self.state != State::Sweeping {
-            return;
+    fn swept(&mut self, node: usize, now_ms: u64) {
+        let State::Sweeping { waiting_for } = &mut self.state else { return };
+        waiting_for.remove(&node);
+        if waiting_for.is_empty() {
+            self.all_swept(now_ms);
         }
-        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty();
+    }
+
+    fn all_swept(&mut self, now_ms: u64) {
+        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty() || !self.lost.is_empty();
         if self.stopped_by.is_some() {
             self.conclude_stopped();
         } else if went_wrong {
@@ -342,6 +444,37 @@ impl Coordinator {
         } else {
             self.finish(Outcome::Succeeded, Verdict::of(VerdictKind::Succeeded));
         }
+    }
+
+    /// The nodes did not all come in time.
+    fn not_assembled(&mut self) {
+        // A node that was there and did not come back is why; at the very start nobody knows the names of the missing.
+        let verdict = match self.lost.first_key_value() {
+            Some((node, (_, loss))) => self.loss_verdict(*node, *loss),
+            None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new() }),
+        };
+        self.finish(Outcome::Failed, verdict);
+    }
+
+    /// With all nodes there the next attempt starts at once; else they are waited for.
+    fn begin_again(&mut self, now_ms: u64) {
+        if self.lost.is_empty() { self.start(now_ms) } else { self.assemble(now_ms) }
+    }
+
+    fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {
+        let node = self.name_of(node);
+        Verdict::of(match loss {
+            Loss::SupervisorDied => VerdictKind::SupervisorLost { node },
+            Loss::Silent => VerdictKind::NodeLost { node },
+        })
+    }
+
+    fn name_of(&self, node: usize) -> String {
+        self.seats.get(node).map(|seat| seat.name.clone()).unwrap_or_default()
+    }
+
+    fn home_of(&self, rank: u32) -> String {
+        self.seats.iter().find(|seat| seat.ranks.contains(&rank)).map(|seat| seat.name.clone()).unwrap_or_default()
     }
 
     fn conclude_stopped(&mut self) {
@@ -380,7 +513,7 @@ impl Coordinator {
             max_restarts: self.policy.restarts.max_restarts,
         });
         if after_ms == 0 {
-            self.start(now_ms);
+            self.begin_again(now_ms);
         } else {
             self.state = State::BackingOff { until: now_ms + after_ms };
         }
@@ -402,19 +535,29 @@ impl Coordinator {
             .iter()
             .map(|ended| RankFailure {
                 rank: Rank(ended.rank),
-                node: self.node.clone(),
+                node: self.home_of(ended.rank),
                 at_ms: i64::try_from(ended.at_ms).unwrap_or(i64::MAX),
                 uncertainty_ms: SAME_LOOK_MS,
-                role: ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role),
+                role: role_of(ended),
             })
             .collect();
-        let Some(first) = first_failure(&failures).and_then(|index| self.failed.get(index)) else {
-            let missing =
-                self.never_came.iter().map(|rank| MissingRank { rank: Rank(*rank), node: self.node.clone() }).collect();
+        let first = first_failure(&failures).and_then(|index| self.failed.get(index));
+        if let Some((node, loss)) = self.loss_before(first) {
+            return self.loss_verdict(node, loss);
+        }
+        let Some(first) = first else {
+            let missing = self
+                .never_came
+                .iter()
+                .map(|rank| MissingRank { rank: Rank(*rank), node: self.home_of(*rank) })
+                .collect();
             return Verdict::of(VerdictKind::StartTimedOut { missing });
         };
-        let failed_rank =
-            |ended: &Ended| FailedRank { rank: Rank(ended.rank), node: self.node.clone(), exit: ended.exit.clone() };
+        let failed_rank = |ended: &Ended| FailedRank {
+            rank: Rank(ended.rank),
+            node: self.home_of(ended.rank),
+            exit: ended.exit.clone(),
+        };
         let others = self
             .failed
             .iter()
@@ -422,7 +565,7 @@ impl Coordinator {
             .map(|ended| OtherFailure {
                 failed: failed_rank(ended),
                 after_ms: ended.at_ms.cast_signed() - first.at_ms.cast_signed(),
-                role: ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role),
+                role: role_of(ended),
             })
             .collect();
         Verdict {
@@ -432,4 +575,15 @@ impl Coordinator {
             ..Verdict::rank_failed(failed_rank(first), first.failure.diagnosis.clone())
         }
     }
+
+    /// The loss of a node, when it explains the first failed rank: that one is a victim, or failed later.
+    fn loss_before(&self, first: Option<&Ended>) -> Option<(usize, Loss)> {
+        let (node, (at_ms, loss)) = self.lost.iter().min_by_key(|(_, (at_ms, _))| *at_ms)?;
+        let explains = first.is_none_or(|ended| role_of(ended) == Some(Role::Victim) || ended.at_ms >= *at_ms);
+        explains.then_some((*node, *loss))
+    }
+}
+
+fn role_of(ended: &Ended) -> Option<Role> {
+    ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role)
 }

@@ -8,4 +8,4 @@ mod machine;
 #[cfg(test)]
 mod tests;
 
-pub use machine::{Action, Coordinator, Failure, Happening, Policy};
+pub use machine::{Action, Coordinator, Failure, Happening, Loss, Policy, Seat};

@@ -7,24 +7,46 @@ use fermi_domain::ladder::{Rung, StopLadder};
 use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
-use super::{Action, Coordinator, Failure, Happening, Policy};
+use super::{Action, Coordinator, Failure, Happening, Loss, Policy, Seat};
 use crate::event::{Outcome, RunEvent};
 
 const SIGTERM: i32 = 15;
 const SIGINT: i32 = 2;
+/// What gloo says when the other side is gone.
+const VICTIM: &str = "RuntimeError: [gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:4711";
 
 fn policy(max_restarts: u32) -> Policy {
     Policy {
         restarts: RestartPolicy { max_restarts },
         ladder: StopLadder::default(),
         start_timeout_ms: None,
+        join_timeout_ms: 60_000,
         resume: false,
     }
 }
 
+/// A run on one node, all ranks of it just started at 0 ms.
 fn run_of(ranks: u32, policy: Policy) -> Coordinator {
-    Coordinator::new("gn6".into(), (0..ranks).collect(), policy)
+    let mut run = Coordinator::new(policy);
+    run.on(Happening::Begin, 0);
+    let started = run.on(Happening::Assembled { seats: vec![Seat { name: "gn6".into(), ranks: 0..ranks }] }, 0);
+    assert_eq!(started, [Action::StartRanks { attempt: 1, resume: false }]);
+    run
 }
+
+/// Two nodes with two ranks each, just started at 0 ms.
+fn run_of_two_nodes(policy: Policy) -> Coordinator {
+    let mut run = Coordinator::new(policy);
+    run.on(Happening::Begin, 0);
+    run.on(Happening::Assembled { seats: two_seats() }, 0);
+    run
+}
+
+fn two_seats() -> Vec<Seat> {
+    vec![Seat { name: "gn6".into(), ranks: 0..2 }, Seat { name: "gn7".into(), ranks: 2..4 }]
+}
+
+const SWEPT: Happening = Happening::Swept { node: 0 };
 
 fn ended(rank: u32, exit: Exit, last_line: &str) -> Happening {
     let tail = vec![last_line.to_owned()];
@@ -58,10 +80,9 @@ fn wants(actions: &[Action], wanted: &Action) -> bool {
 #[test]
 fn all_ranks_returning_zero_is_success_after_the_sweep() {
     let mut run = run_of(2, policy(0));
-    assert_eq!(run.on(Happening::Begin, 0), [Action::StartRanks { attempt: 1, resume: false }]);
     assert_eq!(run.on(ended(0, Exit::SUCCESS, ""), 5), []);
     assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 6), [Action::Sweep]);
-    let last = run.on(Happening::Swept, 7);
+    let last = run.on(SWEPT, 7);
     assert_eq!(outcome(&last), Some((Outcome::Succeeded, VerdictKind::Succeeded, None)));
     assert_eq!(last.last(), Some(&Action::Finish));
 }
@@ -69,20 +90,18 @@ fn all_ranks_returning_zero_is_success_after_the_sweep() {
 #[test]
 fn a_failing_rank_stops_the_others_and_is_named() {
     let mut run = run_of(3, policy(0));
-    run.on(Happening::Begin, 0);
     let actions = run.on(failed(1), 10);
     assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
     assert_eq!(run.wake_at(), Some(110));
     run.on(killed_by_us(0), 12);
     assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
-    let last = run.on(Happening::Swept, 14);
+    let last = run.on(SWEPT, 14);
     assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::RankFailed, Some(1))));
 }
 
 #[test]
 fn who_ignores_sigterm_is_killed_after_the_grace() {
     let mut run = run_of(2, policy(0));
-    run.on(Happening::Begin, 0);
     run.on(failed(1), 10);
     assert_eq!(run.on(Happening::TimePassed, 50), []);
     assert!(wants(&run.on(Happening::TimePassed, 110), &Action::KillRanks));
@@ -91,21 +110,19 @@ fn who_ignores_sigterm_is_killed_after_the_grace() {
 #[test]
 fn a_victim_waits_for_the_cause_to_show_itself() {
     let mut run = run_of(3, policy(0));
-    run.on(Happening::Begin, 0);
-    let victim = ended(0, Exit::Code { code: 1 }, "RuntimeError: Connection reset by peer");
+    let victim = ended(0, Exit::Code { code: 1 }, VICTIM);
     assert_eq!(run.on(victim, 10), []);
     let actions = run.on(ended(2, Exit::Signal { signal: 11, core_dumped: true }, ""), 40);
     assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
     assert_eq!(run.on(killed_by_us(1), 41), [Action::Sweep]);
-    let last = run.on(Happening::Swept, 42);
+    let last = run.on(SWEPT, 42);
     assert_eq!(outcome(&last).and_then(|(_, _, rank)| rank), Some(2));
 }
 
 #[test]
 fn a_victim_alone_is_not_waited_on_for_ever() {
     let mut run = run_of(2, policy(0));
-    run.on(Happening::Begin, 0);
-    run.on(ended(0, Exit::Code { code: 1 }, "RuntimeError: Connection reset by peer"), 10);
+    run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 10);
     assert_eq!(run.wake_at(), Some(2_010));
     assert!(wants(&run.on(Happening::TimePassed, 2_010), &Action::SignalRanks { signal: SIGTERM }));
 }
@@ -113,30 +130,27 @@ fn a_victim_alone_is_not_waited_on_for_ever() {
 #[test]
 fn a_restart_follows_at_once_and_resumes() {
     let mut run = run_of(1, policy(1));
-    run.on(Happening::Begin, 0);
     run.on(failed(0), 10);
-    let actions = run.on(Happening::Swept, 11);
+    let actions = run.on(SWEPT, 11);
     assert_eq!(actions.last(), Some(&Action::StartRanks { attempt: 2, resume: true }));
     run.on(failed(0), 20);
-    assert_eq!(outcome(&run.on(Happening::Swept, 21)).map(|o| o.0), Some(Outcome::Failed));
+    assert_eq!(outcome(&run.on(SWEPT, 21)).map(|o| o.0), Some(Outcome::Failed));
 }
 
 #[test]
 fn a_start_up_error_that_would_repeat_is_not_restarted() {
     let mut run = run_of(1, policy(5));
-    run.on(Happening::Begin, 0);
     run.on(ended(0, Exit::Code { code: 1 }, "ModuleNotFoundError: No module named 'nope'"), 10);
-    let last = run.on(Happening::Swept, 11);
+    let last = run.on(SWEPT, 11);
     assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Failed));
 }
 
 #[test]
 fn repeated_start_up_failures_back_off_and_a_stop_ends_the_wait() {
     let mut run = run_of(1, policy(5));
-    run.on(Happening::Begin, 0);
     for _ in 0..2 {
         run.on(failed(0), 10);
-        run.on(Happening::Swept, 10);
+        run.on(SWEPT, 10);
     }
     assert_eq!(run.wake_at(), Some(1_010));
     let last = run.on(Happening::StopAsked { signal: SIGINT }, 500);
@@ -146,14 +160,13 @@ fn repeated_start_up_failures_back_off_and_a_stop_ends_the_wait() {
 #[test]
 fn ctrl_c_asks_with_a_long_grace_and_the_second_one_kills() {
     let mut run = run_of(2, policy(3));
-    run.on(Happening::Begin, 0);
     let actions = run.on(Happening::StopAsked { signal: SIGINT }, 10);
     assert!(wants(&actions, &Action::SignalRanks { signal: SIGINT }));
     assert_eq!(run.wake_at(), Some(30_010));
     assert!(wants(&run.on(Happening::KillAsked, 20), &Action::KillRanks));
     run.on(killed_by_us(0), 21);
     run.on(killed_by_us(1), 21);
-    let last = run.on(Happening::Swept, 22);
+    let last = run.on(SWEPT, 22);
     assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
 }
 
@@ -161,7 +174,6 @@ fn ctrl_c_asks_with_a_long_grace_and_the_second_one_kills() {
 fn the_checkpoint_signal_comes_first() {
     let ladder = StopLadder { checkpoint: Some(Rung { signal: 10, grace_ms: 500 }), ..StopLadder::default() };
     let mut run = run_of(1, Policy { ladder, ..policy(0) });
-    run.on(Happening::Begin, 0);
     assert!(wants(&run.on(Happening::StopAsked { signal: SIGTERM }, 0), &Action::SignalRanks { signal: 10 }));
     assert!(wants(&run.on(Happening::TimePassed, 500), &Action::SignalRanks { signal: SIGTERM }));
 }
@@ -169,13 +181,12 @@ fn the_checkpoint_signal_comes_first() {
 #[test]
 fn ranks_that_never_came_are_named() {
     let mut run = run_of(4, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
-    run.on(Happening::Begin, 0);
     assert_eq!(run.on(Happening::TimePassed, 1_000), [Action::CheckJoined]);
-    run.on(Happening::NotJoined { missing: vec![1, 3] }, 1_001);
+    run.on(Happening::NotJoined { node: 0, missing: vec![1, 3] }, 1_001);
     for rank in 0..4 {
         run.on(killed_by_us(rank), 1_010);
     }
-    let last = run.on(Happening::Swept, 1_011);
+    let last = run.on(SWEPT, 1_011);
     let Some((Outcome::Failed, VerdictKind::StartTimedOut { missing }, None)) = outcome(&last) else {
         panic!("not a time-out: {last:?}")
     };
@@ -185,21 +196,84 @@ fn ranks_that_never_came_are_named() {
 #[test]
 fn when_all_have_come_the_time_out_is_forgotten() {
     let mut run = run_of(2, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
-    run.on(Happening::Begin, 0);
     run.on(Happening::TimePassed, 1_000);
-    assert_eq!(run.on(Happening::NotJoined { missing: vec![] }, 1_001), []);
+    assert_eq!(run.on(Happening::NotJoined { node: 0, missing: vec![] }, 1_001), []);
     assert_eq!(run.wake_at(), None);
+}
+
+#[test]
+fn both_nodes_are_swept_before_the_verdict() {
+    let mut run = run_of_two_nodes(policy(0));
+    run.on(failed(3), 10);
+    for rank in 0..2 {
+        run.on(killed_by_us(rank), 12);
+    }
+    assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
+    assert_eq!(run.on(SWEPT, 14), []);
+    let last = run.on(Happening::Swept { node: 1 }, 15);
+    let Some(Action::Tell(RunEvent::RunEnded { verdict, .. })) =
+        last.iter().find(|action| matches!(action, Action::Tell(RunEvent::RunEnded { .. })))
+    else {
+        panic!("not ended: {last:?}")
+    };
+    assert_eq!(verdict.first.as_ref().map(|first| first.node.as_str()), Some("gn7"));
+}
+
+#[test]
+fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
+    let mut run = run_of_two_nodes(policy(0));
+    let actions = run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
+    run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 51);
+    assert_eq!(run.on(killed_by_us(1), 52), [Action::Sweep]);
+    let last = run.on(SWEPT, 53);
+    let kind = VerdictKind::SupervisorLost { node: "gn7".into() };
+    assert_eq!(outcome(&last), Some((Outcome::Failed, kind, None)));
+}
+
+#[test]
+fn a_rank_that_failed_before_its_node_was_lost_stays_the_cause() {
+    let mut run = run_of_two_nodes(policy(0));
+    run.on(failed(2), 10);
+    run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20);
+    run.on(killed_by_us(0), 21);
+    run.on(killed_by_us(1), 21);
+    assert_eq!(outcome(&run.on(SWEPT, 22)).and_then(|(_, _, rank)| rank), Some(2));
+}
+
+#[test]
+fn after_a_lost_node_the_restart_waits_until_it_is_back() {
+    let mut run = run_of_two_nodes(policy(1));
+    run.on(Happening::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(killed_by_us(0), 51);
+    run.on(killed_by_us(1), 51);
+    let actions = run.on(SWEPT, 52);
+    assert_eq!(actions.last(), Some(&Action::Assemble));
+    assert_eq!(run.wake_at(), Some(60_052));
+    let actions = run.on(Happening::Assembled { seats: two_seats() }, 900);
+    assert_eq!(actions, [Action::StartRanks { attempt: 2, resume: true }]);
+}
+
+#[test]
+fn a_node_that_does_not_come_back_ends_the_run() {
+    let mut run = run_of_two_nodes(policy(1));
+    run.on(Happening::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(killed_by_us(0), 51);
+    run.on(killed_by_us(1), 51);
+    run.on(SWEPT, 52);
+    let last = run.on(Happening::TimePassed, 60_052);
+    assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::NodeLost { node: "gn7".into() }, None)));
 }
 
 fn any_happening(ranks: u32) -> impl Strategy<Value = Happening> {
     prop_oneof![
         (0..ranks, 0..3).prop_map(|(rank, code)| ended(rank, Exit::Code { code }, "")),
-        (0..ranks).prop_map(|rank| ended(rank, Exit::Code { code: 1 }, "Connection reset by peer")),
+        (0..ranks).prop_map(|rank| ended(rank, Exit::Code { code: 1 }, VICTIM)),
         (0..ranks).prop_map(killed_by_us),
         Just(Happening::StopAsked { signal: SIGINT }),
         Just(Happening::KillAsked),
         Just(Happening::TimePassed),
-        proptest::collection::vec(0..ranks, 0..3).prop_map(|missing| Happening::NotJoined { missing }),
+        proptest::collection::vec(0..ranks, 0..3).prop_map(|missing| Happening::NotJoined { node: 0, missing }),
     ]
 }
 
@@ -213,10 +287,10 @@ proptest! {
     ) {
         let mut run = run_of(3, Policy { start_timeout_ms: Some(2_000), ..policy(max_restarts) });
         let mut now = 0;
-        let mut starts = 0;
-        let mut swept_since_start = true;
+        let mut starts = 1;
+        let mut swept_since_start = false;
         let mut finished = false;
-        let mut queue: Vec<Happening> = vec![Happening::Begin];
+        let mut queue: Vec<Happening> = Vec::new();
         let mut rest = happenings.into_iter();
         loop {
             let Some(happening) = queue.pop().or_else(|| {
@@ -235,7 +309,7 @@ proptest! {
                     }
                     Action::Sweep => {
                         swept_since_start = true;
-                        queue.push(Happening::Swept);
+                        queue.push(SWEPT);
                     }
                     Action::Finish => finished = true,
                     _ => {}

@@ -1,12 +1,12 @@
 //! The ranks of this node that are running now.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
+use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
 use fermi_process::output::{Filtered, LogFile, Pump, StreamKind, StreamSource};
@@ -51,9 +51,12 @@ impl Member {
     /// The session of a rank is its own, so the whole group gets the signal: data-loader children too.
     fn signal(&self, signal: i32) {
         // SAFETY: our own child, not yet reaped, so its number is still its own.
-        unsafe { libc::killpg(self.pid(), signal) };
-        // Who left the group, or was stopped before it could set it up, is reached directly.
-        let _ = self.handle.signal(signal);
+        let reached = unsafe { libc::killpg(self.pid(), signal) == 0 && libc::getpgid(self.pid()) == self.pid() };
+        // Who left the group, or was stopped before it could set it up, is reached directly; nobody gets the signal
+        // twice, because a second Ctrl-C would cut short what the first one began.
+        if !reached {
+            let _ = self.handle.signal(signal);
+        }
         // A stopped process would not see it.
         let _ = self.handle.signal(libc::SIGCONT);
     }
@@ -88,7 +91,7 @@ impl Crew {
         plan: &RankPlan,
         facts: &AttemptFacts,
         pump: &Pump,
-        entrance: Option<&File>,
+        entrance: Option<&Entrance>,
     ) -> io::Result<&Member> {
         let folder = bundle.rank_folder(plan, facts.attempt);
         if let Some(folder) = &folder {
@@ -102,7 +105,14 @@ impl Crew {
         ] {
             let log = log_file(folder.as_ref(), kind);
             let filtered = filtered(bundle, facts.attempt, kind);
-            pump.add(StreamSource { rank: plan.place.rank, kind, fd, log, show: show.clone(), filtered });
+            pump.add(StreamSource {
+                rank: plan.place.rank,
+                kind,
+                fd,
+                log,
+                show: show.for_rank(plan.place.rank),
+                filtered,
+            });
         }
         self.members.push(Member {
             rank: plan.place.rank,

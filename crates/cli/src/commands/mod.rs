@@ -33,8 +33,9 @@ enum Command {
 
 /// Reads the command line and does what it says.
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
-    let arguments = run::spellings::unify(&Cli::command(), arguments);
-    let cli = Cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let command = Cli::command();
+    let arguments = run::spellings::unify(&command, arguments);
+    let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),

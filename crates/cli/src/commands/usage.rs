@@ -45,6 +45,9 @@ fn sentence(error: &clap::Error) -> Text {
         ErrorKind::MissingRequiredArgument => Text::new(format!("缺少 {argument}"), format!("{argument} is missing")),
         ErrorKind::ArgumentConflict => {
             let other = context(error, ContextKind::PriorArg).unwrap_or_default();
+            if other == argument {
+                return Text::new(format!("{argument} 给了两次"), format!("{argument} is given twice"));
+            }
             Text::new(
                 format!("{argument} 不能与 {other} 同时使用"),
                 format!("{argument} cannot be used together with {other}"),
@@ -70,6 +73,9 @@ fn hint(error: &clap::Error) -> Text {
         return Text::new(format!("可用的值：{values}"), format!("use one of: {values}"));
     }
     if let (Some(source), ErrorKind::ValueValidation) = (std::error::Error::source(error), error.kind()) {
+        if source.is::<std::num::ParseIntError>() {
+            return Text::new("请给出不小于 0 的整数", "use a whole number from 0 up");
+        }
         return Text::new(source.to_string(), source.to_string());
     }
     Text::new(

@@ -22,8 +22,12 @@ pub enum RunProblem {
     NoGpu,
     NotEnoughGpus { wanted: usize, found: usize },
     BadNodeCount { value: String },
-    SeveralNodes { value: String },
-    NodeRankBeyond { value: u32 },
+    ElasticNodes { value: String },
+    NodeRankBeyond { value: u32, nodes: u32 },
+    NodeRankMissing,
+    MasterIsLoopback { address: String },
+    BadEndpoint { value: String },
+    RanksFilterOnSeveralNodes,
     BadStreams { flag: &'static str, value: String },
     BadRankList { flag: &'static str, value: String },
     BadSignal { value: String },
@@ -103,14 +107,32 @@ impl RunProblem {
             Self::BadNodeCount { value } => {
                 Text::new(format!("--nnodes 不能是 “{value}”"), format!("--nnodes cannot be '{value}'"))
             }
-            Self::SeveralNodes { value } => Text::new(
-                format!("这个版本的 fermi run 只在一台机器上启动，而 --nnodes 是 {value}"),
-                format!("this version of fermi run starts one machine, but --nnodes is {value}"),
+            Self::ElasticNodes { value } => Text::new(
+                format!("这个版本的 fermi run 需要固定的节点数，而 --nnodes 是 {value}"),
+                format!("this version of fermi run needs a fixed number of nodes, but --nnodes is {value}"),
             ),
-            Self::NodeRankBeyond { value } => Text::new(
-                format!("只有一个节点时 --node-rank 只能是 0，而不是 {value}"),
-                format!("with one node --node-rank can only be 0, not {value}"),
+            Self::NodeRankBeyond { value, nodes } => Text::new(
+                format!("--node-rank {value} 超出范围：共 {nodes} 个节点，从 0 开始"),
+                format!(
+                    "--node-rank {value} does not exist: with {nodes} nodes they go from 0 to {}",
+                    nodes.saturating_sub(1)
+                ),
             ),
+            Self::NodeRankMissing => Text::new(
+                "多节点启动需要 --node-rank，或用 --rdzv-endpoint 让节点自动编号",
+                "several nodes need --node-rank, or --rdzv-endpoint for numbers by arrival",
+            ),
+            Self::MasterIsLoopback { address } => Text::new(
+                format!("其他节点无法通过 {address} 找到主节点"),
+                format!("other nodes cannot reach the first node at {address}"),
+            ),
+            Self::BadEndpoint { value } => Text::new(
+                format!("--rdzv-endpoint 需要 HOST:PORT，而不是 “{value}”"),
+                format!("--rdzv-endpoint needs HOST:PORT, not '{value}'"),
+            ),
+            Self::RanksFilterOnSeveralNodes => {
+                Text::new("多节点时还不能用 --ranks-filter", "--ranks-filter does not work with several nodes yet")
+            }
             Self::BadStreams { flag, value } => {
                 Text::new(format!("{flag} 不能是 “{value}”"), format!("{flag} cannot be '{value}'"))
             }
@@ -231,11 +253,24 @@ impl RunProblem {
             Self::NotEnoughGpus { .. } => {
                 Text::new("检查 nvidia-smi 和 CUDA_VISIBLE_DEVICES", "check nvidia-smi and CUDA_VISIBLE_DEVICES")
             }
-            Self::BadNodeCount { .. } => Text::new("写成 1 或 1:1", "write 1 or 1:1"),
-            Self::SeveralNodes { .. } => {
-                Text::new("去掉 --nnodes，或写 --nnodes 1", "leave --nnodes out, or write --nnodes 1")
+            Self::BadNodeCount { .. } => Text::new("用正整数，例如 2", "use a number from 1 up, such as 2"),
+            Self::ElasticNodes { .. } => Text::new("写一个数，例如 --nnodes 2", "write one number, such as --nnodes 2"),
+            Self::NodeRankBeyond { nodes: 1, .. } => Text::new("去掉 --node-rank", "leave --node-rank out"),
+            Self::NodeRankBeyond { .. } => {
+                Text::new("每个节点用不同的 --node-rank，从 0 开始", "give each node its own --node-rank, from 0 up")
             }
-            Self::NodeRankBeyond { .. } => Text::new("去掉 --node-rank", "leave --node-rank out"),
+            Self::NodeRankMissing => Text::new(
+                "例如 --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500",
+                "for example --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500",
+            ),
+            Self::MasterIsLoopback { .. } => Text::new(
+                "用 --master-addr 给出主节点在网络中的地址",
+                "give the first node's address in the network with --master-addr",
+            ),
+            Self::BadEndpoint { .. } => Text::new("例如 10.0.0.1:29500", "for example 10.0.0.1:29500"),
+            Self::RanksFilterOnSeveralNodes => {
+                Text::new("在每个节点上用 --local-ranks-filter", "use --local-ranks-filter on each node")
+            }
             Self::BadStreams { .. } => Text::new(
                 "0 无、1 stdout、2 stderr、3 两者，或按本地 rank：0:3,1:2",
                 "0 none, 1 stdout, 2 stderr, 3 both; or by local rank: 0:3,1:2",

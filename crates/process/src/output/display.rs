@@ -28,6 +28,23 @@ pub enum Show {
     Hidden,
 }
 
+/// Stands in a prefix for the rank, which on several nodes is known only when the nodes have come together.
+pub const RANK_MACRO: &str = "${rank}";
+
+impl Show {
+    /// The same, with the rank filled in.
+    #[must_use]
+    pub fn for_rank(&self, rank: u32) -> Self {
+        let fill = |prefix: &String| prefix.replace(RANK_MACRO, &rank.to_string());
+        match self {
+            Self::Prefixed { prefix } => Self::Prefixed { prefix: fill(prefix) },
+            Self::ErrorsOnly { prefix } => Self::ErrorsOnly { prefix: fill(prefix) },
+            Self::Raw => Self::Raw,
+            Self::Hidden => Self::Hidden,
+        }
+    }
+}
+
 /// A progress bar behind a prefix is repeated at most this often.
 const BAR_EVERY: Duration = Duration::from_secs(1);
 

@@ -10,6 +10,6 @@ mod log_file;
 mod pump;
 mod tail;
 
-pub use display::Show;
+pub use display::{RANK_MACRO, Show};
 pub use log_file::LogFile;
 pub use pump::{Drained, Filtered, Pump, Stream, StreamKind, StreamSource, Tails};

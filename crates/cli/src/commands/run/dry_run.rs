@@ -44,7 +44,8 @@ fn environment(plan: &Plan, rank: &RankPlan) -> Vec<(String, String)> {
         MasterPort::Any => port::FIRST,
         MasterPort::Exactly(port) | MasterPort::Elsewhere(port) => port,
     };
-    plan.bundle.variables(rank, &plan.bundle.facts(1, port, plan.bundle.resume))
+    let start = plan.bundle.start(1, plan.bundle.resume, port, plan.bundle.own_placement());
+    plan.bundle.variables(rank, &plan.bundle.facts(&start))
 }
 
 /// As one would type it into a shell.

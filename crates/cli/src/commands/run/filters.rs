@@ -74,10 +74,10 @@ impl Visibility {
         }
     }
 
+    /// All but the rank, which the supervisor fills in.
     fn prefix(&self, place: &RankPlace) -> String {
         [
             ("${hostname}", place.node_name.clone()),
-            ("${rank}", place.rank.to_string()),
             ("${local_rank}", place.local_rank.to_string()),
             ("${role_name}", place.role.clone()),
         ]
@@ -131,7 +131,7 @@ mod tests {
         (0..4)
             .map(|rank| {
                 let (out, err) = visibility.of(&place(rank));
-                format!("{} {}", short(&out), short(&err))
+                format!("{} {}", short(&out.for_rank(rank)), short(&err.for_rank(rank)))
             })
             .collect()
     }

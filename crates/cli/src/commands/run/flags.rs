@@ -1,4 +1,5 @@
-//! The options of `fermi run`: torchrun's, each also as a `PET_*` variable, and those of deepspeed, mpirun and the seeds.
+//! The options of `fermi run`: torchrun's, each also as a `PET_*` variable, and the spellings of deepspeed
+//! and mpirun.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,10 +13,10 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = false)]
 pub struct RunFlags {
-    /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np, -n]
+    /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np]
     #[arg(long, short = 'n', value_name = "N", env = "PET_NPROC_PER_NODE", hide_env = true, aliases = ["num-gpus", "np"], help_heading = LAUNCH)]
     pub nproc_per_node: Option<String>,
-    /// Number of machines, 1 for now [also: --num-nodes]
+    /// Number of machines; start the same command on each [also: --num-nodes]
     #[arg(long, value_name = "N", env = "PET_NNODES", hide_env = true, default_value = "1:1", alias = "num-nodes", help_heading = LAUNCH)]
     pub nnodes: String,
     /// One machine only: what Fermi does anyhow
@@ -42,6 +43,30 @@ pub struct RunFlags {
     /// Port of rank 0 [default: a free one from 29500 up]
     #[arg(long, value_name = "PORT", env = "PET_MASTER_PORT", hide_env = true, help_heading = LAUNCH)]
     pub master_port: Option<String>,
+    /// Which of the machines this is, from 0; 0 has rank 0
+    #[arg(long, value_name = "R", env = "PET_NODE_RANK", hide_env = true, help_heading = NODES)]
+    pub node_rank: Option<u32>,
+    /// Where the machines meet, instead of --node-rank and --master-addr; numbers follow the order of arrival
+    #[arg(long, value_name = "HOST:PORT", env = "PET_RDZV_ENDPOINT", hide_env = true, help_heading = NODES)]
+    pub rdzv_endpoint: Option<String>,
+    /// Name of the run: in TORCHELASTIC_RUN_ID, and to tell apart runs that meet at one address
+    #[arg(long, value_name = "ID", env = "PET_RDZV_ID", hide_env = true, help_heading = NODES)]
+    pub rdzv_id: Option<String>,
+    /// Machines without this word are sent away [also: FERMI_RDZV_SECRET]
+    #[arg(long, value_name = "WORD", env = "FERMI_RDZV_SECRET", hide_env_values = true, hide_env = true, help_heading = NODES)]
+    pub rdzv_secret: Option<String>,
+    /// Accepted: static, c10d and etcd alike become Fermi's own
+    #[arg(long, value_name = "NAME", env = "PET_RDZV_BACKEND", hide_env = true, help_heading = NODES)]
+    pub rdzv_backend: Option<String>,
+    /// Accepted for torchrun's sake
+    #[arg(long, value_name = "CONF", env = "PET_RDZV_CONF", hide_env = true, help_heading = NODES)]
+    pub rdzv_conf: Option<String>,
+    /// Seconds to wait for the other machines
+    #[arg(long, value_name = "SECONDS", default_value = "600", help_heading = NODES)]
+    pub join_timeout: String,
+    /// Seconds of silence after which a machine counts as lost; one whose supervisor dies is known at once
+    #[arg(long, value_name = "SECONDS", default_value = "15", help_heading = NODES)]
+    pub node_lost_after: String,
     /// Set a variable for all ranks: NAME=VALUE, or NAME to pass it on (repeatable)
     #[arg(short = 'x', long = "env", value_name = "NAME=VALUE", help_heading = LAUNCH)]
     pub variables: Vec<String>,
@@ -98,7 +123,7 @@ pub struct RunFlags {
     /// Seconds the script has for that
     #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = STOPPING)]
     pub checkpoint_grace: String,
-    /// Fail when a rank has not reached rank 0's port nor reported a step after so many seconds; the ranks are named
+    /// Fail when a rank has neither reached rank 0's port nor reported a step after so many seconds; the ranks are named
     #[arg(long, value_name = "SECONDS", help_heading = STOPPING)]
     pub start_timeout: Option<String>,
     /// Accepted for torchrun's sake: Fermi sees an exit at once
@@ -143,21 +168,6 @@ pub struct RunFlags {
     /// mpirun's spelling of this machine: localhost[:N]
     #[arg(short = 'H', long, value_name = "HOST", help_heading = OTHERS)]
     pub host: Option<String>,
-    /// Rank of this machine, 0 for now
-    #[arg(long, value_name = "R", env = "PET_NODE_RANK", hide_env = true, default_value_t = 0, help_heading = OTHERS)]
-    pub node_rank: u32,
-    /// Name of the run in TORCHELASTIC_RUN_ID
-    #[arg(long, value_name = "ID", env = "PET_RDZV_ID", hide_env = true, help_heading = OTHERS)]
-    pub rdzv_id: Option<String>,
-    /// Accepted: one machine needs no rendezvous
-    #[arg(long, value_name = "NAME", env = "PET_RDZV_BACKEND", hide_env = true, help_heading = OTHERS)]
-    pub rdzv_backend: Option<String>,
-    /// Accepted: one machine needs no rendezvous
-    #[arg(long, value_name = "HOST:PORT", env = "PET_RDZV_ENDPOINT", hide_env = true, help_heading = OTHERS)]
-    pub rdzv_endpoint: Option<String>,
-    /// Accepted: one machine needs no rendezvous
-    #[arg(long, value_name = "CONF", env = "PET_RDZV_CONF", hide_env = true, help_heading = OTHERS)]
-    pub rdzv_conf: Option<String>,
     #[arg(long, env = "PET_START_METHOD", hide = true)]
     pub start_method: Option<String>,
     #[arg(long, env = "PET_EVENT_LOG_HANDLER", hide = true)]
@@ -173,6 +183,7 @@ pub struct RunFlags {
 }
 
 const LAUNCH: &str = "Launch";
+const NODES: &str = "Several machines";
 const OUTPUT: &str = "Output";
 const STOPPING: &str = "Stopping and waiting";
 const DEVICES: &str = "Devices";
@@ -183,7 +194,7 @@ const EXAMPLES: &str = "\
 Examples:
   fermi run --nproc-per-node 4 train.py --lr 3e-4     four ranks
   fermi run -n gpu --max-restarts 3 train.py          one rank per GPU, restarted up to three times
-  fermi run -n 4 --tee 3 train.py                     all ranks on the terminal, each line behind [host:rank]
+  fermi run -n 4 --tee 3 train.py                     all ranks, each line behind [host:rank]
   fermi run -n 2 --no-python fermi trainer            the built-in trainer, without Python
   fermi run -n 4 --dry-run train.py                   what would be started";
 

@@ -8,6 +8,7 @@ mod devices;
 mod dry_run;
 mod filters;
 mod flags;
+mod gathering;
 mod interpreter;
 mod json;
 mod machine;

@@ -35,6 +35,23 @@ impl Narrator {
             RunEvent::AttemptStarted { attempt: 1, master_addr, master_port, .. } => {
                 self.start(master_addr, *master_port)
             }
+            RunEvent::Waiting { text } => text.clone(),
+            RunEvent::NodeJoined { name, address, missing } => Text::new(
+                format!("节点 {name}（{address}）已加入，还差 {missing} 个"),
+                format!("{name} ({address}) has joined, {missing} more to come"),
+            ),
+            RunEvent::NodeRefused { name, address, text } => Text::new(
+                format!("已拒绝 {name}（{address}）：{}", text.zh),
+                format!("{name} ({address}) was sent away: {}", text.en),
+            ),
+            RunEvent::NodeSuspect { name, silent_ms } => Text::new(
+                format!("节点 {name} 已有 {} 秒没有消息，疑似失联", silent_ms / 1000),
+                format!("nothing heard of {name} for {} s: suspect", silent_ms / 1000),
+            ),
+            RunEvent::NodeBack { name } => Text::new(format!("节点 {name} 恢复联系"), format!("{name} is back")),
+            RunEvent::NodeLost { name, text } => {
+                Text::new(format!("节点 {name} 已丢失：{}", text.zh), format!("{name} is lost: {}", text.en))
+            }
             RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
             RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
                 restart(*attempt, *after_ms, *restarts_used, *max_restarts)

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fermi_attempt::bundle::{self, MasterPort, NodeBundle, RankPlan};
+use fermi_attempt::bundle::{self, NodeBundle, RankPlan};
 use fermi_domain::contract::{self, RankPlace};
 use fermi_domain::exit::parse_signal;
 use fermi_domain::healing::RestartPolicy;
@@ -15,7 +15,7 @@ use fermi_process::spawn::StdinPlan;
 
 use super::flags::RunFlags;
 use super::machine::{Machine, Stdin};
-use super::{affinity, devices, filters, interpreter};
+use super::{affinity, devices, filters, gathering, interpreter};
 
 /// More processes than this on one machine is a slip of the finger.
 const MOST_PROCESSES: usize = 4096;
@@ -34,7 +34,8 @@ pub struct Plan {
 
 /// Makes the plan, or says what is wrong.
 pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
-    check_nodes(flags)?;
+    check_mode(flags)?;
+    let gathering = gathering::plan(flags)?;
     let argv = interpreter::argv(flags, machine)?;
     let crew = crew(flags, machine)?;
     let places = places(flags, machine, &crew);
@@ -80,8 +81,9 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         output_dir: folders.output,
         checkpoint_dir: folders.checkpoint,
         node_name: machine.host_name.clone(),
-        master_addr: flags.master_addr.clone(),
-        master_port: master_port(flags)?,
+        master_addr: gathering.address,
+        master_port: gathering.port,
+        gathering: gathering.gathering,
         ranks,
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
@@ -95,19 +97,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     Ok(Plan { bundle, signals, runs_folder: folders.runs, omp_num_threads: omp.filter(|_| cpus.is_none()) })
 }
 
-fn check_nodes(flags: &RunFlags) -> Result<(), RunProblem> {
-    let bad = || RunProblem::BadNodeCount { value: flags.nnodes.clone() };
-    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n > 0);
-    let (least, most) = match flags.nnodes.split_once(':') {
-        Some((least, most)) => (number(least).ok_or_else(bad)?, number(most).ok_or_else(bad)?),
-        None => (number(&flags.nnodes).ok_or_else(bad)?, number(&flags.nnodes).ok_or_else(bad)?),
-    };
-    match (least, most) {
-        (1, 1) if flags.node_rank == 0 => {}
-        (1, 1) => return Err(RunProblem::NodeRankBeyond { value: flags.node_rank }),
-        (least, most) if least > most => return Err(bad()),
-        _ => return Err(RunProblem::SeveralNodes { value: flags.nnodes.clone() }),
-    }
+fn check_mode(flags: &RunFlags) -> Result<(), RunProblem> {
     match flags.mode.as_deref() {
         None | Some("manual") => Ok(()),
         Some(value @ ("slurm" | "create_slurm" | "create-slurm")) => {
@@ -274,27 +264,6 @@ fn stdin_plan(machine: &Machine) -> StdinPlan {
     }
 }
 
-fn master_port(flags: &RunFlags) -> Result<MasterPort, RunProblem> {
-    let named = flags
-        .master_port
-        .as_deref()
-        .map(|value| {
-            value
-                .parse::<u16>()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| RunProblem::BadPort { value: value.to_owned() })
-        })
-        .transpose()?;
-    Ok(match (flags.rank, named) {
-        // Others start the other ranks, so all must agree on the port beforehand.
-        (Some(0), port) => MasterPort::Exactly(port.unwrap_or(fermi_attempt::port::FIRST)),
-        (Some(_), port) => MasterPort::Elsewhere(port.unwrap_or(fermi_attempt::port::FIRST)),
-        (None, Some(port)) => MasterPort::Exactly(port),
-        (None, None) => MasterPort::Any,
-    })
-}
-
 fn ladder(flags: &RunFlags, machine: &Machine) -> Result<StopLadder, RunProblem> {
     let given = flags.shutdown_timeout.as_deref().or(machine.shutdown_timeout.as_deref());
     let grace = given.map(|value| ms("--shutdown-timeout", value)).transpose()?;
@@ -314,7 +283,7 @@ fn ladder(flags: &RunFlags, machine: &Machine) -> Result<StopLadder, RunProblem>
 }
 
 /// Seconds, whole or not, as milliseconds.
-fn ms(flag: &'static str, value: &str) -> Result<u64, RunProblem> {
+pub fn ms(flag: &'static str, value: &str) -> Result<u64, RunProblem> {
     let seconds: Option<f64> = value.trim().parse().ok().filter(|seconds: &f64| (0.0..1e9).contains(seconds));
     // The range is checked, so the product fits.
     seconds

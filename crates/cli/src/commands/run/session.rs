@@ -1,5 +1,6 @@
 //! A run at the user's terminal: keys and signals go down, events come up, and the end is reported.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -60,6 +61,8 @@ struct Session {
     forwards_input: bool,
     asked: u32,
     kill_deadline: Option<Instant>,
+    /// Local ranks of the ranks that were started on this node.
+    local_ranks: BTreeMap<u32, u32>,
     end: Option<(Outcome, Verdict, u32)>,
     failure_line: Option<String>,
     gave_up: Option<Text>,
@@ -72,7 +75,6 @@ struct PlanRest {
     runs_folder: Option<std::path::PathBuf>,
     live_folder: std::path::PathBuf,
     node_name: String,
-    local_ranks: Vec<(u32, u32)>,
 }
 
 impl Session {
@@ -88,7 +90,6 @@ impl Session {
             runs_folder: plan.runs_folder,
             live_folder: plan.bundle.live_folder.clone(),
             node_name: plan.bundle.node_name.clone(),
-            local_ranks: plan.bundle.ranks.iter().map(|rank| (rank.place.rank, rank.place.local_rank)).collect(),
         };
         let stdout = if flags.json { Stdout::Stderr } else { Stdout::Stdout };
         let launch = Launch::start(plan.bundle, stdout).map_err(problem)?;
@@ -102,6 +103,7 @@ impl Session {
             forwards_input,
             asked: 0,
             kill_deadline: None,
+            local_ranks: BTreeMap::new(),
             end: None,
             failure_line: None,
             gave_up: None,
@@ -143,6 +145,9 @@ impl Session {
             }
             self.tell(&record.event);
             match record.event {
+                RunEvent::RankStarted { rank, local_rank, .. } => {
+                    self.local_ranks.insert(rank, local_rank);
+                }
                 RunEvent::RunEnded { outcome, verdict, attempts } => self.end = Some((outcome, *verdict, attempts)),
                 RunEvent::RestartRefused { text, .. } => self.gave_up = Some(text),
                 RunEvent::Refused { message, hint } => self.refused = Some((message, hint)),
@@ -256,14 +261,12 @@ impl Session {
     }
 
     fn report(&self, verdict: &Verdict, attempts: u32) {
-        let first = verdict.first.as_ref().map(|first| first.rank.0);
-        let local_rank = |rank| self.plan.local_ranks.iter().find(|(known, _)| *known == rank).map(|(_, local)| *local);
         let report = Report {
             verdict,
             attempts,
             gave_up: self.gave_up.as_ref(),
             run_folder: self.plan.run_folder.as_ref(),
-            local_rank_of_first: first.and_then(local_rank),
+            local_rank_of_first: verdict.first.as_ref().and_then(|first| self.local_ranks.get(&first.rank.0).copied()),
         };
         speech::say(&report.render(speech::language(), Paint::for_stderr()));
     }

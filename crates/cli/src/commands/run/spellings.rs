@@ -16,7 +16,7 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let mut rest = arguments.into_iter().skip(2);
     while let Some(word) = rest.next() {
         let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
-        let Some(option) = option.map(Given::read) else {
+        let Some(option) = option.map(|text| Given::read(text).parted(run)) else {
             // The script: it and all that follows are not ours.
             unified.push(word);
             break;
@@ -52,6 +52,14 @@ impl Given {
         Self { name, value }
     }
 
+    /// `-n2` is `-n 2`.
+    fn parted(self, run: &Command) -> Self {
+        let (letter, number) = self.name.split_at_checked(2).unwrap_or((&self.name, ""));
+        let short = Self { name: letter.to_owned(), value: Some(number.to_owned()) };
+        let is_glued = letter != "--" && number.starts_with(|c: char| c.is_ascii_digit());
+        if is_glued && short.takes_value(run) { short } else { self }
+    }
+
     fn takes_value(&self, run: &Command) -> bool {
         if matches!(self.name.as_str(), "--bind-to" | "--numa-binding" | "--map-by") {
             return true;
@@ -61,7 +69,6 @@ impl Given {
                 argument.get_long() == Some(long)
                     || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&long))
             }
-            // `-t3` holds its value already; `-t 3` does not.
             None => self.name.len() == 2 && argument.get_short() == self.name.chars().nth(1),
         };
         run.get_arguments().find(|argument| is_it(argument)).is_some_and(|argument| {
@@ -145,6 +152,12 @@ mod tests {
             "fermi run --np=2 --cpu-bind=cores -x A=1 main.py -np 3"
         );
         assert_eq!(unified("fermi run --bind_cores_to_rank main.py"), "fermi run --cpu-bind=cores main.py");
+    }
+
+    #[test]
+    fn a_number_may_stick_to_its_letter() {
+        assert_eq!(unified("fermi run -n2 -t3 main.py -n3"), "fermi run -n 2 -t 3 main.py -n3");
+        assert_eq!(unified("fermi run -nnodes 2"), "fermi run -nnodes 2");
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn arguments(flags: &RunFlags) -> Vec<OsString> {
     option("role", &flags.role);
     option("redirects", &flags.redirects);
     option("tee", &flags.tee);
-    option("node-rank", &flags.node_rank.to_string());
+    option("node-rank", &flags.node_rank.unwrap_or(0).to_string());
     option("master-addr", &flags.master_addr);
     for (name, value) in [
         ("master-port", &flags.master_port),

@@ -1,0 +1,245 @@
+//! What a node does when the coordinator says so, and what it sees of its ranks. Makes no choices.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use fermi_domain::exit::Exit;
+use fermi_process::cgroup::Cgroup;
+use fermi_process::clock;
+use fermi_process::output::{Pump, Tails};
+use fermi_process::procfs;
+use fermi_process::pty::WindowSize;
+use fermi_process::stale::{Keeper, LiveRun};
+use fermi_process::sweep;
+
+use super::crew::{Crew, Member};
+use super::teller::Teller;
+use crate::bundle::{NodeBundle, RankPlan};
+use crate::coordinator::Failure;
+use crate::event::RunEvent;
+use crate::evidence::{self, Seen};
+use crate::joined;
+use crate::word::{Report, Start, Word};
+
+/// How long the terminal may hold up the reading of a dead rank's last words.
+const SETTLE: Duration = Duration::from_millis(500);
+/// How long streams that a survivor holds open are waited for after the sweep.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// The node's hands: its ranks and all that holds them.
+#[derive(Debug)]
+pub struct Hands {
+    pub bundle: NodeBundle,
+    crew: Crew,
+    pump: Pump,
+    cgroup: Option<Cgroup>,
+    attempt: u32,
+    master_port: u16,
+    oom_kills: u64,
+}
+
+impl Hands {
+    pub fn new(bundle: NodeBundle) -> io::Result<Self> {
+        Ok(Self {
+            cgroup: Cgroup::create(&bundle.run_id),
+            bundle,
+            crew: Crew::default(),
+            pump: Pump::start()?,
+            attempt: 0,
+            master_port: 0,
+            oom_kills: 0,
+        })
+    }
+
+    /// Leaves the note by which a later start finds what is left if both keepers die at once.
+    pub fn leave_note(&self, warden: i32) {
+        let keepers = [warden, nix::unistd::getpid().as_raw()];
+        let note = LiveRun {
+            run: self.bundle.run_id.clone(),
+            boot: procfs::boot_id(),
+            keepers: keepers.into_iter().filter_map(|pid| Keeper::of(pid).ok()).collect(),
+            cgroup: self.cgroup.as_ref().map(|cgroup| cgroup.folder().to_owned()),
+        };
+        // Without the note the run is held by its keepers alone.
+        let _ = note.write(&self.bundle.live_folder);
+    }
+
+    pub fn rank_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.crew.members.iter().map(Member::as_fd)
+    }
+
+    /// Does what the coordinator says and answers at once, where there is an answer.
+    pub fn obey(&mut self, word: Word, teller: &mut Teller) -> Vec<Report> {
+        match word {
+            Word::Start(start) => return self.start_ranks(&start, teller),
+            Word::Signal { signal } => self.crew.signal(signal),
+            Word::Kill => self.crew.signal(libc::SIGKILL),
+            Word::CheckJoined => {
+                let missing = joined::missing(&self.crew.candidates(), self.master_port);
+                return vec![Report::NotJoined { missing }];
+            }
+            Word::Sweep => {
+                self.sweep(teller);
+                return vec![Report::Swept];
+            }
+            Word::Tell(event) => teller.tell(*event),
+            Word::Over | Word::Alive => {}
+        }
+        Vec::new()
+    }
+
+    /// Looks for ranks that have ended.
+    pub fn look(&mut self, teller: &mut Teller) -> Vec<Report> {
+        let dead = self.crew.bury();
+        dead.into_iter().map(|(member, exit)| self.rank_ended(&member, exit, teller)).collect()
+    }
+
+    fn rank_ended(&mut self, member: &Member, exit: Exit, teller: &mut Teller) -> Report {
+        let made_progress = self.crew_made_progress(member);
+        let by_kill = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
+        let oom_killed = by_kill && procfs::oom_kills() > self.oom_kills;
+        member.record_exit(&exit, oom_killed);
+        let failure = if exit.is_success() {
+            Failure::default()
+        } else {
+            self.evidence_of(member, &exit, oom_killed, made_progress)
+        };
+        let Member { rank, local_rank, .. } = *member;
+        let pid = member.pid();
+        teller.tell(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
+        Report::RankEnded { rank, local_rank, pid, exit, failure, made_progress }
+    }
+
+    fn evidence_of(&self, member: &Member, exit: &Exit, oom_killed: bool, made_progress: bool) -> Failure {
+        evidence::gather(Seen {
+            exit,
+            tails: self.pump.settle(member.rank, SETTLE).unwrap_or_default(),
+            error_file: member.error_file().as_deref(),
+            oom_killed,
+            lived_ms: clock::unix_ms().saturating_sub(member.started_ms),
+            made_progress,
+        })
+    }
+
+    fn crew_made_progress(&self, dead: &Member) -> bool {
+        self.crew
+            .members
+            .iter()
+            .chain([dead])
+            .filter_map(Member::progress_file)
+            .any(|file| joined::made_progress(&file))
+    }
+
+    fn start_ranks(&mut self, start: &Start, teller: &mut Teller) -> Vec<Report> {
+        self.attempt = start.attempt;
+        self.master_port = start.master_port;
+        self.oom_kills = procfs::oom_kills();
+        self.bundle.take_place(&start.placement);
+        let facts = self.bundle.facts(start);
+        let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
+        let mut reports = Vec::new();
+        for plan in &self.bundle.ranks {
+            match self.crew.start(&self.bundle, plan, &facts, &self.pump, entrance.as_ref()) {
+                Ok(member) => reports.push(Report::RankStarted {
+                    rank: member.rank,
+                    local_rank: member.local_rank,
+                    pid: member.pid(),
+                }),
+                Err(error) => {
+                    reports.push(never_began(plan, &error));
+                    reports.extend(self.never_tried());
+                    break;
+                }
+            }
+        }
+        for report in &reports {
+            if let Report::RankStarted { rank, local_rank, pid } = *report {
+                teller.tell(RunEvent::RankStarted { attempt: start.attempt, rank, local_rank, pid });
+            }
+        }
+        reports
+    }
+
+    /// Ranks behind one that could not be started are gone too, without blame.
+    fn never_tried(&self) -> Vec<Report> {
+        self.bundle
+            .ranks
+            .iter()
+            .skip(self.crew.members.len() + 1)
+            .map(|plan| Report::RankEnded {
+                rank: plan.place.rank,
+                local_rank: plan.place.local_rank,
+                pid: 0,
+                exit: Exit::Signal { signal: libc::SIGTERM, core_dumped: false },
+                failure: Failure::default(),
+                made_progress: false,
+            })
+            .collect()
+    }
+
+    pub fn sweep(&mut self, teller: &mut Teller) {
+        let mut crew = std::mem::take(&mut self.crew);
+        for (member, exit) in crew.bury() {
+            member.record_exit(&exit, false);
+        }
+        let swept = sweep::end_descendants(|_, _| {});
+        if swept.killed > 0 || !swept.survivors.is_empty() {
+            let (killed, survivors) = (swept.killed, swept.survivors);
+            teller.tell(RunEvent::Swept { attempt: self.attempt, killed, survivors });
+        }
+        if let Some(drained) = self.pump.drain(DRAIN)
+            && drained.dropped > 0
+        {
+            teller.tell(RunEvent::OutputLost { attempt: self.attempt, bytes: drained.dropped });
+        }
+    }
+
+    /// No ladder, no grace, nothing stays: a keeper of ours is dead, or the coordinator is out of reach.
+    pub fn end_at_once(&mut self, teller: &mut Teller) {
+        self.crew.signal(libc::SIGKILL);
+        self.sweep(teller);
+    }
+
+    pub fn clean_up(&self) {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.remove();
+        }
+        LiveRun::remove(&self.bundle.live_folder, &self.bundle.run_id);
+        // Output folders that no rank used are not left behind; a folder with something in it stays.
+        if let Some(folder) = &self.bundle.run_folder {
+            let _ = std::fs::remove_dir(folder.join("outputs/checkpoints"));
+            let _ = std::fs::remove_dir(folder.join("outputs"));
+        }
+    }
+
+    pub fn input(&mut self, bytes: &[u8]) {
+        self.crew.input(bytes);
+    }
+
+    pub fn input_ended(&mut self) {
+        self.crew.input_ended();
+    }
+
+    pub fn resize(&mut self, size: WindowSize) {
+        self.crew.resize(size);
+        for plan in &mut self.bundle.ranks {
+            plan.terminal = plan.terminal.map(|_| size);
+        }
+    }
+}
+
+fn never_began(plan: &RankPlan, error: &io::Error) -> Report {
+    let program = plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let exit = Exit::NotStarted { error: format!("{program}: {error}") };
+    let failure = evidence::gather(Seen {
+        exit: &exit,
+        tails: Tails::default(),
+        error_file: None,
+        oom_killed: false,
+        lived_ms: 0,
+        made_progress: false,
+    });
+    let (rank, local_rank) = (plan.place.rank, plan.place.local_rank);
+    Report::RankEnded { rank, local_rank, pid: 0, exit, failure, made_progress: false }
+}

@@ -1,0 +1,38 @@
+//! Writes events to the journal and passes them to the launcher.
+
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use fermi_process::clock;
+use fermi_process::journal::Journal;
+
+use crate::event::{self, Record, RunEvent};
+use crate::frame;
+
+#[derive(Debug)]
+pub struct Teller {
+    journal: Journal,
+    launcher: Option<UnixStream>,
+    seq: u64,
+}
+
+impl Teller {
+    pub fn new(journal: Journal, launcher: &UnixStream) -> std::io::Result<Self> {
+        let launcher = launcher.try_clone()?;
+        // A launcher that is stopped (Ctrl-Z) must not hold up the run.
+        launcher.set_write_timeout(Some(Duration::from_secs(2)))?;
+        Ok(Self { journal, launcher: Some(launcher), seq: 0 })
+    }
+
+    pub fn tell(&mut self, event: RunEvent) {
+        self.seq += 1;
+        let record = Record { v: event::VERSION, seq: self.seq, time_ms: clock::unix_ms(), event };
+        self.journal.append(&record);
+        if let Some(launcher) = &mut self.launcher
+            && frame::write(launcher, &record).is_err()
+        {
+            // It is gone or deaf; the journal has everything.
+            self.launcher = None;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What the coordinator says to a node and what a node reports: the same for its own node and, over a link, for others.
+//!
+//! Words never carry a command: what a node runs stands in its own bundle, so that the worst a stranger can do is refused.
+
+use fermi_domain::exit::Exit;
+use serde::{Deserialize, Serialize};
+
+use crate::coordinator::Failure;
+use crate::event::RunEvent;
+
+/// Where a node's ranks are in the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Placement {
+    pub first_rank: u32,
+    pub world_size: u32,
+    pub node_rank: u32,
+    pub node_count: u32,
+}
+
+/// An attempt to begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Start {
+    /// The coordinator's names for the run, so that all nodes use the same.
+    pub task_id: String,
+    pub torch_run_id: String,
+    pub attempt: u32,
+    pub resume: bool,
+    pub master_port: u16,
+    pub placement: Placement,
+}
+
+/// Said to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Word {
+    Start(Start),
+    Signal {
+        signal: i32,
+    },
+    Kill,
+    CheckJoined,
+    Sweep,
+    /// What happened in the run, for the node's own journal and terminal.
+    Tell(Box<RunEvent>),
+    /// The run is over.
+    Over,
+    /// Nothing, except that the coordinator lives.
+    Alive,
+}
+
+/// Said by a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Report {
+    RankStarted {
+        rank: u32,
+        local_rank: u32,
+        pid: i32,
+    },
+    RankEnded {
+        rank: u32,
+        local_rank: u32,
+        pid: i32,
+        exit: Exit,
+        failure: Failure,
+        made_progress: bool,
+    },
+    NotJoined {
+        missing: Vec<u32>,
+    },
+    Swept,
+    /// The user at that node asks for the end of the run.
+    StopAsked {
+        signal: i32,
+    },
+    KillAsked,
+    Alive,
+}
