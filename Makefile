@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint unit venv venv-bench demo bench clean
+.PHONY: help build test lint unit venv venv-bench demo bench docs clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,12 @@ bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables
 venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt
 	@command -v mpirun >/dev/null || echo "mpirun is not installed (Debian: openmpi-bin): it is left out"
+
+docs: build ## Write docs/reference/cli.md from the built binary
+	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
+	for words in '' run trainer completions man; do \
+	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
+	done; } > docs/reference/cli.md
 
 clean: ## Remove what was built here and in the cache folder
 	rm -rf target "$(CACHE)"

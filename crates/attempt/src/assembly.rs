@@ -2,6 +2,8 @@
 //!
 //! Plain values: greetings in, seats or refusals out.
 
+use std::collections::HashMap;
+
 use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 
@@ -90,23 +92,34 @@ struct Guest {
 /// Everybody who has come so far. Guests are known by the order in which they came; number 0 is the coordinator's node.
 #[derive(Debug)]
 pub struct Assembly {
+    /// With fewer the run does not start.
+    least: u32,
+    /// With so many nobody else is waited for.
     nodes: u32,
     run: String,
     secret: String,
     guests: Vec<Option<Guest>>,
+    /// How many of them are there, and who sits on a seat by number.
+    count: u32,
+    taken: HashMap<u32, usize>,
 }
 
 impl Assembly {
-    pub fn new(nodes: u32, run: String, secret: String) -> Self {
-        Self { nodes, run, secret, guests: Vec::new() }
+    pub fn new(least: u32, nodes: u32, run: String, secret: String) -> Self {
+        Self { least, nodes, run, secret, guests: Vec::new(), count: 0, taken: HashMap::new() }
     }
 
     /// Takes a node in, or says why not. The answer is the guest's number.
     pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, Refusal> {
         self.check(greeting)?;
         let guest = Guest { name: greeting.name.clone(), ranks: greeting.ranks, wants: greeting.node_rank };
+        let number = self.guests.len();
+        if let Some(seat) = guest.wants {
+            self.taken.insert(seat, number);
+        }
         self.guests.push(Some(guest));
-        Ok(self.guests.len() - 1)
+        self.count += 1;
+        Ok(number)
     }
 
     fn check(&self, greeting: &Greeting) -> Result<(), Refusal> {
@@ -127,19 +140,23 @@ impl Assembly {
             if node_rank >= self.nodes {
                 return Err(Refusal::NoSuchSeat { node_rank, nodes: self.nodes });
             }
-            if let Some(sitter) = self.present().find(|(_, guest)| guest.wants == Some(node_rank)) {
-                return Err(Refusal::SeatTaken { node_rank, by: sitter.1.name.clone() });
+            let sitter = self.taken.get(&node_rank).and_then(|number| self.guests.get(*number)?.as_ref());
+            if let Some(sitter) = sitter {
+                return Err(Refusal::SeatTaken { node_rank, by: sitter.name.clone() });
             }
         }
-        if self.present().count() >= self.nodes as usize {
+        if self.is_full() {
             return Err(Refusal::Full { nodes: self.nodes });
         }
         Ok(())
     }
 
     pub fn leave(&mut self, number: usize) {
-        if let Some(guest) = self.guests.get_mut(number) {
-            *guest = None;
+        if let Some(guest) = self.guests.get_mut(number).and_then(Option::take) {
+            self.count -= 1;
+            if let Some(seat) = guest.wants {
+                self.taken.remove(&seat);
+            }
         }
     }
 
@@ -147,38 +164,54 @@ impl Assembly {
         self.guests.iter().enumerate().filter_map(|(number, guest)| guest.as_ref().map(|guest| (number, guest)))
     }
 
+    /// How many more could come.
     pub fn missing(&self) -> u32 {
-        self.nodes - u32::try_from(self.present().count()).unwrap_or(self.nodes)
+        self.nodes.saturating_sub(self.count)
     }
 
-    /// Seats for all once everybody is there: guests who named a seat have it, the others fill up in the order in which
-    /// they came. The answer is in the order of node ranks, each with the guest's number.
-    pub fn seats(&self) -> Option<Vec<(usize, Seat)>> {
-        if self.missing() > 0 {
-            return None;
-        }
-        let mut order: Vec<Option<(usize, &Guest)>> = vec![None; self.nodes as usize];
-        for (number, guest) in self.present() {
-            if let Some(slot) = guest.wants.and_then(|seat| order.get_mut(seat as usize)) {
-                *slot = Some((number, guest));
-            }
-        }
-        let mut free = self.present().filter(|(_, guest)| guest.wants.is_none());
-        for slot in &mut order {
-            if slot.is_none() {
-                *slot = free.next();
-            }
-        }
+    pub fn is_full(&self) -> bool {
+        self.missing() == 0
+    }
+
+    /// Whether those who are there may start without the others.
+    pub fn is_enough(&self) -> bool {
+        self.count >= self.least
+    }
+
+    /// Seats for those who are there: by the number a guest named, then in the order in which they came, so that those
+    /// who stay keep their order. The answer is in the order of node ranks, each with the guest's number.
+    pub fn seats(&self) -> Vec<(usize, Seat)> {
+        let mut order: Vec<(usize, &Guest)> = self.present().collect();
+        order.sort_by_key(|(number, guest)| (guest.wants.is_none(), guest.wants, *number));
+        self.fill_gaps(&mut order);
         let mut first = 0;
         order
             .into_iter()
-            .map(|slot| {
-                let (number, guest) = slot?;
+            .map(|(number, guest)| {
                 let ranks = first..first + guest.ranks;
                 first = ranks.end;
-                Some((number, Seat { name: guest.name.clone(), ranks }))
+                (number, Seat { name: guest.name.clone(), ranks })
             })
             .collect()
+    }
+
+    /// Where some named a seat and others did not, the unnamed ones take the seats in between.
+    fn fill_gaps<'a>(&self, order: &mut Vec<(usize, &'a Guest)>) {
+        let named = order.iter().filter(|(_, guest)| guest.wants.is_some()).count();
+        let free = order.split_off(named);
+        let mut free = free.into_iter();
+        let mut seated: Vec<(usize, &'a Guest)> = Vec::with_capacity(order.len() + free.len());
+        for (number, guest) in order.drain(..) {
+            while guest.wants.is_some_and(|seat| seat as usize > seated.len()) {
+                match free.next() {
+                    Some(other) => seated.push(other),
+                    None => break,
+                }
+            }
+            seated.push((number, guest));
+        }
+        seated.extend(free);
+        *order = seated;
     }
 }
 
@@ -215,7 +248,7 @@ mod tests {
     }
 
     fn assembly(nodes: u32) -> Assembly {
-        Assembly::new(nodes, "r".into(), "s".into())
+        Assembly::new(nodes, nodes, "r".into(), "s".into())
     }
 
     #[test]
@@ -223,10 +256,10 @@ mod tests {
         let mut assembly = assembly(3);
         assembly.welcome(&greeting("a", Some(0), 2)).unwrap();
         assembly.welcome(&greeting("c", Some(2), 8)).unwrap();
-        assert_eq!(assembly.seats(), None);
+        assert!(!assembly.is_enough());
         assert_eq!(assembly.missing(), 1);
         assembly.welcome(&greeting("b", Some(1), 4)).unwrap();
-        let seats: Vec<Seat> = assembly.seats().unwrap().into_iter().map(|(_, seat)| seat).collect();
+        let seats: Vec<Seat> = assembly.seats().into_iter().map(|(_, seat)| seat).collect();
         assert_eq!(
             seats.iter().map(|seat| (seat.name.as_str(), seat.ranks.clone())).collect::<Vec<_>>(),
             [("a", 0..2), ("b", 2..6), ("c", 6..14)]
@@ -240,8 +273,32 @@ mod tests {
         for (name, seat) in [("host", Some(0)), ("x", None), ("y", None)] {
             assembly.welcome(&greeting(name, seat, 1)).unwrap();
         }
-        let names: Vec<String> = assembly.seats().unwrap().into_iter().map(|(_, seat)| seat.name).collect();
+        let names: Vec<String> = assembly.seats().into_iter().map(|(_, seat)| seat.name).collect();
         assert_eq!(names, ["host", "x", "y"]);
+    }
+
+    #[test]
+    fn unnamed_nodes_take_the_seats_between_the_named() {
+        let mut assembly = assembly(4);
+        for (name, seat) in [("host", Some(0)), ("last", Some(3)), ("x", None), ("y", None)] {
+            assembly.welcome(&greeting(name, seat, 1)).unwrap();
+        }
+        let names: Vec<String> = assembly.seats().into_iter().map(|(_, seat)| seat.name).collect();
+        assert_eq!(names, ["host", "x", "y", "last"]);
+    }
+
+    #[test]
+    fn an_elastic_run_starts_with_fewer_and_those_who_stay_keep_their_order() {
+        let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
+        for (name, seat) in [("host", Some(0)), ("a", None), ("b", None), ("c", None)] {
+            assembly.welcome(&greeting(name, seat, 2)).unwrap();
+        }
+        assert!(assembly.is_full());
+        assembly.leave(2);
+        assert!(assembly.is_enough() && !assembly.is_full());
+        let seats = assembly.seats();
+        assert_eq!(seats.iter().map(|(_, seat)| seat.name.as_str()).collect::<Vec<_>>(), ["host", "a", "c"]);
+        assert_eq!(seats[2].1.ranks, 4..6);
     }
 
     #[test]
@@ -271,6 +328,6 @@ mod tests {
         assembly.leave(b);
         assert_eq!(assembly.missing(), 1);
         assert!(assembly.welcome(&greeting("b again", Some(1), 2)).is_ok());
-        assert_eq!(assembly.seats().unwrap()[1].1.ranks, 1..3);
+        assert_eq!(assembly.seats()[1].1.ranks, 1..3);
     }
 }

@@ -36,6 +36,9 @@ pub struct NodeBundle {
     pub master_addr: String,
     pub master_port: MasterPort,
     pub ranks: Vec<RankPlan>,
+    /// Who says where in the world the ranks are.
+    #[serde(default)]
+    pub places: Places,
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,
@@ -51,6 +54,10 @@ pub struct NodeBundle {
 #[serde(rename_all = "camelCase")]
 pub struct Gathering {
     pub nodes: u32,
+    /// With so many the run may start; fewer than `nodes` makes it elastic.
+    pub least_nodes: u32,
+    /// How long an elastic run that has enough nodes waits for more at its first start.
+    pub last_call_ms: u64,
     /// The seat this node wants; none for whichever is free.
     pub node_rank: Option<u32>,
     /// Whether this node's supervisor coordinates; the others come to it at the master's address and port.
@@ -64,10 +71,16 @@ pub struct Gathering {
 }
 
 impl Gathering {
+    pub fn is_elastic(&self) -> bool {
+        self.least_nodes < self.nodes
+    }
+
     /// A run on this node alone.
     pub fn alone() -> Self {
         Self {
             nodes: 1,
+            least_nodes: 1,
+            last_call_ms: 0,
             node_rank: Some(0),
             coordinates: true,
             run: String::new(),
@@ -93,8 +106,11 @@ impl NodeBundle {
         }
     }
 
-    /// Tells the ranks where in the world they are.
+    /// Tells the ranks where in the world they are, unless they know.
     pub fn take_place(&mut self, placement: &Placement) {
+        if self.places == Places::Known {
+            return;
+        }
         for RankPlan { place, .. } in &mut self.ranks {
             place.rank = placement.first_rank + place.local_rank;
             place.world_size = placement.world_size;
@@ -150,6 +166,18 @@ impl NodeBundle {
         variables.extend(rank.env.iter().cloned());
         variables
     }
+}
+
+/// Who says where in the world the ranks are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Places {
+    /// The coordinator, once it knows who has come.
+    #[default]
+    Assigned,
+    /// They were known before: Slurm started each rank as a task of its own. Every one of them comes to the coordinator
+    /// like a node, though several share a machine, and the seats' order is the ranks' order.
+    Known,
 }
 
 /// Which port rank 0 will listen on.

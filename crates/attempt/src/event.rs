@@ -37,6 +37,9 @@ pub enum RunEvent {
     Waiting { text: Text },
     #[serde(rename = "node.joined")]
     NodeJoined { name: String, address: String, missing: u32 },
+    /// This node has been taken in by the coordinator.
+    #[serde(rename = "node.linked")]
+    NodeLinked { address: String },
     #[serde(rename = "node.refused")]
     NodeRefused { name: String, address: String, text: Text },
     /// Nothing was heard of a node for a while; it is not given up yet.

@@ -115,8 +115,10 @@ fn holder(port: u16) -> Option<Holder> {
     Some(Holder { pid, command: shortened(procfs::command_line(pid)?) })
 }
 
-fn shortened(mut command: String) -> String {
+/// One line of it: a command may hold a whole script.
+fn shortened(command: String) -> String {
     const LONGEST: usize = 120;
+    let mut command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = command.char_indices().nth(LONGEST) {
         command.truncate(end);
         command.push('…');

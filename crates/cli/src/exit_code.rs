@@ -6,6 +6,8 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Bad flags or a bad environment; nothing was started.
 pub const USAGE: u8 = 2;
+/// A host cannot be reached; nothing was started.
+pub const UNREACHABLE: u8 = 7;
 
 /// What a shell expects of a program that was ended by a signal.
 pub fn of_signal(signal: i32) -> ExitCode {

@@ -76,8 +76,18 @@ pub fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// Somebody else's bytes, as they are, among our talk.
+pub fn say_bytes(bytes: &[u8]) -> bool {
+    std::io::stderr().lock().write_all(bytes).is_ok()
+}
+
 /// Data goes to stdout; false when nobody reads it any more.
 pub fn print(text: &str) -> bool {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for bytes that are not ours.
+pub fn print_bytes(bytes: &[u8]) -> bool {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).is_ok()
 }

@@ -53,6 +53,8 @@ pub const FERMI_WORKER_ID: &str = "FERMI_WORKER_ID";
 pub const FERMI_RUN_MARK: &str = "FERMI_RUN_MARK";
 /// Where Fermi keeps the records of its runs; read by Fermi itself.
 pub const FERMI_STATE_DIR: &str = "FERMI_STATE_DIR";
+/// The word that nodes must know to join a run; read by Fermi itself.
+pub const FERMI_RDZV_SECRET: &str = "FERMI_RDZV_SECRET";
 /// The language Fermi speaks on the terminal; read by Fermi itself.
 pub const FERMI_LANG: &str = "FERMI_LANG";
 

@@ -27,7 +27,7 @@ pub struct StopLadder {
 
 impl Default for StopLadder {
     fn default() -> Self {
-        Self { checkpoint: None, planned_grace_ms: 30_000, failure_grace_ms: 100 }
+        Self { checkpoint: None, planned_grace_ms: 30_000, failure_grace_ms: 50 }
     }
 }
 
@@ -68,6 +68,6 @@ mod tests {
     #[test]
     fn after_a_failure_no_time_is_spent_on_a_checkpoint() {
         let ladder = StopLadder { checkpoint: Some(Rung { signal: 10, grace_ms: 60_000 }), ..StopLadder::default() };
-        assert_eq!(ladder.rungs(StopReason::Failure), [Rung { signal: SIGTERM, grace_ms: 100 }]);
+        assert_eq!(ladder.rungs(StopReason::Failure), [Rung { signal: SIGTERM, grace_ms: 50 }]);
     }
 }

@@ -20,6 +20,7 @@ pub mod messages;
 pub mod natural;
 pub mod phase;
 pub mod rank_map;
+pub mod slurm;
 pub mod task;
 pub mod units;
 pub mod validation;

@@ -123,6 +123,34 @@ impl Verdict {
         }
     }
 
+    /// What to do about it: the diagnosis says, or the kind of end itself.
+    pub fn advice(&self) -> Option<Text> {
+        let by_kind = || match &self.kind {
+            VerdictKind::StartTimedOut { missing } if missing.is_empty() => Some(Text::new(
+                "在每个节点上用相同的 --nnodes、--master-addr 和 --master-port 启动，并检查防火墙是否放行该端口；--join-timeout 可延长等待",
+                "start every node with the same --nnodes, --master-addr and --master-port, and see that the firewall lets \
+                 the port through; --join-timeout makes the wait longer",
+            )),
+            VerdictKind::StartTimedOut { .. } => Some(Text::new(
+                "查看这些 rank 的日志：它们在运行，但没有连接 MASTER_PORT，也没有上报进度（仍在导入、下载，或卡住）",
+                "look at the logs of these ranks: they run, but have neither connected to MASTER_PORT nor reported a step \
+                 (still importing or downloading, or stuck)",
+            )),
+            VerdictKind::SupervisorLost { node } => Some(Text::new(
+                format!("查看 {node} 上是否有人或 OOM 终止了 fermi 进程（dmesg），然后重新启动"),
+                format!("see whether somebody or the kernel ended fermi on {node} (dmesg), then start again"),
+            )),
+            VerdictKind::NodeLost { node } => Some(Text::new(
+                format!("检查 {node} 是否宕机或断网；--node-lost-after 决定容忍多久"),
+                format!(
+                    "see whether {node} is down or off the network; --node-lost-after says how long to bear with it"
+                ),
+            )),
+            _ => None,
+        };
+        self.diagnosis.as_ref().map(|diagnosis| diagnosis.advice.clone()).or_else(by_kind)
+    }
+
     /// How many others failed, and how many of them only because the first did.
     pub fn others_summary(&self) -> Option<Text> {
         let others = self.others.len();
@@ -185,7 +213,7 @@ fn missing_headline(missing: &[MissingRank]) -> Text {
         _ => (format!(" 等共 {} 个", missing.len()), format!(" and {more} more")),
     };
     match missing {
-        [] => Text::new("启动超时", "the start timed out"),
+        [] => Text::new("启动超时：节点没有全部到齐", "the start timed out: not all nodes came"),
         _ => Text::new(
             format!("启动超时，未到达：{}{zh_more}", named("、", " @ ")),
             format!("the start timed out waiting for {}{en_more}", named(", ", " on ")),

@@ -15,6 +15,7 @@
 mod birth;
 pub mod cgroup;
 pub mod clock;
+pub mod descriptors;
 pub mod exit_record;
 pub mod journal;
 pub mod output;

@@ -27,6 +27,9 @@ pub enum LauncherDeath {
     RunGoesOn,
 }
 
+/// Signals whose meaning is the training script's; the keepers outlive them.
+pub const FOR_RANKS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
+
 /// How long the supervisor has to end the run in order after the launcher's death, before the warden does it by force.
 const ORDERLY: Duration = Duration::from_millis(60);
 
@@ -44,8 +47,10 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
     sweep::become_subreaper()?;
     let handled = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
     let mask: SigSet = handled.into_iter().collect();
+    // Slurm sends a signal to every process of a step, and one that is meant for the ranks must not end their keepers.
+    let blocked: SigSet = handled.into_iter().chain(FOR_RANKS).collect();
     // Set, not added to: what the launcher had blocked is its own affair.
-    mask.thread_set_mask().map_err(io::Error::from)?;
+    blocked.thread_set_mask().map_err(io::Error::from)?;
 
     let warden = nix::unistd::getpid();
     // SAFETY: there is one thread, so the child's memory is whole.

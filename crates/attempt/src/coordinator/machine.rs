@@ -28,6 +28,8 @@ pub struct Policy {
     pub start_timeout_ms: Option<u64>,
     /// How long nodes are waited for, at the start and after one was lost.
     pub join_timeout_ms: u64,
+    /// Whether other nodes may be there after a restart: those lost are not waited for, new ones are taken in.
+    pub elastic: bool,
     pub resume: bool,
 }
 
@@ -458,7 +460,7 @@ impl Coordinator {
 
     /// With all nodes there the next attempt starts at once; else they are waited for.
     fn begin_again(&mut self, now_ms: u64) {
-        if self.lost.is_empty() { self.start(now_ms) } else { self.assemble(now_ms) }
+        if self.lost.is_empty() && !self.policy.elastic { self.start(now_ms) } else { self.assemble(now_ms) }
     }
 
     fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {

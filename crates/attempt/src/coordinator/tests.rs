@@ -21,6 +21,7 @@ fn policy(max_restarts: u32) -> Policy {
         ladder: StopLadder::default(),
         start_timeout_ms: None,
         join_timeout_ms: 60_000,
+        elastic: false,
         resume: false,
     }
 }
@@ -92,7 +93,7 @@ fn a_failing_rank_stops_the_others_and_is_named() {
     let mut run = run_of(3, policy(0));
     let actions = run.on(failed(1), 10);
     assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
-    assert_eq!(run.wake_at(), Some(110));
+    assert_eq!(run.wake_at(), Some(60));
     run.on(killed_by_us(0), 12);
     assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
     let last = run.on(SWEPT, 14);
@@ -103,8 +104,8 @@ fn a_failing_rank_stops_the_others_and_is_named() {
 fn who_ignores_sigterm_is_killed_after_the_grace() {
     let mut run = run_of(2, policy(0));
     run.on(failed(1), 10);
-    assert_eq!(run.on(Happening::TimePassed, 50), []);
-    assert!(wants(&run.on(Happening::TimePassed, 110), &Action::KillRanks));
+    assert_eq!(run.on(Happening::TimePassed, 40), []);
+    assert!(wants(&run.on(Happening::TimePassed, 60), &Action::KillRanks));
 }
 
 #[test]
@@ -252,6 +253,20 @@ fn after_a_lost_node_the_restart_waits_until_it_is_back() {
     assert_eq!(run.wake_at(), Some(60_052));
     let actions = run.on(Happening::Assembled { seats: two_seats() }, 900);
     assert_eq!(actions, [Action::StartRanks { attempt: 2, resume: true }]);
+}
+
+#[test]
+fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
+    let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(1) });
+    run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    run.on(killed_by_us(0), 51);
+    run.on(killed_by_us(1), 51);
+    assert_eq!(run.on(SWEPT, 52).last(), Some(&Action::Assemble));
+    let seats = vec![Seat { name: "gn6".into(), ranks: 0..2 }];
+    assert_eq!(run.on(Happening::Assembled { seats }, 60), [Action::StartRanks { attempt: 2, resume: true }]);
+    run.on(ended(0, Exit::SUCCESS, ""), 70);
+    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 70), [Action::Sweep]);
+    assert_eq!(outcome(&run.on(SWEPT, 71)).map(|o| o.0), Some(Outcome::Succeeded));
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The coordinator's side of a run: its decisions go to its own node and, over links, to all others.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use fermi_domain::language::Text;
 use fermi_process::clock::Monotonic;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
 use super::hands::Hands;
 use super::teller::Teller;
@@ -25,12 +27,28 @@ const SUSPECT_AFTER: Duration = Duration::from_secs(4);
 const GREETING_PATIENCE: Duration = Duration::from_secs(5);
 /// How often those who wait are told who is missing.
 const REMIND_EVERY: Duration = Duration::from_secs(5);
+/// At a restart an elastic run leaves the door open for those who are knocking, and not longer.
+const RESTART_CALL: Duration = Duration::from_millis(1_000);
+
+/// How often links are looked over for silence.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The listener's key among the watched; links have the others.
+const DOOR: u64 = 0;
+/// How many of those who wait are named.
+const NAMED: usize = 8;
+/// How many ready links are taken at once.
+const AT_ONCE: usize = 256;
+
+/// Somebody who knocked and has not introduced itself.
+#[derive(Debug)]
+struct Stranger {
+    link: Link,
+    since: Instant,
+}
 
 /// A node behind a link.
 #[derive(Debug)]
 struct Guest {
-    /// Its number in the assembly.
-    number: usize,
     name: String,
     link: Link,
     suspect: bool,
@@ -43,43 +61,63 @@ pub struct Chief {
     lease: Lease,
     assembly: Assembly,
     own_placement: Placement,
+    is_elastic: bool,
     listener: Option<TcpListener>,
-    strangers: Vec<(Link, Instant)>,
-    guests: Vec<Guest>,
+    /// Watches the door and all links: the cost of a look does not grow with the number of nodes.
+    watch: Epoll,
+    next_key: u64,
+    strangers: HashMap<u64, Stranger>,
+    /// Guest numbers by the keys of their links.
+    numbers: HashMap<u64, usize>,
+    /// By their numbers in the assembly.
+    guests: BTreeMap<usize, Guest>,
+    looked: Instant,
     /// Guest numbers in the order of node ranks; the own node is number 0.
     order: Vec<usize>,
     places: Vec<Placement>,
     reminded: Instant,
+    /// Until when an elastic run that has enough nodes waits for more.
+    last_call: Option<Instant>,
+    has_started: bool,
     over: bool,
 }
 
 impl Chief {
-    pub fn new(bundle: &NodeBundle, lease: Lease) -> Self {
+    pub fn new(bundle: &NodeBundle, lease: Lease) -> io::Result<Self> {
         let policy = Policy {
             restarts: bundle.restarts,
             ladder: bundle.ladder.clone(),
             start_timeout_ms: bundle.start_timeout_ms,
             join_timeout_ms: bundle.gathering.join_timeout_ms,
+            elastic: bundle.gathering.is_elastic(),
             resume: bundle.resume,
         };
         let gathering = &bundle.gathering;
-        let mut assembly = Assembly::new(gathering.nodes, gathering.run.clone(), gathering.secret.clone());
+        let mut assembly =
+            Assembly::new(gathering.least_nodes, gathering.nodes, gathering.run.clone(), gathering.secret.clone());
         // Our own greeting is right by construction, so there is always a guest number 0.
         let _ = assembly.welcome(&own_greeting(bundle));
-        Self {
+        Ok(Self {
             coordinator: Coordinator::new(policy),
             clock: Monotonic::start(),
             lease,
             assembly,
             own_placement: bundle.own_placement(),
+            is_elastic: bundle.gathering.is_elastic(),
             listener: None,
-            strangers: Vec::new(),
-            guests: Vec::new(),
+            watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+            next_key: DOOR + 1,
+            strangers: HashMap::new(),
+            numbers: HashMap::new(),
+            guests: BTreeMap::new(),
+            looked: Instant::now(),
             order: Vec::new(),
             places: Vec::new(),
             reminded: Instant::now(),
+            last_call: None,
+            has_started: false,
             over: false,
-        }
+        })
     }
 
     pub fn is_over(&self) -> bool {
@@ -90,15 +128,13 @@ impl Chief {
     pub fn wake_in(&self) -> Option<Duration> {
         let due = self.coordinator.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.clock.ms())));
         let has_company = !self.guests.is_empty() || !self.strangers.is_empty() || self.listener.is_some();
-        let beat = has_company.then_some(link::HEARTBEAT / 2);
+        let beat = has_company.then_some(LOOK_EVERY);
         due.into_iter().chain(beat).min()
     }
 
-    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let listener = self.listener.as_ref().map(AsFd::as_fd);
-        let strangers = self.strangers.iter().map(|(link, _)| link.as_fd());
-        let guests = self.guests.iter().map(|guest| guest.link.as_fd());
-        listener.into_iter().chain(strangers).chain(guests)
+    /// Readable when a node knocks or says something.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.0.as_fd()
     }
 
     pub fn begin(&mut self, hands: &mut Hands, teller: &mut Teller) {
@@ -115,12 +151,20 @@ impl Chief {
     }
 
     /// One look at everything outside: links, knocks, ranks, time.
-    pub fn turn(&mut self, readable: &[bool], hands: &mut Hands, teller: &mut Teller) {
-        self.read_links(readable, hands, teller);
+    pub fn turn(&mut self, readable: bool, hands: &mut Hands, teller: &mut Teller) {
+        if readable {
+            self.read_links(hands, teller);
+        }
         let reports = hands.look(teller);
         self.take(0, reports, hands, teller);
-        self.mind_silence(hands, teller);
-        self.remind(teller);
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.mind_silence(hands, teller);
+            self.remind(teller);
+        }
+        if let Some(assembled) = self.seats_when_complete() {
+            self.hear(assembled, hands, teller);
+        }
         if !self.over {
             self.hear(Happening::TimePassed, hands, teller);
         }
@@ -138,7 +182,7 @@ impl Chief {
 
     fn carry_out(&mut self, action: Action, hands: &mut Hands, teller: &mut Teller) -> Vec<Happening> {
         match action {
-            Action::Assemble => return self.assemble(teller),
+            Action::Assemble => return self.assemble(hands, teller),
             Action::StartRanks { attempt, resume } => return self.start(attempt, resume, hands, teller),
             Action::SignalRanks { signal } => return self.say_to_all(&Word::Signal { signal }, hands, teller),
             Action::KillRanks => return self.say_to_all(&Word::Kill, hands, teller),
@@ -153,10 +197,15 @@ impl Chief {
     }
 
     /// Opens the door, unless nobody is missing.
-    fn assemble(&mut self, teller: &mut Teller) -> Vec<Happening> {
-        if self.assembly.missing() > 0 && self.listener.is_none() {
+    fn assemble(&mut self, hands: &Hands, teller: &mut Teller) -> Vec<Happening> {
+        if !self.assembly.is_full() && self.listener.is_none() {
             match link::listen(self.lease.port) {
-                Ok(listener) => self.listener = Some(listener),
+                Ok(listener) => {
+                    let event = EpollEvent::new(EpollFlags::EPOLLIN, DOOR);
+                    // Nobody would be let in, and the time-out says so.
+                    let _ = self.watch.add(&listener, event);
+                    self.listener = Some(listener);
+                }
                 Err(error) => teller.tell(RunEvent::Waiting {
                     text: Text::new(
                         format!("无法监听端口 {}：{error}", self.lease.port),
@@ -165,19 +214,30 @@ impl Chief {
                 }),
             }
         }
+        let first_call = Duration::from_millis(hands.bundle.gathering.last_call_ms);
+        let call = if self.has_started { RESTART_CALL } else { first_call };
+        self.last_call = Some(Instant::now() + call);
         self.reminded = Instant::now();
         self.seats_when_complete().into_iter().collect()
     }
 
+    /// Whether everybody is there, or enough and the last call is over.
     fn seats_when_complete(&mut self) -> Option<Happening> {
-        let seats = self.assembly.seats()?;
+        let last_call = self.last_call?;
+        let called = self.assembly.is_enough() && Instant::now() >= last_call;
+        if !self.assembly.is_full() && !called {
+            return None;
+        }
         // From here the port is rank 0's.
         self.listener = None;
+        self.last_call = None;
         self.strangers.clear();
+        self.has_started = true;
+        let seats = self.assembly.seats();
         self.order = seats.iter().map(|(number, _)| *number).collect();
         let mut seats: Vec<Seat> = seats.into_iter().map(|(_, seat)| seat).collect();
         self.places = placements(&seats);
-        if let [only] = seats.as_mut_slice() {
+        if let ([only], false) = (seats.as_mut_slice(), self.is_elastic) {
             // Alone, the node's own count is right: it may be one rank of a world that others start.
             let ranks = only.ranks.end - only.ranks.start;
             only.ranks = self.own_placement.first_rank..self.own_placement.first_rank + ranks;
@@ -220,7 +280,7 @@ impl Chief {
                 reports.into_iter().filter_map(|report| happening(node, report)).collect()
             }
             Some(number) => {
-                if let Some(guest) = self.guests.iter_mut().find(|guest| guest.number == *number) {
+                if let Some(guest) = self.guests.get_mut(number) {
                     let _ = guest.link.say(&word);
                 }
                 Vec::new()
@@ -238,43 +298,42 @@ impl Chief {
         }
     }
 
-    fn read_links(&mut self, readable: &[bool], hands: &mut Hands, teller: &mut Teller) {
-        let mut readable = readable.iter().copied();
-        if self.listener.is_some() && readable.next() == Some(true) {
-            self.let_in();
-        }
-        let strangers = std::mem::take(&mut self.strangers);
-        for (link, since) in strangers {
-            if readable.next() == Some(true) {
-                self.greet(link, since, hands, teller);
-            } else if since.elapsed() < GREETING_PATIENCE {
-                self.strangers.push((link, since));
+    fn read_links(&mut self, hands: &mut Hands, teller: &mut Teller) {
+        let mut events = [EpollEvent::empty(); AT_ONCE];
+        let count = self.watch.wait(&mut events, EpollTimeout::ZERO).unwrap_or(0);
+        for event in &events[..count] {
+            let key = event.data();
+            if key == DOOR {
+                self.let_in();
+            } else if let Some(stranger) = self.strangers.remove(&key) {
+                self.greet(key, stranger, hands, teller);
+            } else if let Some(number) = self.numbers.get(&key).copied() {
+                self.read_guest(number, hands, teller);
             }
-        }
-        let ready: Vec<usize> =
-            self.guests.iter().filter(|_| readable.next() == Some(true)).map(|guest| guest.number).collect();
-        for number in ready {
-            self.read_guest(number, hands, teller);
         }
     }
 
     fn let_in(&mut self) {
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
-            if let Ok(link) = Link::new(stream) {
-                self.strangers.push((link, Instant::now()));
+            let key = self.next_key;
+            self.next_key += 1;
+            let Ok(link) = Link::new(stream) else { continue };
+            if self.watch.add(link.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
+                self.strangers.insert(key, Stranger { link, since: Instant::now() });
             }
         }
     }
 
     /// Hears who somebody is, and takes it in or sends it away with the reason.
-    fn greet(&mut self, mut link: Link, since: Instant, hands: &mut Hands, teller: &mut Teller) {
-        let (greetings, reading) = link.hear::<Greeting>().unwrap_or((Vec::new(), Reading::Closed));
+    fn greet(&mut self, key: u64, mut stranger: Stranger, hands: &mut Hands, teller: &mut Teller) {
+        let (greetings, reading) = stranger.link.hear::<Greeting>().unwrap_or((Vec::new(), Reading::Closed));
         let Some(greeting) = greetings.into_iter().next() else {
             if reading == Reading::Open {
-                self.strangers.push((link, since));
+                self.strangers.insert(key, stranger);
             }
             return;
         };
+        let mut link = stranger.link;
         let (name, address) = (greeting.name.clone(), link.peer.clone());
         match self.assembly.welcome(&greeting) {
             Ok(number) => {
@@ -283,7 +342,8 @@ impl Chief {
                     self.assembly.leave(number);
                     return;
                 }
-                self.guests.push(Guest { number, name: name.clone(), link, suspect: false });
+                self.numbers.insert(key, number);
+                self.guests.insert(number, Guest { name: name.clone(), link, suspect: false });
                 teller.tell(RunEvent::NodeJoined { name, address, missing: self.assembly.missing() });
                 if let Some(assembled) = self.seats_when_complete() {
                     self.hear(assembled, hands, teller);
@@ -297,7 +357,7 @@ impl Chief {
     }
 
     fn read_guest(&mut self, number: usize, hands: &mut Hands, teller: &mut Teller) {
-        let Some(guest) = self.guests.iter_mut().find(|guest| guest.number == number) else { return };
+        let Some(guest) = self.guests.get_mut(&number) else { return };
         let (reports, reading) = guest.link.hear::<Report>().unwrap_or((Vec::new(), Reading::Closed));
         if std::mem::take(&mut guest.suspect) {
             let name = guest.name.clone();
@@ -312,14 +372,15 @@ impl Chief {
     /// Silence is not death: first a node is suspect, and only after the run's patience it is lost.
     fn mind_silence(&mut self, hands: &mut Hands, teller: &mut Teller) {
         let patience = Duration::from_millis(hands.bundle.gathering.node_lost_after_ms);
+        self.strangers.retain(|_, stranger| stranger.since.elapsed() < GREETING_PATIENCE);
         let mut lost = Vec::new();
-        for guest in &mut self.guests {
+        for (number, guest) in &mut self.guests {
             if guest.link.owes_heartbeat() {
                 let _ = guest.link.say(&Word::Alive);
             }
             let silence = guest.link.silence();
             if silence >= patience {
-                lost.push(guest.number);
+                lost.push(*number);
             } else if silence >= SUSPECT_AFTER.min(patience / 2) && !guest.suspect {
                 guest.suspect = true;
                 let silent_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
@@ -332,8 +393,8 @@ impl Chief {
     }
 
     fn lose(&mut self, number: usize, loss: Loss, hands: &mut Hands, teller: &mut Teller) {
-        let Some(at) = self.guests.iter().position(|guest| guest.number == number) else { return };
-        let guest = self.guests.remove(at);
+        let Some(guest) = self.guests.remove(&number) else { return };
+        self.numbers.retain(|_, known| *known != number);
         self.assembly.leave(number);
         let text = match loss {
             Loss::SupervisorDied => {
@@ -353,12 +414,18 @@ impl Chief {
         }
         self.reminded = Instant::now();
         let missing = self.assembly.missing();
-        let here: Vec<&str> = self.guests.iter().map(|guest| guest.name.as_str()).collect();
-        let (port, here) = (self.lease.port, here.join(", "));
+        let plural = if missing == 1 { "node" } else { "nodes" };
+        let here: Vec<&str> = self.guests.values().map(|guest| guest.name.as_str()).take(NAMED).collect();
+        let more = if self.guests.len() > NAMED { " …" } else { "" };
+        let (zh, en) = match here.join(", ") {
+            nobody if nobody.is_empty() => (String::new(), String::new()),
+            names => (format!("；已到：{names}{more}"), format!("; here are {names}{more}")),
+        };
+        let port = self.lease.port;
         teller.tell(RunEvent::Waiting {
             text: Text::new(
-                format!("正在等待另外 {missing} 个节点连接到端口 {port}（已到：本节点 {here}）"),
-                format!("waiting for {missing} more nodes on port {port} (here: this one {here})"),
+                format!("正在等待另外 {missing} 个节点连接到端口 {port}{zh}"),
+                format!("waiting for {missing} more {plural} on port {port}{en}"),
             ),
         });
     }

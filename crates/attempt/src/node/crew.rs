@@ -9,7 +9,7 @@ use fermi_domain::exit::Exit;
 use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
-use fermi_process::output::{Filtered, LogFile, Pump, StreamKind, StreamSource};
+use fermi_process::output::{Filtered, Pump, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::spawn::{RankCommand, spawn};
@@ -103,7 +103,7 @@ impl Crew {
             (StreamKind::Stdout, spawned.stdout, &plan.show_stdout),
             (StreamKind::Stderr, spawned.stderr, &plan.show_stderr),
         ] {
-            let log = log_file(folder.as_ref(), kind);
+            let log = folder.as_ref().map(|folder| folder.path.join(log_name(kind)));
             let filtered = filtered(bundle, facts.attempt, kind);
             pump.add(StreamSource {
                 rank: plan.place.rank,
@@ -191,13 +191,11 @@ fn command(bundle: &NodeBundle, plan: &RankPlan, facts: &AttemptFacts) -> RankCo
     }
 }
 
-/// Without a folder, or on a disk that takes no file, the stream is still read and shown.
-fn log_file(folder: Option<&RankFolder>, kind: StreamKind) -> LogFile {
-    let name = match kind {
+fn log_name(kind: StreamKind) -> &'static str {
+    match kind {
         StreamKind::Stdout => "stdout.log",
         StreamKind::Stderr => "stderr.log",
-    };
-    folder.and_then(|folder| LogFile::create(folder.path.join(name)).ok()).unwrap_or_else(LogFile::none)
+    }
 }
 
 fn filtered(bundle: &NodeBundle, attempt: u32, kind: StreamKind) -> Option<Filtered> {

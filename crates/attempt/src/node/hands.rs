@@ -183,7 +183,13 @@ impl Hands {
         for (member, exit) in crew.bury() {
             member.record_exit(&exit, false);
         }
-        let swept = sweep::end_descendants(|_, _| {});
+        // One write ends what is in the cgroup, however fast it forks; the walk below finds the rest and reaps.
+        let in_cgroup = self.cgroup.as_ref().map_or(0, |cgroup| match cgroup.population() {
+            0 => 0,
+            held => held * usize::from(cgroup.kill().is_ok()),
+        });
+        let mut swept = sweep::end_descendants(|_, _| {});
+        swept.killed = swept.killed.max(in_cgroup);
         if swept.killed > 0 || !swept.survivors.is_empty() {
             let (killed, survivors) = (swept.killed, swept.survivors);
             teller.tell(RunEvent::Swept { attempt: self.attempt, killed, survivors });
@@ -207,9 +213,16 @@ impl Hands {
         }
         LiveRun::remove(&self.bundle.live_folder, &self.bundle.run_id);
         // Output folders that no rank used are not left behind; a folder with something in it stays.
-        if let Some(folder) = &self.bundle.run_folder {
-            let _ = std::fs::remove_dir(folder.join("outputs/checkpoints"));
-            let _ = std::fs::remove_dir(folder.join("outputs"));
+        match &self.bundle.run_folder {
+            Some(folder) => {
+                let _ = std::fs::remove_dir(folder.join("outputs/checkpoints"));
+                let _ = std::fs::remove_dir(folder.join("outputs"));
+            }
+            // Without logs they are in the user's own folder.
+            None => {
+                let _ = std::fs::remove_dir(&self.bundle.checkpoint_dir);
+                let _ = std::fs::remove_dir(&self.bundle.output_dir);
+            }
         }
     }
 

@@ -1,13 +1,14 @@
 //! The life of a supervisor, from its first order to its last word.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use fermi_process::descriptors;
 use fermi_process::journal::Journal;
 use fermi_process::pidfd::PidFd;
-use fermi_process::warden::LauncherDeath;
+use fermi_process::warden::{FOR_RANKS, LauncherDeath};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -40,6 +41,20 @@ pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDe
     }
     life.hands.clean_up();
     Ok(())
+}
+
+/// A link to each node and the streams of each rank may be more than the usual 1,024 files. Ranks inherit the limit, so
+/// it is raised only where it must be.
+fn allow_files_for(bundle: &NodeBundle) {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let needed = 64 + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
+    if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && now < needed
+    {
+        // With fewer the run works up to that size.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, needed.min(most), most);
+    }
+    descriptors::make_room(needed);
 }
 
 fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeBundle> {
@@ -81,8 +96,7 @@ struct Life {
 struct Wake {
     warden_died: bool,
     control: bool,
-    /// The lead's descriptors, in its order.
-    lead: Vec<bool>,
+    lead: bool,
 }
 
 impl Life {
@@ -93,8 +107,10 @@ impl Life {
         warden: PidFd,
         on_launcher_death: LauncherDeath,
     ) -> io::Result<Self> {
+        allow_files_for(&bundle);
         // The warden blocked these before it forked; from here they are read, never delivered.
-        let mask = SigSet::thread_get_mask()?;
+        let mut mask = SigSet::thread_get_mask()?;
+        FOR_RANKS.into_iter().for_each(|signal| mask.remove(signal));
         let journal = match &bundle.run_folder {
             Some(folder) => Journal::create(folder)?,
             None => Journal::none(),
@@ -117,7 +133,7 @@ impl Life {
         let bundle = &self.hands.bundle;
         if bundle.gathering.coordinates {
             match port::lease(bundle.master_port) {
-                Ok(lease) => self.lead = Lead::Here(Box::new(Chief::new(bundle, lease))),
+                Ok(lease) => self.lead = Lead::Here(Box::new(Chief::new(bundle, lease)?)),
                 Err(error) => {
                     self.teller.tell(RunEvent::Refused { message: error.text(), hint: error.hint() });
                     return Ok(false);
@@ -152,8 +168,8 @@ impl Life {
                 self.read_control();
             }
             match &mut self.lead {
-                Lead::Here(chief) => chief.turn(&wake.lead, &mut self.hands, &mut self.teller),
-                Lead::Elsewhere(member) => member.turn(&wake.lead, &mut self.hands, &mut self.teller),
+                Lead::Here(chief) => chief.turn(wake.lead, &mut self.hands, &mut self.teller),
+                Lead::Elsewhere(member) => member.turn(wake.lead, &mut self.hands, &mut self.teller),
                 Lead::Nobody => return,
             }
         }
@@ -169,27 +185,24 @@ impl Life {
     }
 
     fn wait(&self) -> Wake {
-        let lead: Vec<BorrowedFd<'_>> = match &self.lead {
-            Lead::Here(chief) => chief.fds().collect(),
-            Lead::Elsewhere(member) => member.fds().collect(),
-            Lead::Nobody => Vec::new(),
+        let lead = match &self.lead {
+            Lead::Here(chief) => Some(chief.as_fd()),
+            Lead::Elsewhere(member) => member.as_fd(),
+            Lead::Nobody => None,
         };
         let control = self.control.as_ref().map(AsFd::as_fd);
-        let watched = [self.warden.as_fd(), self.signals.as_fd()].into_iter().chain(control);
-        let lead_from = 2 + usize::from(control.is_some());
-        let mut fds: Vec<PollFd<'_>> = watched
-            .chain(lead.iter().copied())
+        let lead_at = 2 + usize::from(control.is_some());
+        let mut fds: Vec<PollFd<'_>> = [self.warden.as_fd(), self.signals.as_fd()]
+            .into_iter()
+            .chain(control)
+            .chain(lead)
             .chain(self.hands.rank_fds())
             .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
         // An interrupted wait is a wait that ended early.
         let _ = poll(&mut fds, self.patience());
         let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
-        Wake {
-            warden_died: ready(0),
-            control: control.is_some() && ready(2),
-            lead: (lead_from..lead_from + lead.len()).map(ready).collect(),
-        }
+        Wake { warden_died: ready(0), control: control.is_some() && ready(2), lead: lead.is_some() && ready(lead_at) }
     }
 
     fn patience(&self) -> PollTimeout {

@@ -43,13 +43,13 @@ impl Membership {
         self.over
     }
 
-    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let fd = match &self.state {
+    /// Readable when there is news of the coordinator.
+    pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        match &self.state {
             State::Knocking(knock) => Some(knock.bell.as_fd()),
             State::Linked(link) => Some(link.as_fd()),
             State::Gone => None,
-        };
-        fd.into_iter()
+        }
     }
 
     pub fn wake_in(&self) -> Option<Duration> {
@@ -77,8 +77,7 @@ impl Membership {
     }
 
     /// One look at everything outside: the link, ranks, time.
-    pub fn turn(&mut self, readable: &[bool], hands: &mut Hands, teller: &mut Teller) {
-        let is_readable = readable.first() == Some(&true);
+    pub fn turn(&mut self, is_readable: bool, hands: &mut Hands, teller: &mut Teller) {
         match &mut self.state {
             State::Knocking(knock) => {
                 if let Some(news) = knock.news() {
@@ -98,7 +97,7 @@ impl Membership {
         match news {
             News::Waiting(text) => teller.tell(RunEvent::Waiting { text }),
             News::Joined(link) => {
-                teller.tell(RunEvent::NodeJoined { name: hands.bundle.node_name.clone(), address, missing: 0 });
+                teller.tell(RunEvent::NodeLinked { address });
                 self.state = State::Linked(link);
             }
             News::Refused(refusal) => {

@@ -1,8 +1,12 @@
 //! The commands: one folder or file each.
 
 mod completions;
+mod launch;
 mod man;
+mod quickstart;
 pub mod run;
+mod setup_cluster;
+mod slurm;
 pub mod supervise;
 mod trainer;
 mod usage;
@@ -26,6 +30,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunFlags>),
+    #[command(name = launch::words::NAME, alias = "launch")]
+    Launch(Box<launch::LaunchFlags>),
+    Slurm(Box<slurm::SlurmFlags>),
+    SetupCluster(setup_cluster::SetupFlags),
+    Quickstart(quickstart::QuickstartFlags),
     Trainer(trainer::TrainerFlags),
     Completions(completions::CompletionsFlags),
     Man(man::ManFlags),
@@ -35,9 +44,15 @@ enum Command {
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let command = Cli::command();
     let arguments = run::spellings::unify(&command, arguments);
+    let arguments = launch::words::unify(&command, arguments);
+    let arguments = setup_cluster::unify(arguments);
     let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
+        Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),
+        Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),
+        Ok(Cli { command: Command::SetupCluster(flags) }) => setup_cluster::execute(&flags),
+        Ok(Cli { command: Command::Quickstart(flags) }) => quickstart::execute(&flags),
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),

@@ -9,6 +9,7 @@ use fermi_domain::contract;
 use fermi_domain::language::Text;
 use fermi_trainer::{Fault, FaultKind, Placement, Preset, TrainError, TrainerConfig, train};
 
+use crate::commands::usage::Expected;
 use crate::{exit_code, speech};
 
 /// Train a small built-in transformer (one process of a distributed run)
@@ -133,8 +134,8 @@ fn usage_or_failed(error: &TrainError) -> u8 {
     if matches!(error, TrainError::Config(_)) { exit_code::USAGE } else { exit_code::FAILED }
 }
 
-fn parse_fault(text: &str) -> Result<Fault, String> {
-    let hint = || Text::new("写成 RANK:STEP[:error|abort|hang]", "write RANK:STEP[:error|abort|hang]").en.into_owned();
+fn parse_fault(text: &str) -> Result<Fault, Expected> {
+    let hint = || Expected(Text::new("写成 RANK:STEP[:error|abort|hang]", "write RANK:STEP[:error|abort|hang]"));
     let mut parts = text.split(':');
     let rank = parts.next().and_then(|part| part.parse().ok()).ok_or_else(hint)?;
     let step = parts.next().and_then(|part| part.parse().ok()).ok_or_else(hint)?;

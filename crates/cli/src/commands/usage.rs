@@ -7,6 +7,11 @@ use fermi_domain::language::Text;
 
 use crate::{exit_code, speech};
 
+/// Why a value is refused, by a parser of ours: what would be right, in both languages.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.en)]
+pub struct Expected(pub Text);
+
 /// Prints help and version where they were asked for; everything else is an error with a sentence and exit code 2.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
@@ -73,7 +78,11 @@ fn hint(error: &clap::Error) -> Text {
         return Text::new(format!("可用的值：{values}"), format!("use one of: {values}"));
     }
     if let (Some(source), ErrorKind::ValueValidation) = (std::error::Error::source(error), error.kind()) {
-        if source.is::<std::num::ParseIntError>() {
+        if let Some(Expected(text)) = source.downcast_ref() {
+            return text.clone();
+        }
+        // clap says what a number is not; people want to know what it may be.
+        if source.is::<std::num::ParseIntError>() || source.to_string().contains(" is not in ") {
             return Text::new("请给出不小于 0 的整数", "use a whole number from 0 up");
         }
         return Text::new(source.to_string(), source.to_string());

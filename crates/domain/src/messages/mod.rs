@@ -5,8 +5,12 @@
 
 mod card;
 mod created;
+pub mod launch;
+pub mod quickstart;
 mod refusal;
 pub mod run;
+pub mod setup_cluster;
+pub mod slurm;
 mod warning;
 
 pub use card::CardLine;

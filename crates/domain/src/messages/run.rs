@@ -1,6 +1,7 @@
 //! What `fermi run` refuses, and why: each a sentence and a hint.
 
 use crate::language::Text;
+use crate::messages::slurm::SlurmProblem;
 
 /// A reason not to start. Nothing has been started or changed when one of these is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +23,9 @@ pub enum RunProblem {
     NoGpu,
     NotEnoughGpus { wanted: usize, found: usize },
     BadNodeCount { value: String },
-    ElasticNodes { value: String },
     NodeRankBeyond { value: u32, nodes: u32 },
     NodeRankMissing,
-    MasterIsLoopback { address: String },
+    MasterAddrMissing,
     BadEndpoint { value: String },
     RanksFilterOnSeveralNodes,
     BadStreams { flag: &'static str, value: String },
@@ -43,12 +43,12 @@ pub enum RunProblem {
     NoHome,
     NoWorkingFolder { error: String },
     UnknownMode { value: String },
-    ModeNotHere { value: String },
     RankWithoutWorld,
     RankBeyondWorld { rank: u32, world: u32 },
     WorldAgainstProcesses { world: u32, processes: u32 },
     TorchrunNotFound,
     KeepersNotStarted { error: String },
+    Slurm(SlurmProblem),
 }
 
 impl RunProblem {
@@ -107,10 +107,6 @@ impl RunProblem {
             Self::BadNodeCount { value } => {
                 Text::new(format!("--nnodes 不能是 “{value}”"), format!("--nnodes cannot be '{value}'"))
             }
-            Self::ElasticNodes { value } => Text::new(
-                format!("这个版本的 fermi run 需要固定的节点数，而 --nnodes 是 {value}"),
-                format!("this version of fermi run needs a fixed number of nodes, but --nnodes is {value}"),
-            ),
             Self::NodeRankBeyond { value, nodes } => Text::new(
                 format!("--node-rank {value} 超出范围：共 {nodes} 个节点，从 0 开始"),
                 format!(
@@ -122,9 +118,9 @@ impl RunProblem {
                 "多节点启动需要 --node-rank，或用 --rdzv-endpoint 让节点自动编号",
                 "several nodes need --node-rank, or --rdzv-endpoint for numbers by arrival",
             ),
-            Self::MasterIsLoopback { address } => Text::new(
-                format!("其他节点无法通过 {address} 找到主节点"),
-                format!("other nodes cannot reach the first node at {address}"),
+            Self::MasterAddrMissing => Text::new(
+                "不知道主节点在哪里：缺少 --master-addr",
+                "where the first node is was not said: --master-addr is missing",
             ),
             Self::BadEndpoint { value } => Text::new(
                 format!("--rdzv-endpoint 需要 HOST:PORT，而不是 “{value}”"),
@@ -180,10 +176,6 @@ impl RunProblem {
             Self::UnknownMode { value } => {
                 Text::new(format!("没有 --mode {value}"), format!("there is no --mode {value}"))
             }
-            Self::ModeNotHere { value } => Text::new(
-                format!("这个版本的 fermi run 还没有 --mode {value}"),
-                format!("this version of fermi run has no --mode {value} yet"),
-            ),
             Self::RankWithoutWorld => {
                 Text::new("--rank 需要同时给出 --world-size", "--rank needs --world-size beside it")
             }
@@ -200,6 +192,7 @@ impl RunProblem {
                 format!("无法启动 supervisor：{error}"),
                 format!("the supervisor could not be started: {error}"),
             ),
+            Self::Slurm(problem) => problem.text(),
         }
     }
 
@@ -253,8 +246,10 @@ impl RunProblem {
             Self::NotEnoughGpus { .. } => {
                 Text::new("检查 nvidia-smi 和 CUDA_VISIBLE_DEVICES", "check nvidia-smi and CUDA_VISIBLE_DEVICES")
             }
-            Self::BadNodeCount { .. } => Text::new("用正整数，例如 2", "use a number from 1 up, such as 2"),
-            Self::ElasticNodes { .. } => Text::new("写一个数，例如 --nnodes 2", "write one number, such as --nnodes 2"),
+            Self::BadNodeCount { .. } => Text::new(
+                "用正整数，例如 2，或 2:4（至少 2，至多 4）",
+                "use a number from 1 up, or a range such as 2:4 (at least 2, at most 4)",
+            ),
             Self::NodeRankBeyond { nodes: 1, .. } => Text::new("去掉 --node-rank", "leave --node-rank out"),
             Self::NodeRankBeyond { .. } => {
                 Text::new("每个节点用不同的 --node-rank，从 0 开始", "give each node its own --node-rank, from 0 up")
@@ -263,9 +258,9 @@ impl RunProblem {
                 "例如 --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500",
                 "for example --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 --master-port 29500",
             ),
-            Self::MasterIsLoopback { .. } => Text::new(
-                "用 --master-addr 给出主节点在网络中的地址",
-                "give the first node's address in the network with --master-addr",
+            Self::MasterAddrMissing => Text::new(
+                "例如 --master-addr 10.0.0.1，即 --node-rank 0 那台机器的地址",
+                "for example --master-addr 10.0.0.1, the address of the machine with --node-rank 0",
             ),
             Self::BadEndpoint { .. } => Text::new("例如 10.0.0.1:29500", "for example 10.0.0.1:29500"),
             Self::RanksFilterOnSeveralNodes => {
@@ -301,10 +296,6 @@ impl RunProblem {
             Self::UnknownMode { .. } => {
                 Text::new("可用：manual、slurm、create_slurm", "there are: manual, slurm, create_slurm")
             }
-            Self::ModeNotHere { .. } => Text::new(
-                "在本机启动请用 --mode manual 或去掉 --mode",
-                "to start on this machine use --mode manual or leave --mode out",
-            ),
             Self::RankWithoutWorld => Text::new(
                 "例如 --mode manual --rank 0 --world-size 8",
                 "for example --mode manual --rank 0 --world-size 8",
@@ -322,6 +313,13 @@ impl RunProblem {
                 "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",
                 "check the limits on processes and memory (ulimit -a); Linux 5.4 or newer is needed",
             ),
+            Self::Slurm(problem) => problem.hint(),
         }
+    }
+}
+
+impl From<SlurmProblem> for RunProblem {
+    fn from(problem: SlurmProblem) -> Self {
+        Self::Slurm(problem)
     }
 }

@@ -65,7 +65,7 @@ fn is_error(line: &[u8]) -> bool {
         b"CUDA out of memory",
         b"terminate called",
     ];
-    MARKS.iter().any(|mark| memchr::memmem::find(line, mark).is_some())
+    line.starts_with(b"error: ") || MARKS.iter().any(|mark| memchr::memmem::find(line, mark).is_some())
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ pub struct StreamSource {
     pub rank: u32,
     pub kind: StreamKind,
     pub fd: OwnedFd,
-    pub log: LogFile,
+    /// Where it is kept, if anywhere. The pump opens it, so that no rank's start waits for the disk.
+    pub log: Option<PathBuf>,
     pub show: Show,
     pub filtered: Option<Filtered>,
 }
@@ -135,6 +136,7 @@ impl Drop for Pump {
 #[derive(Debug)]
 pub struct Stream {
     source: StreamSource,
+    log: LogFile,
     tail: Tail,
     lines: Lines,
     lift: Lift,
@@ -149,8 +151,11 @@ impl Stream {
             let file = File::options().create(true).append(true).open(&filtered.path).ok()?;
             Some((file, filtered.words.clone()))
         });
+        // On a disk that takes no file the stream is still read and shown.
+        let log = source.log.clone().and_then(|path| LogFile::create(path).ok()).unwrap_or_else(LogFile::none);
         Self {
             source,
+            log,
             tail: Tail::new(TAIL_BYTES),
             lines: Lines::default(),
             lift: Lift::default(),
@@ -161,7 +166,7 @@ impl Stream {
     }
 
     fn take(&mut self, bytes: &[u8], display: &mut Display) {
-        self.source.log.append(bytes);
+        self.log.append(bytes);
         self.tail.push(bytes);
         if self.source.show == Show::Raw {
             display.raw(self.source.kind, bytes);
@@ -177,7 +182,7 @@ impl Stream {
 
     /// Feeds the bytes, or ends the stream when there are none.
     fn take_lines(&mut self, bytes: Option<&[u8]>, display: &mut Display) {
-        let Self { source, lines, lift, bar, filter, .. } = self;
+        let Self { source, log, lines, lift, bar, filter, .. } = self;
         let each = |piece: &[u8], ending, cut| {
             if let Some((file, words)) = filter {
                 keep_if_it_matches(file, words, piece);
@@ -189,7 +194,7 @@ impl Stream {
                     Worth::Show => display.line(prefix, piece, ending, cut, bar),
                     Worth::ShowAsLast => {
                         display.line(prefix, piece, ending, cut, bar);
-                        let more = format!("… {}", source.log.path().display());
+                        let more = format!("… {}", log.path().display());
                         display.line(prefix, more.as_bytes(), ending, 0, bar);
                     }
                 },
@@ -359,7 +364,7 @@ impl Reader {
             return;
         }
         if let Some((_, answer)) = self.draining.take() {
-            self.dropped += self.streams.drain(..).map(|stream| stream.source.log.dropped()).sum::<u64>();
+            self.dropped += self.streams.drain(..).map(|stream| stream.log.dropped()).sum::<u64>();
             let _ = answer.send(Drained { dropped: self.dropped, abandoned: open });
         }
     }

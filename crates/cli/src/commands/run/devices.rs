@@ -41,7 +41,14 @@ pub fn is_this_machine(host: &str) -> bool {
 
 /// The device of one rank when each is to see its own alone.
 pub fn own_device(visible: Option<&[String]>, local_rank: u32) -> String {
-    visible.and_then(|devices| devices.get(local_rank as usize).cloned()).unwrap_or_else(|| local_rank.to_string())
+    match visible {
+        // Slurm may have given this task its own device already.
+        Some([only]) => only.clone(),
+        devices => {
+            let own = devices.and_then(|devices| devices.get(local_rank as usize).cloned());
+            own.unwrap_or_else(|| local_rank.to_string())
+        }
+    }
 }
 
 #[cfg(test)]

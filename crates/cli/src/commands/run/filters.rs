@@ -68,7 +68,7 @@ impl Visibility {
     /// Whether this rank has the terminal to itself.
     fn is_alone(&self, place: &RankPlace) -> bool {
         match (&self.local_ranks, &self.ranks) {
-            (None, None) => place.local_rank == 0,
+            (None, None) => place.local_rank == 0 && place.node_rank == 0,
             (Some(one), None) | (None, Some(one)) => one.len() == 1 && self.is_named(place),
             (Some(local), Some(global)) => (local.len() == 1 || global.len() == 1) && self.is_named(place),
         }

@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use fermi_domain::language::Text;
+
+use crate::commands::usage::Expected;
 
 /// Run a script in several processes on this machine (instead of torchrun)
 ///
@@ -14,10 +17,10 @@ use clap::Args;
 #[command(after_help = EXAMPLES, disable_help_flag = false)]
 pub struct RunFlags {
     /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np]
-    #[arg(long, short = 'n', value_name = "N", env = "PET_NPROC_PER_NODE", hide_env = true, aliases = ["num-gpus", "np"], help_heading = LAUNCH)]
+    #[arg(long, short = 'n', value_name = "N", env = "PET_NPROC_PER_NODE", hide_env = true, aliases = ["num-gpus", "np", "num-processes"], help_heading = LAUNCH)]
     pub nproc_per_node: Option<String>,
-    /// Number of machines; start the same command on each [also: --num-nodes]
-    #[arg(long, value_name = "N", env = "PET_NNODES", hide_env = true, default_value = "1:1", alias = "num-nodes", help_heading = LAUNCH)]
+    /// Number of machines, or a range such as 2:4; start the same command on each [also: --num-nodes]
+    #[arg(long, value_name = "N", env = "PET_NNODES", hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
     pub nnodes: String,
     /// One machine only: what Fermi does anyhow
     #[arg(long, env = "PET_STANDALONE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = LAUNCH)]
@@ -37,14 +40,14 @@ pub struct RunFlags {
     /// Name of the role in ROLE_NAME and prefixes
     #[arg(long, env = "PET_ROLE", hide_env = true, default_value = "default", help_heading = LAUNCH)]
     pub role: String,
-    /// Address of rank 0
-    #[arg(long, value_name = "HOST", env = "PET_MASTER_ADDR", hide_env = true, default_value = "127.0.0.1", help_heading = LAUNCH)]
-    pub master_addr: String,
+    /// Address of rank 0 [default: 127.0.0.1]
+    #[arg(long, value_name = "HOST", env = "PET_MASTER_ADDR", hide_env = true, alias = "main-process-ip", help_heading = LAUNCH)]
+    pub master_addr: Option<String>,
     /// Port of rank 0 [default: a free one from 29500 up]
-    #[arg(long, value_name = "PORT", env = "PET_MASTER_PORT", hide_env = true, help_heading = LAUNCH)]
+    #[arg(long, value_name = "PORT", env = "PET_MASTER_PORT", hide_env = true, alias = "main-process-port", help_heading = LAUNCH)]
     pub master_port: Option<String>,
     /// Which of the machines this is, from 0; 0 has rank 0
-    #[arg(long, value_name = "R", env = "PET_NODE_RANK", hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "R", env = "PET_NODE_RANK", hide_env = true, alias = "machine-rank", help_heading = NODES)]
     pub node_rank: Option<u32>,
     /// Where the machines meet, instead of --node-rank and --master-addr; numbers follow the order of arrival
     #[arg(long, value_name = "HOST:PORT", env = "PET_RDZV_ENDPOINT", hide_env = true, help_heading = NODES)]
@@ -111,7 +114,7 @@ pub struct RunFlags {
     #[arg(long, short = 'q', help_heading = OUTPUT)]
     pub quiet: bool,
 
-    /// Seconds a rank has to obey a stop before SIGKILL [default: 30; after a failure 0.1]
+    /// Seconds a rank has to obey a stop before SIGKILL [default: 30; after a failure 0.05]
     #[arg(long, value_name = "SECONDS", env = "PET_SHUTDOWN_TIMEOUT", hide_env = true, help_heading = STOPPING)]
     pub shutdown_timeout: Option<String>,
     /// Signals that stop the run and are passed on
@@ -176,6 +179,13 @@ pub struct RunFlags {
     pub local_addr: Option<String>,
     #[arg(long, hide = true)]
     pub no_local_rank: bool,
+    #[arg(long, hide = true)]
+    pub oversubscribe: bool,
+    #[arg(long, hide = true)]
+    pub allow_run_as_root: bool,
+    /// The standard input is a leash, see the module of that name
+    #[arg(long, hide = true)]
+    pub stop_on_stdin_eof: bool,
 
     /// The script and its arguments; options of Fermi come before it
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -203,7 +213,7 @@ fn switch() -> clap::builder::ValueParser {
     clap::builder::ValueParser::new(|text: &str| match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "" | "0" | "false" | "no" | "off" => Ok(false),
-        _ => Err("use 0 or 1".to_owned()),
+        _ => Err(Expected(Text::new("请用 0 或 1", "use 0 or 1"))),
     })
 }
 

@@ -11,6 +11,8 @@ use super::devices;
 use super::flags::RunFlags;
 use super::plan::ms;
 
+const DEFAULT_LAST_CALL_MS: u64 = 30_000;
+
 /// Where rank 0 is, and this node's part in coming together.
 #[derive(Debug)]
 pub struct Meeting {
@@ -20,25 +22,22 @@ pub struct Meeting {
 }
 
 pub fn plan(flags: &RunFlags) -> Result<Meeting, RunProblem> {
-    let nodes = node_count(&flags.nnodes)?;
-    if let Some(value) = flags.node_rank.filter(|rank| *rank >= nodes) {
-        return Err(RunProblem::NodeRankBeyond { value, nodes });
+    let (least, most) = node_counts(&flags.nnodes)?;
+    if let Some(value) = flags.node_rank.filter(|rank| *rank >= most) {
+        return Err(RunProblem::NodeRankBeyond { value, nodes: most });
     }
-    if nodes == 1 { alone(flags) } else { together(flags, nodes) }
+    if most == 1 { alone(flags) } else { together(flags, least, most) }
 }
 
-fn node_count(value: &str) -> Result<u32, RunProblem> {
+/// `2`, or `2:4` for at least two and at most four.
+fn node_counts(value: &str) -> Result<(u32, u32), RunProblem> {
     let bad = || RunProblem::BadNodeCount { value: value.to_owned() };
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(bad);
     let (least, most) = match value.split_once(':') {
         Some((least, most)) => (number(least)?, number(most)?),
         None => (number(value)?, number(value)?),
     };
-    match least.cmp(&most) {
-        std::cmp::Ordering::Equal => Ok(most),
-        std::cmp::Ordering::Less => Err(RunProblem::ElasticNodes { value: value.to_owned() }),
-        std::cmp::Ordering::Greater => Err(bad()),
-    }
+    if least <= most { Ok((least, most)) } else { Err(bad()) }
 }
 
 /// One machine needs no meeting; a rendezvous that was named is of no use and does no harm.
@@ -51,10 +50,10 @@ fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
         (None, Some(port)) => MasterPort::Exactly(port),
         (None, None) => MasterPort::Any,
     };
-    Ok(Meeting { gathering: Gathering::alone(), address: flags.master_addr.clone(), port })
+    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port })
 }
 
-fn together(flags: &RunFlags, nodes: u32) -> Result<Meeting, RunProblem> {
+fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, RunProblem> {
     if flags.ranks_filter.is_some() {
         return Err(RunProblem::RanksFilterOnSeveralNodes);
     }
@@ -69,11 +68,16 @@ fn together(flags: &RunFlags, nodes: u32) -> Result<Meeting, RunProblem> {
         None => {
             let rank = flags.node_rank.ok_or(RunProblem::NodeRankMissing)?;
             let port = named_port(flags)?.unwrap_or(port::FIRST);
-            (flags.master_addr.clone(), port, Some(rank), rank == 0)
+            if rank > 0 && flags.master_addr.is_none() {
+                return Err(RunProblem::MasterAddrMissing);
+            }
+            (master_addr(flags), port, Some(rank), rank == 0)
         }
     };
     let gathering = Gathering {
         nodes,
+        least_nodes,
+        last_call_ms: last_call(flags.rdzv_conf.as_deref())?,
         node_rank,
         coordinates,
         run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_default(),
@@ -85,7 +89,20 @@ fn together(flags: &RunFlags, nodes: u32) -> Result<Meeting, RunProblem> {
     Ok(Meeting { gathering, address, port })
 }
 
-fn named_port(flags: &RunFlags) -> Result<Option<u16>, RunProblem> {
+/// torchrun's `--rdzv-conf last_call_timeout=30`, which is its default too.
+fn last_call(conf: Option<&str>) -> Result<u64, RunProblem> {
+    let named = conf
+        .into_iter()
+        .flat_map(|conf| conf.split(','))
+        .find_map(|pair| pair.trim().strip_prefix("last_call_timeout="));
+    named.map_or(Ok(DEFAULT_LAST_CALL_MS), |seconds| ms("--rdzv-conf last_call_timeout", seconds))
+}
+
+pub fn master_addr(flags: &RunFlags) -> String {
+    flags.master_addr.clone().unwrap_or_else(|| "127.0.0.1".to_owned())
+}
+
+pub fn named_port(flags: &RunFlags) -> Result<Option<u16>, RunProblem> {
     flags.master_port.as_deref().map(read_port).transpose()
 }
 
@@ -146,9 +163,16 @@ mod tests {
     }
 
     #[test]
+    fn a_range_of_nodes_is_elastic() {
+        let options = ["--nnodes", "1:4", "--node-rank", "0", "--rdzv-conf", "timeout=9,last_call_timeout=2"];
+        let gathering = meeting(&options).unwrap().gathering;
+        assert_eq!((gathering.least_nodes, gathering.nodes, gathering.last_call_ms), (1, 4, 2_000));
+    }
+
+    #[test]
     fn what_cannot_work_is_refused() {
         assert_eq!(meeting(&["--nnodes", "2"]).unwrap_err(), RunProblem::NodeRankMissing);
-        assert!(matches!(meeting(&["--nnodes", "1:4"]), Err(RunProblem::ElasticNodes { .. })));
+        assert_eq!(meeting(&["--nnodes", "2", "--node-rank", "1"]).unwrap_err(), RunProblem::MasterAddrMissing);
         assert!(matches!(meeting(&["--nnodes", "3:2"]), Err(RunProblem::BadNodeCount { .. })));
         assert!(matches!(meeting(&["--nnodes", "0"]), Err(RunProblem::BadNodeCount { .. })));
         assert!(matches!(meeting(&["--node-rank", "1"]), Err(RunProblem::NodeRankBeyond { value: 1, nodes: 1 })));

@@ -1,5 +1,6 @@
 //! What the plan needs to know of this machine and of the user's environment: looked up once, then passed as a value.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use fermi_domain::contract;
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
-use super::terminal;
+use super::{slurm, terminal};
 
 /// The machine as `fermi run` found it.
 #[derive(Clone, Debug)]
@@ -33,6 +34,10 @@ pub struct Machine {
     pub run_id: String,
     /// Counts the GPUs; asked only when the plan needs to know, because the driver's library takes its time.
     pub count_gpus: fn(Option<&str>) -> usize,
+    /// What Slurm said to this process.
+    pub slurm: BTreeMap<String, String>,
+    /// The address of a node of Slurm's; asked only when the run goes over several.
+    pub slurm_address: fn(&str) -> String,
 }
 
 /// What our own standard input is.
@@ -50,9 +55,9 @@ impl Machine {
     pub fn look() -> Result<Self, RunProblem> {
         let text = |name: &str| std::env::var(name).ok();
         let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let host_name = nix::unistd::gethostname()
-            .ok()
-            .and_then(|name| name.into_string().ok())
+        let host_name = text(contract::FERMI_NODE_NAME)
+            .filter(|name| !name.is_empty())
+            .or_else(|| nix::unistd::gethostname().ok()?.into_string().ok())
             .map_or_else(|| "localhost".to_owned(), |name| name.split('.').next().unwrap_or("localhost").to_owned());
         Ok(Self {
             host_name,
@@ -75,6 +80,8 @@ impl Machine {
             window: WindowSize::of(1),
             run_id: new_run_id(),
             count_gpus: fermi_hardware::gpu::visible_count,
+            slurm: slurm::variables(),
+            slurm_address: slurm::address_of,
         })
     }
 }

@@ -4,18 +4,20 @@
 //! [`session`] runs the plan at the user's terminal, [`report`] tells why it failed.
 
 mod affinity;
-mod devices;
+pub(super) mod devices;
 mod dry_run;
 mod filters;
 mod flags;
 mod gathering;
 mod interpreter;
 mod json;
+mod leash;
 mod machine;
-mod narrate;
+pub(super) mod narrate;
 mod plan;
-mod report;
-mod session;
+pub(super) mod report;
+pub(super) mod session;
+pub(super) mod slurm;
 pub mod spellings;
 mod streams;
 mod terminal;
@@ -45,10 +47,14 @@ fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
         return torchrun::replace_this_process(&flags);
     }
     let machine = machine::Machine::look()?;
+    if slurm::is_create(&flags) {
+        return Ok(super::slurm::create_from_run(&flags));
+    }
     let plan = plan::plan(&flags, &machine)?;
     if flags.dry_run {
         dry_run::show(&plan, flags.json);
         return Ok(ExitCode::SUCCESS);
     }
+    let _note = plan.slurm.as_ref().map(|slurm| slurm::LauncherNote::leave(slurm, &plan.signals));
     session::run(plan, &flags)
 }

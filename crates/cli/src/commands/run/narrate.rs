@@ -16,6 +16,8 @@ pub struct Narrator {
     node: String,
     omp_num_threads: Option<String>,
     folder: Option<String>,
+    /// Whether the first line was said.
+    introduced: std::cell::Cell<bool>,
 }
 
 impl Narrator {
@@ -26,13 +28,19 @@ impl Narrator {
             node: plan.bundle.node_name.clone(),
             omp_num_threads: plan.omp_num_threads.clone(),
             folder: plan.bundle.run_folder.as_deref().map(short_path),
+            introduced: std::cell::Cell::new(false),
         }
+    }
+
+    /// For somebody who follows a run that others start: the line of the start is theirs.
+    pub fn of_others(language: Language) -> Self {
+        Self { language, ranks: 0, node: String::new(), omp_num_threads: None, folder: None, introduced: true.into() }
     }
 
     /// A line for this event, if it deserves one.
     pub fn line(&self, event: &RunEvent) -> Option<String> {
         let text = match event {
-            RunEvent::AttemptStarted { attempt: 1, master_addr, master_port, .. } => {
+            RunEvent::AttemptStarted { master_addr, master_port, .. } if !self.introduced.replace(true) => {
                 self.start(master_addr, *master_port)
             }
             RunEvent::Waiting { text } => text.clone(),
@@ -40,6 +48,9 @@ impl Narrator {
                 format!("节点 {name}（{address}）已加入，还差 {missing} 个"),
                 format!("{name} ({address}) has joined, {missing} more to come"),
             ),
+            RunEvent::NodeLinked { address } => {
+                Text::new(format!("已加入 {address} 上的任务"), format!("joined the run at {address}"))
+            }
             RunEvent::NodeRefused { name, address, text } => Text::new(
                 format!("已拒绝 {name}（{address}）：{}", text.zh),
                 format!("{name} ({address}) was sent away: {}", text.en),

@@ -15,6 +15,7 @@ use fermi_process::spawn::StdinPlan;
 
 use super::flags::RunFlags;
 use super::machine::{Machine, Stdin};
+use super::slurm::{self, InSlurm};
 use super::{affinity, devices, filters, gathering, interpreter};
 
 /// More processes than this on one machine is a slip of the finger.
@@ -30,16 +31,24 @@ pub struct Plan {
     pub runs_folder: Option<PathBuf>,
     /// Set for all ranks because the user did not, and worth saying.
     pub omp_num_threads: Option<String>,
+    /// What a run inside a Slurm job has beyond others.
+    pub slurm: Option<InSlurm>,
 }
 
 /// Makes the plan, or says what is wrong.
 pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
-    check_mode(flags)?;
-    let gathering = gathering::plan(flags)?;
+    let seat = slurm_seat(flags, machine)?;
+    let gathering = match &seat {
+        Some(seat) => slurm::meeting(flags, seat, machine.slurm_address)?,
+        None => gathering::plan(flags)?,
+    };
     let argv = interpreter::argv(flags, machine)?;
-    let crew = crew(flags, machine)?;
-    let places = places(flags, machine, &crew);
-    let folders = Folders::choose(flags, machine)?;
+    let crew = crew(flags, machine, seat.as_ref())?;
+    let places = match &seat {
+        Some(seat) => slurm::places(flags, seat, crew.processes),
+        None => places(flags, machine, &crew),
+    };
+    let folders = Folders::choose(flags, machine, seat.as_ref())?;
     let visibility = filters::Visibility::read(flags, machine.prefix_template.as_deref())?;
     let cpus = affinity::bind(flags, places.len(), &machine.cpus)?;
     let omp = contract::omp_num_threads(
@@ -62,7 +71,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
                 env,
                 folder: None,
                 cpus: cpus.as_ref().and_then(|cpus| cpus.get(index).cloned()),
-                stdin: if index == 0 { stdin_plan(machine) } else { StdinPlan::Null },
+                stdin: if index == 0 && !flags.stop_on_stdin_eof { stdin_plan(machine) } else { StdinPlan::Null },
                 // With --json stdout belongs to the events.
                 terminal: machine.window.filter(|_| is_live && !flags.json),
                 show_stdout,
@@ -73,36 +82,42 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         .collect();
     let bundle = NodeBundle {
         version: bundle::VERSION,
-        torch_run_id: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_else(|| machine.run_id.clone()),
+        torch_run_id: flags
+            .rdzv_id
+            .clone()
+            .filter(|id| id != "none")
+            .or_else(|| seat.as_ref().map(slurm::Seat::run))
+            .unwrap_or_else(|| machine.run_id.clone()),
         run_id: machine.run_id.clone(),
         generation: 1,
         live_folder: folders.live,
         run_folder: folders.run,
         output_dir: folders.output,
         checkpoint_dir: folders.checkpoint,
-        node_name: machine.host_name.clone(),
+        node_name: seat.as_ref().map_or_else(|| machine.host_name.clone(), |seat| seat.node_name.clone()),
         master_addr: gathering.address,
         master_port: gathering.port,
         gathering: gathering.gathering,
         ranks,
+        places: seat.as_ref().map(slurm::who_places).unwrap_or_default(),
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
         start_timeout_ms: flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?,
-        resume: flags.resume,
+        resume: flags.resume || seat.as_ref().is_some_and(|seat| seat.restarts > 0),
         stdout_filters: filters::words(flags.duplicate_stdout_filters.as_deref()),
         stderr_filters: filters::words(flags.duplicate_stderr_filters.as_deref()),
     };
     ms("--monitor-interval", &flags.monitor_interval)?;
     let signals = signals(&flags.signals_to_handle)?;
-    Ok(Plan { bundle, signals, runs_folder: folders.runs, omp_num_threads: omp.filter(|_| cpus.is_none()) })
+    let slurm = seat.as_ref().map(|_| InSlurm { job_folder: folders.job, coordinates: bundle.gathering.coordinates });
+    Ok(Plan { bundle, signals, runs_folder: folders.runs, omp_num_threads: omp.filter(|_| cpus.is_none()), slurm })
 }
 
-fn check_mode(flags: &RunFlags) -> Result<(), RunProblem> {
+/// Where Slurm has put this process, if the run is to follow it.
+fn slurm_seat(flags: &RunFlags, machine: &Machine) -> Result<Option<slurm::Seat>, RunProblem> {
     match flags.mode.as_deref() {
-        None | Some("manual") => Ok(()),
-        Some(value @ ("slurm" | "create_slurm" | "create-slurm")) => {
-            Err(RunProblem::ModeNotHere { value: value.to_owned() })
-        }
+        None | Some("manual") => Ok(None),
+        Some("slurm") => Ok(Some(slurm::seat(flags, &machine.slurm)?)),
         Some(value) => Err(RunProblem::UnknownMode { value: value.to_owned() }),
     }
 }
@@ -113,7 +128,10 @@ struct CrewSize {
     single: Option<(u32, u32)>,
 }
 
-fn crew(flags: &RunFlags, machine: &Machine) -> Result<CrewSize, RunProblem> {
+fn crew(flags: &RunFlags, machine: &Machine, seat: Option<&slurm::Seat>) -> Result<CrewSize, RunProblem> {
+    if let Some(processes) = seat.and_then(slurm::tasks_here) {
+        return Ok(CrewSize { processes, single: None });
+    }
     match (flags.rank, flags.world_size) {
         (Some(_), None) => return Err(RunProblem::RankWithoutWorld),
         (Some(rank), Some(world)) if rank >= world => return Err(RunProblem::RankBeyondWorld { rank, world }),
@@ -137,7 +155,7 @@ fn crew(flags: &RunFlags, machine: &Machine) -> Result<CrewSize, RunProblem> {
         }
         (None, Some(world)) => world as usize,
         (Some(processes), _) => processes,
-        (None, None) => included.unwrap_or(1),
+        (None, None) => included.or(seat.and_then(|seat| seat.gpus_on_node).map(|gpus| gpus as usize)).unwrap_or(1),
     };
     if processes == 0 {
         return Err(RunProblem::BadProcessCount { value: "0".to_owned() });
@@ -307,31 +325,41 @@ struct Folders {
     live: PathBuf,
     runs: Option<PathBuf>,
     run: Option<PathBuf>,
+    /// The folder of the Slurm job, in which each of its nodes has one.
+    job: Option<PathBuf>,
     output: PathBuf,
     checkpoint: PathBuf,
 }
 
 impl Folders {
-    fn choose(flags: &RunFlags, machine: &Machine) -> Result<Self, RunProblem> {
+    fn choose(flags: &RunFlags, machine: &Machine, seat: Option<&slurm::Seat>) -> Result<Self, RunProblem> {
         let log_dir = flags.log_dir.as_ref().map(|folder| machine.folder.join(folder));
         let nowhere = log_dir.as_deref() == Some(Path::new("/dev/null"));
         let state = machine.state_folder.clone();
-        let live = state.clone().unwrap_or_else(|| std::env::temp_dir().join("fermi")).join("live");
-        let base = match (log_dir, nowhere) {
-            (_, true) => None,
-            (Some(folder), false) => Some(folder),
-            (None, false) => Some(state.ok_or(RunProblem::NoHome)?.join("runs")),
+        let mut live = state.clone().unwrap_or_else(|| std::env::temp_dir().join("fermi")).join("live");
+        if let Some(seat) = seat {
+            // The nodes of a cluster share a home; each looks after its own runs only.
+            live.push(&seat.node_name);
+        }
+        let base = match (log_dir, seat, nowhere) {
+            (_, _, true) => None,
+            (Some(folder), _, false) => Some(folder),
+            (None, Some(_), false) => Some(machine.folder.join(slurm::LOGS)),
+            (None, None, false) => Some(state.ok_or(RunProblem::NoHome)?.join("runs")),
         };
-        let name = match &flags.rdzv_id {
-            Some(id) if id != "none" && is_file_name(id) => format!("{id}_{}", machine.run_id),
+        let job = seat.and_then(|seat| base.as_ref().map(|base| base.join(seat.label())));
+        let name = match (&flags.rdzv_id, seat) {
+            (_, Some(seat)) => format!("{}_{}", slurm::folder_name(seat), machine.run_id),
+            (Some(id), None) if id != "none" && is_file_name(id) => format!("{id}_{}", machine.run_id),
             _ => machine.run_id.clone(),
         };
-        let run = base.as_ref().map(|base| base.join(name));
-        let runs = base.filter(|_| flags.log_dir.is_none());
+        let run = job.as_ref().or(base.as_ref()).map(|base| base.join(name));
+        let runs = base.filter(|_| flags.log_dir.is_none() && seat.is_none());
         for folder in run.iter().chain([&live]) {
             unicode(folder)?;
         }
-        let output = match (&flags.output_dir, &run) {
+        // All nodes of a job write to one place, and find it again after a requeue.
+        let output = match (&flags.output_dir, job.as_ref().or(run.as_ref())) {
             (Some(folder), _) => machine.folder.join(folder),
             (None, Some(run)) => run.join("outputs"),
             (None, None) => machine.folder.join("outputs"),
@@ -340,7 +368,7 @@ impl Folders {
             .checkpoint_dir
             .as_ref()
             .map_or_else(|| output.join("checkpoints"), |folder| machine.folder.join(folder));
-        Ok(Self { live, runs, run, output, checkpoint })
+        Ok(Self { live, runs, run, job, output, checkpoint })
     }
 }
 
@@ -363,8 +391,9 @@ pub fn make_folders(bundle: &NodeBundle) -> Result<(), RunProblem> {
             return Err(RunProblem::LogFolderIsFile { path: parent.display().to_string() });
         }
     }
-    let folders = bundle.run_folder.iter().chain([&bundle.checkpoint_dir]);
-    for folder in folders {
+    // Who wants no logs gets no folder for outputs either, unless one was named.
+    let outputs = Some(&bundle.checkpoint_dir).filter(|_| bundle.run_folder.is_some());
+    for folder in bundle.run_folder.iter().chain(outputs) {
         fs::create_dir_all(folder).map_err(|error| RunProblem::FolderNotWritable {
             path: folder.display().to_string(),
             error: error.to_string(),

@@ -13,6 +13,9 @@ use crate::speech::Paint;
 const LINES: usize = 12;
 /// Longest traceback that is shown whole.
 const TRACEBACK_LINES: usize = 40;
+/// Columns of the label, and of the text beside it.
+const LABEL: usize = 9;
+const COLUMN: usize = 88;
 /// A line of a megabyte is not for the terminal.
 const WIDTH: usize = 400;
 
@@ -38,7 +41,9 @@ impl Report<'_> {
         let mut row = |label: &str, text: &str| out.push_str(&labelled(label, text, paint));
         if let Some(diagnosis) = &self.verdict.diagnosis {
             row(word("原因", "cause"), &say(&diagnosis.cause));
-            row(word("建议", "advice"), &say(&diagnosis.advice));
+        }
+        if let Some(advice) = self.verdict.advice() {
+            row(word("建议", "advice"), &say(&advice));
         }
         if let Some(others) = self.verdict.others_summary() {
             row(word("其他", "others"), &say(&others));
@@ -84,16 +89,59 @@ impl Report<'_> {
     }
 }
 
+/// A label, then the text in a column of its own.
 fn labelled(label: &str, text: &str, paint: Paint) -> String {
-    // A Chinese character takes two columns.
-    let width: usize = label.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
-    let pad = " ".repeat(9usize.saturating_sub(width));
-    let mut lines = text.lines();
-    let mut out = format!("  {}{pad}{}\n", paint.dim(label), lines.next().unwrap_or_default());
-    for line in lines {
-        out.push_str(&format!("  {}{line}\n", " ".repeat(9)));
+    let pad = " ".repeat(LABEL.saturating_sub(label.chars().map(columns).sum()));
+    let lines: Vec<String> = text.lines().flat_map(|line| wrapped(line, COLUMN)).collect();
+    let indent = " ".repeat(2 + LABEL);
+    format!("  {}{pad}{}\n", paint.dim(label), lines.join(&format!("\n{indent}")))
+}
+
+/// Breaks a line at spaces, and between Chinese characters, so that it fits the column. A word without a break stays
+/// whole: paths and commands are there to be copied.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for piece in pieces(line) {
+        let wide: usize = piece.trim_end().chars().map(columns).sum();
+        if used > 0 && used + wide > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(last) = lines.last_mut() {
+            last.push_str(piece);
+        }
+        used += piece.chars().map(columns).sum::<usize>();
     }
-    out
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The parts between which a line may break.
+fn pieces(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut before: Option<char> = None;
+    for (at, c) in line.char_indices() {
+        let after_space = before == Some(' ') && c != ' ';
+        let after_wide = before.is_some_and(|b| columns(b) == 2) && !"，。；：、！？）”》".contains(c);
+        if after_space || after_wide {
+            pieces.push(&line[start..at]);
+            start = at;
+        }
+        before = Some(c);
+    }
+    pieces.push(&line[start..]);
+    pieces
+}
+
+/// A Chinese character takes two columns.
+fn columns(c: char) -> usize {
+    if matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}')
+    {
+        2
+    } else {
+        1
+    }
 }
 
 /// Head and tail of a long traceback: where it began and what was raised.
@@ -115,5 +163,18 @@ fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_advice_stays_in_its_column_and_words_stay_whole() {
+        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
+        assert_eq!(wrapped("查看日志，然后重试", 8), ["查看日志，", "然后重试"]);
+        assert_eq!(wrapped("", 5), [""]);
     }
 }

@@ -21,6 +21,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::flags::RunFlags;
 use super::json;
+use super::leash::{self, Tug};
 use super::narrate::Narrator;
 use super::plan::{self, Plan};
 use super::report::Report;
@@ -59,6 +60,10 @@ struct Session {
     signals: SignalFd,
     keys: Option<KeyByKey>,
     forwards_input: bool,
+    /// Whether whoever started us holds our standard input as a leash.
+    on_leash: bool,
+    /// Whether whoever reads our events tells the user how it ended, once for all hosts.
+    told_by_another: bool,
     asked: u32,
     kill_deadline: Option<Instant>,
     /// Local ranks of the ranks that were started on this node.
@@ -75,6 +80,8 @@ struct PlanRest {
     runs_folder: Option<std::path::PathBuf>,
     live_folder: std::path::PathBuf,
     node_name: String,
+    /// Whether the first node of a Slurm job speaks for this one: all of them write to one file.
+    first_node_speaks: bool,
 }
 
 impl Session {
@@ -90,6 +97,7 @@ impl Session {
             runs_folder: plan.runs_folder,
             live_folder: plan.bundle.live_folder.clone(),
             node_name: plan.bundle.node_name.clone(),
+            first_node_speaks: plan.slurm.as_ref().is_some_and(|slurm| !slurm.coordinates),
         };
         let stdout = if flags.json { Stdout::Stderr } else { Stdout::Stdout };
         let launch = Launch::start(plan.bundle, stdout).map_err(problem)?;
@@ -101,6 +109,8 @@ impl Session {
             signals,
             keys: if forwards_input && has_terminal { KeyByKey::enter().ok() } else { None },
             forwards_input,
+            on_leash: flags.stop_on_stdin_eof,
+            told_by_another: flags.json && flags.stop_on_stdin_eof,
             asked: 0,
             kill_deadline: None,
             local_ranks: BTreeMap::new(),
@@ -115,7 +125,7 @@ impl Session {
     fn listen(&mut self) {
         loop {
             let Some(launch) = &mut self.launch else { return };
-            let ready = wait(launch.as_fd(), &self.signals, self.forwards_input, self.kill_deadline);
+            let ready = wait(launch.as_fd(), &self.signals, self.forwards_input || self.on_leash, self.kill_deadline);
             if ready.launch {
                 match launch.listen() {
                     Ok(Heard::Records(records)) => self.take(records),
@@ -129,7 +139,9 @@ impl Session {
             if ready.signals {
                 self.read_signals();
             }
-            if ready.stdin {
+            if ready.stdin && self.on_leash {
+                self.feel_leash();
+            } else if ready.stdin {
                 self.read_keys();
             }
             if self.kill_deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -158,6 +170,9 @@ impl Session {
 
     fn tell(&mut self, event: &RunEvent) {
         let Some(line) = self.narrator.as_ref().and_then(|narrator| narrator.line(event)) else { return };
+        if self.plan.first_node_speaks && !matches!(event, RunEvent::Waiting { .. }) {
+            return;
+        }
         if matches!(event, RunEvent::AttemptFailed { .. }) {
             // Said only if another attempt follows: the report of the last one says it better.
             self.failure_line = Some(line);
@@ -182,6 +197,21 @@ impl Session {
                 }
                 libc::SIGTSTP => self.pause(),
                 _ => self.stop(signal),
+            }
+        }
+    }
+
+    fn feel_leash(&mut self) {
+        for tug in leash::feel() {
+            match tug {
+                Tug::Signal(signal) => self.stop(signal),
+                Tug::LetGo => {
+                    self.on_leash = false;
+                    // Who has asked already and then goes lets us finish in peace.
+                    if self.asked == 0 {
+                        self.stop(libc::SIGTERM);
+                    }
+                }
             }
         }
     }
@@ -243,8 +273,14 @@ impl Session {
             run_folder::prune(runs, &self.plan.live_folder, Retention::default());
         }
         if let Some((message, hint)) = &self.refused {
-            speech::complain(message, hint);
+            if !self.told_by_another {
+                speech::complain(message, hint);
+            }
             return ExitCode::from(exit_code::USAGE);
+        }
+        if self.end.is_none() {
+            // A supervisor that died left its note and its cgroup, and nobody but us is there to take them away.
+            stale::sweep_stale(&self.plan.live_folder);
         }
         let (outcome, verdict, attempts) = self.end.take().unwrap_or_else(|| {
             let lost = VerdictKind::SupervisorLost { node: self.plan.node_name.clone() };
@@ -254,7 +290,11 @@ impl Session {
             Outcome::Succeeded => ExitCode::from(exit_code::DONE),
             Outcome::Stopped { signal } => exit_code::of_signal(signal),
             Outcome::Failed => {
-                self.report(&verdict, attempts);
+                // Without an attempt the first node does not know of us.
+                let is_told = self.told_by_another || (self.plan.first_node_speaks && attempts > 0);
+                if !is_told {
+                    self.report(&verdict, attempts);
+                }
                 ExitCode::from(exit_code::FAILED)
             }
         }
@@ -295,7 +335,7 @@ fn wait(launch: BorrowedFd<'_>, signals: &SignalFd, stdin: bool, deadline: Optio
 }
 
 /// From here on these signals are read, not delivered. One that we were started to ignore (nohup) stays ignored.
-fn take_signals(stopping: &[i32]) -> nix::Result<SignalFd> {
+pub(in crate::commands) fn take_signals(stopping: &[i32]) -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     let stopping = stopping.iter().filter_map(|signal| Signal::try_from(*signal).ok());
     for signal in stopping.chain([Signal::SIGWINCH, Signal::SIGTSTP]).filter(|signal| !is_ignored(*signal)) {

@@ -32,13 +32,14 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// An option as it was written: its name with hyphens, and the value if it stands behind `=`.
-struct Given {
-    name: String,
-    value: Option<String>,
+#[derive(Clone)]
+pub(in crate::commands) struct Given {
+    pub name: String,
+    pub value: Option<String>,
 }
 
 impl Given {
-    fn read(text: &str) -> Self {
+    pub fn read(text: &str) -> Self {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) if text.starts_with("--") => (name, Some(value.to_owned())),
             _ => (text, None),
@@ -53,17 +54,30 @@ impl Given {
     }
 
     /// `-n2` is `-n 2`.
-    fn parted(self, run: &Command) -> Self {
+    pub fn parted(self, run: &Command) -> Self {
         let (letter, number) = self.name.split_at_checked(2).unwrap_or((&self.name, ""));
         let short = Self { name: letter.to_owned(), value: Some(number.to_owned()) };
         let is_glued = letter != "--" && number.starts_with(|c: char| c.is_ascii_digit());
         if is_glued && short.takes_value(run) { short } else { self }
     }
 
-    fn takes_value(&self, run: &Command) -> bool {
+    pub fn takes_value(&self, run: &Command) -> bool {
         if matches!(self.name.as_str(), "--bind-to" | "--numa-binding" | "--map-by") {
             return true;
         }
+        self.argument_of(run).is_some_and(|argument| {
+            argument.get_num_args().map_or_else(|| argument.get_action().takes_values(), |range| range.takes_values())
+        })
+    }
+
+    /// Whether `fermi run` understands it, in whatever spelling.
+    pub fn is_known_to(&self, run: &Command) -> bool {
+        let translated = ["--bind-to", "--numa-binding", "--map-by", "--bind-cores-to-rank"];
+        translated.contains(&self.name.as_str()) || self.argument_of(run).is_some()
+    }
+
+    /// The option that is meant, if the command has it.
+    pub fn argument_of<'a>(&self, command: &'a Command) -> Option<&'a clap::Arg> {
         let is_it = |argument: &clap::Arg| match self.name.strip_prefix("--") {
             Some(long) => {
                 argument.get_long() == Some(long)
@@ -71,12 +85,10 @@ impl Given {
             }
             None => self.name.len() == 2 && argument.get_short() == self.name.chars().nth(1),
         };
-        run.get_arguments().find(|argument| is_it(argument)).is_some_and(|argument| {
-            argument.get_num_args().map_or_else(|| argument.get_action().takes_values(), |range| range.takes_values())
-        })
+        command.get_arguments().find(|argument| is_it(argument))
     }
 
-    fn spelled_our_way(self, value: Option<OsString>) -> Vec<OsString> {
+    pub fn spelled_our_way(self, value: Option<OsString>) -> Vec<OsString> {
         let text = || value.as_ref().map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
         match self.name.as_str() {
             "--bind-cores-to-rank" => vec!["--cpu-bind=cores".into()],

@@ -28,8 +28,8 @@ fn arguments(flags: &RunFlags) -> Vec<OsString> {
     option("redirects", &flags.redirects);
     option("tee", &flags.tee);
     option("node-rank", &flags.node_rank.unwrap_or(0).to_string());
-    option("master-addr", &flags.master_addr);
     for (name, value) in [
+        ("master-addr", &flags.master_addr),
         ("master-port", &flags.master_port),
         ("rdzv-id", &flags.rdzv_id),
         ("rdzv-backend", &flags.rdzv_backend),

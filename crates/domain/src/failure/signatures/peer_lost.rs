@@ -18,7 +18,7 @@ pub(super) const SIGNATURE: Signature = Signature {
 };
 
 /// Sentences that only collectives and their stores say.
-const SURE: [&str; 10] = [
+const SURE: [&str; 11] = [
     "Connection closed by peer",
     "Connection closed by remote peer",
     "remote process exited",
@@ -27,6 +27,7 @@ const SURE: [&str; 10] = [
     "recvValue failed",
     "Failed to recv, got 0 bytes",
     "HorovodInternalError",
+    "connection to rank",
     "The tasks have crashed. This error may also be observed when a peer",
     "Terminating process because the JAX distributed service detected fatal errors",
 ];

@@ -1,0 +1,178 @@
+//! What a run of the benches leaves: tables for people, one JSON file for comparison.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::machine;
+use crate::options::Options;
+
+/// On which side of the bound the promise lies.
+#[derive(Clone, Copy, Debug)]
+pub enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// A number that the project promises.
+#[derive(Debug)]
+struct Promise {
+    name: String,
+    bound: Bound,
+    measured: f64,
+    unit: &'static str,
+}
+
+impl Promise {
+    fn held(&self) -> bool {
+        match self.bound {
+            Bound::AtMost(most) => self.measured <= most,
+            Bound::AtLeast(least) => self.measured >= least,
+        }
+    }
+
+    fn bound_text(&self) -> String {
+        match self.bound {
+            Bound::AtMost(most) => format!("<= {most} {}", self.unit),
+            Bound::AtLeast(least) => format!(">= {least} {}", self.unit),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Report {
+    head: Value,
+    measures: Vec<(String, Value)>,
+    promises: Vec<Promise>,
+}
+
+impl Report {
+    pub fn begin(options: &Options) -> Self {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let head = json!({
+            "format": 1,
+            "date": date(unix),
+            "unixSeconds": unix,
+            "fermi": env!("CARGO_PKG_VERSION"),
+            "rounds": options.rounds,
+            "shielded": options.shielded,
+            "machine": machine::facts(),
+        });
+        println!("machine: {}", head["machine"]);
+        Self { head, measures: Vec::new(), promises: Vec::new() }
+    }
+
+    /// Keeps the samples of a measure.
+    pub fn keep(&mut self, name: &str, details: Value) {
+        self.measures.push((name.to_owned(), details));
+    }
+
+    pub fn broke(&mut self, name: &str, trouble: &str) {
+        self.keep(name, json!({ "broken": trouble }));
+    }
+
+    pub fn promise(&mut self, name: &str, bound: Bound, measured: f64, unit: &'static str) {
+        self.promises.push(Promise { name: name.to_owned(), bound, measured, unit });
+    }
+
+    pub fn all_held(&self) -> bool {
+        self.promises.iter().all(Promise::held)
+    }
+
+    pub fn print_promises(&self) {
+        if self.promises.is_empty() {
+            return;
+        }
+        let mut table = Table::new("Promised numbers", &["promise", "bound", "measured", ""]);
+        for promise in &self.promises {
+            let verdict = if promise.held() { "ok" } else { "MISS" };
+            table.row([
+                promise.name.clone(),
+                promise.bound_text(),
+                format!("{:.2} {}", promise.measured, promise.unit),
+                verdict.to_owned(),
+            ]);
+        }
+        table.print();
+    }
+
+    /// Writes the file and says where it is.
+    pub fn save(&self, folder: &Path) -> io::Result<PathBuf> {
+        fs::create_dir_all(folder)?;
+        let promises: Vec<Value> = self
+            .promises
+            .iter()
+            .map(|promise| {
+                json!({
+                    "name": promise.name,
+                    "bound": promise.bound_text(),
+                    "measured": promise.measured,
+                    "unit": promise.unit,
+                    "held": promise.held(),
+                })
+            })
+            .collect();
+        let mut whole = self.head.clone();
+        whole["loadAverageAtEnd"] = json!(machine::load_average());
+        whole["promises"] = json!(promises);
+        whole["measures"] = self.measures.iter().cloned().collect();
+        let path = folder.join(format!("{}.json", date(whole["unixSeconds"].as_u64().unwrap_or(0))));
+        fs::write(&path, serde_json::to_vec_pretty(&whole)?)?;
+        Ok(path)
+    }
+}
+
+/// `20260131T235959Z`: sorts by time and is a file name everywhere.
+fn date(unix: u64) -> String {
+    let moment = libc::time_t::try_from(unix).unwrap_or_default();
+    // SAFETY: both calls write into buffers that we own and that are long enough.
+    let (text, length) = unsafe {
+        let mut parts: libc::tm = std::mem::zeroed();
+        libc::gmtime_r(&moment, &mut parts);
+        let mut text = [0u8; 32];
+        let length = libc::strftime(text.as_mut_ptr().cast(), text.len(), c"%Y%m%dT%H%M%SZ".as_ptr(), &parts);
+        (text, length)
+    };
+    String::from_utf8_lossy(&text[..length]).into_owned()
+}
+
+/// Columns for people: the first to the left, the others to the right.
+#[derive(Debug)]
+pub struct Table {
+    title: String,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(title: &str, columns: &[&str]) -> Self {
+        let head = columns.iter().map(|column| (*column).to_owned()).collect();
+        Self { title: title.to_owned(), rows: vec![head] }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    pub fn print(&self) {
+        println!("\n{}", self.title);
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.rows {
+            let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
+            println!("  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        }
+    }
+}
+
+/// Milliseconds with a precision that fits their size.
+pub fn ms(value: f64) -> String {
+    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
+}

@@ -1,0 +1,147 @@
+//! The connections to the hosts while a run goes on: one child each, whose standard input is the leash of the run there.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ExitStatus};
+use std::sync::mpsc::Sender;
+
+use fermi_attempt::event::Record;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signalfd::SignalFd;
+
+use super::plan::{Node, Plan};
+use super::script;
+use super::ssh::{Group, Ssh};
+
+/// What comes from outside.
+#[derive(Debug)]
+pub enum News {
+    /// Bytes of ranks, or of whatever talks on that host.
+    Output {
+        host: usize,
+        bytes: Vec<u8>,
+    },
+    /// A host's output is at its end.
+    OutputEnded {
+        host: usize,
+    },
+    Event {
+        host: usize,
+        record: Box<Record>,
+    },
+    Signal(i32),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Hand {
+    child: Child,
+    leash: Option<ChildStdin>,
+    /// How it ended, once it has.
+    pub ended: Option<ExitStatus>,
+}
+
+impl Hand {
+    /// Starts the run on a host and reads what comes from it on threads of their own.
+    pub fn start(
+        plan: &Plan,
+        node: &Node,
+        fermi: &str,
+        ssh: &Ssh,
+        host: usize,
+        news: &Sender<News>,
+    ) -> io::Result<Self> {
+        let script = script::start(plan, node, fermi);
+        let mut child = ssh.spawn(node, script.len(), Group::Own)?;
+        let events = child.stdout.take();
+        let output = child.stderr.take();
+        let mut leash = child.stdin.take();
+        if let Some(leash) = &mut leash {
+            // A connection that breaks here is noticed as the child's end.
+            let _ = leash.write_all(&script).and_then(|()| leash.flush());
+        }
+        let (to_events, to_output) = (news.clone(), news.clone());
+        std::thread::spawn(move || read_events(events, host, &to_events));
+        std::thread::spawn(move || read_output(output, host, &to_output));
+        Ok(Self { child, leash, ended: None })
+    }
+
+    /// Passes a signal on to the run there.
+    pub fn tug(&mut self, signal: i32) {
+        let byte = u8::try_from(signal).unwrap_or(15);
+        let sent = self.leash.as_mut().map(|leash| leash.write_all(&[byte]).and_then(|()| leash.flush()));
+        if matches!(sent, Some(Err(_))) {
+            self.leash = None;
+        }
+    }
+
+    /// The end of the leash: what runs there stops by itself.
+    pub fn let_go(&mut self) {
+        self.leash = None;
+    }
+
+    /// Ends our side of the connection at once.
+    pub fn cut(&mut self) {
+        self.leash = None;
+        // Asked for already ended children too, which is no error worth a word.
+        let _ = self.child.kill();
+    }
+
+    /// Whether it has ended by now; true just once.
+    pub fn has_just_ended(&mut self) -> bool {
+        if self.ended.is_some() {
+            return false;
+        }
+        self.ended = self.child.try_wait().ok().flatten();
+        self.ended.is_some()
+    }
+}
+
+/// One JSON object per line; anything else is talk of a login shell.
+fn read_events(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
+    let Some(stream) = stream else { return };
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let said = match serde_json::from_slice::<Record>(&line) {
+            Ok(record) => News::Event { host, record: Box::new(record) },
+            Err(_) => News::Output { host, bytes: line.clone() },
+        };
+        if news.send(said).is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+fn read_output(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
+    let mut bytes = [0; 16 * 1024];
+    if let Some(mut stream) = stream {
+        loop {
+            match stream.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(n) if news.send(News::Output { host, bytes: bytes[..n].to_vec() }).is_err() => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+    }
+    let _ = news.send(News::OutputEnded { host });
+}
+
+/// Signals become news. The thread ends with the program.
+pub fn read_signals(signals: SignalFd, news: Sender<News>) {
+    std::thread::spawn(move || {
+        loop {
+            let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+            let _ = poll(&mut fds, PollTimeout::NONE);
+            while let Ok(Some(info)) = signals.read_signal() {
+                let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
+                if news.send(News::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,258 @@
+//! A launch at the user's terminal: output and events come up from the hosts, Ctrl-C goes down, the end is told once.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use fermi_attempt::event::{Record, RunEvent};
+use fermi_domain::exit::signal_name;
+use fermi_domain::language::Language;
+use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};
+use nix::sys::signal::Signal;
+
+use super::crew::{self, Hand, News};
+use super::ending::{Ending, Tale};
+use super::flags::LaunchFlags;
+use super::lines::Lines;
+use super::plan::Plan;
+use super::ssh::Ssh;
+use crate::commands::run::narrate::Narrator;
+use crate::commands::run::session::take_signals;
+use crate::speech;
+
+/// How often it is looked whether a connection has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the other hosts have after the run is over, before their leash is let go, and then before they are cut off.
+const AFTER_END: Duration = Duration::from_secs(10);
+const AFTER_LETTING_GO: Duration = Duration::from_secs(5);
+/// The same after a second Ctrl-C.
+const AFTER_KILL: Duration = Duration::from_secs(12);
+
+const STOPPING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+pub fn run(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh, fermis: &[String]) -> Result<ExitCode, LaunchProblem> {
+    let problem =
+        |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: error.to_string() };
+    let signals = take_signals(&STOPPING).map_err(|errno| problem(errno.into()))?;
+    let (send, news) = channel();
+    crew::read_signals(signals, send.clone());
+    let mut session = Session::new(plan, flags);
+    session.introduce();
+    for (index, (node, fermi)) in plan.nodes.iter().zip(fermis).enumerate() {
+        session.hands.push(Hand::start(plan, node, fermi, ssh, index, &send).map_err(problem)?);
+    }
+    session.listen(&news);
+    Ok(session.finish())
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    as_json: bool,
+    quiet: bool,
+    language: Language,
+    narrator: Narrator,
+    hands: Vec<Hand>,
+    lines: Vec<Lines>,
+    silent: Vec<bool>,
+    tale: Tale,
+    asked: u32,
+    deadline: Option<Instant>,
+    let_go: bool,
+}
+
+impl<'a> Session<'a> {
+    fn new(plan: &'a Plan, flags: &LaunchFlags) -> Self {
+        let language = speech::language();
+        Self {
+            plan,
+            as_json: flags.json,
+            quiet: flags.quiet || flags.json,
+            language,
+            narrator: Narrator::of_others(language),
+            hands: Vec::new(),
+            lines: plan.nodes.iter().map(|node| Lines::of(&node.label)).collect(),
+            silent: plan.nodes.iter().map(|_| false).collect(),
+            tale: Tale::new(plan.nodes.iter().map(|node| node.label.clone()).collect()),
+            asked: 0,
+            deadline: None,
+            let_go: false,
+        }
+    }
+
+    fn introduce(&self) {
+        let ranks: Option<u32> = self.plan.nodes.iter().map(|node| node.ranks.parse::<u32>().ok()).sum();
+        let hosts: Vec<String> = self.plan.nodes.iter().map(|node| format!("{}:{}", node.label, node.ranks)).collect();
+        let hosts = match hosts.len() {
+            0..=8 => hosts.join(" "),
+            more => format!("{} … {} ({more})", hosts[..4].join(" "), hosts[more - 1]),
+        };
+        self.say(&LaunchNews::Starting { ranks, hosts, master: self.plan.master.clone() });
+    }
+
+    /// Until every connection has ended and all that they brought is shown.
+    fn listen(&mut self, news: &Receiver<News>) {
+        while !self.is_over() {
+            match news.recv_timeout(LOOK_EVERY) {
+                Ok(said) => self.hear(said),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.look();
+        }
+        // The last words of hosts whose connection is held open by somebody else (a shared ssh master) are not waited for.
+        while let Ok(said) = news.recv_timeout(Duration::from_millis(20)) {
+            self.hear(said);
+        }
+        for lines in &mut self.lines {
+            show(&lines.end(), self.as_json);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.hands.iter().all(|hand| hand.ended.is_some())
+    }
+
+    fn hear(&mut self, news: News) {
+        match news {
+            News::Output { host, bytes } => show(&self.lines[host].take(&bytes, Instant::now()), self.as_json),
+            News::OutputEnded { host } => self.silent[host] = true,
+            News::Event { host, record } => self.happened(host, *record),
+            News::Signal(signal) => self.signalled(signal),
+        }
+    }
+
+    fn happened(&mut self, host: usize, record: Record) {
+        if self.as_json {
+            print_event(&self.plan.nodes[host].label, &record);
+        } else if !self.quiet {
+            self.narrate(host, &record.event);
+        }
+        self.tale.add(host, record.event);
+        if self.tale.is_told() {
+            self.deadline.get_or_insert(Instant::now() + AFTER_END);
+        } else if self.tale.was_refused() {
+            self.stop_all(libc::SIGTERM);
+        }
+    }
+
+    /// The coordinator speaks for the run; of the others only what nobody else can know.
+    fn narrate(&mut self, host: usize, event: &RunEvent) {
+        let is_own = matches!(event, RunEvent::Waiting { .. } | RunEvent::OutputLost { .. } | RunEvent::Swept { .. });
+        // Said here already, for all hosts.
+        let is_ours = matches!(event, RunEvent::Stopping { .. }) && self.asked > 0;
+        let is_last = matches!(event, RunEvent::AttemptFailed { .. });
+        if is_ours || is_last || (host != 0 && !is_own) {
+            return;
+        }
+        let Some(line) = self.narrator.line(event) else { return };
+        match host {
+            0 => speech::say(&line),
+            _ => speech::say(&format!("[{}] {line}", self.plan.nodes[host].label)),
+        }
+    }
+
+    fn signalled(&mut self, signal: i32) {
+        match signal {
+            libc::SIGWINCH => {}
+            // Ctrl-Z stops us alone; the training goes on.
+            libc::SIGTSTP => {
+                let _ = nix::sys::signal::raise(Signal::SIGSTOP);
+            }
+            _ => self.asked_to_stop(signal),
+        }
+    }
+
+    /// The first signal asks, the second kills, the third leaves.
+    fn asked_to_stop(&mut self, signal: i32) {
+        self.asked += 1;
+        match self.asked {
+            1 => {
+                self.tale.stopped_by(signal);
+                self.say(&LaunchNews::Stopping { signal: signal_name(signal) });
+            }
+            2 => {
+                self.say(&LaunchNews::Killing);
+                self.deadline = Some(Instant::now() + AFTER_KILL);
+            }
+            _ => self.deadline = Some(Instant::now()),
+        }
+        for hand in &mut self.hands {
+            hand.tug(signal);
+        }
+    }
+
+    /// Nobody asked, but it cannot go on.
+    fn stop_all(&mut self, signal: i32) {
+        if self.asked == 0 {
+            self.asked = 1;
+            for hand in &mut self.hands {
+                hand.tug(signal);
+            }
+        }
+    }
+
+    /// Looks after the connections and the clock.
+    fn look(&mut self) {
+        for host in 0..self.hands.len() {
+            if self.hands[host].has_just_ended() {
+                let status = self.hands[host].ended;
+                self.tale.connection_ended(host, status, self.plan.nodes[host].is_here);
+                if self.tale.cannot_go_on() {
+                    self.stop_all(libc::SIGTERM);
+                    // Without the coordinator nobody passes the stop on: letting go does.
+                    self.hands.iter_mut().for_each(Hand::let_go);
+                }
+            }
+        }
+        if self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
+            return;
+        }
+        if self.let_go {
+            let hosts = self.plan.nodes.iter().zip(&self.hands);
+            let left: Vec<&str> =
+                hosts.filter(|(_, hand)| hand.ended.is_none()).map(|(node, _)| node.label.as_str()).collect();
+            self.say(&LaunchNews::LeftRunning { hosts: left.join(", ") });
+            self.hands.iter_mut().for_each(Hand::cut);
+            self.deadline = None;
+        } else {
+            self.let_go = true;
+            self.hands.iter_mut().for_each(Hand::let_go);
+            self.deadline = Some(Instant::now() + AFTER_LETTING_GO);
+        }
+    }
+
+    fn finish(self) -> ExitCode {
+        let folder = |host: usize, folder: &PathBuf| -> PathBuf {
+            let label = &self.plan.nodes[host].label;
+            if self.plan.nodes[host].is_here { folder.clone() } else { format!("{label}:{}", folder.display()).into() }
+        };
+        Ending::of(&self.tale).tell(&self.tale, self.language, folder)
+    }
+
+    fn say(&self, news: &LaunchNews) {
+        if !self.quiet {
+            speech::say(&format!("fermi: {}\n", news.text().in_language(self.language)));
+        }
+    }
+}
+
+/// Output of ranks is data; with `--json` stdout belongs to the events.
+fn show(bytes: &[u8], as_json: bool) {
+    let text = String::from_utf8_lossy(bytes);
+    if bytes.is_empty() {
+        return;
+    }
+    if as_json {
+        speech::say(&text);
+    } else {
+        speech::print(&text);
+    }
+}
+
+fn print_event(host: &str, record: &Record) {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(record) else { return };
+    let mut line = serde_json::Map::from_iter([("host".to_owned(), host.into())]);
+    line.extend(fields);
+    speech::print(&format!("{}\n", serde_json::Value::Object(line)));
+}

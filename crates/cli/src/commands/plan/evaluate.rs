@@ -1,0 +1,85 @@
+//! `fermi plan evaluate`: errors per group against measured outcomes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fermi_domain::language::{Language, Text};
+use fermi_planner::evaluate::{Report, Spread, compare, report};
+
+use super::{KnowledgeFlags, Refusal, files};
+use crate::speech;
+
+/// Compare predictions with measured runs, per group
+#[derive(Debug, Args)]
+pub struct EvaluateFlags {
+    /// {"rows": […]} with outcomes
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    runs: Vec<PathBuf>,
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    knowledge: KnowledgeFlags,
+}
+
+pub fn execute(flags: &EvaluateFlags) -> Result<(), Refusal> {
+    let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
+    let mut rows = Vec::new();
+    for path in &flags.runs {
+        rows.extend(files::runs(path)?);
+    }
+    let compared: Vec<_> = rows.iter().filter_map(|run| compare(run, &catalogue, &constants)).collect();
+    let measured = compared.iter().any(|c| c.step.is_some() || c.peak.is_some());
+    if !measured {
+        return Err(Refusal::new(
+            Text::new("没有一行带有测量结果", "no row has a measured outcome"),
+            Text::new("每行需要 step_time_s、tokens_per_s 或 peak_mem_gib", "rows need step_time_s, tokens_per_s or peak_mem_gib"),
+        ));
+    }
+    let summary = report(&compared, rows.len() - compared.len());
+    if flags.json {
+        let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        speech::print(&(json + "\n"));
+    } else {
+        speech::print(&markdown(&summary, speech::language()));
+    }
+    Ok(())
+}
+
+/// The table as the documentation carries it.
+fn markdown(report: &Report, language: Language) -> String {
+    let zh = language == Language::ZhCn;
+    let head = if zh {
+        "| 组 | 单机步时 | 多机步时 | 峰值显存 |\n|---|---|---|---|\n"
+    } else {
+        "| group | step, one node | step, several nodes | peak memory |\n|---|---|---|---|\n"
+    };
+    let cell = |spread: Option<Spread>| {
+        spread.map_or_else(|| "–".to_owned(), |s| format!("{:.1} % ({}; {:+.1})", s.mean, s.rows, s.bias))
+    };
+    let mut out = head.to_owned();
+    for g in &report.groups {
+        out += &format!("| {} | {} | {} | {} |\n", g.group, cell(g.step_one_node), cell(g.step_several_nodes), cell(g.peak_memory));
+    }
+    let m = report.peak_memory;
+    out += &format!(
+        "| **{}** | **{:.2} %** | **{:.2} %** | **{:.2} %** |\n\n",
+        if zh { "各组平均" } else { "mean" },
+        report.step_one_node,
+        report.step_several_nodes,
+        m.mean
+    );
+    out += &if zh {
+        format!(
+            "峰值显存（{} 行）：中位 {:.2} %，平均 {:.2} %。把跑爆显存的说成放得下：{}；把跑过的说成放不下：{}/{}。无法建模：{}/{} 行。布局扫描 {} 组：按预测挑最优平均多花 {:.1} %，最多 {:.1} %。\n",
+            m.rows, m.median, m.mean, report.out_of_memory_called_fitting, report.ran_called_not_fitting, report.ran,
+            report.refused, report.rows, report.sweeps, report.sweep_cost_mean, report.sweep_cost_worst
+        )
+    } else {
+        format!(
+            "Peak memory over {} rows: median {:.2} %, mean {:.2} %. Ran out of memory but called fitting: {}; ran but called not fitting: {} of {}. Refused: {} of {} rows. Of {} layout sweeps the predicted best costs {:.1} % on average, {:.1} % at worst.\n",
+            m.rows, m.median, m.mean, report.out_of_memory_called_fitting, report.ran_called_not_fitting, report.ran,
+            report.refused, report.rows, report.sweeps, report.sweep_cost_mean, report.sweep_cost_worst
+        )
+    };
+    out
+}

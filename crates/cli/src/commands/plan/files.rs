@@ -1,0 +1,75 @@
+//! Reading and writing the files of the planner.
+
+use std::path::{Path, PathBuf};
+
+use fermi_domain::language::Text;
+use fermi_planner::calibrate::Calibration;
+use fermi_planner::catalogue::Catalogue;
+use fermi_planner::constants::Constants;
+use fermi_planner::run::{Run, Runs};
+
+use super::{KnowledgeFlags, Refusal};
+
+/// The catalogue and constants that a command works with.
+pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), Refusal> {
+    let mut catalogue = Catalogue::builtin();
+    for path in &flags.catalogue {
+        let text = read(path)?;
+        catalogue.extend(&text).map_err(|error| {
+            unreadable(path, &error.to_string(), Text::new(
+                "文件形如 {\"gpus\": […], \"models\": […]}，字段与内置目录相同",
+                "the file has the form {\"gpus\": […], \"models\": […]} with the fields of the built-in catalogue",
+            ))
+        })?;
+    }
+    let constants = match &flags.calibration {
+        None => Constants::builtin(),
+        Some(path) => {
+            let text = read(path)?;
+            let stored: Calibration = serde_json::from_str(&text).map_err(|error| {
+                unreadable(path, &error.to_string(), Text::new("请用 fermi plan calibrate 重新生成", "write it anew with fermi plan calibrate"))
+            })?;
+            stored.constants
+        }
+    };
+    Ok((catalogue, constants))
+}
+
+/// Rows of a file of runs; a file that is a plain list will do.
+pub fn runs(path: &Path) -> Result<Vec<Run>, Refusal> {
+    let text = read(path)?;
+    serde_json::from_str::<Runs>(&text).map(|runs| runs.rows).or_else(|first| {
+        serde_json::from_str::<Vec<Run>>(&text).map_err(|_| {
+            unreadable(path, &first.to_string(), Text::new("文件形如 {\"rows\": [{…}, …]}", "the file has the form {\"rows\": [{…}, …]}"))
+        })
+    })
+}
+
+pub fn read(path: &Path) -> Result<String, Refusal> {
+    std::fs::read_to_string(path).map_err(|error| {
+        unreadable(path, &error.to_string(), Text::new("请检查路径和权限", "check the path and its permissions"))
+    })
+}
+
+fn unreadable(path: &Path, why: &str, hint: Text) -> Refusal {
+    let path = path.display();
+    Refusal::new(Text::new(format!("读不了 {path}：{why}"), format!("cannot read {path}: {why}")), hint)
+}
+
+pub fn write(path: &Path, text: &str) -> Result<(), Refusal> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text)).map_err(|error| {
+        let path = path.display();
+        Refusal::new(
+            Text::new(format!("写不了 {path}：{error}"), format!("cannot write {path}: {error}")),
+            Text::new("请换一个可写的位置", "choose a place that can be written"),
+        )
+    })
+}
+
+/// Where a calibration goes when nobody says: the user's configuration.
+pub fn default_calibration() -> PathBuf {
+    let configured = std::env::var_os("XDG_CONFIG_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
+    configured.or_else(home).unwrap_or_default().join("fermi").join("planner-calibration.json")
+}

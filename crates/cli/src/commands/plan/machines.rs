@@ -1,0 +1,155 @@
+//! `4x8xA100-80G`, `2x8xH100@east,2x8xH100@west`: the machines as people write them.
+
+use fermi_domain::language::Text;
+use fermi_planner::catalogue::{Catalogue, Gpu, GpuEntry};
+use fermi_planner::error::PlanError;
+use fermi_planner::job::{Cluster, Zones};
+use fermi_planner::network::Network;
+
+/// Machines, and what was simplified about them.
+#[derive(Debug)]
+pub struct Machines {
+    pub cluster: Cluster,
+    pub name: String,
+    pub notes: Vec<Text>,
+}
+
+/// One part of the list.
+struct Part {
+    nodes: u64,
+    per_node: u64,
+    gpu: Gpu,
+    name: String,
+    zone: String,
+}
+
+/// A GPU that no catalogue knows, by its numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnGpu {
+    pub tflops: Option<f64>,
+    pub memory_gib: Option<f64>,
+    pub bandwidth_gbs: Option<f64>,
+    pub link_gbs: Option<f64>,
+}
+
+/// The links that the flags name.
+#[derive(Clone, Copy, Debug)]
+pub struct Links<'a> {
+    pub network: Option<&'a str>,
+    pub zone_network: Option<&'a str>,
+    pub zone_rtt_ms: f64,
+}
+
+pub fn parse(words: &str, catalogue: &Catalogue, own: OwnGpu, links: Links<'_>) -> Result<Machines, PlanError> {
+    let parts: Vec<Part> =
+        words.split(',').map(|part| read(part.trim(), catalogue, own)).collect::<Result<_, PlanError>>()?;
+    let total: u64 = parts.iter().map(|p| p.nodes.saturating_mul(p.per_node)).fold(0, u64::saturating_add);
+    let Some(first) = parts.first().filter(|_| total > 0) else { return Err(PlanError::zero("gpus")) };
+    let mut notes = Vec::new();
+    // Lock-step training runs at the pace of the slowest and in the memory of the smallest.
+    let slowest = parts.iter().map(|p| p.gpu).reduce(slower).unwrap_or(first.gpu);
+    let per_node = parts.iter().map(|p| p.per_node).min().unwrap_or(1);
+    if parts.iter().any(|p| p.gpu != first.gpu || p.per_node != first.per_node) {
+        notes.push(Text::new(
+            "节点不相同：按最慢的 GPU、最小的显存和最少的每节点 GPU 数估算",
+            "nodes differ: estimated at the pace of the slowest GPU, in the smallest memory, with the fewest GPUs per node",
+        ));
+    }
+    let nodes = parts.iter().map(|p| p.nodes).fold(0, u64::saturating_add);
+    let network = match links.network {
+        None => Network::of_gbps(slowest.usual_gbps * per_node as f64),
+        Some(words) => Network::parse(words, per_node).ok_or_else(|| unknown_network("network", words))?,
+    };
+    if links.network.is_none() && nodes > 1 {
+        notes.push(Text::new(
+            format!("未给出网络：按每节点 {:.0} Gbps 估算", network.node_gbps),
+            format!("no network given: estimated with {:.0} Gbps per node", network.node_gbps),
+        ));
+    }
+    let mut zones: Vec<&str> = parts.iter().map(|p| p.zone.as_str()).collect();
+    zones.sort_unstable();
+    zones.dedup();
+    let between = match (zones.len(), links.zone_network) {
+        (0 | 1, _) => None,
+        (count, words) => {
+            let link = match words {
+                None => Network::of_gbps(10.0),
+                Some(words) => Network::parse(words, 1).ok_or_else(|| unknown_network("zone-network", words))?,
+            };
+            Some(Zones { count: count as u64, gbps: link.node_gbps, round_trip_ms: links.zone_rtt_ms })
+        }
+    };
+    let mut names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
+    names.dedup();
+    Ok(Machines {
+        name: names.join(" + "),
+        cluster: Cluster { gpu: slowest, gpus: total, gpus_per_node: per_node, network, zones: between },
+        notes,
+    })
+}
+
+fn slower(a: Gpu, b: Gpu) -> Gpu {
+    let mut both = if a.bf16_flops * a.gemm_fraction <= b.bf16_flops * b.gemm_fraction { a } else { b };
+    both.memory_gib = a.memory_gib.min(b.memory_gib);
+    both.hbm_bytes_per_s = a.hbm_bytes_per_s.min(b.hbm_bytes_per_s);
+    both.link_bytes_per_s = a.link_bytes_per_s.min(b.link_bytes_per_s);
+    both
+}
+
+fn read(part: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Part, PlanError> {
+    let (part, zone) = part.split_once('@').unwrap_or((part, ""));
+    let mut counts = Vec::new();
+    let mut rest = part;
+    while counts.len() < 2
+        && let Some((head, tail)) = rest.split_once(['x', '×', '*'])
+        && let Ok(count) = head.trim().parse::<u64>()
+    {
+        counts.push(count);
+        rest = tail;
+    }
+    let rest = rest.trim();
+    let (nodes, per_node) = match counts.as_slice() {
+        [nodes, per_node] => (*nodes, *per_node),
+        [gpus] => (1, *gpus),
+        _ => (1, 1),
+    };
+    if nodes == 0 || per_node == 0 {
+        return Err(PlanError::zero("gpus"));
+    }
+    if nodes.saturating_mul(per_node) > 1 << 20 {
+        return Err(PlanError::too_large("gpus"));
+    }
+    Ok(Part { nodes, per_node, gpu: gpu(rest, catalogue, own)?, name: rest.to_owned(), zone: zone.trim().to_owned() })
+}
+
+fn gpu(name: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Gpu, PlanError> {
+    match (catalogue.gpu(name, own.memory_gib), own.tflops) {
+        (Ok(gpu), None) => Ok(gpu),
+        (_, Some(tflops)) => {
+            let memory_gib = own.memory_gib.ok_or_else(|| PlanError::missing("gpu-memory"))?;
+            let entry = GpuEntry {
+                name: name.to_owned(),
+                aliases: Vec::new(),
+                generation: Default::default(),
+                memory_gib,
+                bf16_tflops: tflops,
+                fp8_tflops: None,
+                fp4_tflops: None,
+                tf32_tflops: None,
+                hbm_gbs: own.bandwidth_gbs.unwrap_or(tflops * 5.0),
+                link_gbs: own.link_gbs.unwrap_or(31.5),
+                pcie_gbs: None,
+                gemm_fraction: None,
+                node_gbps_per_gpu: None,
+                note: None,
+            };
+            let sane = [tflops, memory_gib, entry.hbm_gbs, entry.link_gbs].iter().all(|n| n.is_finite() && *n > 0.0 && *n < 1e9);
+            if sane { Ok(entry.numbers()) } else { Err(PlanError::zero("gpu-tflops, gpu-memory, gpu-bandwidth, gpu-link")) }
+        }
+        (Err(error), None) => Err(error),
+    }
+}
+
+fn unknown_network(field: &'static str, words: &str) -> PlanError {
+    PlanError::unknown(field, words, &["100Gbps".to_owned(), "8x200Gbps".to_owned(), "400Gbps/GPU".to_owned()])
+}

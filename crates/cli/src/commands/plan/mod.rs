@@ -1,0 +1,107 @@
+//! `fermi plan`: which strategy, does it fit, how fast, how does it scale.
+
+mod calibrate;
+mod evaluate;
+mod files;
+mod machines;
+mod predict;
+mod recommend;
+mod scale;
+mod show;
+mod workload;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use fermi_domain::language::Text;
+use fermi_planner::error::PlanError;
+
+use crate::{exit_code, speech};
+
+/// Plan a training: strategy, memory, speed, scaling
+///
+/// Names the strategy to use and why, shows memory per GPU by term, predicted step time and throughput, the ranked
+/// alternatives, and what does not fit.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example: fermi plan --model llama2-7b --gpus 4x8xA100-80G --network 100Gbps")]
+pub struct PlanFlags {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    wanted: recommend::RecommendFlags,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Predict(predict::PredictFlags),
+    Evaluate(evaluate::EvaluateFlags),
+    Calibrate(calibrate::CalibrateFlags),
+    Scale(Box<scale::ScaleFlags>),
+}
+
+/// Files that extend what Fermi knows.
+#[derive(Debug, Clone, Default, Args)]
+pub struct KnowledgeFlags {
+    /// Constants of this cluster, as `fermi plan calibrate` wrote them
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+    /// More GPUs and models, in the form of the built-in catalogue (repeatable)
+    #[arg(long, value_name = "FILE")]
+    catalogue: Vec<PathBuf>,
+}
+
+/// Why a command ends without an answer: said once, in two languages.
+#[derive(Debug)]
+pub struct Refusal {
+    message: Text,
+    hint: Text,
+}
+
+impl Refusal {
+    fn new(message: Text, hint: Text) -> Self {
+        Self { message, hint }
+    }
+}
+
+impl From<PlanError> for Refusal {
+    fn from(error: PlanError) -> Self {
+        Self { message: error.message, hint: error.hint }
+    }
+}
+
+pub fn execute(flags: &PlanFlags) -> ExitCode {
+    let done = match &flags.verb {
+        None => recommend::execute(&flags.wanted),
+        Some(Verb::Predict(flags)) => predict::execute(flags),
+        Some(Verb::Evaluate(flags)) => evaluate::execute(flags),
+        Some(Verb::Calibrate(flags)) => calibrate::execute(flags),
+        Some(Verb::Scale(flags)) => scale::execute(flags),
+    };
+    match done {
+        Ok(()) => ExitCode::from(exit_code::DONE),
+        Err(refusal) => {
+            speech::complain(&refusal.message, &refusal.hint);
+            ExitCode::from(exit_code::USAGE)
+        }
+    }
+}
+
+/// The seeds write some options with underscores.
+pub fn unify(arguments: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    if arguments.get(1).is_none_or(|word| word != "plan") {
+        return arguments;
+    }
+    arguments
+        .into_iter()
+        .map(|word| match word.to_str() {
+            Some(text) if text.starts_with("--") => {
+                let (name, value) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v)));
+                let name = name.replace('_', "-");
+                value.map_or(name.clone(), |v| format!("{name}={v}")).into()
+            }
+            _ => word,
+        })
+        .collect()
+}

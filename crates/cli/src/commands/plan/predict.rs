@@ -1,0 +1,54 @@
+//! `fermi plan predict`: numbers for every row of a file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fermi_planner::predict::{Answer, predict};
+
+use super::show::{columns, number};
+use super::{KnowledgeFlags, Refusal, files};
+use crate::speech;
+
+/// Predict step time and memory of the runs in a file
+#[derive(Debug, Args)]
+pub struct PredictFlags {
+    /// {"rows": […]}: runs without outcomes; absent fields are derived where possible
+    #[arg(long, value_name = "FILE")]
+    runs: PathBuf,
+    /// One JSON object with a row for each row, in the same order
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    knowledge: KnowledgeFlags,
+}
+
+pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
+    let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
+    let rows = files::runs(&flags.runs)?;
+    let language = speech::language();
+    let answers: Vec<Answer> = rows.iter().map(|run| predict(run, &catalogue, &constants, language)).collect();
+    if flags.json {
+        speech::print(&(serde_json::json!({ "rows": answers }).to_string() + "\n"));
+        return Ok(());
+    }
+    let mut table = vec![["#", "model", "step", "tokens/s", "peak GiB", "fits", ""].map(str::to_owned).to_vec()];
+    for (at, (run, answer)) in rows.iter().zip(&answers).enumerate() {
+        let model = run.model_name.clone().unwrap_or_default();
+        table.push(match answer {
+            Answer::Numbers(p) => vec![
+                (at + 1).to_string(),
+                model,
+                number(p.step_time_s) + " s",
+                number(p.tokens_per_s),
+                number(p.peak_mem_gib),
+                if p.fits { "✓" } else { "✗" }.to_owned(),
+                p.explain.clone(),
+            ],
+            Answer::Reason { reason, .. } => {
+                vec![(at + 1).to_string(), model, "–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned(), reason.clone()]
+            }
+        });
+    }
+    speech::print(&columns(&table));
+    Ok(())
+}

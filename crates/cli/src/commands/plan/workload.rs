@@ -1,0 +1,147 @@
+//! What is to be trained, from the flags.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fermi_domain::language::Text;
+use fermi_planner::architecture::Architecture;
+use fermi_planner::catalogue::{Catalogue, architecture_of_config};
+use fermi_planner::error::PlanError;
+use fermi_planner::job::Lora;
+use fermi_planner::optimizer::Optimizer;
+use fermi_planner::precision::Precision;
+use fermi_planner::resolve;
+use fermi_planner::run::Run;
+use fermi_planner::search::Request;
+
+use super::machines::{self, Links, Machines, OwnGpu};
+use super::{Refusal, files};
+
+/// The model, the machines, the batch.
+#[derive(Debug, Args)]
+pub struct WorkloadFlags {
+    /// A model of the catalogue, such as llama2-7b or facebook/opt-350m
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// A Hugging Face config.json
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    model_config: Option<PathBuf>,
+    /// Layers, where the model is described by hand
+    #[arg(long, value_name = "N")]
+    layers: Option<u64>,
+    #[arg(long, value_name = "N")]
+    hidden: Option<u64>,
+    #[arg(long, value_name = "N")]
+    heads: Option<u64>,
+    #[arg(long, value_name = "N")]
+    kv_heads: Option<u64>,
+    #[arg(long, value_name = "N")]
+    ffn: Option<u64>,
+    #[arg(long, value_name = "N")]
+    vocab: Option<u64>,
+    /// Machines: NODESxGPUSxNAME, several with commas, zones with @
+    #[arg(long, value_name = "GPUS", default_value = "1xA100-80")]
+    pub gpus: String,
+    /// What one node sends: 100Gbps, 8x200Gbps, 400Gbps/GPU
+    #[arg(long, value_name = "RATE")]
+    pub network: Option<String>,
+    /// What one zone sends to the others [default: 10Gbps]
+    #[arg(long, value_name = "RATE")]
+    zone_network: Option<String>,
+    /// Round trip between zones, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10.0)]
+    zone_rtt: f64,
+    /// An unknown GPU by its numbers: dense 16-bit TFLOP/s
+    #[arg(long, value_name = "N")]
+    gpu_tflops: Option<f64>,
+    /// Memory in GiB
+    #[arg(long, value_name = "GIB")]
+    gpu_memory: Option<f64>,
+    /// Memory bandwidth in GB/s
+    #[arg(long, value_name = "GBS")]
+    gpu_bandwidth: Option<f64>,
+    /// Link to the other GPUs of the node, one direction, in GB/s
+    #[arg(long, value_name = "GBS")]
+    gpu_link: Option<f64>,
+    /// Tokens per sequence
+    #[arg(long, value_name = "N", default_value_t = 2048)]
+    pub seq_len: u64,
+    /// Sequences per optimizer step, over all GPUs [default: 8 per GPU]
+    #[arg(long, value_name = "N")]
+    pub global_batch: Option<u64>,
+    /// bf16, fp16, fp8, amp_bf16, bf16_pure, tf32, fp32
+    #[arg(long, default_value = "bf16")]
+    precision: String,
+    /// adamw, adamw_8bit, sgd, sgd_momentum, lion, muon, adafactor
+    #[arg(long, default_value = "adamw")]
+    optimizer: String,
+    /// Train only LoRA adapters of this rank
+    #[arg(long, value_name = "RANK")]
+    lora_rank: Option<u64>,
+}
+
+/// Read and checked.
+#[derive(Debug)]
+pub struct Workload {
+    pub request: Request,
+    pub model: String,
+    pub machines: Machines,
+}
+
+impl WorkloadFlags {
+    pub fn read(&self, catalogue: &Catalogue) -> Result<Workload, Refusal> {
+        let (architecture, model) = self.architecture(catalogue)?;
+        let own = OwnGpu {
+            tflops: self.gpu_tflops,
+            memory_gib: self.gpu_memory,
+            bandwidth_gbs: self.gpu_bandwidth,
+            link_gbs: self.gpu_link,
+        };
+        let links = Links { network: self.network.as_deref(), zone_network: self.zone_network.as_deref(), zone_rtt_ms: self.zone_rtt };
+        let machines = machines::parse(&self.gpus, catalogue, own, links)?;
+        let names = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
+        let request = Request {
+            architecture,
+            seq_len: self.seq_len,
+            global_batch: self.global_batch.unwrap_or_else(|| machines.cluster.gpus.saturating_mul(8)),
+            cluster: machines.cluster,
+            precision: Precision::parse(&self.precision)
+                .ok_or_else(|| PlanError::unknown("precision", &self.precision, &names("bf16, fp16, fp8")))?,
+            optimizer: Optimizer::parse(&self.optimizer)
+                .ok_or_else(|| PlanError::unknown("optimizer", &self.optimizer, &names(Optimizer::NAMES)))?,
+            lora: self.lora_rank.map(|rank| Lora { rank }),
+        };
+        request.check()?;
+        Ok(Workload { request, model, machines })
+    }
+
+    fn architecture(&self, catalogue: &Catalogue) -> Result<(Architecture, String), Refusal> {
+        if let Some(path) = &self.model_config {
+            return Ok((architecture_of_config(&files::read(path)?)?, path.display().to_string()));
+        }
+        if let Some(name) = &self.model {
+            let entry = catalogue.model(name).ok_or_else(|| PlanError::unknown("model", name, &catalogue.models_near(name)))?;
+            return Ok((entry.architecture(), entry.name.clone()));
+        }
+        let (Some(layers), Some(hidden), Some(heads)) = (self.layers, self.hidden, self.heads) else {
+            return Err(Refusal::new(
+                Text::new("请说明训练什么模型", "say which model is to be trained"),
+                Text::new(
+                    "--model llama2-7b，或 --model-config config.json，或 --layers、--hidden、--heads",
+                    "--model llama2-7b, or --model-config config.json, or --layers, --hidden and --heads",
+                ),
+            ));
+        };
+        let as_row = |n: Option<u64>| n.map(|n| n as f64);
+        let run = Run {
+            layers: Some(layers as f64),
+            hidden: Some(hidden as f64),
+            heads: Some(heads as f64),
+            kv_heads: as_row(self.kv_heads),
+            ffn: as_row(self.ffn),
+            vocab: as_row(self.vocab),
+            ..Run::default()
+        };
+        Ok((resolve::architecture(&run, catalogue)?, format!("{layers}L × {hidden}")))
+    }
+}

@@ -1,0 +1,263 @@
+//! `--mode slurm`: Slurm has started this process on its node and says by variables which part of the run it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use fermi_attempt::bundle::{Gathering, MasterPort, Places};
+use fermi_domain::contract::RankPlace;
+use fermi_domain::messages::run::RunProblem;
+use fermi_domain::messages::slurm::SlurmProblem;
+use fermi_domain::slurm::place::{self, Tasks};
+use fermi_domain::slurm::script::LAUNCHER_FILE;
+use fermi_process::warden::FOR_RANKS;
+use nix::sys::signal::SigSet;
+
+use super::flags::RunFlags;
+use super::gathering::{self, Meeting};
+use super::plan::ms;
+
+pub use fermi_domain::slurm::Place as Seat;
+
+/// Where jobs keep their runs, below the folder in which they were submitted: a disk that all nodes see.
+pub const LOGS: &str = "fermi-logs";
+
+/// What a run inside a job has beyond others.
+#[derive(Debug)]
+pub struct InSlurm {
+    pub job_folder: Option<PathBuf>,
+    pub coordinates: bool,
+}
+
+pub fn is_create(flags: &RunFlags) -> bool {
+    flags.mode.as_deref().is_some_and(|mode| mode.replace('_', "-") == "create-slurm")
+}
+
+/// What Slurm said to this process. Names and values of Slurm's are plain text; anything else is not its.
+pub fn variables() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("SLURM"))
+        .collect()
+}
+
+/// Finds this process's seat, and refuses what contradicts it.
+pub fn seat(flags: &RunFlags, variables: &BTreeMap<String, String>) -> Result<Seat, SlurmProblem> {
+    let given = [
+        ("--node-rank", flags.node_rank.is_some()),
+        ("--rdzv-endpoint", flags.rdzv_endpoint.as_deref().is_some_and(|endpoint| !endpoint.is_empty())),
+        ("--rank", flags.rank.is_some()),
+        ("--world-size", flags.world_size.is_some()),
+    ];
+    if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        return Err(SlurmProblem::SlurmDecides { flag });
+    }
+    let seat = place::place(|name| variables.get(name).cloned())?;
+    let nodes = seat.node_count();
+    let asked = flags.nnodes.as_str();
+    if asked != "1:1" && asked.parse() != Ok(nodes) {
+        return Err(SlurmProblem::NodesAgainstSlurm { asked: asked.to_owned(), nodes });
+    }
+    match (&seat.tasks, flags.nproc_per_node.as_deref()) {
+        (Tasks::TaskPerRank { local_world_size, .. }, Some(value)) if value != "1" => {
+            Err(SlurmProblem::ProcessesPerTask { value: value.to_owned(), tasks: *local_world_size })
+        }
+        _ => Ok(seat),
+    }
+}
+
+/// How the tasks of the step come together: one alone not at all; else the first one waits for the others.
+pub fn meeting(flags: &RunFlags, seat: &Seat, address_of: fn(&str) -> String) -> Result<Meeting, RunProblem> {
+    let named = gathering::named_port(flags)?;
+    let (members, number) = match seat.tasks {
+        Tasks::LauncherPerNode => (seat.node_count(), seat.node_rank),
+        Tasks::TaskPerRank { rank, world_size, .. } => (world_size, rank),
+    };
+    if members == 1 {
+        let port = named.map_or(MasterPort::Any, MasterPort::Exactly);
+        return Ok(Meeting { gathering: Gathering::alone(), address: gathering::master_addr(flags), port });
+    }
+    if flags.ranks_filter.is_some() {
+        return Err(RunProblem::RanksFilterOnSeveralNodes);
+    }
+    let address = match seat.hosts.first() {
+        Some(first) if flags.master_addr.is_none() && seat.hosts.len() > 1 => address_of(first),
+        _ => gathering::master_addr(flags),
+    };
+    let port = named.unwrap_or_else(|| seat.port());
+    let gathering = Gathering {
+        nodes: members,
+        least_nodes: members,
+        node_rank: Some(number),
+        coordinates: number == 0,
+        run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_else(|| seat.run()),
+        secret: flags.rdzv_secret.clone().unwrap_or_default(),
+        join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
+        node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
+        ..Gathering::alone()
+    };
+    let port = if number == 0 { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
+    Ok(Meeting { gathering, address, port })
+}
+
+/// The tasks on this node, where each of them is a rank.
+pub fn tasks_here(seat: &Seat) -> Option<u32> {
+    match seat.tasks {
+        Tasks::LauncherPerNode => None,
+        Tasks::TaskPerRank { local_world_size, .. } => Some(local_world_size),
+    }
+}
+
+/// Who says where the ranks are.
+pub fn who_places(seat: &Seat) -> Places {
+    match seat.tasks {
+        Tasks::LauncherPerNode => Places::Assigned,
+        Tasks::TaskPerRank { .. } => Places::Known,
+    }
+}
+
+/// The ranks that this process starts. A launcher learns the first rank's number from the coordinator.
+pub fn places(flags: &RunFlags, seat: &Seat, processes: u32) -> Vec<RankPlace> {
+    let place = |rank: u32, local_rank: u32, world_size: u32| RankPlace {
+        rank,
+        local_rank,
+        world_size,
+        local_world_size: processes,
+        node_rank: seat.node_rank,
+        node_count: seat.node_count(),
+        node_name: seat.node_name.clone(),
+        role: flags.role.clone(),
+        visible_local_rank: if flags.virtual_local_rank { 0 } else { local_rank },
+    };
+    match seat.tasks {
+        Tasks::LauncherPerNode => (0..processes).map(|rank| place(rank, rank, processes)).collect(),
+        Tasks::TaskPerRank { rank, world_size, local_rank, .. } => vec![place(rank, local_rank, world_size)],
+    }
+}
+
+/// The folder of this process among those of its job.
+pub fn folder_name(seat: &Seat) -> String {
+    match seat.tasks {
+        Tasks::LauncherPerNode => seat.node_name.clone(),
+        Tasks::TaskPerRank { rank, .. } => format!("{}-rank{rank}", seat.node_name),
+    }
+}
+
+/// A name that every node resolves is best. Where node names are no host names, Slurm itself knows the address; without
+/// `scontrol` the name stays, and who cannot resolve it says so.
+pub fn address_of(node: &str) -> String {
+    if (node, 0).to_socket_addrs().is_ok() {
+        return node.to_owned();
+    }
+    let asked = Command::new("scontrol").args(["-o", "show", "node", node]).output().ok();
+    let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let address = text.split_whitespace().find_map(|word| word.strip_prefix("NodeAddr="));
+    address.filter(|address| (*address, 0).to_socket_addrs().is_ok()).unwrap_or(node).to_owned()
+}
+
+/// The first launcher's number in the job's folder, by which the batch script stops the run before the time limit. Taken
+/// away at the end.
+#[derive(Debug)]
+pub struct LauncherNote {
+    path: Option<PathBuf>,
+}
+
+impl LauncherNote {
+    pub fn leave(slurm: &InSlurm, handled: &[i32]) -> Self {
+        outlive_signals_for_ranks(handled);
+        let folder = slurm.job_folder.as_ref().filter(|_| slurm.coordinates);
+        let path = folder.map(|folder| folder.join(LAUNCHER_FILE));
+        if let (Some(folder), Some(path)) = (folder, &path) {
+            // Without the note the batch script signals the step as a whole.
+            let _ = fs::create_dir_all(folder);
+            let _ = fs::write(path, format!("{}\n", std::process::id()));
+        }
+        Self { path }
+    }
+}
+
+impl Drop for LauncherNote {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Slurm sends a signal to every process of a step. One that ranks may handle must not end their launcher.
+fn outlive_signals_for_ranks(handled: &[i32]) {
+    let mask: SigSet = FOR_RANKS.into_iter().filter(|signal| !handled.contains(&(*signal as i32))).collect();
+    // Were it to fail, such a signal would end the run, as it would have without.
+    let _ = mask.thread_block();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seated(options: &[&str], tasks: &str) -> Result<Seat, SlurmProblem> {
+        let variables = [
+            ("SLURM_JOB_ID", "10"),
+            ("SLURM_JOB_NODELIST", "n[1-2]"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_STEP_NODELIST", "n[1-2]"),
+            ("SLURM_STEP_TASKS_PER_NODE", tasks),
+            ("SLURMD_NODENAME", "n2"),
+            ("SLURM_NODEID", "1"),
+            ("SLURM_PROCID", "3"),
+            ("SLURM_LOCALID", "1"),
+            ("SLURM_RESTART_COUNT", "1"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        seat(&RunFlags::parse_for_test(options), &variables)
+    }
+
+    fn met(options: &[&str], tasks: &str) -> Meeting {
+        let seat = seated(options, tasks).unwrap();
+        meeting(&RunFlags::parse_for_test(options), &seat, |host| format!("{host}.lan")).unwrap()
+    }
+
+    #[test]
+    fn launchers_meet_by_node_and_tasks_by_rank() {
+        let launcher = met(&[], "1(x2)");
+        assert_eq!((launcher.gathering.nodes, launcher.gathering.node_rank), (2, Some(1)));
+        assert_eq!((launcher.address.as_str(), launcher.port), ("n1.lan", MasterPort::Elsewhere(29_570)));
+        assert_eq!(launcher.gathering.run, "slurm-10.0-1");
+        let task = met(&[], "2(x2)");
+        assert_eq!((task.gathering.nodes, task.gathering.node_rank, task.gathering.coordinates), (4, Some(3), false));
+    }
+
+    #[test]
+    fn what_the_user_names_wins() {
+        let named = met(&["--master-addr", "10.0.0.9", "--master-port", "4711"], "1(x2)");
+        assert_eq!((named.address.as_str(), named.port), ("10.0.0.9", MasterPort::Elsewhere(4711)));
+    }
+
+    #[test]
+    fn a_rank_of_slurms_keeps_its_place() {
+        let seat = seated(&[], "2(x2)").unwrap();
+        assert_eq!(
+            (tasks_here(&seat), who_places(&seat), folder_name(&seat).as_str()),
+            (Some(2), Places::Known, "n2-rank3")
+        );
+        let places = places(&RunFlags::parse_for_test(&[]), &seat, 2);
+        let [place] = places.as_slice() else { panic!("one rank") };
+        let RankPlace { rank, local_rank, world_size, local_world_size, node_rank, node_count, .. } = *place;
+        assert_eq!((rank, local_rank, world_size, local_world_size, node_rank, node_count), (3, 1, 4, 2, 1, 2));
+    }
+
+    #[test]
+    fn flags_against_slurm_are_refused() {
+        for (options, problem) in [
+            (["--node-rank", "1"], SlurmProblem::SlurmDecides { flag: "--node-rank" }),
+            (["--rdzv-endpoint", "n1"], SlurmProblem::SlurmDecides { flag: "--rdzv-endpoint" }),
+            (["--nnodes", "4"], SlurmProblem::NodesAgainstSlurm { asked: "4".into(), nodes: 2 }),
+        ] {
+            assert_eq!(seated(&options, "1(x2)"), Err(problem));
+        }
+        assert_eq!(seated(&["-n", "2"], "2(x2)"), Err(SlurmProblem::ProcessesPerTask { value: "2".into(), tasks: 2 }));
+        assert!(seated(&["-n", "2", "--nnodes", "2"], "1(x2)").is_ok());
+    }
+}

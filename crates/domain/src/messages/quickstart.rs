@@ -1,0 +1,164 @@
+//! What `fermi quickstart` says: its menu, its questions, and what it explains of the commands it builds.
+
+use crate::language::Text;
+
+/// The situations of the menu, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    Single,
+    Several,
+    Ssh,
+    Slurm,
+    Test,
+}
+
+impl Scenario {
+    pub const ALL: [Self; 5] = [Self::Single, Self::Several, Self::Ssh, Self::Slurm, Self::Test];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Several => "several",
+            Self::Ssh => "ssh",
+            Self::Slurm => "slurm",
+            Self::Test => "test",
+        }
+    }
+
+    pub fn title(self) -> Text {
+        match self {
+            Self::Single => Text::new("单机多卡", "one machine, several GPUs"),
+            Self::Several => {
+                Text::new("多机多卡：在每台机器上执行同一条命令", "several machines, the same command on each")
+            }
+            Self::Ssh => Text::new("多机多卡：通过 ssh 一条命令启动全部", "several machines, all started over ssh"),
+            Self::Slurm => Text::new("Slurm 集群：生成 sbatch 脚本", "a Slurm cluster: write an sbatch script"),
+            Self::Test => {
+                Text::new("环境测试：用内置训练器跑几步", "test of this machine: a few steps of the built-in trainer")
+            }
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    Choice,
+    Script,
+    Gpus,
+    Nodes,
+    NodeRank,
+    Master,
+    Port,
+    Hosts,
+    RunIt,
+}
+
+impl Question {
+    pub fn text(self) -> Text {
+        match self {
+            Self::Choice => Text::new("选择（q 退出）", "your choice (q to leave)"),
+            Self::Script => Text::new("训练脚本", "training script"),
+            Self::Gpus => {
+                Text::new("每台机器的进程数（通常等于 GPU 数）", "processes on each machine (usually its GPUs)")
+            }
+            Self::Nodes => Text::new("机器数", "number of machines"),
+            Self::NodeRank => Text::new("这台机器的编号（0 是主节点）", "number of this machine (0 is the master)"),
+            Self::Master => Text::new("主节点地址（其他机器能访问的）", "the master's address, as the others see it"),
+            Self::Port => Text::new("端口", "port"),
+            Self::Hosts => Text::new(
+                "主机列表，如 gn6:4,gn7:4（留空则用当前目录的 hostfile）",
+                "hosts, such as gn6:4,gn7:4 (empty: the file hostfile in this folder)",
+            ),
+            Self::RunIt => Text::new("现在执行？[y/N]", "run it now? [y/N]"),
+        }
+    }
+}
+
+/// Other sentences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuickstartNews {
+    Welcome,
+    Command,
+    OtherMachines,
+    NotAChoice { given: String, most: usize },
+    NotANumber { given: String },
+}
+
+impl QuickstartNews {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Welcome => Text::new("要做什么？", "what would you like to do?"),
+            Self::Command => Text::new("命令", "the command"),
+            Self::OtherMachines => Text::new("在其他机器上执行", "on the other machines"),
+            Self::NotAChoice { given, most } => {
+                Text::new(format!("“{given}” 不在 1 到 {most} 之间"), format!("'{given}' is not from 1 to {most}"))
+            }
+            Self::NotANumber { given } => {
+                Text::new(format!("“{given}” 不是正整数"), format!("'{given}' is not a number from 1 up"))
+            }
+        }
+    }
+}
+
+/// A reason not to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuickstartProblem {
+    NobodyToAsk,
+    NotHere { scenario: Scenario },
+}
+
+impl QuickstartProblem {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::NobodyToAsk => {
+                Text::new("这里没有人可以提问：输入不是终端", "there is nobody to ask: the input is no terminal")
+            }
+            Self::NotHere { scenario } => Text::new(
+                format!("这个版本还没有场景 {}", scenario.name()),
+                format!("this version does not have the scenario {} yet", scenario.name()),
+            ),
+        }
+    }
+
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::NobodyToAsk => Text::new(
+                "例如：fermi quickstart --scenario single --print",
+                "for example: fermi quickstart --scenario single --print",
+            ),
+            Self::NotHere { .. } => {
+                Text::new("fermi quickstart --help 列出全部场景", "fermi quickstart --help lists them")
+            }
+        }
+    }
+}
+
+/// Why a word stands in a command.
+pub fn explanation(word: &str) -> Option<Text> {
+    Some(match word {
+        "--nproc-per-node" | "-n" => Text::new("这台机器上的进程数", "processes on this machine"),
+        "--nnodes" => {
+            Text::new("机器数；每台执行同一条命令，先后不限", "machines; start the same on each, in any order")
+        }
+        "--node-rank" => {
+            Text::new("这台机器的编号，每台不同；0 上有 rank 0", "this machine's number, another on each; 0 has rank 0")
+        }
+        "--master-addr" => Text::new("0 号机器的地址", "address of machine 0"),
+        "--master-port" => {
+            Text::new("集合用的唯一端口，防火墙要放行", "the one port they meet at; the firewall must let it pass")
+        }
+        "--hosts" => Text::new("主机与各自的进程数", "the hosts, and how many processes each"),
+        "launch-multi-node" => Text::new(
+            "通过 ssh 在每台主机上启动 fermi run；Ctrl-C 停止全部",
+            "starts fermi run on every host over ssh; Ctrl-C stops them all",
+        ),
+        "--mode" => Text::new(
+            "写出 slurm_scripts/run_slurm.sh，之后用 sbatch 提交",
+            "writes slurm_scripts/run_slurm.sh, for sbatch",
+        ),
+        "--no-python" => Text::new("运行程序本身，不经过 Python", "run the program itself, not Python"),
+        "doctor" => Text::new("检查这台机器", "checks this machine"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,12 @@
+//! Slurm, as far as it can be understood from its variables and texts alone: node lists, a task's place in its step, the
+//! states of a job, and the batch script that starts one launcher per node.
+
+pub mod hostlist;
+pub mod job;
+pub mod place;
+pub mod script;
+pub mod time;
+
+pub use job::{JobLook, JobState};
+pub use place::{Place, Tasks};
+pub use script::{BatchScript, Lead};

@@ -1,0 +1,357 @@
+//! Several machines with the same command on each: every order of starting, and everything that breaks between them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
+mod support;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use support::{Hosts, Run, eventually, script};
+
+const PORT: &str = "29555";
+
+/// The options of the node with this rank in a run of so many nodes; rank 0 is on host 1.
+fn node<'a>(nodes: &'a str, rank: &'a str) -> Vec<&'a str> {
+    vec!["--nnodes", nodes, "--node-rank", rank, "--master-addr", "10.77.0.1", "--master-port", PORT]
+}
+
+/// A shell that says who it is.
+fn says_who_it_is(mut command: Command) -> Command {
+    command.args([
+        "--tee",
+        "3",
+        "--no-python",
+        "sh",
+        "-c",
+        "echo rank $RANK of $WORLD_SIZE local $LOCAL_RANK node $NODE_RANK",
+    ]);
+    command
+}
+
+/// The built-in trainer, slow enough to be disturbed.
+fn trains(mut command: Command, steps: &str) -> Command {
+    command.args(["--no-python", env!("CARGO_BIN_EXE_fermi"), "trainer", "--throttle", "10", "--global-batch", "6"]);
+    command.args(["--checkpoint-every", "10", "--steps", steps]);
+    command
+}
+
+/// The ranks have met, and there is something to resume from.
+fn has_saved(first: &Run) {
+    first.says("checkpoint of step");
+}
+
+#[test]
+fn nodes_may_start_in_any_order_and_have_unequal_ranks() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+        let start = |host: usize| {
+            let rank = (host - 1).to_string();
+            let mut command = hosts.run(host, &node("3", &rank));
+            command.args(["-n", &host.to_string()]);
+            let run = Run::start(&mut says_who_it_is(command));
+            // Each is well under way before the next one starts.
+            std::thread::sleep(Duration::from_millis(100));
+            run
+        };
+        let runs: Vec<Run> = order.iter().map(|host| start(*host)).collect();
+        let mut lines: Vec<String> = Vec::new();
+        for run in runs {
+            lines.extend(run.ended().expect(0).out().lines().map(str::to_owned));
+        }
+        lines.sort();
+        assert_eq!(
+            lines,
+            [
+                "[gn1:0] rank 0 of 6 local 0 node 0",
+                "[gn2:1] rank 1 of 6 local 0 node 1",
+                "[gn2:2] rank 2 of 6 local 1 node 1",
+                "[gn3:3] rank 3 of 6 local 0 node 2",
+                "[gn3:4] rank 4 of 6 local 1 node 2",
+                "[gn3:5] rank 5 of 6 local 2 node 2",
+            ]
+        );
+    }
+}
+
+#[test]
+fn at_an_endpoint_nodes_are_numbered_as_they_come() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let options = ["--nnodes", "2", "--rdzv-endpoint", "10.77.0.1:29555", "--rdzv-backend", "c10d", "--rdzv-id", "job"];
+    let second = Run::start(&mut says_who_it_is(hosts.run(2, &options)));
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &options)));
+    assert_eq!(first.ended().expect(0).out(), "[gn1:0] rank 0 of 2 local 0 node 0\n");
+    assert_eq!(second.ended().expect(0).out(), "[gn2:1] rank 1 of 2 local 0 node 1\n");
+}
+
+#[test]
+fn while_waiting_it_says_who_is_missing_and_what_was_tried() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &node("2", "0"))));
+    first.says("waiting for 1 more node on port 29555");
+    first.signal(libc::SIGTERM);
+    first.ended().expect(143);
+    let second = Run::start(&mut says_who_it_is(hosts.run(2, &node("2", "1"))));
+    second.says("the first node 10.77.0.1:29555 cannot be reached");
+}
+
+#[test]
+fn a_dead_supervisor_is_known_on_all_nodes_within_a_second() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let start = |host: usize| {
+        let rank = (host - 1).to_string();
+        let mut options = node("3", &rank);
+        options.push("--json");
+        Run::start(&mut trains(hosts.run(host, &options), "5000"))
+    };
+    let runs: Vec<Run> = (1..=3).map(start).collect();
+    for run in &runs {
+        run.event("rank.started");
+    }
+    let supervisor = runs[1].event("run.started")["supervisorPid"].as_i64().unwrap();
+    let killed = Instant::now();
+    support::signal(i32::try_from(supervisor).unwrap(), libc::SIGKILL);
+    for run in [&runs[0], &runs[2]] {
+        let end = run.event("run.ended");
+        assert_eq!(end["verdict"]["kind"]["type"], "supervisorLost", "{end}");
+        assert_eq!(end["verdict"]["kind"]["node"], "gn2");
+    }
+    assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+    for run in runs {
+        run.ended().expect(1);
+    }
+    (1..=3).for_each(|host| hosts.place(host).assert_empty());
+}
+
+#[test]
+fn a_node_that_was_cut_off_is_suspect_then_lost_and_taken_in_again() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let start = |host: usize| {
+        let rank = (host - 1).to_string();
+        let mut options = node("2", &rank);
+        options.extend(["--json", "--node-lost-after", "5", "--max-restarts", "2"]);
+        Run::start(&mut trains(hosts.run(host, &options), "5000"))
+    };
+    let (first, second) = (start(1), start(2));
+    has_saved(&first);
+    let cut = Instant::now();
+    hosts.cut(2);
+    first.event("node.suspect");
+    assert!(cut.elapsed() < Duration::from_secs(5), "suspect after {:?}", cut.elapsed());
+    let lost = first.event("node.lost");
+    assert_eq!(lost["name"], "gn2");
+    assert!(cut.elapsed() < Duration::from_secs(7), "lost after {:?}", cut.elapsed());
+    // Its own ranks do not go on alone.
+    second.says("connecting again");
+    hosts.mend(2);
+    first.event_count("attempt.started", 2);
+    first.says("resumed from step");
+    first.signal(libc::SIGINT);
+    first.ended().expect(130);
+    second.ended().expect(130);
+    (1..=2).for_each(|host| hosts.place(host).assert_empty());
+}
+
+#[test]
+fn a_short_cut_harms_nobody() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let start = |host: usize| {
+        let rank = (host - 1).to_string();
+        let mut options = node("2", &rank);
+        options.extend(["--json", "--node-lost-after", "15"]);
+        Run::start(&mut trains(hosts.run(host, &options), "150"))
+    };
+    let (first, second) = (start(1), start(2));
+    has_saved(&first);
+    hosts.cut(2);
+    first.event("node.suspect");
+    hosts.mend(2);
+    first.event("node.back");
+    let first = first.ended().expect(0);
+    second.ended().expect(0);
+    assert_eq!(first.events_named("attempt.started").len(), 1);
+}
+
+#[test]
+fn when_the_first_host_dies_the_others_end_and_say_so() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let start = |host: usize| {
+        let rank = (host - 1).to_string();
+        let mut options = node("2", &rank);
+        options.extend(["--json", "--node-lost-after", "5"]);
+        Run::start(&mut trains(hosts.run(host, &options), "5000"))
+    };
+    let (first, second) = (start(1), start(2));
+    has_saved(&first);
+    hosts.cut(1);
+    let cut = Instant::now();
+    let second = second.ended().expect(1).says(&["the node 10.77.0.1 was lost"]);
+    assert!(cut.elapsed() < Duration::from_secs(8), "{:?}", cut.elapsed());
+    assert_eq!(second.events_named("run.ended").len(), 1);
+    first.ended().expect(1).says(&["the node gn2 was lost"]);
+    (1..=2).for_each(|host| hosts.place(host).assert_empty());
+}
+
+#[test]
+fn ctrl_c_on_any_node_stops_all() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let start = |host: usize| {
+        let rank = (host - 1).to_string();
+        let mut options = node("2", &rank);
+        options.push("--json");
+        Run::start(&mut trains(hosts.run(host, &options), "5000"))
+    };
+    let (first, second) = (start(1), start(2));
+    first.event("rank.started");
+    second.event("rank.started");
+    second.signal(libc::SIGINT);
+    first.ended().expect(130);
+    second.ended().expect(130);
+    (1..=2).for_each(|host| hosts.place(host).assert_empty());
+}
+
+#[test]
+fn an_elastic_run_goes_on_with_those_who_remain_and_takes_in_who_comes_back() {
+    let Some(hosts) = Hosts::new(3) else { return };
+    let start = |host: usize| {
+        let options = ["--nnodes", "1:3", "--rdzv-endpoint", "10.77.0.1:29555", "--rdzv-conf", "last_call_timeout=1"];
+        let mut command = hosts.run(host, &options);
+        command.args(["--json", "--max-restarts", "5"]);
+        Run::start(&mut trains(command, "5000"))
+    };
+    let runs: Vec<Run> = (1..=3).map(start).collect();
+    has_saved(&runs[0]);
+    runs[2].signal(libc::SIGKILL);
+    let second_attempt = runs[0].event_count("attempt.started", 2).pop().unwrap();
+    assert_eq!(second_attempt["resume"], true);
+    runs[0].says("on 2 ranks");
+    let back = start(3);
+    // It knocks until the next restart opens the door.
+    let rank = runs[0].event_count("rank.started", 2)[1]["pid"].as_i64().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    support::signal(i32::try_from(rank).unwrap(), libc::SIGKILL);
+    runs[0].event_count("attempt.started", 3);
+    back.event("rank.started");
+    eventually("three ranks again", || (runs[0].stderr_so_far().matches("on 3 ranks").count() >= 2).then_some(()));
+    runs[0].signal(libc::SIGINT);
+    for run in runs.into_iter().take(2).chain([back]) {
+        run.ended().expect(130);
+    }
+    (1..=3).for_each(|host| hosts.place(host).assert_empty());
+}
+
+#[test]
+fn a_taken_port_is_named_with_its_holder() {
+    let Some(hosts) = Hosts::new(1) else { return };
+    let holder = "import socket, time; s = socket.socket(); s.bind(('0.0.0.0', 29555)); s.listen(); print('up', flush=True); time.sleep(60)";
+    let mut command = hosts.program(1, "python3");
+    let holder = Run::start(command.args(["-c", holder]));
+    holder.says("up");
+    let refused = Run::whole(&mut says_who_it_is(hosts.run(1, &node("2", "0")))).expect(2);
+    assert!(refused.err().starts_with("error: port 29555 is taken by process"), "{}", refused.err());
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_said() {
+    let Some(hosts) = Hosts::new(1) else { return };
+    let options = ["--nnodes", "2", "--node-rank", "1", "--master-addr", "no-such-host.invalid", "--join-timeout", "1"];
+    let ended = Run::whole(&mut says_who_it_is(hosts.run(1, &options))).expect(1);
+    let ended = ended.says(&["the host name no-such-host.invalid does not resolve"]);
+    assert!(ended.took < Duration::from_secs(20), "{:?}", ended.took);
+}
+
+#[test]
+fn a_node_that_never_comes_ends_the_wait_in_time() {
+    let Some(hosts) = Hosts::new(1) else { return };
+    let mut options = node("2", "0");
+    options.extend(["--join-timeout", "2"]);
+    let ended = Run::whole(&mut says_who_it_is(hosts.run(1, &options))).expect(1);
+    assert!(ended.took < Duration::from_secs(6), "{:?}", ended.took);
+}
+
+#[test]
+fn a_third_of_the_packets_lost_does_not_break_a_run() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    (1..=2).for_each(|host| hosts.lose(host, 30));
+    let second = Run::start(&mut says_who_it_is(hosts.run(2, &node("2", "1"))));
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &node("2", "0"))));
+    assert_eq!(first.ended().expect(0).out(), "[gn1:0] rank 0 of 2 local 0 node 0\n");
+    assert_eq!(second.ended().expect(0).out(), "[gn2:1] rank 1 of 2 local 0 node 1\n");
+}
+
+/// Somebody on the second host who connects and says these bytes; what comes back within a second is printed.
+fn stranger(hosts: &Hosts, bytes: &[u8]) -> Command {
+    let file = hosts.place(2).file("words", bytes);
+    let talk = "import socket, sys; s = socket.create_connection(('10.77.0.1', 29555), 5); s.sendall(open(sys.argv[1], 'rb').read()); \
+                s.settimeout(1)\ntry: print(s.recv(9999), flush=True)\nexcept OSError: print('silence', flush=True)\ns.settimeout(None); s.recv(1)";
+    let mut command = hosts.program(2, "python3");
+    command.arg("-c").arg(talk).arg(file);
+    command
+}
+
+fn framed(json: &str) -> Vec<u8> {
+    let length = u32::try_from(json.len()).unwrap().to_le_bytes();
+    length.iter().copied().chain(json.bytes()).collect()
+}
+
+#[test]
+fn silence_garbage_and_another_version_are_met_with_the_right_answer_and_do_no_harm() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &node("2", "0"))));
+    first.says("waiting for 1 more node");
+    let _silent = Run::start(&mut stranger(&hosts, b""));
+    let _garbage = Run::start(&mut stranger(&hosts, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+    let greeting = r#"{"version":99,"fermi":"9.9.9","run":"","secret":"","name":"gn2","nodeRank":1,"ranks":1}"#;
+    let other = Run::start(&mut stranger(&hosts, &framed(greeting)));
+    other.says("otherVersion");
+    first.says("versions differ");
+    let second = Run::start(&mut says_who_it_is(hosts.run(2, &node("2", "1"))));
+    first.ended().expect(0);
+    second.ended().expect(0);
+}
+
+#[test]
+fn a_second_run_at_the_same_address_is_told_so() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let mut first = node("2", "0");
+    first.extend(["--rdzv-id", "one"]);
+    let mut other = node("2", "1");
+    other.extend(["--rdzv-id", "two"]);
+    let first = Run::start(&mut says_who_it_is(hosts.run(1, &first)));
+    first.says("waiting for 1 more node");
+    Run::whole(&mut says_who_it_is(hosts.run(2, &other)))
+        .expect(1)
+        .says(&["another run waits at this address: it is 'one', this node wants 'two'"]);
+    let mut wrong_secret = node("2", "1");
+    wrong_secret.extend(["--rdzv-id", "one", "--rdzv-secret", "guess"]);
+    Run::whole(&mut says_who_it_is(hosts.run(2, &wrong_secret))).expect(1).says(&["--rdzv-secret is not that"]);
+    first.signal(libc::SIGTERM);
+    first.ended().expect(143);
+}
+
+#[test]
+fn real_torch_trains_over_two_hosts_with_two_and_one_ranks() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let start = |host: usize, ranks: &str| {
+        let rank = (host - 1).to_string();
+        let mut options = node("2", &rank);
+        options.extend(["-n", ranks, "--tee", "1"]);
+        let mut command = hosts.run(host, &options);
+        command.env("PYTHON_EXEC", support::torch_python()).arg(script("torch_ddp.py"));
+        Run::start(&mut command)
+    };
+    let (first, second) = (start(1, "2"), start(2, "1"));
+    let finals: Vec<String> = [first, second]
+        .into_iter()
+        .flat_map(|run| run.ended().expect(0).out().lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter_map(|line| Some(line[line.find("final rank")?..].to_owned()))
+        .collect();
+    assert_eq!(finals.len(), 3, "{finals:?}");
+    let result = |line: &str| line[line.find("loss").unwrap()..].to_owned();
+    assert!(finals.iter().all(|line| result(line) == result(&finals[0])), "{finals:?}");
+}

@@ -1,0 +1,108 @@
+//! Several hosts on one machine: network namespaces on a bridge of their own, made and taken away by the test.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Place;
+
+/// A few hosts with the addresses 10.77.0.1, 10.77.0.2 …, numbered from 1.
+pub struct Hosts {
+    name: String,
+    places: Vec<Place>,
+}
+
+impl Hosts {
+    /// None when FERMI_LEAVE_OUT names `netns`; a machine on which they cannot be made fails the test otherwise.
+    pub fn new(count: usize) -> Option<Self> {
+        if super::is_left_out("netns") {
+            return None;
+        }
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("ft{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let hosts = Self { name, places: (0..count).map(|_| Place::new()).collect() };
+        let switch = hosts.switch();
+        ip(&["netns", "add", &switch]);
+        ip(&["-n", &switch, "link", "add", "br0", "type", "bridge"]);
+        ip(&["-n", &switch, "link", "set", "br0", "up"]);
+        for host in 1..=count {
+            let (space, port) = (hosts.space(host), format!("p{host}"));
+            ip(&["netns", "add", &space]);
+            ip(&["-n", &space, "link", "set", "lo", "up"]);
+            ip(&["link", "add", "eth0", "netns", &space, "type", "veth", "peer", "name", &port, "netns", &switch]);
+            ip(&["-n", &switch, "link", "set", &port, "master", "br0", "up"]);
+            ip(&["-n", &space, "addr", "add", &format!("10.77.0.{host}/24"), "dev", "eth0"]);
+            ip(&["-n", &space, "link", "set", "eth0", "up"]);
+        }
+        Some(hosts)
+    }
+
+    fn space(&self, host: usize) -> String {
+        format!("{}h{host}", self.name)
+    }
+
+    fn switch(&self) -> String {
+        format!("{}sw", self.name)
+    }
+
+    pub fn place(&self, host: usize) -> &Place {
+        &self.places[host - 1]
+    }
+
+    /// A program on a host, which is called `gn<number>` there.
+    pub fn program(&self, host: usize, program: &str) -> Command {
+        let mut command = self.place(host).program("ip");
+        command.args(["netns", "exec", &self.space(host), program]);
+        command.env("FERMI_NODE_NAME", format!("gn{host}")).env("GLOO_SOCKET_IFNAME", "eth0");
+        command
+    }
+
+    /// `fermi run …` on a host.
+    pub fn run(&self, host: usize, options: &[&str]) -> Command {
+        let mut command = self.program(host, env!("CARGO_BIN_EXE_fermi"));
+        command.arg("run").args(options);
+        command
+    }
+
+    /// Takes a host off the network.
+    pub fn cut(&self, host: usize) {
+        ip(&["-n", &self.space(host), "link", "set", "eth0", "down"]);
+    }
+
+    pub fn mend(&self, host: usize) {
+        ip(&["-n", &self.space(host), "link", "set", "eth0", "up"]);
+    }
+
+    /// Loses so many of a hundred packets that reach a host.
+    pub fn lose(&self, host: usize, percent: u32) {
+        let rules = format!(
+            "table inet loss {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" numgen random \
+             mod 100 < {percent} drop\n }}\n}}\n"
+        );
+        let file = self.place(host).file("loss.nft", rules);
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.space(host), "nft", "-f"]).arg(file);
+        assert!(command.status().is_ok_and(|status| status.success()), "nft is needed: apt-get install nftables");
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        // Processes first: a namespace lives as long as they do.
+        let count = self.places.len();
+        self.places.clear();
+        for space in (1..=count).map(|host| self.space(host)).chain([self.switch()]) {
+            let _ = Command::new("ip").args(["netns", "del", &space]).status();
+        }
+    }
+}
+
+fn ip(words: &[&str]) {
+    let done = Command::new("ip").args(words).output().expect("iproute2 is needed: apt-get install iproute2");
+    assert!(
+        done.status.success(),
+        "network namespaces cannot be made here (ip {}: {}); run as root, or set FERMI_LEAVE_OUT=netns to leave these \
+         tests out",
+        words.join(" "),
+        String::from_utf8_lossy(&done.stderr).trim()
+    );
+}
