@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint unit venv venv-bench demo bench docs clean
+.PHONY: help build test lint unit tools venv venv-bench demo bench docs clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ build: ## Build the binary: target/release/fermi
 	@mkdir -p target/release
 	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
 
-test: lint build venv unit ## Everything that must hold: formatting, lints, all tests, on the real engines
+test: lint build venv tools unit ## Everything that must hold: formatting, lints, all tests, on the real engines
 
 lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
@@ -32,6 +32,9 @@ unit: ## All tests
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
 	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast; \
 	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
+
+tools: ## Namespaces, sshd and Slurm for the tests of several machines
+	@tests/tools.sh
 
 venv: $(VENV)/.made-from-$(shell cksum < tests/requirements.txt | cut -d' ' -f1) ## The Python environment with the real training engines
 

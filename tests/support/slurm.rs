@@ -77,12 +77,19 @@ impl Cluster {
         });
     }
 
-    /// Waits for a requeued job and spares it the two minutes that Slurm keeps such a job back.
-    pub fn requeued_starts_again(&self, place: &Place, job: &str) {
+    /// Spares a requeued job the two minutes that Slurm keeps it back, once the job that it was has really ended: Slurm
+    /// would start it beside its former self.
+    pub fn starts_again(&self, place: &Place, job: &str) {
         self.reaches(place, job, "PENDING");
+        let state = |name: &str| self.ask(place, "scontrol", &["-o", "show", "job", job]).contains(name);
+        eventually("the end of the job's first life", || {
+            let former = format!("SLURM_JOB_ID={job}");
+            let lives = |process: &super::Process| process.environ().split(|byte| *byte == 0).any(|pair| pair == former.as_bytes());
+            (!place.alive().iter().any(lives)).then_some(())
+        });
         eventually("a start of the requeued job", || {
             self.ask(place, "scontrol", &["update", &format!("JobId={job}"), "StartTime=now"]);
-            (self.ask(place, "squeue", &["-h", "-j", job, "-t", "all", "-o", "%T"]).trim() != "PENDING").then_some(())
+            (!state("JobState=PENDING")).then_some(())
         });
     }
 

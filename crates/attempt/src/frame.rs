@@ -70,7 +70,7 @@ impl Inbox {
     }
 
     /// The next whole message, if there is one.
-    pub fn next<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*head) as usize;
         if length > LARGEST {
@@ -96,7 +96,7 @@ mod tests {
         let mut seen = Vec::new();
         for byte in wire {
             inbox.bytes.push(byte);
-            while let Some(order) = inbox.next::<Order>().unwrap() {
+            while let Some(order) = inbox.take::<Order>().unwrap() {
                 seen.push(order);
             }
         }
@@ -106,6 +106,6 @@ mod tests {
     #[test]
     fn an_impossible_length_is_an_error_not_an_allocation() {
         let mut inbox = Inbox { bytes: vec![0xff; 8] };
-        assert!(inbox.next::<Order>().is_err());
+        assert!(inbox.take::<Order>().is_err());
     }
 }

@@ -59,7 +59,7 @@ impl Link {
         let reading = self.inbox.fill(&mut self.stream)?;
         self.heard = Instant::now();
         let mut messages = Vec::new();
-        while let Some(message) = self.inbox.next()? {
+        while let Some(message) = self.inbox.take()? {
             messages.push(message);
         }
         Ok((messages, reading))
@@ -109,7 +109,7 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
     link.say(greeting).map_err(not_ours)?;
     loop {
         let silent = || not_ours(io::ErrorKind::TimedOut.into());
-        match link.inbox.next().map_err(not_ours)? {
+        match link.inbox.take().map_err(not_ours)? {
             Some(Answer::Welcome { .. }) => {
                 link.stream.set_read_timeout(None).map_err(not_ours)?;
                 return Ok(link);

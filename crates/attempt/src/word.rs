@@ -64,7 +64,7 @@ pub enum Report {
         local_rank: u32,
         pid: i32,
         exit: Exit,
-        failure: Failure,
+        failure: Box<Failure>,
         made_progress: bool,
     },
     NotJoined {

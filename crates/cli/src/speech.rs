@@ -26,11 +26,6 @@ impl Paint {
         Self { on: std::io::stderr().is_terminal() && !refused && !dumb }
     }
 
-    #[cfg(test)]
-    pub fn none() -> Self {
-        Self { on: false }
-    }
-
     fn wrap(self, code: &str, text: &str) -> String {
         if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }

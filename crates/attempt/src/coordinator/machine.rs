@@ -3,119 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fermi_domain::exit::Exit;
-use fermi_domain::failure::{Diagnosis, RankFailure, Recurrence, Role, Traceback, first_failure};
-use fermi_domain::healing::{self, Decision, FailedAttempt, RestartPolicy};
-use fermi_domain::ids::Rank;
-use fermi_domain::ladder::{Rung, StopLadder, StopReason};
-use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
+use fermi_domain::failure::{Recurrence, Role};
+use fermi_domain::healing::{self, Decision, FailedAttempt};
+use fermi_domain::ladder::{Rung, StopReason};
+use fermi_domain::verdict::{Verdict, VerdictKind};
 
-use serde::{Deserialize, Serialize};
-
+use super::judgement::{Case, Ended};
+use super::vocabulary::{Action, Failure, Happening, Loss, Policy, Seat};
 use crate::event::{Outcome, RunEvent, StopCause};
 
 /// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.
 const EVIDENCE_MS: u64 = 2_000;
 /// How long after SIGKILL ranks are waited for; one in uninterruptible sleep may never go.
 const AFTER_KILL_MS: u64 = 5_000;
-/// Two ends seen in one look at the machine cannot be put in order.
-const SAME_LOOK_MS: u64 = 2;
-
-/// What the run was told to do.
-#[derive(Clone, Debug)]
-pub struct Policy {
-    pub restarts: RestartPolicy,
-    pub ladder: StopLadder,
-    pub start_timeout_ms: Option<u64>,
-    /// How long nodes are waited for, at the start and after one was lost.
-    pub join_timeout_ms: u64,
-    /// Whether other nodes may be there after a restart: those lost are not waited for, new ones are taken in.
-    pub elastic: bool,
-    pub resume: bool,
-}
-
-/// A node of the run with its ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
-    pub name: String,
-    pub ranks: std::ops::Range<u32>,
-}
-
-/// How a node was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// Its supervisor died, and with it all that ran there.
-    SupervisorDied,
-    /// Nothing was heard of it for longer than the run allows.
-    Silent,
-}
-
-/// A rank that ended badly, with what is known of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
-    pub diagnosis: Option<Diagnosis>,
-    pub evidence: Vec<String>,
-    pub traceback: Option<Traceback>,
-}
-
-/// What the machine hears.
-#[derive(Clone, Debug)]
-pub enum Happening {
-    /// The first node, the coordinator's own, is ready.
-    Begin,
-    /// All nodes have a seat and are ready: their names and ranks, in the order of node ranks.
-    Assembled {
-        seats: Vec<Seat>,
-    },
-    NodeLost {
-        node: usize,
-        loss: Loss,
-    },
-    RankEnded {
-        rank: u32,
-        exit: Exit,
-        failure: Failure,
-        /// Whether the attempt has reported a step by now.
-        made_progress: bool,
-    },
-    /// Answer to [`Action::CheckJoined`]: the ranks of that node of which nothing was heard.
-    NotJoined {
-        node: usize,
-        missing: Vec<u32>,
-    },
-    StopAsked {
-        signal: i32,
-    },
-    KillAsked,
-    /// Answer to [`Action::Sweep`]: nothing of the attempt is left on that node.
-    Swept {
-        node: usize,
-    },
-    /// Nothing but time has passed.
-    TimePassed,
-}
-
-/// What the machine wants done.
-///
-/// What is said to ranks is meant for all nodes that are there.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Wait for the nodes that are not there yet.
-    Assemble,
-    StartRanks {
-        attempt: u32,
-        resume: bool,
-    },
-    SignalRanks {
-        signal: i32,
-    },
-    KillRanks,
-    CheckJoined,
-    /// End every process that is left and read all output to its end.
-    Sweep,
-    Tell(RunEvent),
-    /// The run is over. Nothing follows.
-    Finish,
-}
 
 #[derive(Debug, PartialEq)]
 enum State {
@@ -128,14 +28,6 @@ enum State {
     Sweeping { waiting_for: BTreeSet<usize> },
     BackingOff { until: u64 },
     Over,
-}
-
-#[derive(Debug)]
-struct Ended {
-    rank: u32,
-    exit: Exit,
-    at_ms: u64,
-    failure: Failure,
 }
 
 /// The coordinator of a run.
@@ -204,7 +96,7 @@ impl Coordinator {
             Happening::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
             Happening::RankEnded { rank, exit, failure, made_progress } => {
                 self.made_progress |= made_progress;
-                self.rank_ended(rank, exit, failure, now_ms);
+                self.rank_ended(rank, exit, *failure, now_ms);
             }
             Happening::NotJoined { node, missing } => self.not_joined(node, missing, now_ms),
             Happening::StopAsked { signal } => self.stop_asked(signal, now_ms),
@@ -312,7 +204,7 @@ impl Coordinator {
     }
 
     fn cause_is_known(&self) -> bool {
-        self.alive.is_empty() || self.failed.iter().any(|ended| role_of(ended) != Some(Role::Victim))
+        self.alive.is_empty() || self.failed.iter().any(|ended| ended.role() != Some(Role::Victim))
     }
 
     fn stop(&mut self, reason: StopReason, now_ms: u64) {
@@ -406,7 +298,7 @@ impl Coordinator {
             return;
         }
         match &mut self.state {
-            State::Assembling { .. } => self.not_assembled(),
+            State::Assembling { .. } => self.finish(Outcome::Failed, self.case().not_assembled()),
             State::Running { check_joined_at } => {
                 *check_joined_at = None;
                 self.unanswered = self.present();
@@ -448,35 +340,9 @@ impl Coordinator {
         }
     }
 
-    /// The nodes did not all come in time.
-    fn not_assembled(&mut self) {
-        // A node that was there and did not come back is why; at the very start nobody knows the names of the missing.
-        let verdict = match self.lost.first_key_value() {
-            Some((node, (_, loss))) => self.loss_verdict(*node, *loss),
-            None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new() }),
-        };
-        self.finish(Outcome::Failed, verdict);
-    }
-
     /// With all nodes there the next attempt starts at once; else they are waited for.
     fn begin_again(&mut self, now_ms: u64) {
         if self.lost.is_empty() && !self.policy.elastic { self.start(now_ms) } else { self.assemble(now_ms) }
-    }
-
-    fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {
-        let node = self.name_of(node);
-        Verdict::of(match loss {
-            Loss::SupervisorDied => VerdictKind::SupervisorLost { node },
-            Loss::Silent => VerdictKind::NodeLost { node },
-        })
-    }
-
-    fn name_of(&self, node: usize) -> String {
-        self.seats.get(node).map(|seat| seat.name.clone()).unwrap_or_default()
-    }
-
-    fn home_of(&self, rank: u32) -> String {
-        self.seats.iter().find(|seat| seat.ranks.contains(&rank)).map(|seat| seat.name.clone()).unwrap_or_default()
     }
 
     fn conclude_stopped(&mut self) {
@@ -485,7 +351,7 @@ impl Coordinator {
     }
 
     fn attempt_failed(&mut self, now_ms: u64) {
-        let verdict = self.verdict();
+        let verdict = self.case().verdict();
         let attempt = self.attempt;
         self.tell(RunEvent::AttemptFailed { attempt, verdict: Box::new(verdict.clone()) });
         let mut failed = FailedAttempt {
@@ -531,61 +397,7 @@ impl Coordinator {
         self.actions.push(Action::Tell(event));
     }
 
-    fn verdict(&self) -> Verdict {
-        let failures: Vec<RankFailure> = self
-            .failed
-            .iter()
-            .map(|ended| RankFailure {
-                rank: Rank(ended.rank),
-                node: self.home_of(ended.rank),
-                at_ms: i64::try_from(ended.at_ms).unwrap_or(i64::MAX),
-                uncertainty_ms: SAME_LOOK_MS,
-                role: role_of(ended),
-            })
-            .collect();
-        let first = first_failure(&failures).and_then(|index| self.failed.get(index));
-        if let Some((node, loss)) = self.loss_before(first) {
-            return self.loss_verdict(node, loss);
-        }
-        let Some(first) = first else {
-            let missing = self
-                .never_came
-                .iter()
-                .map(|rank| MissingRank { rank: Rank(*rank), node: self.home_of(*rank) })
-                .collect();
-            return Verdict::of(VerdictKind::StartTimedOut { missing });
-        };
-        let failed_rank = |ended: &Ended| FailedRank {
-            rank: Rank(ended.rank),
-            node: self.home_of(ended.rank),
-            exit: ended.exit.clone(),
-        };
-        let others = self
-            .failed
-            .iter()
-            .filter(|ended| ended.rank != first.rank)
-            .map(|ended| OtherFailure {
-                failed: failed_rank(ended),
-                after_ms: ended.at_ms.cast_signed() - first.at_ms.cast_signed(),
-                role: role_of(ended),
-            })
-            .collect();
-        Verdict {
-            evidence: first.failure.evidence.clone(),
-            traceback: first.failure.traceback.clone(),
-            others,
-            ..Verdict::rank_failed(failed_rank(first), first.failure.diagnosis.clone())
-        }
+    fn case(&self) -> Case<'_> {
+        Case { seats: &self.seats, failed: &self.failed, never_came: &self.never_came, lost: &self.lost }
     }
-
-    /// The loss of a node, when it explains the first failed rank: that one is a victim, or failed later.
-    fn loss_before(&self, first: Option<&Ended>) -> Option<(usize, Loss)> {
-        let (node, (at_ms, loss)) = self.lost.iter().min_by_key(|(_, (at_ms, _))| *at_ms)?;
-        let explains = first.is_none_or(|ended| role_of(ended) == Some(Role::Victim) || ended.at_ms >= *at_ms);
-        explains.then_some((*node, *loss))
-    }
-}
-
-fn role_of(ended: &Ended) -> Option<Role> {
-    ended.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role)
 }

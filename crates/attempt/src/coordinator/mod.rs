@@ -4,8 +4,11 @@
 //! A plain state machine: [`Coordinator::on`] takes what happened and the time, and answers with what is to be done. It
 //! makes every choice; whoever carries the actions out makes none.
 
+mod judgement;
 mod machine;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
-pub use machine::{Action, Coordinator, Failure, Happening, Loss, Policy, Seat};
+pub use machine::Coordinator;
+pub use vocabulary::{Action, Failure, Happening, Loss, Policy, Seat};

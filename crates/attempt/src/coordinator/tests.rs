@@ -53,7 +53,7 @@ fn ended(rank: u32, exit: Exit, last_line: &str) -> Happening {
     let tail = vec![last_line.to_owned()];
     let evidence =
         Evidence { exit: &exit, tail: &tail, error_file: None, oom_killed: false, lived_ms: 100, made_progress: false };
-    let failure = Failure { diagnosis: diagnose(&evidence), ..Failure::default() };
+    let failure = Box::new(Failure { diagnosis: diagnose(&evidence), ..Failure::default() });
     Happening::RankEnded { rank, exit, failure, made_progress: false }
 }
 
@@ -307,12 +307,11 @@ proptest! {
         let mut finished = false;
         let mut queue: Vec<Happening> = Vec::new();
         let mut rest = happenings.into_iter();
-        loop {
-            let Some(happening) = queue.pop().or_else(|| {
-                let (happening, later) = rest.next()?;
-                now += later;
-                Some(happening)
-            }) else { break };
+        while let Some(happening) = queue.pop().or_else(|| {
+            let (happening, later) = rest.next()?;
+            now += later;
+            Some(happening)
+        }) {
             for action in run.on(happening, now) {
                 prop_assert!(!finished, "an action after the end");
                 match action {

@@ -181,19 +181,20 @@ impl Chief {
     }
 
     fn carry_out(&mut self, action: Action, hands: &mut Hands, teller: &mut Teller) -> Vec<Happening> {
-        match action {
+        let word = match action {
             Action::Assemble => return self.assemble(hands, teller),
             Action::StartRanks { attempt, resume } => return self.start(attempt, resume, hands, teller),
-            Action::SignalRanks { signal } => return self.say_to_all(&Word::Signal { signal }, hands, teller),
-            Action::KillRanks => return self.say_to_all(&Word::Kill, hands, teller),
-            Action::CheckJoined => return self.say_to_all(&Word::CheckJoined, hands, teller),
-            Action::Sweep => return self.say_to_all(&Word::Sweep, hands, teller),
             Action::Tell(event) => return self.tell_all(event, hands, teller),
+            Action::SignalRanks { signal } => Word::Signal { signal },
+            Action::KillRanks => Word::Kill,
+            Action::CheckJoined => Word::CheckJoined,
+            Action::Sweep => Word::Sweep,
             Action::Finish => {
                 self.over = true;
-                return self.say_to_all(&Word::Over, hands, teller);
+                Word::Over
             }
-        }
+        };
+        self.say_to_all(&word, hands, teller)
     }
 
     /// Opens the door, unless nobody is missing.

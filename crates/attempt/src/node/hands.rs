@@ -108,7 +108,7 @@ impl Hands {
         let Member { rank, local_rank, .. } = *member;
         let pid = member.pid();
         teller.tell(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
-        Report::RankEnded { rank, local_rank, pid, exit, failure, made_progress }
+        Report::RankEnded { rank, local_rank, pid, exit, failure: Box::new(failure), made_progress }
     }
 
     fn evidence_of(&self, member: &Member, exit: &Exit, oom_killed: bool, made_progress: bool) -> Failure {
@@ -172,7 +172,7 @@ impl Hands {
                 local_rank: plan.place.local_rank,
                 pid: 0,
                 exit: Exit::Signal { signal: libc::SIGTERM, core_dumped: false },
-                failure: Failure::default(),
+                failure: Box::default(),
                 made_progress: false,
             })
             .collect()
@@ -254,5 +254,5 @@ fn never_began(plan: &RankPlan, error: &io::Error) -> Report {
         made_progress: false,
     });
     let (rank, local_rank) = (plan.place.rank, plan.place.local_rank);
-    Report::RankEnded { rank, local_rank, pid: 0, exit, failure, made_progress: false }
+    Report::RankEnded { rank, local_rank, pid: 0, exit, failure: Box::new(failure), made_progress: false }
 }

@@ -34,7 +34,11 @@ pub enum LifeError {
 /// Lives: takes the launch order from the socket, runs the ranks to their end, and returns.
 pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDeath) -> Result<(), LifeError> {
     let mut inbox = Inbox::default();
-    let bundle = await_launch(&mut control, &mut inbox).map_err(LifeError::NoOrder)?;
+    let bundle = match await_launch(&mut control, &mut inbox) {
+        // The launcher called us and then refused to start: it has said why.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        order => order.map_err(LifeError::NoOrder)?,
+    };
     let mut life = Life::new(bundle, control, inbox, warden, on_launcher_death).map_err(LifeError::Machine)?;
     if life.begin().map_err(LifeError::Machine)? {
         life.live();
@@ -59,7 +63,7 @@ fn allow_files_for(bundle: &NodeBundle) {
 
 fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeBundle> {
     loop {
-        match inbox.next::<Order>()? {
+        match inbox.take::<Order>()? {
             Some(Order::Launch(bundle)) => return Ok(*bundle),
             Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the first order is not a launch")),
             None => {
@@ -157,6 +161,8 @@ impl Life {
     }
 
     fn live(&mut self) {
+        // An order that came together with the launch is in the inbox already, where no wait would notice it.
+        self.obey_orders();
         while !self.is_over() {
             let wake = self.wait();
             if wake.warden_died {
@@ -239,7 +245,17 @@ impl Life {
     fn read_control(&mut self) {
         let Some(control) = &mut self.control else { return };
         let reading = self.inbox.fill(control).unwrap_or(Reading::Closed);
-        while let Ok(Some(order)) = self.inbox.next::<Order>() {
+        self.obey_orders();
+        if reading == Reading::Closed {
+            self.control = None;
+            if self.on_launcher_death == LauncherDeath::EndsRun && !self.is_over() {
+                self.end_at_once();
+            }
+        }
+    }
+
+    fn obey_orders(&mut self) {
+        while let Ok(Some(order)) = self.inbox.take::<Order>() {
             match order {
                 Order::Stop { signal } => self.stop_asked(signal),
                 Order::Kill => self.kill_asked(),
@@ -248,12 +264,6 @@ impl Life {
                 Order::Resize(size) => self.hands.resize(size),
                 // There is one launch per life.
                 Order::Launch(_) => {}
-            }
-        }
-        if reading == Reading::Closed {
-            self.control = None;
-            if self.on_launcher_death == LauncherDeath::EndsRun && !self.is_over() {
-                self.end_at_once();
             }
         }
     }

@@ -1,0 +1,115 @@
+//! Why an attempt ended, from all that is known of its ranks and nodes.
+
+use std::collections::BTreeMap;
+
+use fermi_domain::exit::Exit;
+use fermi_domain::failure::{RankFailure, Role, first_failure};
+use fermi_domain::ids::Rank;
+use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
+
+use super::vocabulary::{Failure, Loss, Seat};
+
+/// Two ends seen in one look at the machine cannot be put in order.
+const SAME_LOOK_MS: u64 = 2;
+
+/// A rank that ended badly by itself, not by our signals.
+#[derive(Debug)]
+pub struct Ended {
+    pub rank: u32,
+    pub exit: Exit,
+    pub at_ms: u64,
+    pub failure: Failure,
+}
+
+impl Ended {
+    pub fn role(&self) -> Option<Role> {
+        self.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role)
+    }
+}
+
+/// The facts of an attempt that went wrong.
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub seats: &'a [Seat],
+    pub failed: &'a [Ended],
+    pub never_came: &'a [u32],
+    pub lost: &'a BTreeMap<usize, (u64, Loss)>,
+}
+
+impl Case<'_> {
+    pub fn verdict(&self) -> Verdict {
+        let failures: Vec<RankFailure> = self.failed.iter().map(|ended| self.failure(ended)).collect();
+        let first = first_failure(&failures).and_then(|index| self.failed.get(index));
+        if let Some((node, loss)) = self.loss_before(first) {
+            return self.loss_verdict(node, loss);
+        }
+        let Some(first) = first else {
+            let missing = self
+                .never_came
+                .iter()
+                .map(|rank| MissingRank { rank: Rank(*rank), node: self.home_of(*rank) })
+                .collect();
+            return Verdict::of(VerdictKind::StartTimedOut { missing });
+        };
+        Verdict {
+            evidence: first.failure.evidence.clone(),
+            traceback: first.failure.traceback.clone(),
+            others: self.others(first),
+            ..Verdict::rank_failed(self.failed_rank(first), first.failure.diagnosis.clone())
+        }
+    }
+
+    /// The nodes did not all come in time. One that was there and did not come back is why; at the very start nobody
+    /// knows the names of the missing.
+    pub fn not_assembled(&self) -> Verdict {
+        match self.lost.first_key_value() {
+            Some((node, (_, loss))) => self.loss_verdict(*node, *loss),
+            None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new() }),
+        }
+    }
+
+    fn failure(&self, ended: &Ended) -> RankFailure {
+        RankFailure {
+            rank: Rank(ended.rank),
+            node: self.home_of(ended.rank),
+            at_ms: i64::try_from(ended.at_ms).unwrap_or(i64::MAX),
+            uncertainty_ms: SAME_LOOK_MS,
+            role: ended.role(),
+        }
+    }
+
+    fn failed_rank(&self, ended: &Ended) -> FailedRank {
+        FailedRank { rank: Rank(ended.rank), node: self.home_of(ended.rank), exit: ended.exit.clone() }
+    }
+
+    fn others(&self, first: &Ended) -> Vec<OtherFailure> {
+        self.failed
+            .iter()
+            .filter(|ended| ended.rank != first.rank)
+            .map(|ended| OtherFailure {
+                failed: self.failed_rank(ended),
+                after_ms: ended.at_ms.cast_signed() - first.at_ms.cast_signed(),
+                role: ended.role(),
+            })
+            .collect()
+    }
+
+    /// The loss of a node, when it explains the first failed rank: that one is a victim, or failed later.
+    fn loss_before(&self, first: Option<&Ended>) -> Option<(usize, Loss)> {
+        let (node, (at_ms, loss)) = self.lost.iter().min_by_key(|(_, (at_ms, _))| *at_ms)?;
+        let explains = first.is_none_or(|ended| ended.role() == Some(Role::Victim) || ended.at_ms >= *at_ms);
+        explains.then_some((*node, *loss))
+    }
+
+    fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {
+        let node = self.seats.get(node).map(|seat| seat.name.clone()).unwrap_or_default();
+        Verdict::of(match loss {
+            Loss::SupervisorDied => VerdictKind::SupervisorLost { node },
+            Loss::Silent => VerdictKind::NodeLost { node },
+        })
+    }
+
+    fn home_of(&self, rank: u32) -> String {
+        self.seats.iter().find(|seat| seat.ranks.contains(&rank)).map(|seat| seat.name.clone()).unwrap_or_default()
+    }
+}

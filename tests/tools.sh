@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs what the tests of several machines need (namespaces, sshd, Slurm), on a Debian where we are root. Elsewhere it
+# names what is missing; the tests that need it then fail unless FERMI_LEAVE_OUT names their part (netns, ssh, slurm).
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
+
+missing=()
+need() { command -v "$1" >/dev/null || missing+=("$2"); }
+need ip iproute2
+need nft nftables
+need ssh openssh-client
+need sshd openssh-server
+need munged munge
+need slurmctld slurmctld
+need slurmd slurmd
+need sbatch slurm-client
+
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; }
+else
+  echo "not installed: ${missing[*]} (as root on Debian: apt-get install ${missing[*]})"
+fi
