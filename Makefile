@@ -57,7 +57,7 @@ venv-bench: venv
 
 docs: build ## Write docs/reference/cli.md from the built binary
 	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
-	for words in '' run trainer completions man; do \
+	for words in '' run launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
 	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
 	done; } > docs/reference/cli.md
 

@@ -16,12 +16,16 @@ use std::time::Duration;
 use serde_json::Value;
 use support::{Cluster, Ended, Place, Run, eventually};
 
-/// Says who it is, as every test here wants to know.
+/// Says who it is, as every test here wants to know. On SIGUSR1 it saves and ends.
 const WHO: &str = r#"
 import os, pathlib, signal, sys, time
 e = os.environ
 folder = pathlib.Path(e["FERMI_CHECKPOINT_DIR"])
 saved = len(list(folder.glob("rank*")))
+def save(*_):
+    (folder / f"rank{e['RANK']}").write_text("")
+    sys.exit(0)
+signal.signal(signal.SIGUSR1, save)
 print(" ".join(f"{n}={e.get(n, '-')}" for n in ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK",
     "GROUP_RANK", "GROUP_WORLD_SIZE", "FERMI_NODE_NAME", "MASTER_ADDR", "MASTER_PORT", "FERMI_RESUME"]), f"saved={saved}", flush=True)
 "#;
@@ -57,6 +61,22 @@ fn job_of(event: &Value) -> String {
 /// Waits until a job runs all its ranks.
 fn ranks_run(place: &Place, job: &str, ranks: usize) {
     eventually("the first line of every rank", || (lines(place, job).len() >= ranks).then_some(()));
+}
+
+/// The states that whoever follows the job was told, in their order.
+fn states(run: &Run) -> Vec<Value> {
+    let states = run.events().into_iter().filter(|event| event["event"] == "job.state");
+    states.map(|mut event| event["state"].take()).collect()
+}
+
+fn is_running(run: &Run) {
+    eventually("RUNNING", || states(run).iter().any(|state| state == "RUNNING").then_some(()));
+}
+
+fn is_requeued(run: &Run) {
+    eventually("RUNNING, then PENDING", || {
+        states(run).windows(2).any(|pair| pair == ["RUNNING", "PENDING"]).then_some(())
+    });
 }
 
 fn nothing_is_left(place: &Place) {
@@ -101,7 +121,7 @@ fn an_edited_batch_file_is_not_overwritten() {
 
 #[test]
 fn submit_and_wait_shows_states_and_output_and_ends_as_the_training_does() {
-    let Some((place, cluster)) = set_up("") else { return };
+    let Some((place, cluster)) = set_up("time.sleep(3)") else { return };
     let ended =
         Run::whole(&mut cluster.fermi(&place, &["slurm", "submit", "--wait", "-N", "2", "-n", "2", "train.py"]));
     let ended = ended.expect(0).says(&["submitted · output fermi-logs/", ": RUNNING (n[1-2])", "ended: COMPLETED"]);
@@ -159,7 +179,7 @@ fn a_missing_scontrol_is_no_matter_and_an_unknown_name_is_said() {
     let step = ["-N2", "--ntasks-per-node=1", &bare];
     cluster.srun(&place, &step, &["--master-addr", "127.0.0.1", "train.py"]).expect(0);
     let ended = cluster.srun(&place, &step, &["--join-timeout", "2", "train.py"]).expect(1);
-    ended.says(&["the host name n1 does not resolve"]);
+    ended.says(&["the launch was refused: the host name n", "does not resolve"]);
 }
 
 #[test]
@@ -202,12 +222,8 @@ fn tasks_of_an_array_run_side_by_side() {
     assert_ne!(ports[0], ports[1]);
 }
 
-/// Saves when told to and ends; with something saved it is done at once.
+/// Lasts until it is told to save; resumed, it is done at once.
 const SAVES: &str = r#"
-def save(*_):
-    (folder / f"rank{e['RANK']}").write_text("")
-    sys.exit(0)
-signal.signal(signal.SIGUSR1, save)
 if e.get("FERMI_RESUME") == "1": sys.exit(0)
 if "--at-once" in sys.argv: (folder / f"rank{e['RANK']}").write_text("")
 time.sleep(1000)
@@ -232,13 +248,29 @@ fn near_the_time_limit_the_script_saves_and_the_requeued_job_resumes() {
     ];
     let run = Run::start(&mut cluster.fermi(&place, &words));
     let job = job_of(&run.event("job.submitted"));
+    is_running(&run);
     ranks_run(&place, &job, 4);
     // What Slurm does at --signal=B:USR1@120; a time limit of minutes is too long for a test.
     cluster.ask(&place, "scancel", &["--batch", "--signal=USR1", &job]);
-    cluster.requeued_starts_again(&place, &job);
+    is_requeued(&run);
+    cluster.starts_again(&place, &job);
     run.ended().expect(0);
     let lines = lines(&place, &job);
     assert_eq!(lines.iter().filter(|line| line.ends_with("FERMI_RESUME=1 saved=4")).count(), 4, "{lines:?}");
+    nothing_is_left(&place);
+}
+
+#[test]
+fn a_signal_to_the_whole_step_reaches_the_ranks_and_spares_their_keepers() {
+    let Some((place, cluster)) = set_up(SAVES) else { return };
+    let words = ["slurm", "submit", "--wait", "--json", "-N", "2", "-n", "2", "train.py"];
+    let run = Run::start(&mut cluster.fermi(&place, &words));
+    let job = job_of(&run.event("job.submitted"));
+    ranks_run(&place, &job, 4);
+    cluster.ask(&place, "scancel", &["--signal=USR1", &job]);
+    run.ended().expect(0);
+    let saved = place.work().join("fermi-logs").join(&job).join("outputs/checkpoints");
+    assert_eq!(fs::read_dir(saved).unwrap().count(), 4);
     nothing_is_left(&place);
 }
 
@@ -248,13 +280,12 @@ fn after_the_death_of_a_slurmd_the_job_is_requeued_and_resumes_on_other_nodes() 
     let words = ["slurm", "submit", "--wait", "--json", "--requeue", "-N", "2", "-n", "2", "train.py", "--at-once"];
     let run = Run::start(&mut cluster.fermi(&place, &words));
     let job = job_of(&run.event("job.submitted"));
+    is_running(&run);
     ranks_run(&place, &job, 4);
     cluster.kill_node("n2");
-    cluster.requeued_starts_again(&place, &job);
-    let ended = run.ended().expect(0);
-    let states: Vec<String> =
-        ended.events_named("job.state").iter().map(|event| event["state"].as_str().unwrap().to_owned()).collect();
-    assert!(states.windows(2).any(|pair| pair == ["RUNNING", "PENDING"]), "{states:?}");
+    is_requeued(&run);
+    cluster.starts_again(&place, &job);
+    run.ended().expect(0);
     let lines = lines(&place, &job);
     let resumed: Vec<&String> = lines.iter().filter(|line| line.ends_with("FERMI_RESUME=1 saved=4")).collect();
     assert_eq!(resumed.len(), 4, "{lines:?}");

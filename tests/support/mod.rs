@@ -12,8 +12,8 @@ mod hosts;
 mod place;
 mod processes;
 mod run;
-pub mod sshd;
 mod slurm;
+pub mod sshd;
 mod terminal;
 
 pub use hosts::Hosts;

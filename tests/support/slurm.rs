@@ -77,14 +77,16 @@ impl Cluster {
         });
     }
 
-    /// Spares a requeued job the two minutes that Slurm keeps it back, once the job that it was has really ended: Slurm
-    /// would start it beside its former self.
+    /// Spares a requeued job the two minutes that Slurm keeps it back, but not the time that its first life takes to end:
+    /// for that they are there.
     pub fn starts_again(&self, place: &Place, job: &str) {
         self.reaches(place, job, "PENDING");
         let state = |name: &str| self.ask(place, "scontrol", &["-o", "show", "job", job]).contains(name);
         eventually("the end of the job's first life", || {
             let former = format!("SLURM_JOB_ID={job}");
-            let lives = |process: &super::Process| process.environ().split(|byte| *byte == 0).any(|pair| pair == former.as_bytes());
+            let lives = |process: &super::Process| {
+                process.environ().split(|byte| *byte == 0).any(|pair| pair == former.as_bytes())
+            };
             (!place.alive().iter().any(lives)).then_some(())
         });
         eventually("a start of the requeued job", || {

@@ -11,6 +11,13 @@ daemons() {
     for file in "$1"/pid/*.pid; do
         if [ -s "$file" ]; then cat "$file"; fi
     done
+    # A step whose slurmd was killed has a keeper that nobody ends; it names this cluster in its environment.
+    for file in /proc/[0-9]*; do
+        if [ "$(cat "$file/comm" 2>/dev/null)" = slurmstepd ] &&
+            tr '\0' '\n' 2>/dev/null < "$file/environ" | grep -qx "SLURM_CONF=$1/slurm.conf"; then
+            echo "${file#/proc/}"
+        fi
+    done
 }
 
 down() {

@@ -27,7 +27,8 @@ impl Sshd {
         if is_left_out("ssh") {
             return None;
         }
-        let program = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
+        let program =
+            ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
         let program = program.expect(
             "these tests need an ssh server: apt-get install -y openssh-server openssh-client, or leave them out with FERMI_LEAVE_OUT=ssh",
         );

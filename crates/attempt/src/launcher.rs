@@ -1,14 +1,13 @@
 //! The launcher's side: starts warden and supervisor, sends orders, hears events, and makes sure that nothing is left.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 use fermi_process::sweep;
 use fermi_process::warden::{self, LauncherDeath};
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use crate::bundle::NodeBundle;
 use crate::event::Record;
@@ -17,6 +16,8 @@ use crate::node;
 
 /// The hidden command by which the binary becomes warden and supervisor.
 pub const SUPERVISE: &str = "supervise";
+/// The descriptor on which it finds its socket.
+const CONTROL_FD: i32 = 3;
 
 /// A run that was launched from here.
 #[derive(Debug)]
@@ -42,37 +43,33 @@ pub enum Heard {
     Gone(Vec<Record>),
 }
 
-/// Keepers that are coming up and wait for their launch order. Dropped, they end by themselves.
-#[derive(Debug)]
-pub struct Keepers {
-    child: Child,
-    control: UnixStream,
-}
-
-impl Keepers {
-    /// Starts the keepers. They need a few milliseconds, in which the launcher can make ready what they will use.
-    pub fn call(run_id: &str, stdout: Stdout) -> io::Result<Self> {
+impl Launch {
+    /// Starts the keepers and hands them the bundle.
+    pub fn start(bundle: NodeBundle, stdout: Stdout) -> io::Result<Self> {
         // Should both keepers die at once, what they held comes back to us.
         sweep::become_subreaper()?;
-        let (control, theirs) = UnixStream::pair()?;
-        // Inherited on purpose. There is nothing to run between fork and exec then, which spares us a copy of our memory.
-        fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let (mut control, theirs) = UnixStream::pair()?;
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("fermi").args([SUPERVISE, run_id, &theirs.as_raw_fd().to_string()]);
-        if stdout == Stdout::Stderr {
-            command.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        command.arg0("fermi").args([SUPERVISE, &bundle.run_id]);
+        let fd = theirs.as_raw_fd();
+        // SAFETY: dup2 and fcntl only.
+        unsafe {
+            command.pre_exec(move || {
+                // dup2 onto itself would leave the close-on-exec flag set.
+                if stdout == Stdout::Stderr && libc::dup2(2, 1) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                let done =
+                    if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
+                if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+            });
         }
-        Ok(Self { child: command.spawn()?, control })
+        let child = command.spawn()?;
+        drop(theirs);
+        frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
+        Ok(Self { child, control, inbox: Inbox::default() })
     }
 
-    /// Hands them the bundle.
-    pub fn launch(mut self, bundle: NodeBundle) -> io::Result<Launch> {
-        frame::write(&mut self.control, &Order::Launch(Box::new(bundle)))?;
-        Ok(Launch { child: self.child, control: self.control, inbox: Inbox::default() })
-    }
-}
-
-impl Launch {
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.control.as_fd()
     }
@@ -103,16 +100,12 @@ impl Launch {
     }
 }
 
-/// The body of the hidden command: this process becomes the warden, its child the supervisor. The socket to the launcher
-/// is the descriptor with this number.
-pub fn supervise(on_launcher_death: LauncherDeath, control: RawFd) -> io::Result<()> {
-    // Ranks must not inherit it; and were it not open, we were not started by a launcher.
-    // SAFETY: flags of a descriptor by its number.
-    if unsafe { libc::fcntl(control, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let keeper = warden::enter(on_launcher_death, &[control])?;
-    // SAFETY: the launcher left the socket open for us; nobody else here knows the number.
-    let control = unsafe { UnixStream::from_raw_fd(control) };
+/// The body of the hidden command: this process becomes the warden, its child the supervisor.
+pub fn supervise(on_launcher_death: LauncherDeath) -> io::Result<()> {
+    let keeper = warden::enter(on_launcher_death, &[CONTROL_FD])?;
+    // SAFETY: the launcher put the socket there before it started us; nobody else uses the number.
+    let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
+    // SAFETY: flags of our own descriptor. Ranks must not inherit it.
+    unsafe { libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC) };
     node::run(control, keeper, on_launcher_death).map_err(io::Error::other)
 }

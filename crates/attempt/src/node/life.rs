@@ -34,11 +34,7 @@ pub enum LifeError {
 /// Lives: takes the launch order from the socket, runs the ranks to their end, and returns.
 pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDeath) -> Result<(), LifeError> {
     let mut inbox = Inbox::default();
-    let bundle = match await_launch(&mut control, &mut inbox) {
-        // The launcher called us and then refused to start: it has said why.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-        order => order.map_err(LifeError::NoOrder)?,
-    };
+    let bundle = await_launch(&mut control, &mut inbox).map_err(LifeError::NoOrder)?;
     let mut life = Life::new(bundle, control, inbox, warden, on_launcher_death).map_err(LifeError::Machine)?;
     if life.begin().map_err(LifeError::Machine)? {
         life.live();

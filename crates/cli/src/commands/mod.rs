@@ -3,6 +3,7 @@
 mod completions;
 mod launch;
 mod man;
+mod plan;
 mod quickstart;
 pub mod run;
 mod setup_cluster;
@@ -35,6 +36,7 @@ enum Command {
     Slurm(Box<slurm::SlurmFlags>),
     SetupCluster(setup_cluster::SetupFlags),
     Quickstart(quickstart::QuickstartFlags),
+    Plan(Box<plan::PlanFlags>),
     Trainer(trainer::TrainerFlags),
     Completions(completions::CompletionsFlags),
     Man(man::ManFlags),
@@ -46,6 +48,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let arguments = run::spellings::unify(&command, arguments);
     let arguments = launch::words::unify(&command, arguments);
     let arguments = setup_cluster::unify(arguments);
+    let arguments = plan::unify(arguments);
     let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
@@ -53,6 +56,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),
         Ok(Cli { command: Command::SetupCluster(flags) }) => setup_cluster::execute(&flags),
         Ok(Cli { command: Command::Quickstart(flags) }) => quickstart::execute(&flags),
+        Ok(Cli { command: Command::Plan(flags) }) => plan::execute(&flags),
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),

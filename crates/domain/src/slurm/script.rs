@@ -117,7 +117,7 @@ impl BatchScript {
         comment(&mut text, "there when the job is requeued.");
         text.push_str("job=\"${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}}\"\n");
         let _ = writeln!(text, "logs={}/\"${{job:-$SLURM_JOB_ID}}\"", quoted(&self.log_dir));
-        text.push_str("mkdir -p \"$logs\"\n\n");
+        let _ = writeln!(text, "mkdir -p \"$logs\"\nrm -f \"$logs/{LAUNCHER_FILE}\"\n");
         comment(
             &mut text,
             "Submitted from inside another job, this one inherits that job's bindings and step, which srun would",

@@ -91,7 +91,7 @@ const SSH: &str = "ssh";
 
 const EXAMPLES: &str = "\
 Examples:
-  fermi launch-multi-node 192.168.1.100 2 4 train.py             two hosts of ./hostfile, four ranks each
+  fermi launch-multi-node 192.168.1.100 2 4 train.py       two hosts of ./hostfile, four ranks each
   fermi launch-multi-node gn6 auto auto --hosts gn6:4,gn7:2 train.py
-  fermi launch-multi-node gn6 2 4 --copy-binary -x WANDB_MODE=offline --max-restarts 3 train.py --lr 3e-4
-  fermi launch-multi-node gn6 2 4 --dry-run train.py             what would be started";
+  fermi launch-multi-node gn6 2 4 --copy-binary --max-restarts 3 train.py --lr 3e-4
+  fermi launch-multi-node gn6 2 4 --dry-run train.py       what would be started";

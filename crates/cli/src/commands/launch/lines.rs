@@ -62,7 +62,8 @@ impl Lines {
     }
 
     fn bar(&mut self, out: &mut Vec<u8>, now: Instant) {
-        if self.shown_bar.is_none_or(|shown| now.duration_since(shown) >= BAR_EVERY) {
+        let is_empty = self.rest.iter().all(|byte| *byte == b'\r');
+        if !is_empty && self.shown_bar.is_none_or(|shown| now.duration_since(shown) >= BAR_EVERY) {
             self.flush(out);
             self.shown_bar = Some(now);
         }
@@ -96,6 +97,6 @@ mod tests {
     #[test]
     fn a_progress_bar_shows_a_state_now_and_then_and_its_last() {
         let parts = [("\r 1%", 0), ("\r 2%", 0), ("\r 3%", 0), ("\r 50%", 2), ("\r 51%", 2), ("\r100%\n", 2)];
-        assert_eq!(shown(&parts), "[gn6] \n[gn6]  3%\n[gn6] 100%\n");
+        assert_eq!(shown(&parts), "[gn6]  1%\n[gn6]  3%\n[gn6] 100%\n");
     }
 }

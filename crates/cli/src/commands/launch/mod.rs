@@ -23,12 +23,15 @@ mod session;
 mod ssh;
 pub mod words;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use fermi_domain::messages::launch::{HostTrouble, LaunchNews, LaunchProblem};
 
 pub use flags::LaunchFlags;
 
+use super::usage;
 use crate::exit_code;
 use crate::speech::{self, Paint};
 
@@ -41,6 +44,9 @@ pub fn execute(flags: &LaunchFlags) -> ExitCode {
 
 fn start(flags: &LaunchFlags) -> Result<ExitCode, LaunchProblem> {
     let plan = plan::plan(flags, &here::look(flags)?)?;
+    if let Err(error) = read_as_run(&plan.nodes[0]) {
+        return Ok(usage::refuse(&error));
+    }
     let ssh = ssh::Ssh::new(flags);
     if flags.dry_run {
         dry_run::show(&plan, flags, &ssh);
@@ -56,6 +62,12 @@ fn start(flags: &LaunchFlags) -> Result<ExitCode, LaunchProblem> {
         return Ok(not_ready(&plan, &checked));
     }
     session::run(&plan, flags, &ssh, &fermis)
+}
+
+/// A mistake in an option of `fermi run` is found here, not on every host.
+fn read_as_run(node: &plan::Node) -> Result<(), clap::Error> {
+    let words = [OsString::from("fermi")].into_iter().chain(node.words.iter().cloned());
+    super::Cli::command().try_get_matches_from(words).map(|_| ())
 }
 
 fn not_ready(plan: &plan::Plan, checked: &[check::Checked]) -> ExitCode {

@@ -61,7 +61,7 @@ fn start(flags: &QuickstartFlags) -> Result<ExitCode, QuickstartProblem> {
         return Err(QuickstartProblem::NobodyToAsk);
     }
     let language = speech::language();
-    let talk = talk::Talk::new(std::io::stdin().lock(), |text| speech::say(text), language);
+    let talk = talk::Talk::new(std::io::stdin().lock(), speech::say, language);
     Ok(match talk.hold(named, flags.answers.clone(), abilities) {
         Some(command) => run(&command),
         None => ExitCode::SUCCESS,

@@ -174,7 +174,7 @@ mod tests {
     fn long_advice_stays_in_its_column_and_words_stay_whole() {
         assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrapped("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
-        assert_eq!(wrapped("查看日志，然后重试", 8), ["查看日志，", "然后重试"]);
+        assert_eq!(wrapped("查看日志，然后重试", 8), ["查看日", "志，然后", "重试"]);
         assert_eq!(wrapped("", 5), [""]);
     }
 }

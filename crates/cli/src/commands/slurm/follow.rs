@@ -76,7 +76,7 @@ impl Follower {
     }
 
     /// Follows; the exit code is the training's.
-    pub fn to_the_end(mut self) -> Result<ExitCode, RunProblem> {
+    pub fn follow(mut self) -> Result<ExitCode, RunProblem> {
         loop {
             self.wait();
             if matches!(self.read_signals(), Next::Leave) {

@@ -45,7 +45,7 @@ pub fn execute(flags: &SubmitFlags) -> Result<ExitCode, RunProblem> {
         super::tell(&SlurmNews::Submitted { job: job.to_string(), output: output.clone() });
     }
     if flags.wait {
-        Follower::new(job, output.into(), flags.job.log_dir.join(job.to_string()), flags.json)?.to_the_end()
+        Follower::new(job, output.into(), flags.job.log_dir.join(job.to_string()), flags.json)?.follow()
     } else {
         if !flags.json {
             speech::print(&format!("{job}\n"));
