@@ -46,7 +46,8 @@ fn race(lab: &Lab, ranks: u32, peers: Vec<Peer>) -> Result<Vec<Entry>, Trouble> 
         peers.into_iter().map(|peer| Entry { peer, sign: Samples::default(), line: Samples::default() }).collect();
     for round in 0..=lab.options.rounds {
         lab.progress(&format!("first line, n = {ranks}"), round, lab.options.rounds + 1);
-        for entry in &mut entries {
+        for index in shuffled(entries.len(), round) {
+            let entry = &mut entries[index];
             let start = start(lab, &entry.peer, ranks, &mut signs)
                 .map_err(|trouble| format!("{}: {trouble}", entry.peer.name()))?;
             if round > 0 {
@@ -57,6 +58,17 @@ fn race(lab: &Lab, ranks: u32, peers: Vec<Peer>) -> Result<Vec<Entry>, Trouble> 
     }
     fs::remove_file(signs.path())?;
     Ok(entries)
+}
+
+/// Another order in every round, the same in every run: nobody always starts with the caches that the same neighbour left.
+fn shuffled(count: usize, round: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut state = round as u64;
+    for last in (1..count).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        order.swap(last, (state >> 33) as usize % (last + 1));
+    }
+    order
 }
 
 struct Start {

@@ -31,21 +31,29 @@ pub fn execute(flags: &CalibrateFlags) -> Result<(), Refusal> {
     let learned = calibrate(&lessons, &constants).ok_or_else(|| {
         Refusal::new(
             Text::new("没有一行可用于校准", "no row can be learned from"),
-            Text::new("每行需要完整的配置和 step_time_s 或 tokens_per_s", "rows need their settings and step_time_s or tokens_per_s"),
+            Text::new(
+                "每行需要完整的配置和 step_time_s 或 tokens_per_s",
+                "rows need their settings and step_time_s or tokens_per_s",
+            ),
         )
     })?;
     let path = flags.out.clone().unwrap_or_else(files::default_calibration);
     files::write(&path, &(serde_json::to_string_pretty(&learned).unwrap_or_default() + "\n"))?;
     let (runs, before, after) = (learned.runs, learned.error_before, learned.error_after);
     if flags.json {
-        let answer = serde_json::json!({ "calibration": path, "runs": runs, "error_before": before, "error_after": after });
+        let answer =
+            serde_json::json!({ "calibration": path, "runs": runs, "error_before": before, "error_after": after });
         speech::print(&(answer.to_string() + "\n"));
         return Ok(());
     }
     let path = path.display();
     speech::print(&match speech::language() {
-        Language::ZhCn => format!("用 {runs} 次运行校准：平均误差 {before:.1} % → {after:.1} %\n已写入 {path}\n用法：fermi plan … --calibration {path}\n"),
-        Language::En => format!("learned from {runs} runs: mean error {before:.1} % → {after:.1} %\nwritten to {path}\nuse it: fermi plan … --calibration {path}\n"),
+        Language::ZhCn => format!(
+            "用 {runs} 次运行校准：平均误差 {before:.1} % → {after:.1} %\n已写入 {path}\n用法：fermi plan … --calibration {path}\n"
+        ),
+        Language::En => format!(
+            "learned from {runs} runs: mean error {before:.1} % → {after:.1} %\nwritten to {path}\nuse it: fermi plan … --calibration {path}\n"
+        ),
     });
     Ok(())
 }

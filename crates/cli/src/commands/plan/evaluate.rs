@@ -32,7 +32,10 @@ pub fn execute(flags: &EvaluateFlags) -> Result<(), Refusal> {
     if !measured {
         return Err(Refusal::new(
             Text::new("没有一行带有测量结果", "no row has a measured outcome"),
-            Text::new("每行需要 step_time_s、tokens_per_s 或 peak_mem_gib", "rows need step_time_s, tokens_per_s or peak_mem_gib"),
+            Text::new(
+                "每行需要 step_time_s、tokens_per_s 或 peak_mem_gib",
+                "rows need step_time_s, tokens_per_s or peak_mem_gib",
+            ),
         ));
     }
     let summary = report(&compared, rows.len() - compared.len());
@@ -58,27 +61,52 @@ fn markdown(report: &Report, language: Language) -> String {
     };
     let mut out = head.to_owned();
     for g in &report.groups {
-        out += &format!("| {} | {} | {} | {} |\n", g.group, cell(g.step_one_node), cell(g.step_several_nodes), cell(g.peak_memory));
+        out += &format!(
+            "| {} | {} | {} | {} |\n",
+            g.group,
+            cell(g.step_one_node),
+            cell(g.step_several_nodes),
+            cell(g.peak_memory)
+        );
     }
     let m = report.peak_memory;
+    let mean = |value: f64, any: bool| if any { format!("{value:.2} %") } else { "–".to_owned() };
     out += &format!(
-        "| **{}** | **{:.2} %** | **{:.2} %** | **{:.2} %** |\n\n",
+        "| **{}** | **{}** | **{}** | **{}** |\n\n",
         if zh { "各组平均" } else { "mean" },
-        report.step_one_node,
-        report.step_several_nodes,
-        m.mean
+        mean(report.step_one_node, report.groups.iter().any(|g| g.step_one_node.is_some())),
+        mean(report.step_several_nodes, report.groups.iter().any(|g| g.step_several_nodes.is_some())),
+        mean(m.mean, m.rows > 0)
     );
     out += &if zh {
         format!(
             "峰值显存（{} 行）：中位 {:.2} %，平均 {:.2} %。把跑爆显存的说成放得下：{}；把跑过的说成放不下：{}/{}。无法建模：{}/{} 行。布局扫描 {} 组：按预测挑最优平均多花 {:.1} %，最多 {:.1} %。\n",
-            m.rows, m.median, m.mean, report.out_of_memory_called_fitting, report.ran_called_not_fitting, report.ran,
-            report.refused, report.rows, report.sweeps, report.sweep_cost_mean, report.sweep_cost_worst
+            m.rows,
+            m.median,
+            m.mean,
+            report.out_of_memory_called_fitting,
+            report.ran_called_not_fitting,
+            report.ran,
+            report.refused,
+            report.rows,
+            report.sweeps,
+            report.sweep_cost_mean,
+            report.sweep_cost_worst
         )
     } else {
         format!(
             "Peak memory over {} rows: median {:.2} %, mean {:.2} %. Ran out of memory but called fitting: {}; ran but called not fitting: {} of {}. Refused: {} of {} rows. Of {} layout sweeps the predicted best costs {:.1} % on average, {:.1} % at worst.\n",
-            m.rows, m.median, m.mean, report.out_of_memory_called_fitting, report.ran_called_not_fitting, report.ran,
-            report.refused, report.rows, report.sweeps, report.sweep_cost_mean, report.sweep_cost_worst
+            m.rows,
+            m.median,
+            m.mean,
+            report.out_of_memory_called_fitting,
+            report.ran_called_not_fitting,
+            report.ran,
+            report.refused,
+            report.rows,
+            report.sweeps,
+            report.sweep_cost_mean,
+            report.sweep_cost_worst
         )
     };
     out

@@ -16,10 +16,14 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), Refus
     for path in &flags.catalogue {
         let text = read(path)?;
         catalogue.extend(&text).map_err(|error| {
-            unreadable(path, &error.to_string(), Text::new(
-                "文件形如 {\"gpus\": […], \"models\": […]}，字段与内置目录相同",
-                "the file has the form {\"gpus\": […], \"models\": […]} with the fields of the built-in catalogue",
-            ))
+            unreadable(
+                path,
+                &error.to_string(),
+                Text::new(
+                    "文件形如 {\"gpus\": […], \"models\": […]}，字段与内置目录相同",
+                    "the file has the form {\"gpus\": […], \"models\": […]} with the fields of the built-in catalogue",
+                ),
+            )
         })?;
     }
     let constants = match &flags.calibration {
@@ -27,7 +31,11 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), Refus
         Some(path) => {
             let text = read(path)?;
             let stored: Calibration = serde_json::from_str(&text).map_err(|error| {
-                unreadable(path, &error.to_string(), Text::new("请用 fermi plan calibrate 重新生成", "write it anew with fermi plan calibrate"))
+                unreadable(
+                    path,
+                    &error.to_string(),
+                    Text::new("请用 fermi plan calibrate 重新生成", "write it anew with fermi plan calibrate"),
+                )
             })?;
             stored.constants
         }
@@ -40,7 +48,11 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, Refusal> {
     let text = read(path)?;
     serde_json::from_str::<Runs>(&text).map(|runs| runs.rows).or_else(|first| {
         serde_json::from_str::<Vec<Run>>(&text).map_err(|_| {
-            unreadable(path, &first.to_string(), Text::new("文件形如 {\"rows\": [{…}, …]}", "the file has the form {\"rows\": [{…}, …]}"))
+            unreadable(
+                path,
+                &first.to_string(),
+                Text::new("文件形如 {\"rows\": [{…}, …]}", "the file has the form {\"rows\": [{…}, …]}"),
+            )
         })
     })
 }

@@ -143,8 +143,14 @@ fn gpu(name: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Gpu, PlanError>
                 node_gbps_per_gpu: None,
                 note: None,
             };
-            let sane = [tflops, memory_gib, entry.hbm_gbs, entry.link_gbs].iter().all(|n| n.is_finite() && *n > 0.0 && *n < 1e9);
-            if sane { Ok(entry.numbers()) } else { Err(PlanError::zero("gpu-tflops, gpu-memory, gpu-bandwidth, gpu-link")) }
+            let sane = [tflops, memory_gib, entry.hbm_gbs, entry.link_gbs]
+                .iter()
+                .all(|n| n.is_finite() && *n > 0.0 && *n < 1e9);
+            if sane {
+                Ok(entry.numbers())
+            } else {
+                Err(PlanError::zero("gpu-tflops, gpu-memory, gpu-bandwidth, gpu-link"))
+            }
         }
         (Err(error), None) => Err(error),
     }
@@ -152,4 +158,52 @@ fn gpu(name: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Gpu, PlanError>
 
 fn unknown_network(field: &'static str, words: &str) -> PlanError {
     PlanError::unknown(field, words, &["100Gbps".to_owned(), "8x200Gbps".to_owned(), "400Gbps/GPU".to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_words(words: &str) -> Result<Machines, PlanError> {
+        let links = Links { network: Some("100Gbps"), zone_network: None, zone_rtt_ms: 5.0 };
+        parse(words, &Catalogue::builtin(), OwnGpu::default(), links)
+    }
+
+    #[test]
+    fn machines_are_read_as_people_write_them() {
+        for (words, gpus, per_node, zones) in [
+            ("4x8xA100-80G", 32, 8, None),
+            ("8xH100", 8, 8, None),
+            ("RTX-4090", 1, 1, None),
+            ("2x8xA100@east,2x8xA100@west", 32, 8, Some(2)),
+            ("2x8xA100-80,1x4xV100-32", 20, 4, None),
+        ] {
+            let read = read_words(words).unwrap();
+            assert_eq!((read.cluster.gpus, read.cluster.gpus_per_node), (gpus, per_node), "{words}");
+            assert_eq!(read.cluster.zones.map(|z| z.count), zones, "{words}");
+        }
+        assert_eq!(read_words("2x8xA100-80,1x4xV100-32").unwrap().cluster.gpu.memory_gib, 32.0);
+    }
+
+    #[test]
+    fn no_gpus_and_unknown_ones_get_a_sentence() {
+        for (words, said) in [
+            ("0xA100", "above 0"),
+            ("4x0xA100", "above 0"),
+            ("8xA1000000", "unknown gpu"),
+            ("9999999x9999xH100", "larger than"),
+        ] {
+            let error = read_words(words).unwrap_err();
+            assert!(error.message.en.contains(said), "{words}: {}", error.message.en);
+        }
+    }
+
+    #[test]
+    fn an_unknown_gpu_is_taken_by_its_numbers() {
+        let own = OwnGpu { tflops: Some(500.0), memory_gib: Some(64.0), ..OwnGpu::default() };
+        let links = Links { network: None, zone_network: None, zone_rtt_ms: 0.0 };
+        let read = parse("8xNext-1", &Catalogue::builtin(), own, links).unwrap();
+        assert_eq!(read.cluster.gpu.memory_gib, 64.0);
+        assert_eq!(read.cluster.gpu.bf16_flops, 5e14);
+    }
 }

@@ -45,7 +45,15 @@ pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
                 p.explain.clone(),
             ],
             Answer::Reason { reason, .. } => {
-                vec![(at + 1).to_string(), model, "–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned(), reason.clone()]
+                vec![
+                    (at + 1).to_string(),
+                    model,
+                    "–".to_owned(),
+                    "–".to_owned(),
+                    "–".to_owned(),
+                    "–".to_owned(),
+                    reason.clone(),
+                ]
             }
         });
     }

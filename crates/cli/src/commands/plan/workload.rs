@@ -89,6 +89,11 @@ pub struct Workload {
 }
 
 impl WorkloadFlags {
+    /// A model was described, by file or by hand.
+    pub fn is_described(&self) -> bool {
+        self.model_config.is_some() || self.layers.is_some()
+    }
+
     pub fn read(&self, catalogue: &Catalogue) -> Result<Workload, Refusal> {
         let (architecture, model) = self.architecture(catalogue)?;
         let own = OwnGpu {
@@ -97,7 +102,11 @@ impl WorkloadFlags {
             bandwidth_gbs: self.gpu_bandwidth,
             link_gbs: self.gpu_link,
         };
-        let links = Links { network: self.network.as_deref(), zone_network: self.zone_network.as_deref(), zone_rtt_ms: self.zone_rtt };
+        let links = Links {
+            network: self.network.as_deref(),
+            zone_network: self.zone_network.as_deref(),
+            zone_rtt_ms: self.zone_rtt,
+        };
         let machines = machines::parse(&self.gpus, catalogue, own, links)?;
         let names = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
         let request = Request {
@@ -120,7 +129,8 @@ impl WorkloadFlags {
             return Ok((architecture_of_config(&files::read(path)?)?, path.display().to_string()));
         }
         if let Some(name) = &self.model {
-            let entry = catalogue.model(name).ok_or_else(|| PlanError::unknown("model", name, &catalogue.models_near(name)))?;
+            let entry =
+                catalogue.model(name).ok_or_else(|| PlanError::unknown("model", name, &catalogue.models_near(name)))?;
             return Ok((entry.architecture(), entry.name.clone()));
         }
         let (Some(layers), Some(hidden), Some(heads)) = (self.layers, self.hidden, self.heads) else {

@@ -1,0 +1,331 @@
+//! `fermi plan`: the recommended strategy and everything about it.
+
+use clap::Args;
+use fermi_domain::language::{Language, Text};
+use fermi_planner::advice::{LearningRates, Remedy, learning_rates, remedies};
+use fermi_planner::constants::Constants;
+use fermi_planner::memory::GIB;
+use fermi_planner::search::{Candidate, rank};
+use fermi_planner::strategy::{Choice, Strategy, best_of_each, choose, framework_by_table};
+use serde_json::{Value, json};
+
+use super::show::{Tint, bar, columns, number, padded, seconds};
+use super::workload::{Workload, WorkloadFlags};
+use super::{KnowledgeFlags, Refusal, files};
+use crate::speech;
+
+/// Flags of the plain command.
+#[derive(Debug, Args)]
+pub struct RecommendFlags {
+    #[command(flatten)]
+    workload: WorkloadFlags,
+    /// How many layouts to list
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+    /// A learning rate, to be scaled to this number of GPUs
+    #[arg(long, value_name = "RATE")]
+    learning_rate: Option<f64>,
+    /// GPUs that the learning rate was found with
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    base_gpus: u64,
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    knowledge: KnowledgeFlags,
+}
+
+/// Everything that is said.
+struct Plan<'a> {
+    workload: &'a Workload,
+    ranked: &'a [Candidate],
+    choice: Option<Choice>,
+    remedies: Vec<Remedy>,
+    rates: Option<LearningRates>,
+    top: usize,
+}
+
+pub fn execute(flags: &RecommendFlags) -> Result<(), Refusal> {
+    let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
+    let workload = flags.workload.read(&catalogue)?;
+    let ranked = rank(&workload.request, &constants);
+    if ranked.is_empty() {
+        return Err(Refusal::new(
+            Text::new("没有布局能用这个全局批次铺满这些 GPU", "no layout spreads this global batch over these GPUs"),
+            Text::new("请让 --global-batch 不小于 GPU 数", "let --global-batch be no smaller than the number of GPUs"),
+        ));
+    }
+    let choice = choose(&ranked);
+    let plan = Plan {
+        remedies: if choice.is_none() { remedies(&workload.request, &constants) } else { Vec::new() },
+        rates: flags.learning_rate.map(|rate| learning_rates(rate, flags.base_gpus, workload.request.cluster.gpus)),
+        workload: &workload,
+        ranked: &ranked,
+        choice,
+        top: flags.top.clamp(1, 1000),
+    };
+    let language = speech::language();
+    if flags.json {
+        let text = serde_json::to_string_pretty(&plan.json(language)).unwrap_or_default();
+        speech::print(&(text + "\n"));
+    } else {
+        speech::print(&plan.text(language, Tint::for_stdout(), &constants));
+    }
+    Ok(())
+}
+
+/// What a layout is called in a table.
+fn layout_words(c: &Candidate) -> String {
+    let l = &c.job.layout;
+    if Strategy::of(c) == Strategy::ThreeD {
+        format!(
+            "dp{} tp{} pp{}{} {}",
+            l.dp,
+            l.tp,
+            l.pp,
+            if l.vp > 1 { format!("×{}", l.vp) } else { String::new() },
+            l.sharding.name()
+        )
+    } else {
+        format!("dp{}", l.dp)
+    }
+}
+
+fn candidate_json(c: &Candidate) -> Value {
+    let l = &c.job.layout;
+    let memory: serde_json::Map<String, Value> = c
+        .memory
+        .terms()
+        .iter()
+        .map(|(name, bytes)| ((*name).to_owned(), json!((bytes / GIB * 100.0).round() / 100.0)))
+        .collect();
+    json!({
+        "strategy": Strategy::of(c), "name": Strategy::of(c).name(),
+        "layout": { "dp": l.dp, "tp": l.tp, "pp": l.pp, "vp": l.vp, "sharding": l.sharding.name(), "micro_batch": l.micro_batch,
+            "grad_accum": l.accumulation, "recompute": l.recompute.name(), "sequence_parallel": l.sequence_parallel },
+        "global_batch": l.global_batch(),
+        "memory_gib": memory, "needed_gib": c.memory.needed_gib(), "missing_gib": c.missing_gib(), "fits": c.fits,
+        "step_time_s": c.seconds(), "tokens_per_s": c.tokens_per_s(), "mfu": c.mfu(), "time": c.step,
+    })
+}
+
+impl Plan<'_> {
+    fn json(&self, language: Language) -> Value {
+        let r = &self.workload.request;
+        let listed: Vec<Value> = self.ranked.iter().filter(|c| c.fits).take(self.top).map(candidate_json).collect();
+        let not_fitting: Vec<Value> =
+            best_of_each(self.ranked).iter().filter(|(_, c)| !c.fits).map(|(_, c)| candidate_json(c)).collect();
+        json!({
+            "version": 1,
+            "model": self.workload.model, "params": r.architecture.params(), "gpus": r.cluster.gpus,
+            "nodes": r.cluster.nodes(), "network_gbps": r.cluster.network.node_gbps, "seq_len": r.seq_len,
+            "global_batch": r.global_batch,
+            "recommended": self.choice.as_ref().map(|choice| {
+                let mut value = candidate_json(&choice.candidate);
+                value["reason"] = json!(choice.reason.in_language(language));
+                value["decided_by"] = json!(choice.decided_by);
+                value["table_says"] = json!(choice.table_says);
+                value
+            }),
+            "framework_by_table": framework_by_table(r.architecture.params()),
+            "alternatives": listed, "does_not_fit": not_fitting,
+            "would_fit": self.remedies.iter().map(|m| json!({ "what": m.what.in_language(language), "needed_gib": m.needed_gib,
+                "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
+            "layouts": self.ranked.len(), "learning_rate": self.rates,
+            "notes": self.workload.machines.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn text(&self, language: Language, tint: Tint, _constants: &Constants) -> String {
+        let zh = language == Language::ZhCn;
+        let say = |z: &'static str, e: &'static str| if zh { z } else { e };
+        let r = &self.workload.request;
+        let mut out = format!(
+            "\n{}  {:.2}B {} · {} × {} · {} {} · {} {}\n",
+            tint.strong(&self.workload.model),
+            r.architecture.params() as f64 / 1e9,
+            say("参数", "parameters"),
+            r.cluster.gpus,
+            self.workload.machines.name,
+            say("序列", "sequence"),
+            r.seq_len,
+            say("全局批次", "global batch"),
+            r.global_batch,
+        );
+        for note in &self.workload.machines.notes {
+            out += &tint.faint(&format!("{}\n", note.in_language(language)));
+        }
+        match &self.choice {
+            Some(choice) => self.recommendation(&mut out, choice, language, tint),
+            None => self.nothing_fits(&mut out, language, tint),
+        }
+        self.alternatives(&mut out, zh, tint);
+        if let Some(rates) = self.rates {
+            out += &format!(
+                "\n{}  {} {:.3e} · {} {:.3e}\n",
+                tint.strong(say("学习率", "Learning rate")),
+                say("线性", "linear"),
+                rates.linear,
+                say("平方根", "square root"),
+                rates.square_root
+            );
+        }
+        out
+    }
+
+    fn recommendation(&self, out: &mut String, choice: &Choice, language: Language, tint: Tint) {
+        let zh = language == Language::ZhCn;
+        let say = |z: &'static str, e: &'static str| if zh { z } else { e };
+        let c = &choice.candidate;
+        let l = &c.job.layout;
+        *out += &format!(
+            "\n{}  {}\n  {}\n",
+            tint.strong(say("推荐", "Recommended")),
+            tint.good(&format!("{}  {}", choice.strategy.name(), layout_words(c))),
+            choice.reason.in_language(language)
+        );
+        *out += &format!(
+            "  {} {} × {} {} × {} GPU = {}; {} {}\n",
+            say("微批", "micro-batch"),
+            l.micro_batch,
+            say("累积", "accumulation"),
+            l.accumulation,
+            l.dp,
+            l.global_batch(),
+            say("重计算", "recompute"),
+            l.recompute.name()
+        );
+        *out += &format!(
+            "\n{}  {} {} · {} tokens/s · MFU {:.1} %\n",
+            tint.strong(say("速度", "Speed")),
+            say("每步", "step"),
+            seconds(c.seconds()),
+            number(c.tokens_per_s()),
+            c.mfu() * 100.0
+        );
+        let total = c.seconds();
+        let parts = [
+            (say("计算", "compute"), c.step.compute),
+            (say("张量并行", "tensor"), c.step.tensor),
+            (say("流水线", "pipeline"), c.step.pipeline),
+            (say("数据并行", "data"), c.step.data),
+            (say("优化器", "optimizer"), c.step.update),
+            (say("固定", "fixed"), c.step.fixed),
+        ];
+        let shown: Vec<String> = parts
+            .iter()
+            .filter(|(_, part)| *part / total >= 0.005)
+            .map(|(name, part)| format!("{name} {:.0} %", part / total * 100.0))
+            .collect();
+        *out += &format!("  {}\n", tint.faint(&shown.join(" · ")));
+        memory_bars(out, c, zh, tint);
+    }
+
+    fn nothing_fits(&self, out: &mut String, language: Language, tint: Tint) {
+        let zh = language == Language::ZhCn;
+        let nearest = self.ranked.first();
+        let missing = nearest.map_or(0.0, Candidate::missing_gib);
+        *out += &format!(
+            "\n{}\n",
+            tint.bad(&if zh {
+                format!("没有布局放得下：最接近的每张 GPU 还差 {missing:.1} GiB")
+            } else {
+                format!("Nothing fits: the nearest layout lacks {missing:.1} GiB per GPU")
+            })
+        );
+        if let Some(nearest) = nearest {
+            memory_bars(out, nearest, zh, tint);
+        }
+        *out += &format!("\n{}\n", tint.strong(if zh { "怎样放得下" } else { "What would make it fit" }));
+        let rows: Vec<Vec<String>> = self
+            .remedies
+            .iter()
+            .map(|m| {
+                vec![
+                    if m.fits { tint.good("✓") } else { tint.bad("✗") },
+                    m.what.in_language(language).to_owned(),
+                    format!("{:.1} GiB", m.needed_gib),
+                    if m.fits { seconds(m.step_time_s) } else { String::new() },
+                ]
+            })
+            .collect();
+        *out += &columns(&rows);
+    }
+
+    fn alternatives(&self, out: &mut String, zh: bool, tint: Tint) {
+        let head = if zh {
+            ["策略", "布局", "微批", "重计算", "每步", "tokens/s", "MFU", "显存 GiB"]
+        } else {
+            ["strategy", "layout", "micro", "recompute", "step", "tokens/s", "MFU", "memory GiB"]
+        };
+        let line = |c: &Candidate| {
+            vec![
+                Strategy::of(c).name().to_owned(),
+                layout_words(c),
+                c.job.layout.micro_batch.to_string(),
+                c.job.layout.recompute.name().to_owned(),
+                seconds(c.seconds()),
+                number(c.tokens_per_s()),
+                format!("{:.1} %", c.mfu() * 100.0),
+                format!("{:.1}", c.memory.needed_gib()),
+            ]
+        };
+        let each = best_of_each(self.ranked);
+        let mut fitting: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
+        fitting.extend(each.iter().filter(|(_, c)| c.fits).map(|(_, c)| line(c)));
+        // The fastest layouts of the leading strategy follow the best of each.
+        let more = self.top.saturating_sub(fitting.len() - 1);
+        let listed = |c: &Candidate| each.iter().any(|(_, e)| e.job == c.job);
+        fitting.extend(self.ranked.iter().filter(|c| c.fits && !listed(c)).take(more).map(line));
+        if fitting.len() > 1 {
+            *out += &format!(
+                "\n{}\n{}",
+                tint.strong(if zh { "能放下的方案" } else { "Ranked alternatives" }),
+                columns(&fitting)
+            );
+        }
+        let lacking: Vec<Vec<String>> = each
+            .iter()
+            .filter(|(_, c)| !c.fits)
+            .map(|(s, c)| {
+                vec![
+                    tint.bad("✗"),
+                    s.name().to_owned(),
+                    if zh {
+                        format!("差 {:.1} GiB", c.missing_gib())
+                    } else {
+                        format!("{:.1} GiB too much", c.missing_gib())
+                    },
+                ]
+            })
+            .collect();
+        if !lacking.is_empty() {
+            *out += &format!("\n{}\n{}", tint.strong(if zh { "放不下的" } else { "Does not fit" }), columns(&lacking));
+        }
+        let count = self.ranked.len();
+        *out += &tint.faint(&if zh {
+            format!("\n共估算 {count} 种布局\n")
+        } else {
+            format!("\n{count} layouts estimated\n")
+        });
+    }
+}
+
+/// Memory per GPU, one bar a term.
+fn memory_bars(out: &mut String, c: &Candidate, zh: bool, tint: Tint) {
+    let card = c.job.cluster.gpu.memory_gib;
+    let needed = c.memory.needed_gib();
+    let names = ["参数", "梯度", "优化器", "激活", "logits", "临时", "上下文"];
+    *out += &format!(
+        "\n{}  {:.1} / {:.0} GiB ({:.0} %)\n",
+        tint.strong(if zh { "每张 GPU 的显存" } else { "Memory per GPU" }),
+        needed,
+        card,
+        needed / card * 100.0
+    );
+    let longest = needed.max(card);
+    for (at, (name, bytes)) in c.memory.terms().into_iter().enumerate() {
+        let gib = bytes / GIB;
+        let label = if zh { names[at] } else { name };
+        *out += &format!("  {} {:>7.2} {}\n", padded(label, 12), gib, tint.term(at, &bar(gib / longest, 40)));
+    }
+}

@@ -1,0 +1,192 @@
+//! `fermi plan scale`: throughput on more and more GPUs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fermi_domain::language::Language;
+use fermi_planner::catalogue::Catalogue;
+use fermi_planner::chart::{Labels, svg};
+use fermi_planner::constants::Constants;
+use fermi_planner::error::PlanError;
+use fermi_planner::job::Cluster;
+use fermi_planner::network::Network;
+use fermi_planner::optimizer::Optimizer;
+use fermi_planner::precision::Precision;
+use fermi_planner::scale::{Point, Workload};
+use fermi_planner::search::Request;
+use fermi_planner::sharding::Sharding;
+
+use super::show::{columns, number, seconds};
+use super::workload::WorkloadFlags;
+use super::{KnowledgeFlags, Refusal, files};
+use crate::speech;
+
+/// Predict how throughput grows with the number of GPUs
+///
+/// Without a model, the reference workload of the scaling tables in the documentation.
+#[derive(Debug, Args)]
+pub struct ScaleFlags {
+    #[command(flatten)]
+    workload: WorkloadFlags,
+    /// GPUs of one node to compare
+    #[arg(long, value_name = "N", num_args = 1.., default_values_t = [1u64, 2, 4, 8])]
+    num_gpus_list: Vec<u64>,
+    /// Nodes to compare as well, with the GPUs of --gpus each
+    #[arg(long, value_name = "N", num_args = 1..)]
+    nodes_list: Vec<u64>,
+    /// Networks between them, in Gbps per node
+    #[arg(long, value_name = "GBPS", num_args = 1.., default_values_t = [10.0, 100.0])]
+    gbps_list: Vec<f64>,
+    /// Sequences that a GPU takes at once
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    micro_batch: u64,
+    /// Micro-batches per step
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    accumulation: u64,
+    /// ddp, zero1, zero2, zero3, fsdp_full
+    #[arg(long, default_value = "ddp")]
+    sharding: String,
+    /// What each doubling of ranks costs in waiting for the slowest, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
+    jitter: f64,
+    /// Where the chart goes, as SVG
+    #[arg(long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+    /// Where table (JSON) and chart go
+    #[arg(long, value_name = "DIR")]
+    results_dir: Option<PathBuf>,
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    knowledge: KnowledgeFlags,
+}
+
+pub fn execute(flags: &ScaleFlags) -> Result<(), Refusal> {
+    let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
+    let (workload, name) = flags.workload(&catalogue)?;
+    let points = flags.points(&workload, &constants)?;
+    let language = speech::language();
+    let zh = language == Language::ZhCn;
+    let json = serde_json::json!({ "version": 1, "workload": name, "points": points });
+    let title = format!("{name}{}", if zh { "：扩展性" } else { ": scaling" });
+    let labels = Labels {
+        title: &title,
+        gpus: if zh { "GPU 数" } else { "GPUs" },
+        speedup: if zh { "加速比" } else { "speed-up" },
+        ideal: if zh { "理想" } else { "ideal" },
+        predicted: if zh { "预测" } else { "predicted" },
+    };
+    let one_node: Vec<Point> = points.iter().copied().filter(|p| p.nodes == 1).collect();
+    let drawing = svg(if one_node.len() > 1 { &one_node } else { &points }, labels);
+    if let Some(path) = &flags.chart {
+        files::write(path, &drawing)?;
+    }
+    if let Some(folder) = &flags.results_dir {
+        files::write(&folder.join("scaling.json"), &(json.to_string() + "\n"))?;
+        files::write(&folder.join("scaling.svg"), &drawing)?;
+    }
+    if flags.json {
+        speech::print(&(json.to_string() + "\n"));
+        return Ok(());
+    }
+    let head = if zh {
+        ["节点", "GPU", "网络", "批次", "每步", "tokens/s", "加速", "效率"]
+    } else {
+        ["nodes", "GPUs", "network", "batch", "step", "tokens/s", "speed-up", "efficiency"]
+    };
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    table.extend(points.iter().map(|p| {
+        vec![
+            p.nodes.to_string(),
+            p.gpus.to_string(),
+            p.network_gbps.map_or_else(|| "–".to_owned(), |g| format!("{g:.0} Gbps")),
+            p.global_batch.to_string(),
+            seconds(p.step_time_s),
+            number(p.tokens_per_s),
+            format!("{:.0} %", p.speedup * 100.0),
+            format!("{:.1} %", p.efficiency * 100.0),
+        ]
+    }));
+    speech::print(&format!("\n{name}\n{}", columns(&table)));
+    Ok(())
+}
+
+impl ScaleFlags {
+    fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, String), Refusal> {
+        let named = self.workload.model.is_some() || self.workload.is_described();
+        if !named {
+            return Ok(reference(catalogue)?);
+        }
+        let sharding = Sharding::parse(&self.sharding).ok_or_else(|| {
+            PlanError::unknown(
+                "sharding",
+                &self.sharding,
+                &["ddp".to_owned(), "zero2".to_owned(), "fsdp_full".to_owned()],
+            )
+        })?;
+        if !(0.0..=100.0).contains(&self.jitter) {
+            return Err(PlanError::too_large("jitter").into());
+        }
+        let read = self.workload.read(catalogue)?;
+        let name = format!("{}, {} {}", read.model, read.machines.name, sharding.name());
+        let workload = Workload {
+            request: read.request,
+            sharding,
+            micro_batch: self.micro_batch,
+            accumulation: self.accumulation,
+            jitter: self.jitter / 100.0,
+        };
+        Ok((workload, name))
+    }
+
+    fn points(&self, workload: &Workload, constants: &Constants) -> Result<Vec<Point>, Refusal> {
+        let counts = self.num_gpus_list.iter().chain(&self.nodes_list);
+        for count in counts.copied().chain([self.micro_batch, self.accumulation]) {
+            if count == 0 {
+                return Err(PlanError::zero("num-gpus-list, nodes-list, micro-batch, accumulation").into());
+            }
+            if count > 1 << 20 {
+                return Err(PlanError::too_large("num-gpus-list, nodes-list, micro-batch, accumulation").into());
+            }
+        }
+        if self.gbps_list.iter().any(|g| !(g.is_finite() && *g > 0.0)) {
+            return Err(PlanError::zero("gbps-list").into());
+        }
+        let near = workload.request.cluster.network;
+        let most = self.num_gpus_list.iter().copied().max().unwrap_or(8);
+        let mut points: Vec<Point> =
+            self.num_gpus_list.iter().map(|gpus| workload.point(*gpus, most, near, constants)).collect();
+        let per_node = workload.request.cluster.gpus_per_node.max(1);
+        for gbps in &self.gbps_list {
+            for nodes in self.nodes_list.iter().filter(|n| **n > 1) {
+                points.push(workload.point(nodes * per_node, per_node, Network::of_gbps(*gbps), constants));
+            }
+        }
+        Ok(points)
+    }
+}
+
+/// The workload for which the seeds' tables hold: GPT-2 on T4s over PCIe, 8 × 16 sequences of 1,024 tokens per GPU and
+/// step, DDP, and 4 % lost to the slowest rank with each doubling.
+fn reference(catalogue: &Catalogue) -> Result<(Workload, String), PlanError> {
+    let name = "gpt2, T4, ddp (reference workload)";
+    let entry = catalogue.model("gpt2").ok_or_else(|| PlanError::missing("model"))?;
+    let cluster = Cluster {
+        gpu: catalogue.gpu("T4", None)?,
+        gpus: 4,
+        gpus_per_node: 4,
+        network: Network::of_gbps(10.0),
+        zones: None,
+    };
+    let request = Request {
+        architecture: entry.architecture(),
+        seq_len: 1024,
+        global_batch: 64,
+        cluster,
+        precision: Precision::AmpBf16,
+        optimizer: Optimizer::Adam,
+        lora: None,
+    };
+    let workload = Workload { request, sharding: Sharding::Ddp, micro_batch: 16, accumulation: 8, jitter: 0.04 };
+    Ok((workload, name.to_owned()))
+}

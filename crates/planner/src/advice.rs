@@ -1,0 +1,79 @@
+//! What would make a model fit that does not, and what a changed world size asks for.
+
+use fermi_domain::language::Text;
+use serde::Serialize;
+
+use crate::constants::Constants;
+use crate::job::Layout;
+use crate::recompute::Recompute;
+use crate::search::{Candidate, Request, rank};
+use crate::sharding::{Offload, Sharding};
+
+/// One thing to try.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remedy {
+    pub what: Text,
+    pub needed_gib: f64,
+    pub fits: bool,
+    pub step_time_s: f64,
+}
+
+/// Remedies for a request of which nothing fits, the mildest first.
+pub fn remedies(request: &Request, constants: &Constants) -> Vec<Remedy> {
+    let least = Layout {
+        micro_batch: 1,
+        accumulation: (request.global_batch / request.cluster.gpus.max(1)).max(1),
+        recompute: Recompute::Full,
+        sharding: if request.cluster.gpus > 1 { Sharding::Zero3 } else { Sharding::Ddp },
+        ..request.plain_layout()
+    };
+    let offload = |offload| request.estimate(Layout { offload, ..least }, constants);
+    let mut all = vec![
+        remedy(
+            Text::new("全部重计算、微批 1、参数分片", "full checkpointing, micro-batch 1, parameters sharded"),
+            &request.estimate(least, constants),
+        ),
+        remedy(
+            Text::new("再把优化器卸载到 CPU", "also offload the optimizer to the CPU"),
+            &offload(Offload::OptimizerCpu),
+        ),
+        remedy(
+            Text::new("参数和优化器都卸载到 CPU", "offload parameters and optimizer to the CPU"),
+            &offload(Offload::AllCpu),
+        ),
+        remedy(Text::new("卸载到 NVMe", "offload to NVMe"), &offload(Offload::AllNvme)),
+    ];
+    all.extend(more_gpus(request, constants));
+    all
+}
+
+fn remedy(what: Text, candidate: &Candidate) -> Remedy {
+    Remedy { what, needed_gib: candidate.memory.needed_gib(), fits: candidate.fits, step_time_s: candidate.seconds() }
+}
+
+/// The smallest power-of-two multiple of the machines on which something fits.
+fn more_gpus(request: &Request, constants: &Constants) -> Option<Remedy> {
+    (1..=8).find_map(|power| {
+        let factor = 1u64 << power;
+        let mut larger = *request;
+        larger.cluster.gpus = request.cluster.gpus.checked_mul(factor).filter(|gpus| *gpus <= 16_384)?;
+        larger.global_batch = request.global_batch.max(larger.cluster.gpus);
+        let best = *rank(&larger, constants).first().filter(|c| c.fits)?;
+        let gpus = larger.cluster.gpus;
+        Some(remedy(Text::new(format!("用 {gpus} 张同样的 GPU"), format!("use {gpus} of these GPUs")), &best))
+    })
+}
+
+/// Learning rates for a changed number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LearningRates {
+    pub factor: f64,
+    pub linear: f64,
+    pub square_root: f64,
+}
+
+/// Scales a rate that was found with `base` ranks.
+pub fn learning_rates(rate: f64, base: u64, ranks: u64) -> LearningRates {
+    let factor = ranks as f64 / base.max(1) as f64;
+    LearningRates { factor, linear: rate * factor, square_root: rate * factor.sqrt() }
+}

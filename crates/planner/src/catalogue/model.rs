@@ -1,0 +1,112 @@
+//! Models by name.
+
+use serde::{Deserialize, Serialize};
+
+use super::plain;
+use crate::architecture::{Activation, Architecture, Biases, Experts, Norm};
+
+/// One line of the catalogue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    pub name: String,
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    #[serde(default)]
+    pub family: String,
+    pub layers: u64,
+    pub hidden: u64,
+    pub heads: u64,
+    pub kv_heads: u64,
+    #[serde(default)]
+    pub head_dim: Option<u64>,
+    pub ffn: u64,
+    pub vocab: u64,
+    #[serde(default)]
+    pub max_positions: u64,
+    #[serde(default)]
+    pub gated: bool,
+    #[serde(default)]
+    pub tied: bool,
+    #[serde(default)]
+    pub biases: Biases,
+    #[serde(default)]
+    pub norm: Norm,
+    #[serde(default)]
+    pub learned_positions: u64,
+    #[serde(default)]
+    pub experts: u64,
+    #[serde(default)]
+    pub active_experts: u64,
+    #[serde(default)]
+    pub shared_experts: u64,
+    #[serde(default)]
+    pub expert_ffn: Option<u64>,
+    /// The published count where the plain shape does not give it.
+    #[serde(default)]
+    pub params: Option<u64>,
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl ModelEntry {
+    pub fn architecture(&self) -> Architecture {
+        Architecture {
+            layers: self.layers,
+            hidden: self.hidden,
+            heads: self.heads,
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim.unwrap_or_else(|| self.hidden.checked_div(self.heads).unwrap_or(0)),
+            ffn: self.ffn,
+            vocab: self.vocab,
+            gated: self.gated,
+            tied: self.tied,
+            biases: self.biases,
+            norm: self.norm,
+            learned_positions: self.learned_positions,
+            activation: activation_of(&self.family),
+            causal: self.family != "bert",
+            experts: (self.experts > 0).then(|| Experts {
+                count: self.experts,
+                active: self.active_experts.max(1),
+                shared: self.shared_experts,
+                ffn: self.expert_ffn.unwrap_or(self.ffn),
+            }),
+            stated_params: self.params,
+        }
+    }
+}
+
+/// Families whose code is known to differ from one fused kernel.
+pub fn activation_of(family: &str) -> Activation {
+    match family {
+        "gpt" | "gpt2" | "bloom" => Activation::GeluComposed,
+        "opt" => Activation::Relu,
+        _ => Activation::Fused,
+    }
+}
+
+/// By name or alias; a path such as `org/name` also by its last part, and a suffix such as `-instruct` is let go.
+pub(super) fn find<'a>(entries: &'a [ModelEntry], name: &str) -> Option<&'a ModelEntry> {
+    let wanted = plain(name);
+    let last = wanted.rsplit('/').next().unwrap_or(&wanted).to_owned();
+    let trimmed = ["-instruct", "-chat", "-hf", "-base", "-v0.1", "-it"]
+        .iter()
+        .fold(last.clone(), |text, suffix| text.strip_suffix(suffix).map(str::to_owned).unwrap_or(text));
+    let exact = [&wanted, &last, &trimmed].into_iter().find_map(|candidate| {
+        entries.iter().find(|e| plain(&e.name) == *candidate || e.aliases.iter().any(|a| plain(a) == *candidate))
+    });
+    exact.or_else(|| longest_beginning(entries, &last))
+}
+
+/// `llama3.1-405b-cut7l` begins with a name that is known.
+fn longest_beginning<'a>(entries: &'a [ModelEntry], wanted: &str) -> Option<&'a ModelEntry> {
+    let names =
+        entries.iter().flat_map(|e| std::iter::once(&e.name).chain(&e.aliases).map(move |name| (plain(name), e)));
+    names
+        .filter(|(name, _)| {
+            name.len() >= 5 && wanted.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(['-', ':']))
+        })
+        .max_by_key(|(name, _)| name.len())
+        .map(|(_, entry)| entry)
+}

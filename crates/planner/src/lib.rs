@@ -1,0 +1,29 @@
+//! Which parallel strategy, does it fit, how fast, how does it scale.
+//!
+//! Never does I/O: the data files are part of the program, a user's files come in as text. Start reading at [`job`],
+//! then [`memory`] and [`time`]; [`resolve`] turns a row with gaps into a job.
+
+pub mod advice;
+pub mod architecture;
+pub mod calibrate;
+pub mod catalogue;
+pub mod chart;
+pub mod constants;
+pub mod error;
+pub mod evaluate;
+pub mod fit;
+pub mod framework;
+pub mod job;
+pub mod memory;
+pub mod network;
+pub mod optimizer;
+pub mod precision;
+pub mod predict;
+pub mod recompute;
+pub mod resolve;
+pub mod run;
+pub mod scale;
+pub mod search;
+pub mod sharding;
+pub mod strategy;
+pub mod time;

@@ -1,0 +1,132 @@
+//! What the forward pass keeps for the backward pass.
+
+use super::Place;
+use crate::architecture::{Activation, Norm};
+use crate::framework::Family;
+use crate::job::Job;
+use crate::precision::Precision;
+use crate::recompute::Recompute;
+
+/// Activations of all blocks and micro-batches in flight on a stage.
+pub fn all(job: &Job, place: Place) -> f64 {
+    let layers = if job.layout.pp > 1 { job.layers_per_stage() } else { job.architecture.layers as f64 };
+    kept_per_block(job) * layers * in_flight(job, place) + at_the_top(job)
+}
+
+/// Micro-batches whose activations a stage holds at once.
+fn in_flight(job: &Job, place: Place) -> f64 {
+    let (pp, vp, m) = (job.layout.pp as f64, job.layout.vp as f64, job.layout.accumulation as f64);
+    match place {
+        Place::Only => 1.0,
+        Place::Last if vp <= 1.0 => 1.0,
+        Place::Last => (1.0 + (pp - 1.0) / (pp * vp)).min(m),
+        Place::First if vp <= 1.0 => pp.min(m),
+        Place::First => (pp * (1.0 + (pp - 1.0) / (pp * vp))).min(m),
+    }
+}
+
+pub fn recomputes(job: &Job) -> bool {
+    matches!(job.layout.recompute, Recompute::Full | Recompute::Half)
+}
+
+/// Bytes that stay of one block and one micro-batch.
+fn kept_per_block(job: &Job) -> f64 {
+    match job.layout.recompute {
+        Recompute::Full => input_of_block(job),
+        Recompute::Half => 0.49 * whole_block(job, true),
+        Recompute::Attention => whole_block(job, false),
+        Recompute::None => whole_block(job, true),
+    }
+}
+
+/// A checkpointed block keeps its input.
+fn input_of_block(job: &Job) -> f64 {
+    let element = if residual_in_full(job) { 4.0 } else { job.precision.activation_bytes() };
+    let cut = if job.layout.sequence_parallel { job.layout.tp as f64 } else { 1.0 };
+    element * job.tokens_per_micro_batch() * job.architecture.hidden as f64 / cut
+}
+
+/// Autocast leaves the residual stream in 32 bits.
+fn residual_in_full(job: &Job) -> bool {
+    job.precision.casts_parameters()
+        && matches!(job.family, Family::Transformers | Family::Pytorch)
+        && !job.layout.sharding.gathers_parameters()
+}
+
+/// The block that is being computed again, with what its backward pass adds.
+pub fn one_block_at_work(job: &Job) -> f64 {
+    let added = if recomputes(job) { 1.5 } else { 0.5 };
+    added * whole_block(job, true)
+}
+
+/// The last hidden states and their norm.
+fn at_the_top(job: &Job) -> f64 {
+    if job.family == Family::MegatronLegacy {
+        return 0.0;
+    }
+    8.0 * job.tokens_per_micro_batch() * job.architecture.hidden as f64
+        / if job.layout.sequence_parallel { job.layout.tp as f64 } else { 1.0 }
+}
+
+/// Everything one block keeps without recomputation; `scores` says whether the attention core is kept too.
+fn whole_block(job: &Job, scores: bool) -> f64 {
+    let a = &job.architecture;
+    let tokens = job.tokens_per_micro_batch();
+    let tp = job.layout.tp as f64;
+    let h = a.hidden as f64;
+    let seq = job.seq_len as f64 / job.layout.cp as f64;
+    if !job.family.flash_attention() {
+        // Korthikanti et al. 2022, with dropout masks and attention scores.
+        let core = if scores { 5.0 * a.heads as f64 * seq / h } else { 0.0 };
+        let per_unit = if job.layout.sequence_parallel { (34.0 + core) / tp } else { 10.0 + 24.0 / tp + core / tp };
+        return tokens * h * per_unit;
+    }
+    let (replicated, split, ffn) = per_token(job);
+    let cut = if job.layout.sequence_parallel { tp } else { 1.0 };
+    let mut bytes = tokens * (replicated / cut + (split + ffn) / tp);
+    // Grouped queries in 32 bits have no fused kernel: the scores are written.
+    if job.precision.activation_bytes() > 2.0 && a.kv_heads < a.heads && job.family == Family::Transformers {
+        bytes += tokens * 4.3 * a.heads as f64 * seq / tp;
+    }
+    bytes
+}
+
+/// Bytes per token of one block: outside tensor parallelism, inside attention, inside the feed-forward block.
+fn per_token(job: &Job) -> (f64, f64, f64) {
+    let a = &job.architecture;
+    let h = a.hidden as f64;
+    let q = a.query_width() as f64;
+    let kv = a.kv_width() as f64;
+    let f = match a.experts {
+        Some(e) => (e.ffn * (e.active + e.shared)) as f64,
+        None => a.ffn as f64,
+    };
+    let eager = matches!(job.family, Family::Transformers | Family::Pytorch | Family::Deepspeed);
+    if !eager {
+        // Norm inputs and outputs, twice; query, attention output and keys; fused activation.
+        let per_f = if a.gated { 6.0 } else { 4.0 };
+        let unfused = if job.compiled { 0.0 } else { 6.0 * h };
+        let norms = if job.family == Family::Composer { 6.0 } else { 8.0 };
+        return (norms * h + unfused, 4.0 * q + 4.0 * kv, per_f * f);
+    }
+    let autocast = job.precision.casts_parameters() && !job.layout.sharding.gathers_parameters();
+    let wide = job.precision.activation_bytes() / 2.0;
+    let full = matches!(job.precision, Precision::Fp32 | Precision::Tf32);
+    // Measured on transformers 5: blocks written kernel by kernel.
+    let norms = match (a.norm, autocast, full) {
+        (Norm::Rms, true, _) => 26.1,
+        (Norm::Rms, false, true) => 12.4,
+        (Norm::Rms, false, false) => 16.4,
+        (Norm::Layer, true, _) => 16.2,
+        (Norm::Layer, false, _) => 8.2,
+    };
+    let per_f = match (a.activation, autocast) {
+        _ if a.gated => 8.0,
+        (Activation::GeluComposed, true) => 14.95,
+        (Activation::GeluComposed, false) => 10.05,
+        (Activation::Relu, _) => 2.0,
+        (Activation::Fused, true) => 5.0,
+        (Activation::Fused, false) => 4.0,
+    };
+    (norms * h * wide, (4.0 * q + 4.0 * kv) * wide, per_f * f * wide)
+}

@@ -1,0 +1,70 @@
+//! Parameters that a GPU holds.
+
+use super::Place;
+use super::keeping::Keeping;
+use crate::framework::Family;
+use crate::job::Job;
+
+/// Counts, after tensor and pipeline parallelism.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub blocks: f64,
+    /// Embeddings and head.
+    pub tables: f64,
+    /// One block.
+    pub block: f64,
+    /// Ranks that the states are spread over.
+    pub group: f64,
+    /// Parameters that are trained.
+    pub trained: f64,
+}
+
+impl Held {
+    pub fn all(&self) -> f64 {
+        self.blocks + self.tables
+    }
+}
+
+pub fn held(job: &Job, place: Place) -> Held {
+    let a = &job.architecture;
+    let tp = job.layout.tp as f64;
+    let table = a.embedding_params() as f64;
+    let tables_whole = if a.tied { table } else { 2.0 * table } + (a.learned_positions * a.hidden) as f64;
+    // Experts are spread over their own group, which is cut out of the data-parallel one.
+    let expert_cut = job.layout.ep.max(1) as f64;
+    let published = (a.params() as f64 - tables_whole).max(a.layers as f64);
+    let layers = a.layers as f64;
+    let mut block = published / layers / tp;
+    if let Some(e) = a.experts {
+        let routed = (a.hidden * e.ffn) as f64 * if a.gated { 3.0 } else { 2.0 } * e.count as f64 / tp;
+        block = (block - routed).max(0.0) + routed / expert_cut;
+    }
+    let on_stage = if job.layout.pp > 1 { job.layers_per_stage() } else { layers };
+    let tables = match place {
+        Place::Only => tables_whole,
+        Place::First | Place::Last => table,
+    } / tp;
+    // The published accounting of this family leaves the tables out.
+    let tables = if job.family == Family::MegatronLegacy { 0.0 } else { tables };
+    let replicas = (job.layout.dp * if shards_over_context(job) { job.layout.cp } else { 1 }) as f64;
+    let blocks = block * on_stage;
+    let trained = match job.lora {
+        Some(lora) => on_stage * (lora.rank * (8 * a.hidden + 3 * a.ffn)) as f64 / tp,
+        None => blocks + tables,
+    };
+    Held { blocks, tables, block, group: job.layout.sharding.group(replicas).max(1.0), trained }
+}
+
+/// States are spread over the context-parallel ranks too.
+fn shards_over_context(job: &Job) -> bool {
+    matches!(job.family, Family::Torchtitan | Family::MegatronCore | Family::Fsdp2)
+}
+
+pub fn bytes(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+    use crate::sharding::Offload;
+    if matches!(job.layout.offload, Offload::AllCpu | Offload::AllNvme) {
+        return 4.0 * held.block;
+    }
+    let frozen = if job.lora.is_some() { 2.0f64.min(keeping.parameter) } else { keeping.parameter };
+    frozen * held.all() / if keeping.parameter_spread { held.group } else { 1.0 }
+}

@@ -1,0 +1,35 @@
+//! What is there only for a while: gathered blocks, casts, the libraries' work space.
+
+use super::parameters::Held;
+use crate::framework::Family;
+use crate::job::Job;
+use crate::precision::Precision;
+use crate::sharding::{Offload, Sharding};
+
+/// Work space of the product library.
+const WORKSPACE: f64 = 70e6;
+
+pub fn bytes(job: &Job, held: &Held) -> f64 {
+    let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
+    let gathered = match job.layout.sharding {
+        _ if job.layout.offload != Offload::None => 2.0 * element * held.block,
+        Sharding::FsdpGradOp => element * held.all(),
+        // A pipeline passes over its blocks many times and keeps them gathered.
+        Sharding::FsdpFull if job.layout.pp > 1 => element * held.all(),
+        Sharding::Zero3 | Sharding::FsdpFull | Sharding::Hybrid(_) if held.group > 1.0 => {
+            // The root unit is let go before the blocks are at work where the loss is computed outside of it.
+            let root = if job.family == Family::Fsdp2 { 0.0 } else { held.tables };
+            element * (root + 2.0 * held.block)
+        }
+        _ => 0.0,
+    };
+    if job.family == Family::MegatronLegacy { gathered } else { gathered + WORKSPACE }
+}
+
+/// Autocast's 16-bit copies of the weights.
+pub fn casts(job: &Job, held: &Held) -> f64 {
+    let autocast = job.precision.casts_parameters()
+        && matches!(job.family, Family::Transformers | Family::Pytorch)
+        && !job.layout.sharding.gathers_parameters();
+    if autocast { 2.0 * held.all() } else { 0.0 }
+}

@@ -1,0 +1,54 @@
+//! Stages, their messages, and the time in which some of them wait.
+
+use super::block::Block;
+use super::{Rates, head};
+use crate::framework::Family;
+use crate::job::Job;
+
+/// One stage and one micro-batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stage {
+    /// Slowest stage, messages included.
+    pub micro_batch: f64,
+    pub compute: f64,
+    pub tensor: f64,
+    /// Seconds per step in which the pipeline fills and drains.
+    pub bubble: f64,
+}
+
+pub fn stage(job: &Job, rates: &Rates, block: &Block) -> Stage {
+    let layers = job.architecture.layers as f64;
+    let head = head::seconds(job, rates);
+    if job.layout.pp <= 1 {
+        let (compute, tensor) = (block.compute * layers + head, block.tensor * layers);
+        return Stage { micro_batch: compute + tensor, compute, tensor, bubble: 0.0 };
+    }
+    let pp = job.layout.pp as f64;
+    let whole = (block.compute + block.tensor) * layers + head;
+    let middle = job.layers_per_stage();
+    // The last stage has the head; where layers do not divide evenly, it has fewer of them.
+    let last = if job.architecture.layers.is_multiple_of(job.layout.pp) { middle } else { middle - 1.0 };
+    let slowest = ((block.compute + block.tensor) * middle).max((block.compute + block.tensor) * last + head);
+    let share = slowest / whole;
+    let messages = message(job, rates) * 2.0 * rates.pipe_visible * job.layout.vp as f64;
+    Stage {
+        micro_batch: slowest + messages,
+        compute: (block.compute * layers + head) * share,
+        tensor: block.tensor * layers * share,
+        bubble: (pp - 1.0) / job.layout.vp as f64 * (whole / pp + messages),
+    }
+}
+
+/// One boundary between stages, one way.
+fn message(job: &Job, rates: &Rates) -> f64 {
+    let scattered = if job.family == Family::MegatronDeepspeed { 1.0 } else { job.layout.tp as f64 };
+    let bytes =
+        job.precision.activation_bytes() * job.tokens_per_micro_batch() * job.architecture.hidden as f64 / scattered;
+    let per_node = job.cluster.gpus_per_node.max(1);
+    let apart = job.layout.tp * job.layout.cp * job.layout.dp >= per_node && job.cluster.nodes() > 1;
+    if apart {
+        bytes / (rates.wire / per_node as f64) + rates.wire_delay
+    } else {
+        bytes / rates.link + rates.link_delay
+    }
+}

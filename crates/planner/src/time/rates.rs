@@ -1,0 +1,123 @@
+//! What this GPU, under this framework and in this precision, does per second.
+
+use crate::architecture::Activation;
+use crate::catalogue::Generation;
+use crate::constants::{Breed, Constants};
+use crate::framework::Family;
+use crate::job::Job;
+use crate::precision::{Arithmetic, Precision};
+
+/// Rates and costs, ready to divide by.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Products per second of the linear layers, and of 16-bit ones.
+    pub linear: f64,
+    pub half: f64,
+    pub half_tokens: f64,
+    pub half_width: f64,
+    pub misaligned: f64,
+    pub flash: f64,
+    pub flash_backward: f64,
+    pub half_head: f64,
+    pub batched: f64,
+    pub score_bytes: f64,
+    /// Bytes per second of streaming kernels.
+    pub stream: f64,
+    pub pointwise: f64,
+    pub pointwise_backward: f64,
+    pub cast_bytes: f64,
+    pub logit_bytes: f64,
+    /// Seconds of processor time per block and pass, and per collective.
+    pub host: f64,
+    pub host_again: f64,
+    pub host_collective: f64,
+    pub link: f64,
+    pub link_delay: f64,
+    /// Bytes per second that a whole node sends.
+    pub wire: f64,
+    pub wire_delay: f64,
+    pub overlap: f64,
+    pub hiding: f64,
+    pub tensor_visible: f64,
+    pub pipe_visible: f64,
+    pub update_bytes: f64,
+    pub step: f64,
+    pub half_again: f64,
+    pub per_doubling: f64,
+    pub eager_norm: f64,
+    pub eager_activation: f64,
+    pub odd_vocab: f64,
+}
+
+fn breed(constants: &Constants, generation: Generation) -> Breed {
+    let index = match generation {
+        Generation::Pascal | Generation::Volta | Generation::Turing => 0,
+        Generation::Ampere | Generation::AmperePcie => 1,
+        Generation::Ada | Generation::Hopper => 2,
+        Generation::Blackwell | Generation::BlackwellPcie => 3,
+        _ => return Breed::START,
+    };
+    constants.breeds.get(index).copied().unwrap_or(Breed::START)
+}
+
+impl Rates {
+    pub fn of(job: &Job, constants: &Constants) -> Self {
+        let c = &constants.common;
+        let gpu = &job.cluster.gpu;
+        let habit = constants.habits.get(job.family.index()).copied().unwrap_or(crate::constants::Habit::START);
+        let own = breed(constants, gpu.generation);
+        let fraction = gpu.gemm_fraction * (c.gemm + habit.gemm + own.gemm).exp();
+        let half = gpu.bf16_flops * fraction;
+        let promised = gpu.peak(job.precision.arithmetic()) / gpu.bf16_flops;
+        let linear = match job.precision.arithmetic() {
+            Arithmetic::Half => half,
+            Arithmetic::Full | Arithmetic::Tf32 => half * promised * c.tf32.exp(),
+            Arithmetic::Eight if job.precision == Precision::Fp8Rowwise => half,
+            Arithmetic::Eight => half * (promised * (c.eight + own.eight).exp()).max(1.0),
+            Arithmetic::Four => half * (promised * (c.four + own.eight).exp()).max(1.0),
+        };
+        let overlapped = job.family == Family::MegatronCore || job.family == Family::MaxText;
+        let autocast = job.precision.casts_parameters() && !job.compiled;
+        Self {
+            linear,
+            half,
+            half_tokens: (c.half_tokens + own.half_tokens).exp(),
+            half_width: c.half_width.exp(),
+            misaligned: c.misaligned.exp(),
+            flash: half
+                * (c.flash + habit.flash + own.flash).exp()
+                * if job.precision.activation_bytes() > 2.0 { c.full_attention.exp() } else { 1.0 },
+            flash_backward: c.flash_backward.exp(),
+            half_head: c.half_head.exp(),
+            batched: half * c.batched.exp(),
+            score_bytes: c.score_bytes.exp(),
+            stream: gpu.hbm_bytes_per_s * (c.stream + own.stream).exp(),
+            pointwise: (c.pointwise + habit.pointwise + if autocast { c.autocast } else { 0.0 }).exp(),
+            pointwise_backward: c.pointwise_backward.exp(),
+            cast_bytes: c.cast_bytes.exp(),
+            logit_bytes: (c.logit_bytes + habit.pointwise).exp(),
+            host: (c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6,
+            host_again: c.host_again.exp(),
+            host_collective: c.host_collective.exp() * 1e-6,
+            link: gpu.link_bytes_per_s * (c.link + own.link).exp(),
+            link_delay: c.link_delay.exp() * 1e-6,
+            wire: job.cluster.network.node_bytes_per_s() * (c.wire + habit.wire).exp(),
+            wire_delay: (c.wire_delay.exp() + job.cluster.network.latency_us) * 1e-6,
+            overlap: c.overlap.exp(),
+            hiding: (c.hiding + habit.hiding).exp().max(1.0),
+            tensor_visible: if overlapped { (c.tensor_visible + habit.visible).exp() } else { habit.visible.exp() },
+            pipe_visible: c.pipe_visible.exp(),
+            update_bytes: c.update_bytes.exp(),
+            step: c.step.exp() * 1e-3,
+            half_again: c.half_again.exp(),
+            per_doubling: c.nodes.exp(),
+            eager_norm: (c.eager_norm + if autocast { c.autocast } else { 0.0 }).exp(),
+            eager_activation: match job.architecture.activation {
+                Activation::GeluComposed => c.eager_gelu.exp(),
+                Activation::Relu => c.eager_relu.exp(),
+                Activation::Fused => c.eager_silu.exp(),
+            },
+            odd_vocab: c.odd_vocab.exp(),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Data parallelism: gathering parameters, reducing gradients, and what of it hides behind the computing.
+
+use super::collective::{self, Circle};
+use super::pipeline::Stage;
+use super::{Rates, smooth_max};
+use crate::framework::Family;
+use crate::job::Job;
+use crate::precision::Precision;
+use crate::sharding::Sharding;
+
+/// Bytes of one gradient element on the wire.
+fn gradient_bytes(job: &Job) -> f64 {
+    match job.precision {
+        Precision::Fp32 | Precision::Tf32 => 4.0,
+        Precision::PureBf16 if job.family != Family::Fsdp2 => 2.0,
+        _ if job.family.reduces_in_full() => 4.0,
+        _ if job.sharding_copies_full_gradients() => 4.0,
+        _ => 2.0,
+    }
+}
+
+impl Job {
+    /// DDP reduces what autograd leaves: 32 bits under autocast.
+    fn sharding_copies_full_gradients(&self) -> bool {
+        self.layout.sharding == Sharding::Ddp && self.precision.casts_parameters()
+    }
+}
+
+/// Parameters whose gradients this GPU sends.
+fn local_params(job: &Job) -> f64 {
+    let cut = (job.layout.tp * job.layout.pp) as f64;
+    let all = job.architecture.params() as f64 / cut;
+    if let Some(lora) = job.lora {
+        let a = &job.architecture;
+        return (lora.rank * 2 * 4 * a.hidden * a.layers) as f64 / cut;
+    }
+    all
+}
+
+fn shard_circle(job: &Job, rates: &Rates) -> Circle {
+    let group = job.layout.sharding.group(job.layout.dp as f64) as u64;
+    Circle::of(&job.cluster, rates, group.max(1), job.layout.tp * job.layout.cp)
+}
+
+/// Seconds of one micro-batch with parameters gathered block by block, and how much of them is visible gathering.
+pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) {
+    if !job.layout.sharding.gathers_parameters() {
+        return (micro_batch, 0.0);
+    }
+    let circle = shard_circle(job, rates);
+    let weights = job.architecture.params() as f64 / (job.layout.tp * job.layout.pp) as f64;
+    let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
+    let gathers = if job.layout.sharding == Sharding::FsdpGradOp { 1.0 } else { 2.0 };
+    let blocks = job.architecture.layers as f64 / job.layout.pp as f64 + 1.0;
+    let each = |bytes: f64| circle.gather(bytes / blocks) * blocks;
+    let once = if job.family == Family::Fsdp2 { job.layout.accumulation as f64 } else { 1.0 };
+    let traffic = gathers * each(element * weights) + each(gradient_bytes(job) * local_params(job)) / once;
+    let together = smooth_max(micro_batch, traffic, rates.hiding);
+    (together, together - micro_batch)
+}
+
+/// What a step pays at its end for gradients, after hiding.
+pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
+    let grads = gradient_bytes(job) * local_params(job);
+    let circle = collective::data(job, rates);
+    let traffic = match job.layout.sharding {
+        Sharding::Ddp => circle.all_reduce(grads),
+        Sharding::Zero1 | Sharding::Zero2 => circle.gather(grads) + circle.gather(2.0 * local_params(job)),
+        Sharding::Hybrid(size) => {
+            let copies = job.layout.dp.div_ceil(size.max(1));
+            let across = Circle::of(&job.cluster, rates, copies, size.saturating_mul(job.layout.tp * job.layout.cp));
+            across.all_reduce(grads / size as f64)
+        }
+        Sharding::Zero3 | Sharding::FsdpFull | Sharding::FsdpGradOp => 0.0,
+    };
+    if traffic <= 0.0 || !job.family.overlaps_data_parallel() {
+        return traffic;
+    }
+    let shelter = rates.overlap * stage.micro_batch / job.layout.vp as f64;
+    smooth_max(traffic, shelter, 3.0) - shelter
+}

@@ -1,0 +1,111 @@
+//! The search and the choice of a strategy.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use fermi_planner::advice::{learning_rates, remedies};
+use fermi_planner::catalogue::Catalogue;
+use fermi_planner::constants::Constants;
+use fermi_planner::job::{Cluster, Zones};
+use fermi_planner::network::Network;
+use fermi_planner::optimizer::Optimizer;
+use fermi_planner::precision::Precision;
+use fermi_planner::search::{Request, layouts, rank};
+use fermi_planner::strategy::{Decision, Strategy, by_table, choose, framework_by_table};
+
+fn request(model: &str, gpu: &str, gpus: u64, gbps: f64) -> Request {
+    let catalogue = Catalogue::builtin();
+    Request {
+        architecture: catalogue.model(model).unwrap().architecture(),
+        seq_len: 2048,
+        global_batch: gpus * 8,
+        cluster: Cluster {
+            gpu: catalogue.gpu(gpu, None).unwrap(),
+            gpus,
+            gpus_per_node: gpus.min(8),
+            network: Network::of_gbps(gbps),
+            zones: None,
+        },
+        precision: Precision::Bf16,
+        optimizer: Optimizer::Adam,
+        lora: None,
+    }
+}
+
+#[test]
+fn the_tables_choose_by_size_and_a_boundary_belongs_to_the_middle() {
+    assert_eq!(by_table(999_999_999), Strategy::Ddp);
+    assert_eq!(by_table(1_000_000_000), Strategy::Zero2);
+    assert_eq!(by_table(7_000_000_000), Strategy::Zero2);
+    assert_eq!(by_table(7_000_000_001), Strategy::Zero3);
+    assert_eq!(framework_by_table(331_000_000), "PyTorch DDP");
+    assert_eq!(framework_by_table(175_000_000_000), "Megatron-LM + DeepSpeed");
+}
+
+#[test]
+fn a_small_model_gets_ddp_by_the_table() {
+    let ranked = rank(&request("facebook/opt-350m", "A100-80", 8, 1600.0), &Constants::builtin());
+    let choice = choose(&ranked).unwrap();
+    assert_eq!((choice.strategy, choice.decided_by), (Strategy::Ddp, Decision::Table));
+    assert!(choice.candidate.fits);
+}
+
+#[test]
+fn a_large_model_overrules_the_table_only_with_a_reason() {
+    let ranked = rank(&request("llama3-70b", "H100", 64, 3200.0), &Constants::builtin());
+    let choice = choose(&ranked).unwrap();
+    assert_ne!(choice.strategy, Strategy::Ddp);
+    assert!(choice.candidate.fits);
+    assert!(!choice.reason.zh.is_empty() && !choice.reason.en.is_empty());
+}
+
+#[test]
+fn what_does_not_fit_comes_with_remedies_and_at_least_one_works() {
+    let request = request("llama3-70b", "A100-80", 8, 1600.0);
+    let ranked = rank(&request, &Constants::builtin());
+    assert!(choose(&ranked).is_none());
+    assert!(ranked[0].missing_gib() > 0.0);
+    let remedies = remedies(&request, &Constants::builtin());
+    assert!(remedies.iter().any(|r| r.fits));
+}
+
+#[test]
+fn every_layout_uses_all_gpus_and_the_whole_batch() {
+    let request = request("llama2-7b", "A100-80", 32, 100.0);
+    let all = layouts(&request);
+    assert!(all.len() > 100);
+    for layout in all {
+        assert_eq!(layout.gpus(), 32);
+        assert_eq!(layout.global_batch(), request.global_batch);
+        assert_eq!(request.architecture.layers % layout.pp, 0);
+        assert_eq!(request.architecture.heads % layout.tp, 0);
+    }
+}
+
+#[test]
+fn a_slower_network_never_makes_a_layout_faster() {
+    let (fast, slow) = (request("llama2-7b", "A100-80", 32, 1600.0), request("llama2-7b", "A100-80", 32, 25.0));
+    let constants = Constants::builtin();
+    for layout in layouts(&fast) {
+        let (a, b) = (fast.estimate(layout, &constants), slow.estimate(layout, &constants));
+        assert!(b.seconds() >= a.seconds() * 0.999_999, "{layout:?}");
+    }
+}
+
+#[test]
+fn zones_far_apart_cost_and_spreading_parameters_over_them_costs_most() {
+    let near = request("llama2-7b", "A100-80", 32, 1600.0);
+    let mut far = near;
+    far.cluster.zones = Some(Zones { count: 2, gbps: 10.0, round_trip_ms: 30.0 });
+    let constants = Constants::builtin();
+    let plain = near.plain_layout();
+    let sharded = fermi_planner::job::Layout { sharding: fermi_planner::sharding::Sharding::Zero3, ..plain };
+    let extra = |layout| far.estimate(layout, &constants).seconds() - near.estimate(layout, &constants).seconds();
+    assert!(extra(plain) > 1.0);
+    assert!(extra(sharded) > extra(plain));
+}
+
+#[test]
+fn learning_rates_scale_linearly_or_by_the_root() {
+    let rates = learning_rates(5e-5, 1, 16);
+    assert!((rates.linear - 8e-4).abs() < 1e-12);
+    assert!((rates.square_root - 2e-4).abs() < 1e-12);
+}

@@ -1,0 +1,91 @@
+//! Rows as people write them: gaps are filled, nonsense gets a sentence, nothing panics.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use fermi_domain::language::Language;
+use fermi_planner::catalogue::Catalogue;
+use fermi_planner::constants::Constants;
+use fermi_planner::predict::{Answer, predict};
+use fermi_planner::run::Run;
+use proptest::prelude::*;
+
+fn answer(json: &str) -> Answer {
+    let run: Run = serde_json::from_str(json).unwrap();
+    predict(&run, &Catalogue::builtin(), &Constants::builtin(), Language::En)
+}
+
+fn reason(json: &str) -> String {
+    match answer(json) {
+        Answer::Reason { reason, .. } => reason,
+        Answer::Numbers(numbers) => panic!("{json} was answered with {numbers:?}"),
+    }
+}
+
+#[test]
+fn what_is_absent_is_derived() {
+    let full = r#"{"model_name":"llama3.1-8b","params":8030261248,"layers":32,"hidden":4096,"heads":32,"kv_heads":8,"ffn":14336,
+        "vocab":128256,"seq_len":8192,"gpu":"H100-SXM","gpu_mem_gib":80,"nodes":2,"gpus":16,"gpus_per_node":8,"tp":2,"pp":1,"cp":1,
+        "dp":8,"sharding":"zero1","precision":"bf16","micro_batch":1,"grad_accum":16,"global_batch":128,"recompute":"none",
+        "framework":"NeMo"}"#;
+    let sparse = r#"{"model_name":"llama3.1-8b","seq_len":8192,"gpu":"H100-SXM","nodes":2,"gpus_per_node":8,"tp":2,
+        "sharding":"zero1","precision":"bf16","micro_batch":1,"global_batch":128,"recompute":"none","framework":"NeMo"}"#;
+    let (full, sparse) = (answer(full), answer(sparse));
+    let (full, sparse) = (full.numbers().unwrap(), sparse.numbers().unwrap());
+    assert_eq!(full.step_time_s, sparse.step_time_s);
+    assert_eq!(full.peak_mem_gib, sparse.peak_mem_gib);
+    assert!(full.explain.contains("compute"));
+}
+
+#[test]
+fn what_describes_no_run_gets_a_sentence() {
+    let base = |extra: &str| {
+        format!(
+            r#"{{"model_name":"x","layers":2,"hidden":512,"heads":8,"vocab":1000,"seq_len":128,"gpu":"A100-80"{extra}}}"#
+        )
+    };
+    assert!(answer(&base("")).numbers().is_some());
+    for (row, words) in [
+        (r#"{}"#.to_owned(), "layers is missing"),
+        (r#"{"model_name":"no-such-model"}"#.to_owned(), "unknown model"),
+        (r#"{"model_name":"gpt2","seq_len":128,"gpu":"Z9000"}"#.to_owned(), "unknown gpu"),
+        (base(r#","gpus":0"#), "gpus must be above 0"),
+        (base(r#","precision":"int3""#), "unknown precision"),
+        (base(r#","sharding":"maybe""#), "unknown sharding"),
+        (base(r#","micro_batch":1e300"#), "larger than"),
+        (r#"{"layers":0,"hidden":512,"heads":8,"seq_len":128,"gpu":"A100-80"}"#.to_owned(), "layers must be above 0"),
+        (r#"{"layers":2,"hidden":500,"heads":8,"seq_len":128,"gpu":"A100-80"}"#.to_owned(), "does not divide"),
+        (r#"{"layers":2,"hidden":512,"heads":0,"seq_len":128,"gpu":"A100-80"}"#.to_owned(), "heads must be above 0"),
+        (r#"{"layers":1e12,"hidden":1e12,"heads":1,"seq_len":128,"gpu":"A100-80"}"#.to_owned(), "larger than"),
+        (r#"{"layers":-3,"hidden":512,"heads":8,"seq_len":128,"gpu":"A100-80"}"#.to_owned(), "above 0"),
+    ] {
+        let said = reason(&row);
+        assert!(said.contains(words), "{row}: {said}");
+    }
+}
+
+#[test]
+fn numbers_may_be_written_as_text_and_odd_cells_count_as_absent() {
+    let row = r#"{"model_name":"gpt2","seq_len":"1024","gpu":"H200","gpus":"8","micro_batch":null,"tp":[],"pp":{},"dp":true,"note":7}"#;
+    assert!(answer(row).numbers().is_some());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn no_row_panics_and_every_answer_is_finite(
+        layers in 0f64..1e4, hidden in 0f64..1e6, heads in 0f64..1e4, seq in 0f64..1e7, gpus in 0f64..1e6,
+        tp in 0f64..1e9, pp in 0f64..1e9, dp in 0f64..1e12, batch in 0f64..1e12, micro in 0f64..1e9, vp in 0f64..1e13,
+        sharding in prop::sample::select(vec!["ddp", "zero3", "hsdp_8", "hsdp_99999999999999", "fsdp_grad_op"]),
+        framework in prop::sample::select(vec!["", "NeMo", "Megatron-DeepSpeed", "torchtitan", "DeepSpeed", "transformers"]),
+        gpu in prop::sample::select(vec!["A100-80", "B200", "T4", ""]),
+    ) {
+        let json = serde_json::json!({
+            "layers": layers.floor(), "hidden": (hidden / 64.0).floor() * 64.0, "heads": heads.floor().min(8.0), "seq_len": seq.floor(),
+            "gpus": gpus.floor(), "tp": tp, "pp": pp, "dp": dp, "global_batch": batch, "micro_batch": micro, "vp": vp, "ep": vp,
+            "sharding": sharding, "framework": framework, "gpu": gpu,
+        });
+        if let Some(numbers) = answer(&json.to_string()).numbers() {
+            prop_assert!(numbers.step_time_s.is_finite() && numbers.step_time_s > 0.0);
+            prop_assert!(numbers.peak_mem_gib.is_finite() && numbers.peak_mem_gib > 0.0);
+        }
+    }
+}
