@@ -183,13 +183,8 @@ impl Hands {
         for (member, exit) in crew.bury() {
             member.record_exit(&exit, false);
         }
-        // One write ends what is in the cgroup, however fast it forks; the walk below finds the rest and reaps.
-        let in_cgroup = self.cgroup.as_ref().map_or(0, |cgroup| match cgroup.population() {
-            0 => 0,
-            held => held * usize::from(cgroup.kill().is_ok()),
-        });
-        let mut swept = sweep::end_descendants(|_, _| {});
-        swept.killed = swept.killed.max(in_cgroup);
+        // Not by cgroup.kill: a kernel that has just killed a cgroup may kill what is born into it next.
+        let swept = sweep::end_descendants(|_, _| {});
         if swept.killed > 0 || !swept.survivors.is_empty() {
             let (killed, survivors) = (swept.killed, swept.survivors);
             teller.tell(RunEvent::Swept { attempt: self.attempt, killed, survivors });
