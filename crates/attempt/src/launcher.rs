@@ -4,10 +4,13 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use fermi_process::sweep;
 use fermi_process::warden::{self, LauncherDeath};
+use nix::errno::Errno;
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::bundle::NodeBundle;
 use crate::event::Record;
@@ -22,7 +25,7 @@ const CONTROL_FD: i32 = 3;
 /// A run that was launched from here.
 #[derive(Debug)]
 pub struct Launch {
-    child: Child,
+    warden: Pid,
     control: UnixStream,
     inbox: Inbox,
 }
@@ -49,25 +52,10 @@ impl Launch {
         // Should both keepers die at once, what they held comes back to us.
         sweep::become_subreaper()?;
         let (mut control, theirs) = UnixStream::pair()?;
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("fermi").args([SUPERVISE, &bundle.run_id]);
-        let fd = theirs.as_raw_fd();
-        // SAFETY: dup2 and fcntl only.
-        unsafe {
-            command.pre_exec(move || {
-                // dup2 onto itself would leave the close-on-exec flag set.
-                if stdout == Stdout::Stderr && libc::dup2(2, 1) < 0 {
-                    return Err(io::Error::last_os_error());
-                }
-                let done =
-                    if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
-                if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-            });
-        }
-        let child = command.spawn()?;
-        drop(theirs);
+        let warden =
+            if is_single_threaded() { by_fork(theirs, stdout)? } else { by_exec(&theirs, &bundle.run_id, stdout)? };
         frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
-        Ok(Self { child, control, inbox: Inbox::default() })
+        Ok(Self { warden, control, inbox: Inbox::default() })
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
@@ -93,19 +81,66 @@ impl Launch {
     }
 
     /// Waits for the keepers' end and ends whatever they may have left.
-    pub fn finish(mut self) -> sweep::Swept {
+    pub fn finish(self) -> sweep::Swept {
         // The warden ends by itself once the supervisor is gone and everything below is swept.
-        let _ = self.child.wait();
+        while waitpid(self.warden, None) == Err(Errno::EINTR) {}
         sweep::end_descendants(|_, _| {})
     }
 }
 
-/// The body of the hidden command: this process becomes the warden, its child the supervisor.
+/// Whether a fork leaves the child with whole memory: nobody else can hold a lock in it.
+fn is_single_threaded() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1)
+}
+
+/// The quick way: an exec costs more than all else in a start, most of it in the dynamic linker.
+fn by_fork(theirs: UnixStream, stdout: Stdout) -> io::Result<Pid> {
+    // SAFETY: there is one thread.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok(child),
+        ForkResult::Child => {
+            // SAFETY: our own standard streams; if it fails the output stays where it was.
+            if stdout == Stdout::Stderr {
+                unsafe { libc::dup2(2, 1) };
+            }
+            let lived = keep(theirs, LauncherDeath::EndsRun);
+            // SAFETY: nothing of the launcher, whose memory this is a copy of, may run at this end.
+            unsafe { libc::_exit(i32::from(lived.is_err())) }
+        }
+    }
+}
+
+/// The way for a launcher with threads: the same binary, started anew.
+fn by_exec(theirs: &UnixStream, run_id: &str, stdout: Stdout) -> io::Result<Pid> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("fermi").args([SUPERVISE, run_id]);
+    let fd = theirs.as_raw_fd();
+    // SAFETY: dup2 and fcntl only.
+    unsafe {
+        command.pre_exec(move || {
+            if stdout == Stdout::Stderr && libc::dup2(2, 1) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // dup2 onto itself would leave the close-on-exec flag set.
+            let done = if fd == CONTROL_FD { libc::fcntl(fd, libc::F_SETFD, 0) } else { libc::dup2(fd, CONTROL_FD) };
+            if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        });
+    }
+    let child = command.spawn()?;
+    i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
+}
+
+/// The body of the hidden command, for a process that was started by exec.
 pub fn supervise(on_launcher_death: LauncherDeath) -> io::Result<()> {
-    let keeper = warden::enter(on_launcher_death, &[CONTROL_FD])?;
     // SAFETY: the launcher put the socket there before it started us; nobody else uses the number.
     let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
     // SAFETY: flags of our own descriptor. Ranks must not inherit it.
     unsafe { libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC) };
-    node::run(control, keeper, on_launcher_death).map_err(io::Error::other)
+    keep(control, on_launcher_death)
+}
+
+/// This process becomes the warden, its child the supervisor, which lives here.
+fn keep(control: UnixStream, on_launcher_death: LauncherDeath) -> io::Result<()> {
+    let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()])?;
+    node::run(control, warden, on_launcher_death).map_err(io::Error::other)
 }

@@ -60,9 +60,12 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
                 // SAFETY: the caller gives these descriptors up in this process.
                 unsafe { libc::close(*fd) };
             }
-            std::process::exit(keep_watch(child, launcher, &mask))
+            let code = keep_watch(child, launcher, &mask);
+            // SAFETY: this process may be a copy of a launcher, none of whose ends may run here.
+            unsafe { libc::_exit(code) }
         }
         ForkResult::Child => {
+            be_called(c"fermi-super");
             sweep::become_subreaper()?;
             let handle = PidFd::open(warden.as_raw())?;
             if getppid() != warden {
@@ -73,8 +76,15 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
     }
 }
 
+/// What `ps` and `top` show beside the command line, which may be the launcher's.
+fn be_called(name: &std::ffi::CStr) {
+    // A name is for people; without it all works the same.
+    let _ = nix::sys::prctl::set_name(name);
+}
+
 /// The whole life of a warden. Returns its exit code: the supervisor's.
 fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
+    be_called(c"fermi-warden");
     release_streams();
     let Ok(handle) = PidFd::open(supervisor.as_raw()) else {
         sweep::end_descendants(|_, _| {});

@@ -31,7 +31,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunFlags>),
-    #[command(name = launch::words::NAME, alias = "launch")]
+    #[command(name = launch::words::NAME)]
     Launch(Box<launch::LaunchFlags>),
     Slurm(Box<slurm::SlurmFlags>),
     SetupCluster(setup_cluster::SetupFlags),

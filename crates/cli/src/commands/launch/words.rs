@@ -10,7 +10,7 @@ use clap::Command;
 use crate::commands::run::spellings::Given;
 
 pub const NAME: &str = "launch-multi-node";
-const NAMES: [&str; 3] = [NAME, "launch_multi_node", "launch"];
+const NAMES: [&str; 2] = [NAME, "launch_multi_node"];
 /// MASTER NODES GPUS.
 const WORDS: usize = 3;
 
@@ -91,14 +91,17 @@ mod tests {
     #[test]
     fn short_options_of_fermi_run_keep_their_values() {
         assert_eq!(
-            unified("fermi launch gn6 2 4 -t3 -m pkg.train -m 1"),
+            unified("fermi launch_multi_node gn6 2 4 -t3 -m pkg.train -m 1"),
             "fermi launch-multi-node --run-option=-t --run-option=3 --run-option=-m -- gn6 2 4 pkg.train -m 1"
         );
     }
 
     #[test]
     fn an_unknown_option_is_left_for_clap_to_refuse() {
-        assert_eq!(unified("fermi launch gn6 2 4 --nope t.py"), "fermi launch-multi-node --nope -- gn6 2 4 t.py");
+        assert_eq!(
+            unified("fermi launch_multi_node gn6 2 4 --nope t.py"),
+            "fermi launch-multi-node --nope -- gn6 2 4 t.py"
+        );
     }
 
     #[test]
