@@ -52,8 +52,11 @@ impl Launch {
         // Should both keepers die at once, what they held comes back to us.
         sweep::become_subreaper()?;
         let (mut control, theirs) = UnixStream::pair()?;
-        let warden =
-            if is_single_threaded() { by_fork(theirs, stdout)? } else { by_exec(&theirs, &bundle.run_id, stdout)? };
+        let warden = if is_single_threaded() {
+            by_fork(&control, theirs, stdout)?
+        } else {
+            by_exec(&theirs, &bundle.run_id, stdout)?
+        };
         frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
         Ok(Self { warden, control, inbox: Inbox::default() })
     }
@@ -94,14 +97,18 @@ fn is_single_threaded() -> bool {
 }
 
 /// The quick way: an exec costs more than all else in a start, most of it in the dynamic linker.
-fn by_fork(theirs: UnixStream, stdout: Stdout) -> io::Result<Pid> {
+fn by_fork(ours: &UnixStream, theirs: UnixStream, stdout: Stdout) -> io::Result<Pid> {
     // SAFETY: there is one thread.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            // SAFETY: our own standard streams; if it fails the output stays where it was.
-            if stdout == Stdout::Stderr {
-                unsafe { libc::dup2(2, 1) };
+            // SAFETY: descriptors of this copy only. The launcher's end must be the launcher's alone, or its death would
+            // not be heard; if the other call fails, the output stays where it was.
+            unsafe {
+                libc::close(ours.as_raw_fd());
+                if stdout == Stdout::Stderr {
+                    libc::dup2(2, 1);
+                }
             }
             let lived = keep(theirs, LauncherDeath::EndsRun);
             // SAFETY: nothing of the launcher, whose memory this is a copy of, may run at this end.

@@ -28,6 +28,23 @@ pub(crate) struct Birth {
     streams: [Option<OwnedFd>; 3],
 }
 
+/// Whether a child ever became its program.
+#[derive(Debug)]
+pub struct Fate(io::PipeReader);
+
+impl Fate {
+    /// Why a child that has ended never became its program; none when it did.
+    pub fn failure(&mut self) -> Option<io::Error> {
+        let mut error = [0; size_of::<c_int>()];
+        // The pipe closes on exec, and at the child's end: nothing to read is good news, and reading never waits.
+        self.0.read_exact(&mut error).ok()?;
+        Some(io::Error::from_raw_os_error(c_int::from_ne_bytes(error)))
+    }
+}
+
+/// The exit code of a child that never became its program.
+pub const NEVER_BECAME: i32 = 127;
+
 /// Whether the child is in its cgroup already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Born {
@@ -55,7 +72,8 @@ impl Birth {
         self.streams[number] = Some(fd);
     }
 
-    /// Forks, runs `prepare` in the child and executes. Returns when the new program runs, or with what went wrong.
+    /// Forks, runs `prepare` in the child and executes. Does not wait for that: an exec takes half a millisecond, and the
+    /// next rank can be on its way meanwhile. What went wrong in the child shows in its [`Fate`].
     ///
     /// # Safety
     /// `prepare` runs between fork and exec: it may make system calls, but neither allocate nor lock.
@@ -63,10 +81,10 @@ impl Birth {
         self,
         entrance: Option<&Entrance>,
         prepare: impl Fn(Born) -> io::Result<()>,
-    ) -> io::Result<PidFd> {
+    ) -> io::Result<(PidFd, Fate)> {
         let argv = pointers(&self.argv);
         let env = pointers(&self.env);
-        let (mut hear, tell) = io::pipe()?;
+        let (hear, tell) = io::pipe()?;
         let (child, born) = fork(entrance)?;
         let Some(child) = child else {
             // SAFETY: we are the child, and the lists end with null.
@@ -74,19 +92,10 @@ impl Birth {
             // SAFETY: writes four bytes of ours and leaves without running anything of the parent's.
             unsafe {
                 libc::write(tell.as_raw_fd(), (&raw const error).cast(), size_of::<c_int>());
-                libc::_exit(127);
+                libc::_exit(NEVER_BECAME);
             }
         };
-        drop(tell);
-        let mut error = [0; size_of::<c_int>()];
-        // The pipe closes on exec: nothing to read is good news.
-        match hear.read_exact(&mut error) {
-            Err(_) => Ok(child),
-            Ok(()) => {
-                let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(child.pid()), None);
-                Err(io::Error::from_raw_os_error(c_int::from_ne_bytes(error)))
-            }
-        }
+        Ok((child, Fate(hear)))
     }
 
     /// The child's way to exec. Returns only on failure, with its number.
@@ -183,11 +192,11 @@ mod tests {
         let (mut ours, theirs) = io::pipe()?;
         birth.stream(1, theirs.into());
         // SAFETY: nothing happens between fork and exec.
-        let child = unsafe { birth.deliver(None, |_| Ok(())) }?;
+        let (child, mut fate) = unsafe { birth.deliver(None, |_| Ok(())) }?;
         let mut said = String::new();
         ours.read_to_string(&mut said)?;
         let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(child.pid()), None);
-        Ok((child, said))
+        fate.failure().map_or(Ok((child, said)), Err)
     }
 
     #[test]
@@ -200,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_an_error_in_the_parent() {
+    fn a_program_that_is_not_there_is_known_in_the_parent() {
         let error = deliver(&["/no/such/program"], &[], None).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert_eq!(deliver(&[], &[], None).unwrap_err().kind(), io::ErrorKind::InvalidInput);

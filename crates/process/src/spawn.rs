@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::birth::{Birth, Born};
+use crate::birth::{Birth, Born, Fate};
 use crate::cgroup::Entrance;
 use crate::pidfd::PidFd;
 use crate::pty::{Pty, WindowSize};
@@ -44,6 +44,8 @@ pub enum StdinPlan {
 #[derive(Debug)]
 pub struct Spawned {
     pub handle: PidFd,
+    /// Whether it became its program, known when it has ended.
+    pub fate: Fate,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     /// Where forwarded input goes.
@@ -59,8 +61,8 @@ pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<S
     let mut birth = Birth::new(&command.argv, &command.env, command.folder.as_deref())?;
     let streams = Streams::open(command, &mut birth)?;
     // SAFETY: what happens between fork and exec is system calls only.
-    let handle = unsafe { birth.deliver(entrance, harden(command, entrance)) }?;
-    streams.ours(handle)
+    let (handle, fate) = unsafe { birth.deliver(entrance, harden(command, entrance)) }?;
+    streams.ours(handle, fate)
 }
 
 /// What happens between fork and exec; only calls that are safe there.
@@ -167,12 +169,12 @@ impl Streams {
         Ok(Self { stdout: out.master, stderr: err.master, stdin: typed, terminals })
     }
 
-    fn ours(self, handle: PidFd) -> io::Result<Spawned> {
+    fn ours(self, handle: PidFd, fate: Fate) -> io::Result<Spawned> {
         for fd in [&self.stdout, &self.stderr].into_iter().chain(&self.stdin) {
             non_blocking(fd)?;
         }
         let Self { stdout, stderr, stdin, terminals } = self;
-        Ok(Spawned { handle, stdout, stderr, stdin, terminals })
+        Ok(Spawned { handle, fate, stdout, stderr, stdin, terminals })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
+use fermi_process::birth::{Fate, NEVER_BECAME};
 use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
@@ -27,6 +28,8 @@ pub struct Member {
     pub started_ms: u64,
     folder: Option<RankFolder>,
     handle: PidFd,
+    fate: Fate,
+    program: String,
     stdin: Option<OwnedFd>,
     terminals: Vec<OwnedFd>,
 }
@@ -59,6 +62,17 @@ impl Member {
         }
         // A stopped process would not see it.
         let _ = self.handle.signal(libc::SIGCONT);
+    }
+
+    /// A child that never became its program ends with a code of ours; the reason says more.
+    fn true_exit(&mut self, exit: Exit) -> Exit {
+        if exit != (Exit::Code { code: NEVER_BECAME }) {
+            return exit;
+        }
+        match self.fate.failure() {
+            Some(error) => Exit::NotStarted { error: format!("{}: {error}", self.program) },
+            None => exit,
+        }
     }
 
     pub fn record_exit(&self, exit: &Exit, oom_killed: bool) {
@@ -120,6 +134,8 @@ impl Crew {
             started_ms,
             folder,
             handle: spawned.handle,
+            fate: spawned.fate,
+            program: plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default(),
             stdin: spawned.stdin,
             terminals: spawned.terminals,
         });
@@ -136,11 +152,14 @@ impl Crew {
     pub fn bury(&mut self) -> Vec<(Member, Exit)> {
         let mut dead = Vec::new();
         let mut alive = Vec::with_capacity(self.members.len());
-        for member in self.members.drain(..) {
+        for mut member in self.members.drain(..) {
             let pid = nix::unistd::Pid::from_raw(member.pid());
             let status = nix::sys::wait::waitpid(pid, Some(nix::sys::wait::WaitPidFlag::WNOHANG));
             match status.map(sweep::exit_of) {
-                Ok(Some((_, exit))) => dead.push((member, exit)),
+                Ok(Some((_, exit))) => {
+                    let exit = member.true_exit(exit);
+                    dead.push((member, exit));
+                }
                 Ok(None) => alive.push(member),
                 // Nobody else reaps our children; if someone did, the rank is gone all the same.
                 Err(_) => dead.push((member, Exit::Code { code: 1 })),
