@@ -49,7 +49,8 @@ demo: build ## Two ranks train a small transformer under fermi run
 	$(FERMI) run --nproc-per-node 2 --max-restarts 1 --checkpoint-dir "$(CACHE)/demo" --no-python $(FERMI) trainer --steps 200 --log-every 20
 
 bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables here, JSON in bench-results/
-	$(CARGO) bench --locked -p fermi-cli
+	$(CARGO) bench --locked -p fermi-cli --bench launch
+	$(CARGO) bench --locked -p fermi-planner --bench layouts
 
 venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt

@@ -205,7 +205,7 @@ fn a_host_that_drops_everything_is_given_up_after_the_connect_time() {
     let silent = std::net::TcpListener::bind("127.0.0.77:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let mut command =
-        place.fermi(["launch", "127.0.0.77", "1", "1", "--hosts", "127.0.0.77", "--connect-timeout", "2"]);
+        place.fermi(["launch-multi-node", "127.0.0.77", "1", "1", "--hosts", "127.0.0.77", "--connect-timeout", "2"]);
     command.args(sshd.options().iter().filter(|option| !option.starts_with("--ssh-port")));
     let ended = Run::whole(command.arg(format!("--ssh-port={port}")).arg(&good)).expect(7);
     assert!(ended.took < Duration::from_secs(10), "{:?}", ended.took);
@@ -289,8 +289,16 @@ fn a_port_that_is_taken_is_refused_by_the_master_and_the_others_are_stopped() {
     let good = place.file("good.py", "");
     let holder = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
     let port = holder.local_addr().unwrap().port().to_string();
-    let mut command =
-        place.fermi(["launch", HOSTS[0], "2", "1", "--hosts", "127.0.0.2,127.0.0.3", "--master-port", &port]);
+    let mut command = place.fermi([
+        "launch-multi-node",
+        HOSTS[0],
+        "2",
+        "1",
+        "--hosts",
+        "127.0.0.2,127.0.0.3",
+        "--master-port",
+        &port,
+    ]);
     let ended = Run::whole(command.args(sshd.options()).arg(&good)).expect(2);
     ended.says(&["127.0.0.2: port", "is taken by process"]);
     everything_is_gone(&place);
@@ -300,7 +308,7 @@ fn a_port_that_is_taken_is_refused_by_the_master_and_the_others_are_stopped() {
 fn what_would_be_started_is_shown_without_values_of_variables() {
     let place = Place::new();
     let mut command =
-        place.fermi(["launch", "gn6", "2", "4", "--hosts", "gn6:4,me@gn7:2", "--dry-run", "-x", "A=secret"]);
+        place.fermi(["launch-multi-node", "gn6", "2", "4", "--hosts", "gn6:4,me@gn7:2", "--dry-run", "-x", "A=secret"]);
     command.env_remove("PYTHON_EXEC").env_remove("FERMI_STATE_DIR").args([
         "--max-restarts",
         "3",

@@ -29,14 +29,19 @@ pub struct WorkloadFlags {
     /// Layers, where the model is described by hand
     #[arg(long, value_name = "N")]
     layers: Option<u64>,
+    /// Width of the hidden state
     #[arg(long, value_name = "N")]
     hidden: Option<u64>,
+    /// Attention heads
     #[arg(long, value_name = "N")]
     heads: Option<u64>,
+    /// Key and value heads, where fewer than heads
     #[arg(long, value_name = "N")]
     kv_heads: Option<u64>,
+    /// Width of the feed-forward layer
     #[arg(long, value_name = "N")]
     ffn: Option<u64>,
+    /// Size of the vocabulary
     #[arg(long, value_name = "N")]
     vocab: Option<u64>,
     /// Machines: NODESxGPUSxNAME, several with commas, zones with @

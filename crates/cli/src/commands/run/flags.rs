@@ -9,7 +9,7 @@ use fermi_domain::language::Text;
 
 use crate::commands::usage::Expected;
 
-/// Run a script in several processes on this machine (instead of torchrun)
+/// Run a script in several processes, on this machine or on several (instead of torchrun)
 ///
 /// Every rank gets the environment that torchrun, DeepSpeed and Composer give. Rank 0 is on your terminal; all ranks are
 /// in their log files; when one fails the others are stopped and you are told which, why, and what to do.
