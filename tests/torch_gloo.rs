@@ -12,6 +12,7 @@
 
 mod support;
 
+use std::path::Path;
 use std::process::Command;
 
 use support::{Ended, Place, Run, host_name, script, torch_python};
@@ -57,18 +58,28 @@ fn two_ranks_train_unchanged_and_end_where_torchrun_ends() {
     trained(Run::whole(&mut job(&place, &["-n", "2"], "torch_ddp.py", &[])));
     let ours = all_ranks_agree(&place, 2);
 
-    // The same script, by the launcher that it was written for.
+    // The same script, by the launcher that it was written for; on one stream its ranks would write into each other's
+    // lines, so each has a file.
+    let logs = place.path().join("torchrun");
     let torchrun = torch_python().with_file_name("torchrun");
     let mut command = place.program(torchrun);
     command
         .env_remove("PYTHON_EXEC")
         .env("GLOO_SOCKET_IFNAME", "lo")
-        .args(["--standalone", "--nproc-per-node", "2"])
+        .args(["--standalone", "--nproc-per-node", "2", "--redirects", "3", "--log-dir"])
+        .arg(&logs)
         .arg(script("torch_ddp.py"));
-    let theirs = Run::whole(&mut command).expect(0).out();
-    // torchrun's ranks share one stream and may write into each other's lines.
-    let theirs: Vec<&str> = theirs.split("final rank").skip(1).map(|piece| result_of(piece).trim_end()).collect();
+    Run::whole(&mut command).expect(0);
+    let theirs: Vec<String> = (0..2).map(|rank| final_line_of_torchrun(&logs, rank)).collect();
     assert_eq!(theirs, [ours.as_str(), ours.as_str()]);
+}
+
+/// The end of a rank's own log, in the one run that torchrun has made a folder for.
+fn final_line_of_torchrun(logs: &Path, rank: u32) -> String {
+    let run = std::fs::read_dir(logs).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(run.join(format!("attempt_0/{rank}/stdout.log"))).unwrap();
+    let line = text.lines().find(|line| line.starts_with("final")).unwrap();
+    result_of(line).to_owned()
 }
 
 #[test]
