@@ -4,7 +4,7 @@ use super::*;
 
 fn here(hostfile: Option<&str>) -> Here {
     Here {
-        folder: "/work/my run".into(),
+        folder: "/data/my run".into(),
         variables: vec![("NCCL_DEBUG".into(), "INFO".into()), ("HOME".into(), "/home/me".into())],
         environment_files: Vec::new(),
         hostfile: hostfile.map(|text| ("hostfile".to_owned(), text.to_owned())),
