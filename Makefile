@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint unit tools venv venv-bench demo bench docs clean
+.PHONY: help build test lint unit tools venv venv-bench demo demo-run up bench docs clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,12 +44,19 @@ $(VENV)/.made-from-%: tests/requirements.txt
 	@rm -f "$(VENV)"/.made-from-*
 	@touch "$@"
 
-demo: build ## Two ranks train a small transformer under fermi run
+demo: build ## A server and three environments here train together over six ranks; nothing stays behind
+	@$(FERMI) demo
+
+up: build ## The same server and environments, staying; prints the console's address
+	@$(FERMI) up --data-dir "$(CACHE)/up" --env pytorch-dev-env:北京可用区A:2:jupyter --env llm-training-env:深圳可用区C:2 --env nlp-research-lab:上海可用区A:2
+
+demo-run: build ## Two ranks train a small transformer under fermi run
 	@rm -rf "$(CACHE)/demo"
 	$(FERMI) run --nproc-per-node 2 --max-restarts 1 --checkpoint-dir "$(CACHE)/demo" --no-python $(FERMI) trainer --steps 200 --log-every 20
 
 bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables here, JSON in bench-results/
 	$(CARGO) bench --locked -p fermi-cli --bench launch
+	$(CARGO) bench --locked -p fermi-cli --bench control_plane
 	$(CARGO) bench --locked -p fermi-planner --bench layouts
 
 venv-bench: venv
@@ -58,7 +65,7 @@ venv-bench: venv
 
 docs: build ## Write docs/reference/cli.md from the built binary
 	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
-	for words in '' run launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
+	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
 	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
 	done; } > docs/reference/cli.md
 

@@ -66,7 +66,8 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<ExitCode, Trouble> {
     let lab = Lab::open(options)?;
-    let mut report = Report::begin(&lab.options);
+    let Options { rounds, shielded, .. } = lab.options;
+    let mut report = Report::begin(&[("rounds", rounds.into()), ("shielded", shielded.into())]);
     let mut broken = false;
     for (name, measure) in MEASURES.iter().filter(|(name, _)| lab.options.wants(name)) {
         if let Err(trouble) = measure(&lab, &mut report) {

@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::machine;
-use crate::options::Options;
 
 /// On which side of the bound the promise lies.
 #[derive(Clone, Copy, Debug)]
@@ -50,17 +49,19 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn begin(options: &Options) -> Self {
+    /// Begins with what must be known to compare it with another one: the machine, and the conditions of the benches.
+    pub fn begin(conditions: &[(&str, Value)]) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let head = json!({
+        let mut head = json!({
             "format": 1,
             "date": date(unix),
             "unixSeconds": unix,
             "fermi": env!("CARGO_PKG_VERSION"),
-            "rounds": options.rounds,
-            "shielded": options.shielded,
             "machine": machine::facts(),
         });
+        for (name, value) in conditions {
+            head[*name] = value.clone();
+        }
         println!("machine: {}", head["machine"]);
         Self { head, measures: Vec::new(), promises: Vec::new() }
     }
@@ -99,9 +100,16 @@ impl Report {
         table.print();
     }
 
-    /// Writes the file and says where it is.
+    /// Writes a file named by the date and says where it is.
     pub fn save(&self, folder: &Path) -> io::Result<PathBuf> {
         fs::create_dir_all(folder)?;
+        let path = folder.join(format!("{}.json", date(self.head["unixSeconds"].as_u64().unwrap_or(0))));
+        self.write(&path)?;
+        Ok(path)
+    }
+
+    /// Writes everything into this file.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
         let promises: Vec<Value> = self
             .promises
             .iter()
@@ -119,9 +127,7 @@ impl Report {
         whole["loadAverageAtEnd"] = json!(machine::load_average());
         whole["promises"] = json!(promises);
         whole["measures"] = self.measures.iter().cloned().collect();
-        let path = folder.join(format!("{}.json", date(whole["unixSeconds"].as_u64().unwrap_or(0))));
-        fs::write(&path, serde_json::to_vec_pretty(&whole)?)?;
-        Ok(path)
+        fs::write(path, serde_json::to_vec_pretty(&whole)?)
     }
 }
 

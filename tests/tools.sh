@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests of several machines need (namespaces, sshd, Slurm), on a Debian where we are root. Elsewhere it
-# names what is missing; the tests that need it then fail unless FERMI_LEAVE_OUT names their part (netns, ssh, slurm).
+# Installs what the tests of several machines need (namespaces, sshd, Slurm, strace), on a Debian where we are root. Elsewhere it
+# names what is missing; the tests that need it then fail unless FERMI_LEAVE_OUT names their part (netns, ssh, slurm, strace).
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -14,6 +14,7 @@ need munged munge
 need slurmctld slurmctld
 need slurmd slurmd
 need sbatch slurm-client
+need strace strace
 
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

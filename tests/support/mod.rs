@@ -8,6 +8,7 @@
 #![allow(dead_code, unused_imports, reason = "every test file is a program of its own and uses a part of this")]
 
 mod capture;
+mod fleet;
 mod hosts;
 mod place;
 mod processes;
@@ -16,6 +17,7 @@ mod slurm;
 pub mod sshd;
 mod terminal;
 
+pub use fleet::Fleet;
 pub use hosts::Hosts;
 pub use place::Place;
 pub use processes::Process;

@@ -57,6 +57,24 @@ pub fn all() -> Vec<Process> {
     entries.filter_map(|entry| Process::living(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
+/// Everything below these numbers.
+pub fn below(roots: &[i32]) -> Vec<Process> {
+    let everyone = all();
+    let mut above: HashSet<i32> = roots.iter().copied().collect();
+    let mut found: Vec<Process> = Vec::new();
+    loop {
+        let next: Vec<&Process> = everyone
+            .iter()
+            .filter(|process| above.contains(&process.parent) && !above.contains(&process.pid))
+            .collect();
+        if next.is_empty() {
+            return found;
+        }
+        above.extend(next.iter().map(|process| process.pid));
+        found.extend(next.into_iter().cloned());
+    }
+}
+
 /// The living processes whose environment holds this pair, those below them, those below these numbers, and those that
 /// left their numbers in the files of this folder.
 pub fn of_a_test(pair: &str, roots: &[i32], numbers: &Path) -> Vec<Process> {

@@ -11,6 +11,7 @@ use fermi_process::pty::WindowSize;
 use fermi_process::spawn::StdinPlan;
 use serde::{Deserialize, Serialize};
 
+use crate::late::Late;
 use crate::run_folder::RankFolder;
 use crate::word::{Placement, Start};
 
@@ -21,10 +22,16 @@ pub const VERSION: u32 = 1;
 #[serde(rename_all = "camelCase")]
 pub struct NodeBundle {
     pub version: u32,
+    /// Names this launch on this machine: the mark of its processes, its cgroup, its live note.
     pub run_id: String,
+    /// What ranks see as FERMI_TASK_ID.
+    pub task_id: String,
     /// What torch calls the run: the user's `--rdzv-id`, else the run's own id.
     pub torch_run_id: String,
     pub generation: u64,
+    /// Attempts that earlier launches of the task made; the first one here is one more.
+    #[serde(default)]
+    pub attempts_before: u32,
     /// Where the notes on living runs are, for the sweep of a later start.
     pub live_folder: PathBuf,
     /// Journal, logs and exit records; none when the user wants them nowhere.
@@ -39,6 +46,9 @@ pub struct NodeBundle {
     /// Who says where in the world the ranks are.
     #[serde(default)]
     pub places: Places,
+    /// What can be written down only once rank 0 has its port.
+    #[serde(default)]
+    pub late: Late,
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,
@@ -137,7 +147,7 @@ impl NodeBundle {
     /// The start of an attempt as this node's coordinator orders it.
     pub fn start(&self, attempt: u32, resume: bool, master_port: u16, placement: Placement) -> Start {
         Start {
-            task_id: self.run_id.clone(),
+            task_id: self.task_id.clone(),
             torch_run_id: self.torch_run_id.clone(),
             attempt,
             resume,
@@ -164,6 +174,10 @@ impl NodeBundle {
         let mut variables = contract::rank_variables(&rank.place, facts, &files);
         variables.retain(|(name, _)| rank.env.iter().all(|(own, _)| own != name));
         variables.extend(rank.env.iter().cloned());
+        for (name, value) in self.late.variables(rank.place.local_rank, facts.master_port) {
+            variables.retain(|(known, _)| *known != name);
+            variables.push((name, value));
+        }
         variables
     }
 }

@@ -1,10 +1,12 @@
 //! The launcher's side: starts warden and supervisor, sends orders, hears events, and makes sure that nothing is left.
 
+use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use fermi_process::sweep;
 use fermi_process::warden::{self, LauncherDeath};
@@ -13,14 +15,18 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::bundle::NodeBundle;
-use crate::event::Record;
 use crate::frame::{self, Inbox, Order, Reading};
 use crate::node;
+use fermi_domain::event::Record;
 
 /// The hidden command by which the binary becomes warden and supervisor.
 pub const SUPERVISE: &str = "supervise";
 /// The descriptor on which it finds its socket.
 const CONTROL_FD: i32 = 3;
+/// The descriptor of the lock that keepers hold which outlive their launcher.
+const LOCK_FD: i32 = 4;
+/// Says that the run goes on when the launcher dies.
+const OUTLIVES: &str = "outlives-launcher";
 
 /// A run that was launched from here.
 #[derive(Debug)]
@@ -137,13 +143,48 @@ fn by_exec(theirs: &UnixStream, run_id: &str, stdout: Stdout) -> io::Result<Pid>
     i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
 }
 
-/// The body of the hidden command, for a process that was started by exec.
-pub fn supervise(on_launcher_death: LauncherDeath) -> io::Result<()> {
+/// Starts keepers that need nobody: the caller may die at any moment, and the run goes on.
+///
+/// Both keepers hold `lock`, a file that the caller has locked, as long as they live: who gets the lock knows that they
+/// are gone, without a moment in which that could be mistaken. Variables named in `hidden` are not passed on.
+pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -> io::Result<()> {
+    let (mut control, theirs) = UnixStream::pair()?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("fermi").args([SUPERVISE, &bundle.run_id, OUTLIVES]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    for name in hidden {
+        command.env_remove(name);
+    }
+    let (control_fd, lock_fd) = (theirs.as_raw_fd(), lock.as_raw_fd());
+    // SAFETY: fcntl and dup2 only.
+    unsafe {
+        command.pre_exec(move || {
+            let high = |fd: i32| libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
+            let (control, lock) = (high(control_fd), high(lock_fd));
+            let put = |from: i32, to: i32| from >= 0 && libc::dup2(from, to) == to;
+            if put(control, CONTROL_FD) && put(lock, LOCK_FD) { Ok(()) } else { Err(io::Error::last_os_error()) }
+        });
+    }
+    // Who reaps all children of this process will reap the warden too.
+    drop(command.spawn()?);
+    drop(theirs);
+    // The order waits in the socket; nothing more will be said on it.
+    frame::write(&mut control, &Order::Launch(Box::new(bundle)))
+}
+
+/// The body of the hidden command, for a process that was started by exec with these words behind its name.
+pub fn supervise(words: &[OsString]) -> io::Result<()> {
+    let outlives = words.iter().any(|word| word == OUTLIVES);
     // SAFETY: the launcher put the socket there before it started us; nobody else uses the number.
     let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
-    // SAFETY: flags of our own descriptor. Ranks must not inherit it.
-    unsafe { libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC) };
-    keep(control, on_launcher_death)
+    // SAFETY: flags of our own descriptors. Ranks must not inherit them.
+    unsafe {
+        libc::fcntl(CONTROL_FD, libc::F_SETFD, libc::FD_CLOEXEC);
+        if outlives {
+            libc::fcntl(LOCK_FD, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
+    keep(control, if outlives { LauncherDeath::RunGoesOn } else { LauncherDeath::EndsRun })
 }
 
 /// This process becomes the warden, its child the supervisor, which lives here.

@@ -12,10 +12,10 @@
 pub mod assembly;
 pub mod bundle;
 pub mod coordinator;
-pub mod event;
 pub mod evidence;
 pub mod frame;
 pub mod joined;
+pub mod late;
 pub mod launcher;
 pub mod link;
 pub mod node;

@@ -6,7 +6,7 @@ use fermi_domain::exit::Exit;
 use serde::{Deserialize, Serialize};
 
 use crate::coordinator::Failure;
-use crate::event::RunEvent;
+use fermi_domain::event::RunEvent;
 
 /// Where a node's ranks are in the world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,14 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Bad flags or a bad environment; nothing was started.
 pub const USAGE: u8 = 2;
-/// A host cannot be reached; nothing was started.
+/// What was named does not exist.
+pub const NOT_FOUND: u8 = 3;
+/// The server does not let us.
+pub const NOT_ALLOWED: u8 = 4;
+/// It cannot be done as things stand.
+pub const CONFLICT: u8 = 5;
+pub const TIMED_OUT: u8 = 6;
+/// A host or a server cannot be reached; nothing was started.
 pub const UNREACHABLE: u8 = 7;
 
 /// What a shell expects of a program that was ended by a signal.

@@ -3,8 +3,12 @@
 //! One folder per noun, one file per verb under [`commands`]. Data goes to stdout, talk to stderr.
 
 mod commands;
+mod connection;
 mod exit_code;
+mod signals;
+mod span;
 mod speech;
+mod table;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

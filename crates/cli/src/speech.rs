@@ -13,6 +13,14 @@ pub fn language() -> Language {
         .map_or(Language::En, |locale| Language::of_locale(&locale))
 }
 
+/// A word in the language of this terminal.
+pub fn pick(zh: &'static str, en: &'static str) -> &'static str {
+    match language() {
+        Language::ZhCn => zh,
+        Language::En => en,
+    }
+}
+
 /// Colours for people; none into files, none where NO_COLOR is set.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
@@ -26,12 +34,33 @@ impl Paint {
         Self { on: std::io::stderr().is_terminal() && !refused && !dumb }
     }
 
+    pub fn for_stdout() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { on: std::io::stdout().is_terminal() && !refused && !dumb }
+    }
+
+    #[cfg(test)]
+    pub fn none() -> Self {
+        Self { on: false }
+    }
+
     fn wrap(self, code: &str, text: &str) -> String {
         if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     pub fn red(self, text: &str) -> String {
         self.wrap("1;31", text)
+    }
+
+    pub fn green(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
+    /// A colour for each of many; the same number always has the same one.
+    pub fn nth(self, number: u32, text: &str) -> String {
+        const COLOURS: [&str; 10] = ["36", "35", "34", "32", "33", "96", "95", "94", "92", "93"];
+        self.wrap(COLOURS[number as usize % COLOURS.len()], text)
     }
 
     pub fn yellow(self, text: &str) -> String {
@@ -74,6 +103,11 @@ pub fn say(text: &str) {
 /// Somebody else's bytes, as they are, among our talk.
 pub fn say_bytes(bytes: &[u8]) -> bool {
     std::io::stderr().lock().write_all(bytes).is_ok()
+}
+
+/// The data of an answer, as it came, for programs.
+pub fn print_json(value: &impl serde::Serialize) -> bool {
+    serde_json::to_string_pretty(value).is_ok_and(|text| print(&format!("{text}\n")))
 }
 
 /// Data goes to stdout; false when nobody reads it any more.

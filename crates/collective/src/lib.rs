@@ -17,6 +17,7 @@ mod communicator;
 mod error;
 mod gate;
 mod hello;
+mod key_value;
 mod listener;
 mod neighbours;
 mod reception;
@@ -25,4 +26,5 @@ mod ring;
 
 pub use communicator::{Communicator, DEFAULT_OPERATION_TIMEOUT};
 pub use error::{ConnectError, Operation, OperationError};
+pub use key_value::KeyValueServer;
 pub use rendezvous::Rendezvous;

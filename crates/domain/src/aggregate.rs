@@ -10,6 +10,7 @@ use crate::{
 /// The sums that the summary card shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Aggregate {
     pub node_count: u32,
     pub total_gpus: u32,
@@ -17,6 +18,7 @@ pub struct Aggregate {
     pub total_workers: u32,
     pub total_cpus: u32,
     #[serde(with = "as_whole_gib")]
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub total_memory: Bytes,
     /// Distinct, in the order of the environments.
     pub gpu_types: Vec<String>,

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod engines;
+
 pub const RANK: &str = "RANK";
 pub const LOCAL_RANK: &str = "LOCAL_RANK";
 pub const WORLD_SIZE: &str = "WORLD_SIZE";
@@ -55,6 +57,10 @@ pub const FERMI_RUN_MARK: &str = "FERMI_RUN_MARK";
 pub const FERMI_STATE_DIR: &str = "FERMI_STATE_DIR";
 /// The word that nodes must know to join a run; read by Fermi itself.
 pub const FERMI_RDZV_SECRET: &str = "FERMI_RDZV_SECRET";
+/// The server that commands talk to; read by Fermi itself.
+pub const FERMI_SERVER: &str = "FERMI_SERVER";
+/// The word that a server wants to hear from those who come from elsewhere; read by Fermi itself.
+pub const FERMI_TOKEN: &str = "FERMI_TOKEN";
 /// The language Fermi speaks on the terminal; read by Fermi itself.
 pub const FERMI_LANG: &str = "FERMI_LANG";
 

@@ -40,6 +40,7 @@ pub struct Environment {
 /// GPUs of one model in an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Gpus {
     /// The short name that people use, such as `A100`.
     pub model: String,
@@ -51,6 +52,7 @@ pub struct Gpus {
 /// What is installed; compared between nodes before a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Versions {
     pub agent: Option<String>,
     pub python: Option<String>,
@@ -63,6 +65,7 @@ pub struct Versions {
 /// What a person opens the environment with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EnvironmentKind {
     Jupyter,
     VsCode,
@@ -85,6 +88,7 @@ impl EnvironmentKind {
 /// Whether an environment can be used now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum EnvironmentStatus {
     /// Its agent answers and it has free workers.
     Running,

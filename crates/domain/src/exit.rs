@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The end of a process as the kernel told it, or the reason why it never began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Exit {
     /// It returned a code; 0 is success.
     Code { code: i32 },

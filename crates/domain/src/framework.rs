@@ -9,6 +9,7 @@ use crate::language::Text;
 /// What trains. The distributed engine is the user's own; Fermi configures and starts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Framework {
     #[default]
     PytorchDdp,

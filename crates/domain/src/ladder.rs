@@ -7,6 +7,7 @@ const SIGTERM: i32 = 15;
 /// One rung: a signal, then time to obey it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Rung {
     pub signal: i32,
     pub grace_ms: u64,
@@ -15,6 +16,7 @@ pub struct Rung {
 /// How the ranks of a task are stopped. SIGKILL always follows the last rung.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StopLadder {
     /// Sent before a planned stop to a script that saves its state on it.
     pub checkpoint: Option<Rung>,

@@ -23,6 +23,7 @@ impl Language {
 
 /// One sentence, Chinese and English side by side, so that neither can be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Text {
     #[serde(rename = "zh-CN")]
     pub zh: Cow<'static, str>,

@@ -4,9 +4,9 @@
 //! Start reading at [`task`] and [`rank_map`], then [`failure`] and [`healing`].
 
 pub mod aggregate;
-pub mod attempt;
 pub mod contract;
 pub mod environment;
+pub mod event;
 pub mod exit;
 pub mod failure;
 pub mod framework;
@@ -15,10 +15,12 @@ pub mod healing;
 pub mod ids;
 pub mod ladder;
 pub mod language;
+pub mod launch;
 pub mod layout;
 pub mod messages;
 pub mod natural;
 pub mod phase;
+pub mod placement;
 pub mod rank_map;
 pub mod slurm;
 pub mod task;

@@ -9,6 +9,7 @@ const GIB: u64 = 1 << 30;
 /// An amount of memory or storage. People read it in whole GiB, which the pages call GB as the trade does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Bytes(pub u64);
 
 impl Bytes {
@@ -46,6 +47,7 @@ impl fmt::Display for Bytes {
 /// A span of time as people configure it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Seconds(pub u64);
 
 impl Seconds {

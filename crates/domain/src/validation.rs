@@ -2,7 +2,7 @@
 //!
 //! The first thing that is wrong is the answer; nothing has been changed by then.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,9 @@ use crate::{
     ids::EnvironmentId,
     layout,
     messages::Refusal,
-    task::{DatasetVersion, DistributedConfig, LaunchMode, Strategy},
+    task::{
+        DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Source, Strategy, TaskSpec, Work,
+    },
     warnings::{Warning, warnings},
 };
 
@@ -24,7 +26,8 @@ const LAYOUTS_OFFERED: usize = 3;
 
 /// A create request as it came: everything may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CreateRequest {
     pub task_name: String,
     pub dataset_id: Option<String>,
@@ -32,11 +35,42 @@ pub struct CreateRequest {
     pub model_id: Option<String>,
     pub launch_mode: LaunchMode,
     pub distributed_config: RequestedNodes,
+    /// What each rank runs; with neither this nor a recipe the built-in trainer.
+    pub command: Option<RequestedCommand>,
+    pub recipe: Option<RequestedRecipe>,
+    pub source: Option<Source>,
+    pub options: LaunchOptions,
+    pub policies: Policies,
+    pub priority: i32,
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The request's `command`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RequestedCommand {
+    pub argv: Vec<String>,
+    pub working_directory: Option<String>,
+    pub env: BTreeMap<String, String>,
+    pub interpreter: Option<String>,
+}
+
+/// The request's `recipe`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RequestedRecipe {
+    pub name: String,
+    pub config: Option<String>,
+    /// Flags for the built-in trainer.
+    pub args: Vec<String>,
 }
 
 /// The request's `distributedConfig`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RequestedNodes {
     pub enabled: Option<bool>,
     pub node_ids: Vec<EnvironmentId>,
@@ -44,20 +78,22 @@ pub struct RequestedNodes {
     /// The framework's value as it was sent, known or not.
     pub framework: Option<String>,
     pub strategy: Option<Strategy>,
+    /// Workers by number; all of an environment where nothing is said.
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, Vec<u32>>))]
+    pub workers: BTreeMap<EnvironmentId, Vec<u32>>,
 }
 
 /// A request that can be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// Without the spaces around it.
-    pub name: String,
-    pub dataset: DatasetVersion,
-    pub model_id: Option<String>,
-    pub distributed: DistributedConfig,
+    pub spec: TaskSpec,
     /// None where the launch mode brings its own workers.
     pub aggregate: Option<Aggregate>,
     pub warnings: Vec<Warning>,
 }
+
+/// The recipe that stands for Fermi's own trainer.
+pub const BUILTIN: &str = "builtin";
 
 /// Checks a request against the environments that exist.
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, Refusal> {
@@ -71,22 +107,90 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
         // One node is its own master, whatever the form still holds; a framework may be named all the same.
         (wanted.node_ids.first().cloned(), wanted.framework.as_deref().filter(given).map(framework).transpose()?)
     };
-    strategy(wanted.strategy, framework, &environments)?;
+    let workers = workers(wanted, &environments)?;
+    strategy(wanted.strategy, framework, &environments, &workers)?;
+    let work = work(request)?;
+    labels(&request.labels)?;
     let model_id = request.model_id.as_deref().map(str::trim).filter(given).map(str::to_owned);
     Ok(Accepted {
-        name,
-        dataset,
-        model_id,
-        distributed: DistributedConfig {
-            enabled: environments.len() > 1,
-            node_ids: wanted.node_ids.clone(),
-            master_node,
-            framework,
-            strategy: wanted.strategy,
-        },
         aggregate: Aggregate::of(&environments),
         warnings: warnings(&environments, framework, wanted.strategy),
+        spec: TaskSpec {
+            name,
+            dataset,
+            model_id,
+            launch_mode: request.launch_mode.clone(),
+            work,
+            source: request.source.clone(),
+            distributed: DistributedConfig {
+                enabled: environments.len() > 1,
+                node_ids: wanted.node_ids.clone(),
+                master_node,
+                framework,
+                strategy: wanted.strategy,
+                workers,
+            },
+            options: request.options.clone(),
+            policies: request.policies.clone(),
+            priority: request.priority,
+            labels: request.labels.clone(),
+        },
     })
+}
+
+/// The longest command line and the most labels, so that no request grows without bound.
+const MOST_ARGUMENTS: usize = 4_096;
+const MOST_LABELS: usize = 64;
+
+fn work(request: &CreateRequest) -> Result<Work, Refusal> {
+    match (&request.command, &request.recipe) {
+        (Some(_), Some(_)) => Err(Refusal::CommandAndRecipe),
+        (None, None) => Ok(Work::Builtin { args: Vec::new() }),
+        (None, Some(recipe)) if recipe.name == BUILTIN => Ok(Work::Builtin { args: recipe.args.clone() }),
+        (None, Some(recipe)) => Err(Refusal::RecipeUnknown { name: recipe.name.clone() }),
+        (Some(command), None) => {
+            let RequestedCommand { argv, working_directory, env, interpreter } = command.clone();
+            if argv.first().is_none_or(|program| program.trim().is_empty()) {
+                return Err(Refusal::CommandEmpty);
+            }
+            let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
+            if argv.len() > MOST_ARGUMENTS || argv.iter().chain(env.values()).any(|text| text.contains('\0')) {
+                return Err(Refusal::CommandInvalid);
+            }
+            if let Some(name) = env.keys().find(|name| bad_name(name)) {
+                return Err(Refusal::VariableInvalid { name: name.clone() });
+            }
+            Ok(Work::Command { argv, directory: working_directory, env, interpreter })
+        }
+    }
+}
+
+fn labels(labels: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    let fits = |text: &str| text.chars().count() <= LONGEST_NAME && !text.chars().any(char::is_control);
+    let is_right = labels.len() <= MOST_LABELS
+        && labels.iter().all(|(key, value)| !key.is_empty() && fits(key) && fits(value));
+    if is_right { Ok(()) } else { Err(Refusal::LabelsInvalid) }
+}
+
+/// The chosen workers, each once and in their order. An environment without a choice is used whole and not named.
+fn workers(
+    wanted: &RequestedNodes,
+    environments: &[&Environment],
+) -> Result<BTreeMap<EnvironmentId, Vec<u32>>, Refusal> {
+    let mut chosen = BTreeMap::new();
+    for (id, numbers) in &wanted.workers {
+        let environment = environments.iter().find(|environment| environment.id == *id);
+        let environment = environment.ok_or_else(|| Refusal::EnvironmentUnknown { id: id.clone() })?;
+        let count = environment.worker_count();
+        let mut numbers = numbers.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() || numbers.iter().any(|number| *number >= count) {
+            return Err(Refusal::WorkersUnknown { name: environment.name.clone(), count });
+        }
+        chosen.insert(id.clone(), numbers);
+    }
+    Ok(chosen)
 }
 
 fn given(text: &&str) -> bool {
@@ -105,11 +209,15 @@ fn name(name: &str) -> Result<String, Refusal> {
     if letters > LONGEST_NAME { Err(Refusal::NameTooLong { letters, most: LONGEST_NAME }) } else { Ok(name.to_owned()) }
 }
 
-fn dataset(request: &CreateRequest) -> Result<DatasetVersion, Refusal> {
+/// A command may bring its own data; everything else is trained on a dataset.
+fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, Refusal> {
     let field = |value: &Option<String>| value.as_deref().map(str::trim).filter(given).map(str::to_owned);
-    let dataset_id = field(&request.dataset_id).ok_or(Refusal::DatasetRequired)?;
-    let dataset_version_id = field(&request.dataset_version_id).ok_or(Refusal::DatasetVersionRequired)?;
-    Ok(DatasetVersion { dataset_id, dataset_version_id })
+    match (field(&request.dataset_id), field(&request.dataset_version_id)) {
+        (None, None) if request.command.is_some() => Ok(None),
+        (None, _) => Err(Refusal::DatasetRequired),
+        (_, None) => Err(Refusal::DatasetVersionRequired),
+        (Some(dataset_id), Some(dataset_version_id)) => Ok(Some(DatasetVersion { dataset_id, dataset_version_id })),
+    }
 }
 
 /// The environments that the request names, in its order.
@@ -155,12 +263,17 @@ fn strategy(
     strategy: Option<Strategy>,
     framework: Option<Framework>,
     environments: &[&Environment],
+    workers: &BTreeMap<EnvironmentId, Vec<u32>>,
 ) -> Result<(), Refusal> {
     let Some(strategy) = strategy else { return Ok(()) };
     if strategy.ranks() == 0 {
         return Err(Refusal::StrategyZero);
     }
-    let per_node: Vec<u32> = environments.iter().map(|environment| environment.worker_count()).collect();
+    let ranks_on = |environment: &&Environment| match workers.get(&environment.id) {
+        Some(chosen) => u32::try_from(chosen.len()).unwrap_or(u32::MAX),
+        None => environment.worker_count(),
+    };
+    let per_node: Vec<u32> = environments.iter().map(ranks_on).collect();
     let ranks: u32 = per_node.iter().fold(0, |sum, ranks| sum.saturating_add(*ranks));
     if framework == Some(Framework::MegatronLm) && ranks > 0 && strategy.ranks() != u64::from(ranks) {
         let fitting = layout::that_fit(&per_node, strategy, LAYOUTS_OFFERED);

@@ -1,4 +1,6 @@
-//! What this machine has. Looks, never decides, and works on machines without a GPU.
+//! What this machine has and what it does. Looks, never decides, and works on machines without a GPU.
 
 pub mod cpu;
 pub mod gpu;
+pub mod load;
+pub mod memory;

@@ -30,7 +30,10 @@ pub fn remedies(request: &Request, constants: &Constants) -> Vec<Remedy> {
     let offload = |offload| request.estimate(Layout { offload, ..least }, constants);
     let mut all = vec![
         remedy(
-            Text::new("全部重计算、微批 1、参数分片", "full checkpointing, micro-batch 1, parameters sharded"),
+            Text::new(
+                "全部重计算、微批 1、参数分片",
+                "checkpoint every block, shard parameters and take micro-batch 1",
+            ),
             &request.estimate(least, constants),
         ),
         remedy(

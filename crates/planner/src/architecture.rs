@@ -62,6 +62,8 @@ pub struct Architecture {
     pub activation: Activation,
     /// Tokens see only those before them; encoders such as BERT see all.
     pub causal: bool,
+    /// Queries and keys are normed head by head (Qwen3, OLMo 2, Gemma 3).
+    pub qk_norm: bool,
     pub experts: Option<Experts>,
     /// The published count, where it differs from what the shape says.
     pub stated_params: Option<u64>,

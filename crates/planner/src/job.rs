@@ -136,10 +136,10 @@ impl Job {
         // Some families choose the width of a head freely; where it was derived, it has to come out even.
         let derived = a.head_dim == a.hidden / a.heads;
         if a.head_dim == 0 || (derived && !a.hidden.is_multiple_of(a.heads)) {
-            return Err(PlanError::indivisible("heads", format!("{} / {}", a.hidden, a.heads), "heads"));
+            return Err(PlanError::indivisible("heads", a.hidden, a.heads));
         }
         if a.kv_heads > a.heads || !a.heads.is_multiple_of(a.kv_heads) {
-            return Err(PlanError::indivisible("kv_heads", format!("{} / {}", a.heads, a.kv_heads), "kv_heads"));
+            return Err(PlanError::indivisible("kv_heads", a.heads, a.kv_heads));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! then [`memory`] and [`time`]; [`resolve`] turns a row with gaps into a job.
 
 pub mod advice;
+pub mod advise;
 pub mod architecture;
 pub mod calibrate;
 pub mod catalogue;
@@ -19,6 +20,7 @@ pub mod network;
 pub mod optimizer;
 pub mod precision;
 pub mod predict;
+pub mod question;
 pub mod recompute;
 pub mod resolve;
 pub mod run;

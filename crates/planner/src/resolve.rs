@@ -1,7 +1,7 @@
 //! From a row with gaps to a job: what is absent is derived, and what cannot be is named.
 
-use crate::architecture::{Architecture, Biases, Norm};
-use crate::catalogue::{Catalogue, activation_of};
+use crate::architecture::Architecture;
+use crate::catalogue::{Catalogue, Gpu, GpuEntry, lineage};
 use crate::error::PlanError;
 use crate::framework::Family;
 use crate::job::{Cluster, Job, Layout, Lora};
@@ -114,8 +114,7 @@ pub fn architecture(run: &Run, catalogue: &Catalogue) -> Result<Architecture, Pl
         return Err(PlanError::zero("heads"));
     }
     let same_width = known.filter(|k| k.hidden == hidden);
-    let lower = name.to_ascii_lowercase();
-    let plain = ["gpt", "opt", "bloom", "bert", "mpt", "nemotron"].iter().any(|w| lower.contains(w));
+    let kin = lineage::of(name);
     let mut own = Architecture {
         layers,
         hidden,
@@ -124,13 +123,14 @@ pub fn architecture(run: &Run, catalogue: &Catalogue) -> Result<Architecture, Pl
         head_dim: same_width.filter(|k| k.heads == heads).map_or(hidden / heads, |k| k.head_dim),
         ffn,
         vocab,
-        gated: same_width.map_or(!plain && ffn != hidden.saturating_mul(4), |k| k.gated),
-        tied: run.tied_embeddings.unwrap_or(same_width.map_or(plain, |k| k.tied)),
-        biases: same_width.map_or(if plain { Biases::All } else { Biases::None }, |k| k.biases),
-        norm: same_width.map_or(if plain { Norm::Layer } else { Norm::Rms }, |k| k.norm),
+        gated: same_width.map_or(kin.gated && ffn != hidden.saturating_mul(4), |k| k.gated),
+        tied: run.tied_embeddings.unwrap_or(same_width.map_or(kin.tied, |k| k.tied)),
+        biases: same_width.map_or(kin.biases, |k| k.biases),
+        norm: same_width.map_or(kin.norm, |k| k.norm),
         learned_positions: same_width.map_or(0, |k| k.learned_positions),
-        causal: !lower.contains("bert"),
-        activation: same_width.map_or_else(|| activation_of(family_word(&lower)), |k| k.activation),
+        causal: kin.causal,
+        qk_norm: same_width.map_or(kin.qk_norm, |k| k.qk_norm),
+        activation: same_width.map_or(kin.activation, |k| k.activation),
         experts: same_width.and_then(|k| k.experts),
         stated_params: None,
     };
@@ -141,11 +141,6 @@ pub fn architecture(run: &Run, catalogue: &Catalogue) -> Result<Architecture, Pl
     let same_depth = same_width.filter(|k| k.layers == layers).and_then(|k| k.stated_params);
     own.stated_params = stated.or(same_depth);
     Ok(own)
-}
-
-/// The family that a name begins with.
-fn family_word(name: &str) -> &'static str {
-    ["gpt2", "opt", "bloom"].into_iter().find(|word| name.contains(word)).unwrap_or_default()
 }
 
 /// Of the gated and the plain block, tied and untied tables, the one whose count comes nearest to the published one.
@@ -164,9 +159,18 @@ fn nearest_shape(shape: Architecture, stated: u64, tied: Option<bool>) -> Archit
     best
 }
 
+/// By name; one that nobody knows by its numbers.
+fn gpu(run: &Run, catalogue: &Catalogue) -> Result<Gpu, PlanError> {
+    let known = match run.gpu.as_deref() {
+        Some(name) => catalogue.gpu(name, run.gpu_mem_gib),
+        None => Err(PlanError::missing("gpu")),
+    };
+    let (Some(tflops), Some(memory)) = (run.gpu_tflops, run.gpu_mem_gib) else { return known };
+    known.or_else(|_| GpuEntry::by_numbers(tflops, memory, run.gpu_bandwidth_gbs, run.gpu_link_gbs))
+}
+
 fn cluster(run: &Run, catalogue: &Catalogue) -> Result<Cluster, PlanError> {
-    let name = run.gpu.as_deref().ok_or_else(|| PlanError::missing("gpu"))?;
-    let gpu = catalogue.gpu(name, run.gpu_mem_gib)?;
+    let gpu = gpu(run, catalogue)?;
     let cut = |v: Option<f64>| v.filter(|v| *v >= 1.0).unwrap_or(1.0);
     let layout = cut(run.tp) * cut(run.pp) * cut(run.cp) * cut(run.dp);
     let nodes = whole("nodes", run.nodes)?;

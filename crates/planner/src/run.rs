@@ -30,6 +30,13 @@ pub struct Run {
     pub gpu: Option<String>,
     #[serde(deserialize_with = "number")]
     pub gpu_mem_gib: Option<f64>,
+    /// A GPU that no catalogue knows: dense 16-bit TFLOP/s, memory and link in GB/s.
+    #[serde(deserialize_with = "number")]
+    pub gpu_tflops: Option<f64>,
+    #[serde(deserialize_with = "number")]
+    pub gpu_bandwidth_gbs: Option<f64>,
+    #[serde(deserialize_with = "number")]
+    pub gpu_link_gbs: Option<f64>,
     #[serde(deserialize_with = "number")]
     pub nodes: Option<f64>,
     #[serde(deserialize_with = "number")]

@@ -38,13 +38,33 @@ impl Sharding {
             "zero1" | "zero_1" | "distributed_optimizer" => Self::Zero1,
             "zero2" | "zero_2" => Self::Zero2,
             "zero3" | "zero_3" => Self::Zero3,
-            "fsdp" | "fsdp2" | "fsdp_full" | "full_shard" => Self::FsdpFull,
+            "fsdp" | "fsdp1" | "fsdp2" | "fsdp_full" | "full_shard" | "full" => Self::FsdpFull,
             "fsdp_grad_op" | "shard_grad_op" => Self::FsdpGradOp,
             "hsdp" | "hybrid_shard" => Self::Hybrid(8),
             _ => {
-                let size = n.strip_prefix("hsdp_").or_else(|| n.strip_prefix("hybrid_"))?;
-                Self::Hybrid(size.parse().ok().filter(|size| *size > 0)?)
+                let size = n.strip_prefix("hsdp_").or_else(|| n.strip_prefix("hybrid_"));
+                if let Some(size) = size {
+                    return size.parse().ok().filter(|size| *size > 0).map(Self::Hybrid);
+                }
+                return Self::by_word(&n);
             }
+        })
+    }
+
+    /// `deepspeed_stage_2`, `zero3_offload`, `fsdp(full)`: the words inside.
+    fn by_word(name: &str) -> Option<Self> {
+        let has = |word: &str| name.contains(word);
+        let stage = |n: char| (has("zero") || has("stage")) && name.contains(n);
+        Some(match () {
+            () if stage('3') => Self::Zero3,
+            () if stage('2') => Self::Zero2,
+            () if stage('1') => Self::Zero1,
+            () if has("fsdp") && has("grad") => Self::FsdpGradOp,
+            () if has("fsdp") && (has("no_shard") || has("none")) => Self::Ddp,
+            () if has("fsdp") || has("full_shard") => Self::FsdpFull,
+            () if has("dist") && has("opt") => Self::Zero1,
+            () if has("ddp") || has("data_parallel") => Self::Ddp,
+            () => return None,
         })
     }
 

@@ -66,6 +66,42 @@ pub fn descendants(root: i32) -> Vec<Stat> {
     found
 }
 
+/// What a process has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in clock ticks, its own and not its children's.
+    pub ticks: u64,
+    /// Resident memory in pages.
+    pub pages: u64,
+}
+
+/// One process with its parent and what it has used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consumer {
+    pub stat: Stat,
+    pub usage: Usage,
+}
+
+/// All processes with what they have used: one look for many questions.
+pub fn consumers() -> Vec<Consumer> {
+    pids()
+        .filter_map(|pid| {
+            let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+            Some(Consumer { stat: parse_stat(pid, &text)?, usage: parse_usage(&text)? })
+        })
+        .collect()
+}
+
+fn parse_usage(text: &[u8]) -> Option<Usage> {
+    let close = memchr::memrchr(b')', text)?;
+    let rest = std::str::from_utf8(text.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let user: u64 = fields.nth(11)?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    let pages: i64 = fields.nth(8)?.parse().ok()?;
+    Some(Usage { ticks: user + system, pages: u64::try_from(pages).unwrap_or(0) })
+}
+
 /// The processes whose environment held `name=value` when they were started.
 pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
     let mark = format!("{name}={value}");
@@ -108,6 +144,14 @@ mod tests {
     fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
         let text = b"7 (a) b) (c) S 3 7 7 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 2 3";
         assert_eq!(parse_stat(7, text), Some(Stat { pid: 7, parent: 3, state: b'S', started: 4242 }));
+    }
+
+    #[test]
+    fn cpu_time_and_memory_are_read() {
+        let text = b"7 (a) b) S 3 7 7 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 21 3";
+        assert_eq!(parse_usage(text), Some(Usage { ticks: 11, pages: 21 }));
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert!(consumers().iter().any(|consumer| consumer.stat.pid == me && consumer.usage.pages > 0));
     }
 
     #[test]

@@ -52,6 +52,19 @@ impl LiveRun {
         fs::rename(draft, Self::path(live, &self.run))
     }
 
+    /// The note of a run, if there is one.
+    pub fn read(live: &Path, run: &str) -> Option<Self> {
+        serde_json::from_slice(&fs::read(Self::path(live, run)).ok()?).ok()
+    }
+
+    /// The supervisor, if it is the very process that wrote the note.
+    pub fn supervisor(&self) -> Option<PidFd> {
+        let keeper = self.keepers.last().filter(|_| self.boot == procfs::boot_id())?;
+        let handle = PidFd::open(keeper.pid).ok()?;
+        // The handle is held before the look: the number cannot have changed hands in between.
+        keeper.lives().then_some(handle)
+    }
+
     pub fn remove(live: &Path, run: &str) {
         // Not being there is what is wanted.
         let _ = fs::remove_file(Self::path(live, run));

@@ -10,7 +10,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 
 use super::judgement::{Case, Ended};
 use super::vocabulary::{Action, Failure, Happening, Loss, Policy, Seat};
-use crate::event::{Outcome, RunEvent, StopCause};
+use fermi_domain::event::{Outcome, RunEvent, StopCause};
 
 /// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.
 const EVIDENCE_MS: u64 = 2_000;
@@ -57,11 +57,11 @@ pub struct Coordinator {
 impl Coordinator {
     pub fn new(policy: Policy) -> Self {
         Self {
+            attempt: policy.attempts_before,
             policy,
             seats: Vec::new(),
             lost: BTreeMap::new(),
             state: State::Idle,
-            attempt: 0,
             restarts_used: 0,
             start_up_failures_in_a_row: 0,
             started_ms: 0,

@@ -8,7 +8,7 @@ use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
 use super::{Action, Coordinator, Failure, Happening, Loss, Policy, Seat};
-use crate::event::{Outcome, RunEvent};
+use fermi_domain::event::{Outcome, RunEvent};
 
 const SIGTERM: i32 = 15;
 const SIGINT: i32 = 2;
@@ -23,6 +23,7 @@ fn policy(max_restarts: u32) -> Policy {
         join_timeout_ms: 60_000,
         elastic: false,
         resume: false,
+        attempts_before: 0,
     }
 }
 
@@ -332,4 +333,13 @@ proptest! {
         }
         prop_assert!(starts <= max_restarts + 1);
     }
+}
+
+#[test]
+fn a_later_launch_counts_attempts_on_and_resumes() {
+    let mut run = Coordinator::new(Policy { attempts_before: 2, ..policy(0) });
+    run.on(Happening::Begin, 0);
+    let seats = vec![Seat { name: "a".into(), ranks: 0..1 }];
+    let actions = run.on(Happening::Assembled { seats }, 0);
+    assert!(actions.contains(&Action::StartRanks { attempt: 3, resume: true }), "{actions:?}");
 }

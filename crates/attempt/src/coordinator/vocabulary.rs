@@ -6,7 +6,7 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use serde::{Deserialize, Serialize};
 
-use crate::event::RunEvent;
+use fermi_domain::event::RunEvent;
 
 /// What the run was told to do.
 #[derive(Clone, Debug)]
@@ -18,7 +18,10 @@ pub struct Policy {
     pub join_timeout_ms: u64,
     /// Whether other nodes may be there after a restart: those lost are not waited for, new ones are taken in.
     pub elastic: bool,
+    /// Continue from the newest checkpoint already in the first attempt of this launch.
     pub resume: bool,
+    /// Attempts that earlier launches made.
+    pub attempts_before: u32,
 }
 
 /// A node of the run with its ranks.

@@ -15,11 +15,11 @@ use super::teller::Teller;
 use crate::assembly::{Assembly, Greeting, LINK_VERSION, placements};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Action, Coordinator, Happening, Loss, Policy, Seat};
-use crate::event::RunEvent;
 use crate::frame::Reading;
 use crate::link::{self, Answer, Link};
 use crate::port::Lease;
 use crate::word::{Placement, Report, Word};
+use fermi_domain::event::RunEvent;
 
 /// A node that was silent so long is shown as suspect.
 const SUSPECT_AFTER: Duration = Duration::from_secs(4);
@@ -91,6 +91,7 @@ impl Chief {
             join_timeout_ms: bundle.gathering.join_timeout_ms,
             elastic: bundle.gathering.is_elastic(),
             resume: bundle.resume,
+            attempts_before: bundle.attempts_before,
         };
         let gathering = &bundle.gathering;
         let mut assembly =
@@ -118,6 +119,11 @@ impl Chief {
             has_started: false,
             over: false,
         })
+    }
+
+    /// The port that is held for rank 0.
+    pub fn port(&self) -> u16 {
+        self.lease.port
     }
 
     pub fn is_over(&self) -> bool {

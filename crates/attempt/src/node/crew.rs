@@ -201,7 +201,7 @@ impl Crew {
 
 fn command(bundle: &NodeBundle, plan: &RankPlan, facts: &AttemptFacts) -> RankCommand {
     RankCommand {
-        argv: plan.argv.clone(),
+        argv: bundle.late.argv(plan, facts.master_port),
         env: bundle.variables(plan, facts),
         folder: plan.folder.clone(),
         cpus: plan.cpus.clone(),

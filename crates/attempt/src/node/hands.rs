@@ -17,10 +17,10 @@ use super::crew::{Crew, Member};
 use super::teller::Teller;
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
-use crate::event::RunEvent;
 use crate::evidence::{self, Seen};
 use crate::joined;
 use crate::word::{Report, Start, Word};
+use fermi_domain::event::RunEvent;
 
 /// How long the terminal may hold up the reading of a dead rank's last words.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -137,6 +137,7 @@ impl Hands {
         self.oom_kills = procfs::oom_kills();
         self.bundle.take_place(&start.placement);
         let facts = self.bundle.facts(start);
+        self.bundle.late.write_files(start.master_port);
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         let mut reports = Vec::new();
         for plan in &self.bundle.ranks {

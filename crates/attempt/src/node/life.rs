@@ -18,9 +18,9 @@ use super::hands::Hands;
 use super::member::Membership;
 use super::teller::Teller;
 use crate::bundle::NodeBundle;
-use crate::event::RunEvent;
 use crate::frame::{Inbox, Order, Reading};
 use crate::port;
+use fermi_domain::event::RunEvent;
 
 /// Why a supervisor ended before its run did.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +149,10 @@ impl Life {
             folder: self.hands.bundle.run_folder.clone(),
             warden_pid: self.warden.pid(),
             supervisor_pid: nix::unistd::getpid().as_raw(),
+            master_port: match &self.lead {
+                Lead::Here(chief) => Some(chief.port()),
+                Lead::Elsewhere(_) | Lead::Nobody => None,
+            },
         });
         if let Lead::Here(chief) = &mut self.lead {
             chief.begin(&mut self.hands, &mut self.teller);

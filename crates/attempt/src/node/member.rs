@@ -13,11 +13,13 @@ use super::chief::own_greeting;
 use super::hands::Hands;
 use super::teller::Teller;
 use crate::assembly::{Greeting, Refusal};
-use crate::event::{Outcome, RunEvent};
 use crate::frame::Reading;
 use crate::link::{self, JoinError, Link};
 use crate::word::{Report, Word};
+use fermi_domain::event::{Outcome, RunEvent};
 
+/// Nodes that are started together meet within milliseconds; a first node that is late is not hammered.
+const FIRST_KNOCK_AFTER: Duration = Duration::from_millis(2);
 const KNOCK_EVERY: Duration = Duration::from_millis(200);
 const REMIND_EVERY: Duration = Duration::from_secs(5);
 
@@ -78,18 +80,23 @@ impl Membership {
 
     /// One look at everything outside: the link, ranks, time.
     pub fn turn(&mut self, is_readable: bool, hands: &mut Hands, teller: &mut Teller) {
-        match &mut self.state {
-            State::Knocking(knock) => {
-                if let Some(news) = knock.news() {
-                    self.knocked(news, hands, teller);
-                }
-            }
+        match &self.state {
+            State::Knocking(_) => self.hear_knock(hands, teller),
             State::Linked(_) if is_readable => self.read_link(hands, teller),
             State::Linked(_) | State::Gone => {}
         }
         let reports = hands.look(teller);
         self.report(reports);
         self.mind_silence(hands, teller);
+    }
+
+    /// The bell rings once for all that has come.
+    fn hear_knock(&mut self, hands: &mut Hands, teller: &mut Teller) {
+        while let State::Knocking(knock) = &self.state
+            && let Some(news) = knock.news()
+        {
+            self.knocked(news, hands, teller);
+        }
     }
 
     fn knocked(&mut self, news: News, hands: &mut Hands, teller: &mut Teller) {
@@ -226,6 +233,7 @@ impl Knock {
 
 fn knock(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut tell: impl FnMut(News) -> bool) {
     let mut reminded = Instant::now();
+    let mut pause = FIRST_KNOCK_AFTER;
     loop {
         let error = match link::join(address, port, greeting) {
             Ok(link) => {
@@ -249,7 +257,8 @@ fn knock(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut t
                 return;
             }
         }
-        std::thread::sleep(KNOCK_EVERY);
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(KNOCK_EVERY);
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use fermi_process::clock;
 use fermi_process::journal::Journal;
 
-use crate::event::{self, Record, RunEvent};
 use crate::frame;
+use fermi_domain::event::{self, Record, RunEvent};
 
 #[derive(Debug)]
 pub struct Teller {

@@ -1,15 +1,24 @@
 //! The commands: one folder or file each.
 
+mod agent;
 mod completions;
+mod dataset;
+mod demo;
+mod env;
 mod launch;
+mod launch_files;
 mod man;
+mod model;
 mod plan;
 mod quickstart;
 pub mod run;
+mod server;
 mod setup_cluster;
 mod slurm;
 pub mod supervise;
+mod task;
 mod trainer;
+mod up;
 mod usage;
 
 use std::ffi::OsString;
@@ -21,7 +30,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "fermi", version, about, long_about = None, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 128+n on signal n."
+    after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unreachable, 128+n on signal n."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -31,8 +40,18 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunFlags>),
+    Up(up::UpFlags),
+    Server(server::ServerFlags),
+    Agent(agent::AgentFlags),
+    Task(Box<task::TaskFlags>),
+    Env(env::EnvFlags),
+    Dataset(dataset::DatasetFlags),
+    Model(model::ModelFlags),
+    Demo(demo::DemoFlags),
     #[command(name = launch::words::NAME)]
     Launch(Box<launch::LaunchFlags>),
+    #[command(name = "launch")]
+    LaunchFiles(launch_files::LaunchFilesFlags),
     Slurm(Box<slurm::SlurmFlags>),
     SetupCluster(setup_cluster::SetupFlags),
     Quickstart(quickstart::QuickstartFlags),
@@ -52,7 +71,16 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
+        Ok(Cli { command: Command::Up(flags) }) => up::execute(&flags),
+        Ok(Cli { command: Command::Server(flags) }) => server::execute(&flags),
+        Ok(Cli { command: Command::Agent(flags) }) => agent::execute(&flags),
+        Ok(Cli { command: Command::Demo(flags) }) => demo::execute(&flags),
+        Ok(Cli { command: Command::Task(flags) }) => task::execute(&flags),
+        Ok(Cli { command: Command::Env(flags) }) => env::execute(&flags),
+        Ok(Cli { command: Command::Dataset(flags) }) => dataset::execute(&flags),
+        Ok(Cli { command: Command::Model(flags) }) => model::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),
+        Ok(Cli { command: Command::LaunchFiles(flags) }) => launch_files::execute(&flags),
         Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),
         Ok(Cli { command: Command::SetupCluster(flags) }) => setup_cluster::execute(&flags),
         Ok(Cli { command: Command::Quickstart(flags) }) => quickstart::execute(&flags),

@@ -10,6 +10,7 @@ use crate::language::Text;
 /// Whose matter a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum FailureClass {
     /// The script, its arguments, its packages or its data.
     User,
@@ -43,6 +44,7 @@ pub enum Recurrence {
 /// Whether the failure began here, or came from another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Role {
     /// It failed by itself.
     Cause,

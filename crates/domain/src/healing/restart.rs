@@ -13,6 +13,7 @@ const LONGEST_BACK_OFF_MS: u64 = 60_000;
 /// How often a task may be started anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RestartPolicy {
     pub max_restarts: u32,
 }

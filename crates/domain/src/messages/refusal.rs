@@ -36,6 +36,29 @@ pub enum Refusal {
         value: String,
     },
     StrategyZero,
+    CommandEmpty,
+    CommandInvalid,
+    CommandAndRecipe,
+    VariableInvalid {
+        name: String,
+    },
+    RecipeUnknown {
+        name: String,
+    },
+    WorkersUnknown {
+        name: String,
+        count: u32,
+    },
+    LabelsInvalid,
+    DatasetUnknown {
+        id: String,
+    },
+    DatasetVersionUnknown {
+        id: String,
+    },
+    ModelUnknown {
+        id: String,
+    },
     LayoutMismatch {
         strategy: Strategy,
         ranks: u32,
@@ -60,6 +83,16 @@ impl Refusal {
             Self::FrameworkRequired => "framework_required",
             Self::FrameworkUnknown { .. } => "framework_unknown",
             Self::StrategyZero => "strategy_invalid",
+            Self::CommandEmpty => "command_required",
+            Self::CommandInvalid => "command_invalid",
+            Self::CommandAndRecipe => "command_and_recipe",
+            Self::VariableInvalid { .. } => "variable_invalid",
+            Self::RecipeUnknown { .. } => "recipe_unknown",
+            Self::WorkersUnknown { .. } => "workers_unknown",
+            Self::LabelsInvalid => "labels_invalid",
+            Self::DatasetUnknown { .. } => "dataset_unknown",
+            Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
+            Self::ModelUnknown { .. } => "model_unknown",
             Self::LayoutMismatch { .. } => "layout_mismatch",
         }
     }
@@ -78,6 +111,15 @@ impl Refusal {
             Self::MasterInvalid => "distributedConfig.masterNode",
             Self::FrameworkRequired | Self::FrameworkUnknown { .. } => "distributedConfig.framework",
             Self::StrategyZero | Self::LayoutMismatch { .. } => "distributedConfig.strategy",
+            Self::CommandEmpty | Self::CommandInvalid => "command.argv",
+            Self::CommandAndRecipe => "recipe",
+            Self::VariableInvalid { .. } => "command.env",
+            Self::RecipeUnknown { .. } => "recipe.name",
+            Self::WorkersUnknown { .. } => "distributedConfig.workers",
+            Self::LabelsInvalid => "labels",
+            Self::DatasetUnknown { .. } => "datasetId",
+            Self::DatasetVersionUnknown { .. } => "datasetVersionId",
+            Self::ModelUnknown { .. } => "modelId",
         }
     }
 
@@ -112,6 +154,32 @@ impl Refusal {
                 Text::new(format!("不支持的分布式框架 {value}"), format!("The framework {value} is not known"))
             }
             Self::StrategyZero => Text::new("并行度至少为 1", "Every degree of parallelism must be at least 1"),
+            Self::CommandEmpty => Text::new("命令为空", "The command is empty"),
+            Self::CommandInvalid => Text::new("命令无效", "The command is not valid"),
+            Self::CommandAndRecipe => {
+                Text::new("command 与 recipe 只能选其一", "Both a command and a recipe are given")
+            }
+            Self::VariableInvalid { name } => Text::new(
+                format!("环境变量名“{}”无效", name.escape_debug()),
+                format!("'{}' is no name for an environment variable", name.escape_debug()),
+            ),
+            Self::RecipeUnknown { name } => {
+                Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist"))
+            }
+            Self::WorkersUnknown { name, count } => Text::new(
+                format!("开发环境 {name} 只有 {count} 个 Worker"),
+                format!("The environment {name} has {count} workers"),
+            ),
+            Self::LabelsInvalid => Text::new("标签无效", "The labels are not valid"),
+            Self::DatasetUnknown { id } => {
+                Text::new(format!("数据集 {id} 不存在"), format!("The dataset {id} does not exist"))
+            }
+            Self::DatasetVersionUnknown { id } => {
+                Text::new(format!("数据集没有版本 {id}"), format!("The dataset has no version {id}"))
+            }
+            Self::ModelUnknown { id } => {
+                Text::new(format!("模型 {id} 不存在"), format!("The model {id} does not exist"))
+            }
             Self::LayoutMismatch { strategy, ranks, .. } => {
                 let (dp, pp, tp) = (strategy.data_parallel, strategy.pipeline_parallel, strategy.tensor_parallel);
                 let product = strategy.ranks();
@@ -167,6 +235,33 @@ impl Refusal {
             Self::StrategyZero => {
                 Text::new("不需要的并行方式填 1", "give 1 for a kind of parallelism that is not wanted")
             }
+            Self::CommandEmpty => Text::new(
+                "填写 command.argv，例如 [\"train.py\", \"--epochs\", \"3\"]",
+                "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",
+            ),
+            Self::CommandInvalid => Text::new(
+                "至多 4096 个参数，参数与变量值不能含 NUL 字符",
+                "at most 4,096 arguments, and no NUL character in arguments or values",
+            ),
+            Self::CommandAndRecipe => Text::new("去掉其中一个", "leave one of them out"),
+            Self::VariableInvalid { .. } => {
+                Text::new("变量名不能为空，也不能含 =", "a name is not empty and holds no =")
+            }
+            Self::RecipeUnknown { .. } => {
+                Text::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
+            }
+            Self::WorkersUnknown { count, .. } => Text::new(
+                format!("编号从 0 到 {}，至少选一个；不写则全部使用", count.saturating_sub(1)),
+                format!("number them from 0 to {}, at least one; say nothing to use all", count.saturating_sub(1)),
+            ),
+            Self::LabelsInvalid => Text::new(
+                "至多 64 个，键不为空，键和值各不超过 128 个字符且不含控制字符",
+                "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
+            ),
+            Self::DatasetUnknown { .. } | Self::DatasetVersionUnknown { .. } => {
+                Text::new("fermi dataset list 可查看", "`fermi dataset list` shows them")
+            }
+            Self::ModelUnknown { .. } => Text::new("fermi model list 可查看", "`fermi model list` shows them"),
             Self::LayoutMismatch { fitting, .. } => Text::new(
                 format!("可用的组合：{}", fitting.iter().map(in_words).collect::<Vec<_>>().join("；")),
                 format!("layouts that fit: {}", fitting.iter().map(in_words).collect::<Vec<_>>().join("; ")),

@@ -8,6 +8,7 @@ use crate::language::Text;
 /// Where an attempt stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum AttemptPhase {
     /// Its launch bundle is made; nothing has been started.
     Prepared,

@@ -8,6 +8,7 @@ use crate::language::Text;
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TaskPhase {
     /// Stored; its files and checks are being prepared. Every task begins here.
     Initializing,
@@ -46,6 +47,8 @@ pub enum TaskEvent {
     StopRequested,
     /// No process of it is left.
     RanksGone,
+    /// Somebody wants it to run again after it was over.
+    RestartAsked,
 }
 
 impl TaskPhase {
@@ -62,7 +65,7 @@ impl TaskPhase {
         Self::Stopped,
     ];
 
-    /// Whether nothing can happen to it any more.
+    /// Whether it is over: nothing happens to it unless somebody wants it to run again.
     pub fn is_final(self) -> bool {
         match self {
             Self::Succeeded | Self::Failed | Self::Stopped => true,
@@ -94,6 +97,7 @@ impl TaskPhase {
                 Ok(Self::Stopping)
             }
             (Self::Stopping, E::RanksGone) => Ok(Self::Stopped),
+            (Self::Succeeded | Self::Failed | Self::Stopped, E::RestartAsked) => Ok(Self::Queued),
             (phase, event) => Err(IllegalTransition { phase, event }),
         }
     }
@@ -116,7 +120,7 @@ impl TaskPhase {
 
 impl TaskEvent {
     /// For tables.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Prepared,
         Self::WorkersLeased,
         Self::WorkersLost,
@@ -126,6 +130,7 @@ impl TaskEvent {
         Self::GaveUp,
         Self::StopRequested,
         Self::RanksGone,
+        Self::RestartAsked,
     ];
 }
 
@@ -135,15 +140,15 @@ mod tests {
 
     /// A row per phase, a column per event in the order of `TaskEvent::ALL`; `-` is refused.
     const TABLE: &str = "
-        initializing  queued -        -      -       -          -         failed stopped  -
-        queued        -      starting -      -       -          -         failed stopped  -
-        starting      -      -        -      running restarting succeeded failed stopping -
-        running       -      -        -      -       restarting succeeded failed stopping -
-        restarting    -      starting queued -       -          -         failed stopping -
-        stopping      -      -        -      -       -          succeeded -      stopping stopped
-        succeeded     -      -        -      -       -          -         -      -        -
-        failed        -      -        -      -       -          -         -      -        -
-        stopped       -      -        -      -       -          -         -      -        -
+        initializing  queued -        -      -       -          -         failed stopped  -  -
+        queued        -      starting -      -       -          -         failed stopped  -  -
+        starting      -      -        -      running restarting succeeded failed stopping -  -
+        running       -      -        -      -       restarting succeeded failed stopping -  -
+        restarting    -      starting queued -       -          -         failed stopping -  -
+        stopping      -      -        -      -       -          succeeded -      stopping stopped  -
+        succeeded     -      -        -      -       -          -         -      -        -  queued
+        failed        -      -        -      -       -          -         -      -        -  queued
+        stopped       -      -        -      -       -          -         -      -        -  queued
     ";
 
     fn phase(name: &str) -> TaskPhase {
@@ -168,9 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn final_phases_are_exactly_those_that_nothing_leaves() {
+    fn final_phases_are_exactly_those_that_only_a_wish_to_run_again_leaves() {
         for phase in TaskPhase::ALL {
-            let stuck = TaskEvent::ALL.into_iter().all(|event| phase.next(event).is_err());
+            let mut events = TaskEvent::ALL.into_iter().filter(|event| *event != TaskEvent::RestartAsked);
+            let stuck = events.all(|event| phase.next(event).is_err());
             assert_eq!(phase.is_final(), stuck, "{phase:?}");
         }
     }

@@ -20,6 +20,7 @@ pub struct RankMap {
 /// The place of one rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RankSlot {
     pub rank: Rank,
     pub local_rank: LocalRank,
@@ -29,6 +30,7 @@ pub struct RankSlot {
     /// The node's name, such as `gn6`.
     pub node: String,
     pub environment: EnvironmentId,
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub worker: WorkerId,
     /// The number of its GPU on that machine; none on CPU.
     pub gpu: Option<u32>,

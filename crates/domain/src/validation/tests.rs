@@ -25,7 +25,7 @@ fn request() -> CreateRequest {
 fn the_request_of_the_specification_is_accepted_with_a_warning() {
     let accepted = validate(&request(), &known()).unwrap();
     assert_eq!(accepted.aggregate.as_ref().unwrap().total_gpus, 14);
-    assert_eq!(accepted.distributed.framework, Some(Framework::Deepspeed));
+    assert_eq!(accepted.spec.distributed.framework, Some(Framework::Deepspeed));
     let ids: Vec<&str> = accepted.warnings.iter().map(Warning::id).collect();
     assert_eq!(ids, ["several_nodes", "cross_zone", "layout_mismatch"]);
 }
@@ -121,8 +121,8 @@ fn one_node_needs_neither_master_nor_framework() {
         request.distributed_config =
             RequestedNodes { enabled, node_ids: vec!["env-003".into()], ..RequestedNodes::default() };
         let accepted = validate(&request, &known()).unwrap();
-        assert!(!accepted.distributed.enabled && accepted.warnings.is_empty());
-        assert_eq!(accepted.distributed.master_node, Some("env-003".into()));
+        assert!(!accepted.spec.distributed.enabled && accepted.warnings.is_empty());
+        assert_eq!(accepted.spec.distributed.master_node, Some("env-003".into()));
     }
 }
 
@@ -144,12 +144,12 @@ fn a_megatron_refusal_offers_layouts_that_fit() {
 fn names_are_trimmed_and_may_be_chinese() {
     let mut request = request();
     request.task_name = format!("  {}  ", "训".repeat(LONGEST_NAME));
-    assert_eq!(validate(&request, &known()).unwrap().name.chars().count(), LONGEST_NAME);
+    assert_eq!(validate(&request, &known()).unwrap().spec.name.chars().count(), LONGEST_NAME);
 }
 
 #[test]
 fn the_model_is_optional() {
     let mut request = request();
     request.model_id = None;
-    assert_eq!(validate(&request, &known()).unwrap().model_id, None);
+    assert_eq!(validate(&request, &known()).unwrap().spec.model_id, None);
 }

@@ -79,6 +79,37 @@ pub struct Gpu {
 }
 
 impl GpuEntry {
+    /// A GPU that no catalogue knows. Memory and link are taken as usual for its products where they are not given.
+    pub fn by_numbers(
+        tflops: f64,
+        memory_gib: f64,
+        bandwidth_gbs: Option<f64>,
+        link_gbs: Option<f64>,
+    ) -> Result<Gpu, PlanError> {
+        let entry = Self {
+            name: String::new(),
+            aliases: Vec::new(),
+            generation: Generation::Other,
+            memory_gib,
+            bf16_tflops: tflops,
+            fp8_tflops: None,
+            fp4_tflops: None,
+            tf32_tflops: None,
+            hbm_gbs: bandwidth_gbs.unwrap_or(tflops * 5.0),
+            link_gbs: link_gbs.unwrap_or(31.5),
+            pcie_gbs: None,
+            gemm_fraction: None,
+            node_gbps_per_gpu: None,
+            note: None,
+        };
+        let numbers = [tflops, memory_gib, entry.hbm_gbs, entry.link_gbs];
+        if numbers.iter().all(|n| n.is_finite() && *n > 0.0 && *n < 1e9) {
+            Ok(entry.numbers())
+        } else {
+            Err(PlanError::zero("gpu-tflops, gpu-memory, gpu-bandwidth, gpu-link"))
+        }
+    }
+
     pub fn numbers(&self) -> Gpu {
         let bf16 = self.bf16_tflops * 1e12;
         let fp8 = self.fp8_tflops.map_or(bf16, |t| t * 1e12);
@@ -99,6 +130,16 @@ impl GpuEntry {
 }
 
 impl Gpu {
+    /// What a lock-step training on both gets: the pace of the slower, the memory and links of the smaller.
+    pub fn slower(self, other: Self) -> Self {
+        let rate = |gpu: &Self| gpu.bf16_flops * gpu.gemm_fraction;
+        let mut both = if rate(&self) <= rate(&other) { self } else { other };
+        both.memory_gib = self.memory_gib.min(other.memory_gib);
+        both.hbm_bytes_per_s = self.hbm_bytes_per_s.min(other.hbm_bytes_per_s);
+        both.link_bytes_per_s = self.link_bytes_per_s.min(other.link_bytes_per_s);
+        both
+    }
+
     pub fn peak(&self, arithmetic: Arithmetic) -> f64 {
         match arithmetic {
             Arithmetic::Full => self.tf32_flops / 4.0,
@@ -124,6 +165,9 @@ pub(super) fn find(entries: &[GpuEntry], name: &str, memory_gib: Option<f64>) ->
         };
         found.extend(entries.iter().filter(begins));
     }
+    if found.is_empty() {
+        found.extend(longest_inside(entries, &wanted));
+    }
     let exact = found.first().copied();
     let nearest = memory_gib.and_then(|gib| {
         let distance = |e: &GpuEntry| (e.memory_gib - gib).abs();
@@ -143,6 +187,17 @@ pub(super) fn find(entries: &[GpuEntry], name: &str, memory_gib: Option<f64>) ->
         }
         None => Err(PlanError::unknown("gpu", name, &near(name, entries.iter().map(|e| e.name.as_str())))),
     }
+}
+
+/// `8x-h100-80-hbm3` and `dgx-a100` hold a name that is known.
+fn longest_inside<'a>(entries: &'a [GpuEntry], wanted: &str) -> Option<&'a GpuEntry> {
+    let padded = format!("-{wanted}-");
+    entries
+        .iter()
+        .flat_map(|e| std::iter::once(&e.name).chain(&e.aliases).map(move |name| (clean(name), e)))
+        .filter(|(name, _)| name.len() >= 2 && padded.contains(&format!("-{name}-")))
+        .max_by_key(|(name, _)| name.len())
+        .map(|(_, entry)| entry)
 }
 
 /// `NVIDIA A100-SXM4-80GB` and `a100_80g` are written alike.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::architecture::{Architecture, Biases, Experts, Norm};
+use crate::architecture::{Architecture, Biases, Experts};
 use crate::error::PlanError;
 
 /// Fields under the names that the model families use.
@@ -46,8 +46,9 @@ pub fn architecture_of_config(json: &str) -> Result<Architecture, PlanError> {
         )
     })?;
     let kind = config.model_type.unwrap_or_default();
+    let lineage = super::lineage::of(&kind);
     let learned = matches!(kind.as_str(), "gpt2" | "opt" | "bert" | "roberta");
-    let plain = learned || matches!(kind.as_str(), "bloom" | "gpt_neox" | "falcon" | "mpt" | "nemotron");
+    let plain = !lineage.gated;
     let hidden = config.hidden_size.ok_or_else(|| PlanError::missing("hidden_size"))?;
     let heads = config.num_attention_heads.ok_or_else(|| PlanError::missing("num_attention_heads"))?;
     let ffn = config.intermediate_size.unwrap_or(hidden.saturating_mul(4));
@@ -63,17 +64,17 @@ pub fn architecture_of_config(json: &str) -> Result<Architecture, PlanError> {
         tied: config.tie_word_embeddings.unwrap_or(learned || kind == "bloom"),
         biases: match kind.as_str() {
             "qwen2" | "qwen2_moe" => Biases::Qkv,
-            _ if plain && kind != "mpt" && kind != "nemotron" => Biases::All,
-            _ => Biases::None,
+            _ => lineage.biases,
         },
-        norm: if plain { Norm::Layer } else { Norm::Rms },
+        norm: lineage.norm,
         learned_positions: match kind.as_str() {
             "opt" => config.max_position_embeddings.unwrap_or(2048) + 2,
             _ if learned => config.max_position_embeddings.unwrap_or(1024),
             _ => 0,
         },
         causal: !kind.contains("bert"),
-        activation: super::activation_of(&kind),
+        qk_norm: lineage.qk_norm,
+        activation: lineage.activation,
         experts: config.num_local_experts.filter(|count| *count > 0).map(|count| Experts {
             count,
             active: config.num_experts_per_tok.unwrap_or(2),

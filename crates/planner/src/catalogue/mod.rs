@@ -2,11 +2,12 @@
 
 mod gpu;
 mod huggingface;
+pub(crate) mod lineage;
 mod model;
 
 pub use gpu::{Generation, Gpu, GpuEntry};
 pub use huggingface::architecture_of_config;
-pub use model::{ModelEntry, activation_of};
+pub use model::ModelEntry;
 
 use serde::Deserialize;
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plain;
-use crate::architecture::{Activation, Architecture, Biases, Experts, Norm};
+use super::{lineage, plain};
+use crate::architecture::{Architecture, Biases, Experts, Norm};
 
 /// One line of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +51,7 @@ pub struct ModelEntry {
 
 impl ModelEntry {
     pub fn architecture(&self) -> Architecture {
+        let lineage = lineage::of(&format!("{} {}", self.name, self.family));
         Architecture {
             layers: self.layers,
             hidden: self.hidden,
@@ -64,7 +65,8 @@ impl ModelEntry {
             biases: self.biases,
             norm: self.norm,
             learned_positions: self.learned_positions,
-            activation: activation_of(&self.family),
+            activation: lineage.activation,
+            qk_norm: lineage.qk_norm,
             causal: self.family != "bert",
             experts: (self.experts > 0).then(|| Experts {
                 count: self.experts,
@@ -74,15 +76,6 @@ impl ModelEntry {
             }),
             stated_params: self.params,
         }
-    }
-}
-
-/// Families whose code is known to differ from one fused kernel.
-pub fn activation_of(family: &str) -> Activation {
-    match family {
-        "gpt" | "gpt2" | "bloom" => Activation::GeluComposed,
-        "opt" => Activation::Relu,
-        _ => Activation::Fused,
     }
 }
 

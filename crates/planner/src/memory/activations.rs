@@ -33,7 +33,7 @@ pub fn recomputes(job: &Job) -> bool {
 fn kept_per_block(job: &Job) -> f64 {
     match job.layout.recompute {
         Recompute::Full => input_of_block(job),
-        Recompute::Half => 0.49 * whole_block(job, true),
+        Recompute::Half => 0.46 * whole_block(job, true),
         Recompute::Attention => whole_block(job, false),
         Recompute::None => whole_block(job, true),
     }
@@ -55,7 +55,12 @@ fn residual_in_full(job: &Job) -> bool {
 
 /// The block that is being computed again, with what its backward pass adds.
 pub fn one_block_at_work(job: &Job) -> f64 {
-    let added = if recomputes(job) { 1.5 } else { 0.5 };
+    let added = match (recomputes(job), job.family) {
+        (true, _) => 1.5,
+        // The published accounting of this family leaves it out.
+        (false, Family::MegatronLegacy) => 0.0,
+        (false, _) => 0.5,
+    };
     added * whole_block(job, true)
 }
 
@@ -101,13 +106,21 @@ fn per_token(job: &Job) -> (f64, f64, f64) {
         Some(e) => (e.ffn * (e.active + e.shared)) as f64,
         None => a.ffn as f64,
     };
+    // Tokens sorted by expert are a copy for each expert that they go to, and so is what comes back.
+    let routed = a.experts.map_or(0.0, |e| 4.0 * e.active as f64 * h * job.layout.tp as f64);
     let eager = matches!(job.family, Family::Transformers | Family::Pytorch | Family::Deepspeed);
     if !eager {
+        // Transformer Engine keeps inputs of its 8-bit products in 8 bits.
+        if job.family == Family::MegatronCore && job.precision.is_low() {
+            let per_f = if a.gated { 5.0 } else { 3.0 };
+            return (6.0 * h, 5.0 * q + 4.0 * kv, per_f * f + routed);
+        }
         // Norm inputs and outputs, twice; query, attention output and keys; fused activation.
         let per_f = if a.gated { 6.0 } else { 4.0 };
         let unfused = if job.compiled { 0.0 } else { 6.0 * h };
         let norms = if job.family == Family::Composer { 6.0 } else { 8.0 };
-        return (norms * h + unfused, 4.0 * q + 4.0 * kv, per_f * f);
+        let head_norms = if a.qk_norm { 2.0 * (q + kv) } else { 0.0 };
+        return (norms * h + unfused, 4.0 * q + 4.0 * kv + head_norms, per_f * f + routed);
     }
     let autocast = job.precision.casts_parameters() && !job.layout.sharding.gathers_parameters();
     let wide = job.precision.activation_bytes() / 2.0;
@@ -117,6 +130,8 @@ fn per_token(job: &Job) -> (f64, f64, f64) {
         (Norm::Rms, true, _) => 26.1,
         (Norm::Rms, false, true) => 12.4,
         (Norm::Rms, false, false) => 16.4,
+        // An encoder norms after the sum: the normed state is the residual, and is kept once.
+        (Norm::Layer, true, _) if !a.causal => 12.7,
         (Norm::Layer, true, _) => 16.2,
         (Norm::Layer, false, _) => 8.2,
     };
@@ -128,5 +143,9 @@ fn per_token(job: &Job) -> (f64, f64, f64) {
         (Activation::Fused, true) => 5.0,
         (Activation::Fused, false) => 4.0,
     };
-    (norms * h * wide, (4.0 * q + 4.0 * kv) * wide, per_f * f * wide)
+    // A frozen norm keeps no normed state for its own weight.
+    let norms = if job.lora.is_some() && a.norm == Norm::Rms { norms - 4.0 } else { norms };
+    // Norms of queries and keys keep a 32-bit and a 16-bit copy, head by head.
+    let head_norms = if a.qk_norm { 6.0 * (q + kv) } else { 0.0 };
+    (norms * h * wide, (4.0 * q + 4.0 * kv) * wide + head_norms, (per_f * f + routed) * wide)
 }

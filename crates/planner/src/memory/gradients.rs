@@ -10,14 +10,13 @@ use crate::sharding::{Offload, Sharding};
 pub fn at_the_end(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
     let buckets = buckets(job, keeping, held);
     if job.layout.offload != Offload::None {
-        return keeping.gradient * held.trained / held.group + buckets;
+        return keeping.gradient * held.trained_spread() + buckets;
     }
     let whole = unreduced(job, held);
     if whole > 0.0 {
         return whole + buckets;
     }
-    let spread = if keeping.gradient_spread { held.group } else { 1.0 };
-    keeping.gradient * held.trained / spread + buckets
+    keeping.gradient * if keeping.gradient_spread { held.trained_spread() } else { held.trained } + buckets
 }
 
 /// Gradients that are there before the backward pass begins.
@@ -35,7 +34,7 @@ fn unreduced(job: &Job, held: &Held) -> f64 {
     let accumulates = job.layout.accumulation > 1 && held.group > 1.0 && job.layout.sharding.gathers_parameters();
     match job.family {
         // Tables that tensor parallelism cuts are reduced at once.
-        Family::Fsdp2 if accumulates && job.layout.tp > 1 => 4.0 * (held.blocks - held.tables).max(0.0),
+        Family::Fsdp2 if accumulates && job.layout.tp > 1 => 4.0 * held.blocks,
         Family::Fsdp2 if accumulates => 4.0 * held.trained,
         Family::Torchtitan if accumulates && job.layout.pp > 1 => 5.0 * held.trained,
         _ => 0.0,

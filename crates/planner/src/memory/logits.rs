@@ -12,11 +12,13 @@ pub fn bytes(job: &Job) -> (f64, f64) {
         // The published accounting of this family leaves them out.
         Family::MegatronLegacy => (0.0, 0.0, true),
         Family::MegatronDeepspeed => (6.0, 10.0, true),
-        Family::MegatronCore => (6.0, 10.0, true),
-        Family::Torchtitan | Family::MaxText => (10.0, 14.5, true),
-        Family::Fsdp2 => (8.6, 8.6, false),
+        // 16-bit scores, and a 32-bit copy that the loss and its gradient share in place.
+        Family::MegatronCore => (6.0, 6.0, true),
+        Family::Torchtitan | Family::MaxText => (10.0, 15.5, true),
+        Family::Fsdp2 => (7.6, 7.6, false),
         Family::Composer | Family::FmsFsdp => (7.0, 7.0, false),
-        // A masked loss neither shifts nor widens its scores.
+        // A masked loss does not shift its scores, and widens them only under autocast.
+        Family::Transformers | Family::Pytorch if !a.causal && job.precision.casts_parameters() => (9.6, 9.6, false),
         Family::Transformers | Family::Pytorch if !a.causal => (6.2, 6.2, false),
         Family::Transformers | Family::Pytorch | Family::Deepspeed => (10.0, 12.05, false),
     };

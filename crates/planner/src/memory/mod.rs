@@ -127,8 +127,8 @@ fn on_stage(job: &Job, place: Place) -> Memory {
         },
         // The end of the backward pass.
         Memory { gradients: grads, activations: working, transient, ..base },
-        // Between: blocks are worked on again while their inputs, and gradients so far, are held.
-        Memory { gradients: kept, activations: acts + if recomputes { working } else { 0.0 }, transient, ..base },
+        // Between: the first block on the way back is at work while all others still hold what they kept.
+        Memory { gradients: kept, activations: acts + working, transient, ..base },
     ];
     let mut peak = moments.into_iter().max_by(|a, b| a.allocated().total_cmp(&b.allocated())).unwrap_or(base);
     peak.counts_context = context::is_counted(job);

@@ -9,5 +9,5 @@ pub fn bytes(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
     if job.layout.offload != Offload::None {
         return 0.0;
     }
-    keeping.optimizer * held.trained / if keeping.optimizer_spread { held.group } else { 1.0 }
+    keeping.optimizer * if keeping.optimizer_spread { held.trained_spread() } else { held.trained }
 }

@@ -17,11 +17,25 @@ pub struct Held {
     pub group: f64,
     /// Parameters that are trained.
     pub trained: f64,
+    /// Routed experts among them, which only the ranks that hold the same experts share.
+    routed: f64,
+    routed_group: f64,
 }
 
 impl Held {
     pub fn all(&self) -> f64 {
         self.blocks + self.tables
+    }
+
+    /// Of all parameters, as many as this GPU keeps where they are spread.
+    pub fn all_spread(&self) -> f64 {
+        (self.all() - self.routed) / self.group + self.routed / self.routed_group
+    }
+
+    /// Of the trained ones.
+    pub fn trained_spread(&self) -> f64 {
+        let routed = self.routed.min(self.trained);
+        (self.trained - routed) / self.group + routed / self.routed_group
     }
 }
 
@@ -35,9 +49,11 @@ pub fn held(job: &Job, place: Place) -> Held {
     let published = (a.params() as f64 - tables_whole).max(a.layers as f64);
     let layers = a.layers as f64;
     let mut block = published / layers / tp;
+    let mut routed = 0.0;
     if let Some(e) = a.experts {
-        let routed = (a.hidden * e.ffn) as f64 * if a.gated { 3.0 } else { 2.0 } * e.count as f64 / tp;
-        block = (block - routed).max(0.0) + routed / expert_cut;
+        let everywhere = a.hidden as f64 * e.ffn as f64 * if a.gated { 3.0 } else { 2.0 } * e.count as f64 / tp;
+        routed = everywhere.min(block) / expert_cut;
+        block = (block - everywhere).max(0.0) + routed;
     }
     let on_stage = if job.layout.pp > 1 { job.layers_per_stage() } else { layers };
     let tables = match place {
@@ -52,7 +68,15 @@ pub fn held(job: &Job, place: Place) -> Held {
         Some(lora) => on_stage * (lora.rank * (8 * a.hidden + 3 * a.ffn)) as f64 / tp,
         None => blocks + tables,
     };
-    Held { blocks, tables, block, group: job.layout.sharding.group(replicas).max(1.0), trained }
+    Held {
+        blocks,
+        tables,
+        block,
+        group: job.layout.sharding.group(replicas).max(1.0),
+        trained,
+        routed: if job.lora.is_some() { 0.0 } else { routed * on_stage },
+        routed_group: job.layout.sharding.group((replicas / expert_cut).max(1.0)).max(1.0),
+    }
 }
 
 /// States are spread over the context-parallel ranks too.
@@ -66,5 +90,5 @@ pub fn bytes(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
         return 4.0 * held.block;
     }
     let frozen = if job.lora.is_some() { 2.0f64.min(keeping.parameter) } else { keeping.parameter };
-    frozen * held.all() / if keeping.parameter_spread { held.group } else { 1.0 }
+    frozen * if keeping.parameter_spread { held.all_spread() } else { held.all() }
 }

@@ -17,7 +17,8 @@ pub fn seconds(job: &Job, rates: &Rates) -> (f64, f64) {
     let written_out = if job.compiled {
         0.0
     } else {
-        let norms = if a.norm == Norm::Rms { 2.0 * a.hidden as f64 / whole } else { 0.0 };
+        let norms = if a.norm == Norm::Rms { 2.0 * a.hidden as f64 / whole } else { 0.0 }
+            + if a.qk_norm { (a.query_width() + a.kv_width()) as f64 / tp } else { 0.0 };
         let inputs = active_ffn(job) * if a.gated { 2.0 } else { 1.0 } / tp;
         norms * rates.eager_norm + inputs * rates.eager_activation
     };
@@ -31,7 +32,25 @@ pub fn seconds(job: &Job, rates: &Rates) -> (f64, f64) {
         // Autocast writes a 16-bit copy of every weight.
         casts += 6.0 * a.active_layer_params() as f64 / tp / rates.stream;
     }
-    (forward + casts, forward * rates.pointwise_backward + casts)
+    let (beside, beside_back) = adapters(job);
+    let beside = (tokens * beside * width / rates.stream, tokens * beside_back * width / rates.stream);
+    (forward + casts + beside.0, forward * rates.pointwise_backward + casts + beside.1)
+}
+
+/// Bytes per token that low-rank adapters move beside their products: each reads the input again, and its output is
+/// added to the layer's, forward; both gradients are added, backward.
+fn adapters(job: &Job) -> (f64, f64) {
+    if job.lora.is_none() {
+        return (0.0, 0.0);
+    }
+    let a = &job.architecture;
+    let (h, q, kv) = (a.hidden as f64, a.query_width() as f64, a.kv_width() as f64);
+    let f = active_ffn(job);
+    let into = if a.gated { 2.0 } else { 1.0 };
+    let inputs = 3.0 * h + q + into * h + f;
+    let outputs = q + 2.0 * kv + h + into * f + h;
+    let tp = job.layout.tp as f64;
+    ((2.0 * inputs + 8.0 * outputs) / tp, (10.0 * inputs + 4.0 * outputs) / tp)
 }
 
 fn active_ffn(job: &Job) -> f64 {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::mpsc::Sender;
 
-use fermi_attempt::event::Record;
+use fermi_domain::event::Record;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
-use fermi_attempt::event::{Outcome, RunEvent};
+use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::messages::launch::LaunchNews;

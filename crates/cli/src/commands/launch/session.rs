@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use fermi_attempt::event::{Record, RunEvent};
+use fermi_domain::event::{Record, RunEvent};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::Language;
 use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};

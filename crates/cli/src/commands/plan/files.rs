@@ -1,5 +1,6 @@
 //! Reading and writing the files of the planner.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::language::Text;
@@ -59,7 +60,14 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, Refusal> {
 
 pub fn read(path: &Path) -> Result<String, Refusal> {
     std::fs::read_to_string(path).map_err(|error| {
-        unreadable(path, &error.to_string(), Text::new("请检查路径和权限", "check the path and its permissions"))
+        let hint = match error.kind() {
+            ErrorKind::NotFound => Text::new("没有这个文件，请检查路径", "there is no such file: check the path"),
+            ErrorKind::IsADirectory => Text::new("这是目录，请写其中的文件", "this is a folder: name a file in it"),
+            ErrorKind::InvalidData => Text::new("请把文件存为 UTF-8 编码", "save the file in UTF-8"),
+            ErrorKind::PermissionDenied => Text::new("请检查文件权限", "check the permissions of the file"),
+            _ => Text::new("请检查路径和权限", "check the path and its permissions"),
+        };
+        unreadable(path, &error.to_string(), hint)
     })
 }
 

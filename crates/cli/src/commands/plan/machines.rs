@@ -47,7 +47,7 @@ pub fn parse(words: &str, catalogue: &Catalogue, own: OwnGpu, links: Links<'_>) 
     let Some(first) = parts.first().filter(|_| total > 0) else { return Err(PlanError::zero("gpus")) };
     let mut notes = Vec::new();
     // Lock-step training runs at the pace of the slowest and in the memory of the smallest.
-    let slowest = parts.iter().map(|p| p.gpu).reduce(slower).unwrap_or(first.gpu);
+    let slowest = parts.iter().map(|p| p.gpu).reduce(Gpu::slower).unwrap_or(first.gpu);
     let per_node = parts.iter().map(|p| p.per_node).min().unwrap_or(1);
     if parts.iter().any(|p| p.gpu != first.gpu || p.per_node != first.per_node) {
         notes.push(Text::new(
@@ -88,14 +88,6 @@ pub fn parse(words: &str, catalogue: &Catalogue, own: OwnGpu, links: Links<'_>) 
     })
 }
 
-fn slower(a: Gpu, b: Gpu) -> Gpu {
-    let mut both = if a.bf16_flops * a.gemm_fraction <= b.bf16_flops * b.gemm_fraction { a } else { b };
-    both.memory_gib = a.memory_gib.min(b.memory_gib);
-    both.hbm_bytes_per_s = a.hbm_bytes_per_s.min(b.hbm_bytes_per_s);
-    both.link_bytes_per_s = a.link_bytes_per_s.min(b.link_bytes_per_s);
-    both
-}
-
 fn read(part: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Part, PlanError> {
     let (part, zone) = part.split_once('@').unwrap_or((part, ""));
     let mut counts = Vec::new();
@@ -123,41 +115,21 @@ fn read(part: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Part, PlanErro
 }
 
 fn gpu(name: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Gpu, PlanError> {
+    if name.is_empty() {
+        return Err(PlanError::missing("gpu"));
+    }
     match (catalogue.gpu(name, own.memory_gib), own.tflops) {
         (Ok(gpu), None) => Ok(gpu),
         (_, Some(tflops)) => {
             let memory_gib = own.memory_gib.ok_or_else(|| PlanError::missing("gpu-memory"))?;
-            let entry = GpuEntry {
-                name: name.to_owned(),
-                aliases: Vec::new(),
-                generation: Default::default(),
-                memory_gib,
-                bf16_tflops: tflops,
-                fp8_tflops: None,
-                fp4_tflops: None,
-                tf32_tflops: None,
-                hbm_gbs: own.bandwidth_gbs.unwrap_or(tflops * 5.0),
-                link_gbs: own.link_gbs.unwrap_or(31.5),
-                pcie_gbs: None,
-                gemm_fraction: None,
-                node_gbps_per_gpu: None,
-                note: None,
-            };
-            let sane = [tflops, memory_gib, entry.hbm_gbs, entry.link_gbs]
-                .iter()
-                .all(|n| n.is_finite() && *n > 0.0 && *n < 1e9);
-            if sane {
-                Ok(entry.numbers())
-            } else {
-                Err(PlanError::zero("gpu-tflops, gpu-memory, gpu-bandwidth, gpu-link"))
-            }
+            GpuEntry::by_numbers(tflops, memory_gib, own.bandwidth_gbs, own.link_gbs)
         }
         (Err(error), None) => Err(error),
     }
 }
 
 fn unknown_network(field: &'static str, words: &str) -> PlanError {
-    PlanError::unknown(field, words, &["100Gbps".to_owned(), "8x200Gbps".to_owned(), "400Gbps/GPU".to_owned()])
+    PlanError::not_among(field, words, &["100Gbps", "8x200Gbps", "400Gbps/GPU"])
 }
 
 #[cfg(test)]

@@ -184,13 +184,15 @@ impl Plan<'_> {
             choice.reason.in_language(language)
         );
         *out += &format!(
-            "  {} {} × {} {} × {} GPU = {}; {} {}\n",
+            "  {} {} × {} {} × {} {} = {} {}; {} {}\n",
             say("微批", "micro-batch"),
             l.micro_batch,
             say("累积", "accumulation"),
             l.accumulation,
+            say("副本", "replicas"),
             l.dp,
             l.global_batch(),
+            say("个序列每步", "sequences a step"),
             say("重计算", "recompute"),
             l.recompute.name()
         );
@@ -232,6 +234,22 @@ impl Plan<'_> {
                 format!("Nothing fits: the nearest layout lacks {missing:.1} GiB per GPU")
             })
         );
+        let way_out = self.remedies.iter().find(|m| m.fits).map_or_else(
+            || {
+                Text::new(
+                    "以下办法都不够，需要显存大得多的 GPU",
+                    "None of the ways below is enough: it takes GPUs with far more memory",
+                )
+            },
+            |m| {
+                let step = seconds(m.step_time_s);
+                Text::new(
+                    format!("{}，就放得下：每张 GPU {:.1} GiB，每步 {step}", m.what.zh, m.needed_gib),
+                    format!("It does fit if you {}: {:.1} GiB per GPU, {step} a step", m.what.en, m.needed_gib),
+                )
+            },
+        );
+        *out += &format!("{}\n", way_out.in_language(language));
         if let Some(nearest) = nearest {
             memory_bars(out, nearest, zh, tint);
         }

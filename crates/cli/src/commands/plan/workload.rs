@@ -113,16 +113,20 @@ impl WorkloadFlags {
             zone_rtt_ms: self.zone_rtt,
         };
         let machines = machines::parse(&self.gpus, catalogue, own, links)?;
-        let names = |words: &str| words.split(", ").map(str::to_owned).collect::<Vec<_>>();
         let request = Request {
             architecture,
             seq_len: self.seq_len,
             global_batch: self.global_batch.unwrap_or_else(|| machines.cluster.gpus.saturating_mul(8)),
             cluster: machines.cluster,
-            precision: Precision::parse(&self.precision)
-                .ok_or_else(|| PlanError::unknown("precision", &self.precision, &names("bf16, fp16, fp8")))?,
+            precision: Precision::parse(&self.precision).ok_or_else(|| {
+                PlanError::not_among(
+                    "precision",
+                    &self.precision,
+                    &["bf16", "fp16", "fp8", "amp_bf16", "bf16_pure", "tf32", "fp32"],
+                )
+            })?,
             optimizer: Optimizer::parse(&self.optimizer)
-                .ok_or_else(|| PlanError::unknown("optimizer", &self.optimizer, &names(Optimizer::NAMES)))?,
+                .ok_or_else(|| PlanError::not_among("optimizer", &self.optimizer, &[Optimizer::NAMES]))?,
             lora: self.lora_rank.map(|rank| Lora { rank }),
         };
         request.check()?;

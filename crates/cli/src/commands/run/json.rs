@@ -1,6 +1,6 @@
 //! `--json`: every event of the run, one object per line on stdout.
 
-use fermi_attempt::event::Record;
+use fermi_domain::event::Record;
 
 use crate::speech;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fermi_attempt::event::{RunEvent, StopCause};
+use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::{Language, Text};
 

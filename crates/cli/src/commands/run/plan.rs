@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fermi_attempt::bundle::{self, NodeBundle, RankPlan};
+use fermi_attempt::late::Late;
 use fermi_domain::contract::{self, RankPlace};
 use fermi_domain::exit::parse_signal;
 use fermi_domain::healing::RestartPolicy;
@@ -89,7 +90,9 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
             .or_else(|| seat.as_ref().map(slurm::Seat::run))
             .unwrap_or_else(|| machine.run_id.clone()),
         run_id: machine.run_id.clone(),
+        task_id: machine.run_id.clone(),
         generation: 1,
+        attempts_before: 0,
         live_folder: folders.live,
         run_folder: folders.run,
         output_dir: folders.output,
@@ -100,6 +103,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         gathering: gathering.gathering,
         ranks,
         places: seat.as_ref().map(slurm::who_places).unwrap_or_default(),
+        late: Late::default(),
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
         start_timeout_ms: flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?,

@@ -10,9 +10,9 @@ use super::narrate::short_path;
 use crate::speech::Paint;
 
 /// How many last lines are shown when there is no traceback.
-const LINES: usize = 12;
+pub const LINES: usize = 12;
 /// Longest traceback that is shown whole.
-const TRACEBACK_LINES: usize = 40;
+pub const TRACEBACK_LINES: usize = 40;
 /// Columns of the label, and of the text beside it.
 const LABEL: usize = 9;
 const COLUMN: usize = 88;
@@ -90,7 +90,7 @@ impl Report<'_> {
 }
 
 /// A label, then the text in a column of its own.
-fn labelled(label: &str, text: &str, paint: Paint) -> String {
+pub fn labelled(label: &str, text: &str, paint: Paint) -> String {
     let pad = " ".repeat(LABEL.saturating_sub(label.chars().map(columns).sum()));
     let lines: Vec<String> = text.lines().flat_map(|line| wrapped(line, COLUMN)).collect();
     let indent = " ".repeat(2 + LABEL);
@@ -145,7 +145,7 @@ fn columns(c: char) -> usize {
 }
 
 /// Head and tail of a long traceback: where it began and what was raised.
-fn shortened(lines: &[String], most: usize) -> Vec<String> {
+pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
     if lines.len() <= most {
         return lines.to_vec();
     }
@@ -159,7 +159,7 @@ fn shortened(lines: &[String], most: usize) -> Vec<String> {
         .collect()
 }
 
-fn cut(line: &str) -> String {
+pub fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

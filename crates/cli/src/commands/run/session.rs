@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fermi_attempt::event::{Outcome, Record, RunEvent};
 use fermi_attempt::frame::Order;
 use fermi_attempt::launcher::{Heard, Launch, Stdout};
 use fermi_attempt::run_folder::{self, Retention};
+use fermi_domain::event::{Outcome, Record, RunEvent};
 use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::verdict::{Verdict, VerdictKind};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fermi_attempt::event::Outcome;
+use fermi_domain::event::Outcome;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmNews;
 use fermi_domain::slurm::job::{JobExit, JobLook, JobState};

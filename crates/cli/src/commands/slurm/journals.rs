@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fermi_attempt::event::{Outcome, Record, RunEvent};
+use fermi_domain::event::{Outcome, Record, RunEvent};
 use fermi_domain::verdict::Verdict;
 use fermi_process::journal::FILE_NAME;
 

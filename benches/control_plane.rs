@@ -1,0 +1,90 @@
+//! The benches of the control plane: a real server, real agents, and as many callers as are promised.
+//!
+//! Everything runs on loopback in a temporary folder and is ended afterwards. The callers are played by this program
+//! with as little work as possible, since they share the machine with what they measure. Every number that the project
+//! promises is checked against its bound: `ok` or `MISS`. A miss is no failure; `--strict` makes it one.
+//!
+//! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `agents`);
+//! [`fleet`](control_plane::fleet) is what they measure, [`load`](control_plane::load) and
+//! [`wire`](control_plane::wire) are the callers.
+
+// A bench speaks on its streams.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod machine;
+mod report;
+
+mod control_plane {
+    pub mod agents;
+    pub mod creates;
+    pub mod disk;
+    pub mod fleet;
+    pub mod flood;
+    pub mod followers;
+    pub mod idle;
+    pub mod load;
+    pub mod options;
+    pub mod outside;
+    pub mod reads;
+    pub mod spread;
+    pub mod submit;
+    pub mod wire;
+    pub mod writer;
+}
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use control_plane::options::Options;
+use control_plane::{agents, creates, flood, followers, idle, reads, submit, writer};
+use report::Report;
+
+/// Why something could not be measured.
+pub type Trouble = Box<dyn Error>;
+
+type Part = fn(&mut Report) -> Result<(), Trouble>;
+
+const PARTS: [(&str, Part); 7] = [
+    ("idle", idle::measure),
+    ("creates", creates::measure),
+    ("reads", reads::measure),
+    ("submit", submit::measure),
+    ("flood", flood::measure),
+    ("followers", followers::measure),
+    ("agents", agents::measure),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(code) = writer::play(&words) {
+        return code;
+    }
+    let names = PARTS.map(|(name, _)| name);
+    match Options::read(&words, &names).map_err(Trouble::from).and_then(|options| run(&options)) {
+        Ok(code) => code,
+        Err(trouble) => {
+            eprintln!("error: {trouble}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<ExitCode, Trouble> {
+    let mut report = Report::begin(&[]);
+    let mut broken = false;
+    for (name, measure) in PARTS.iter().filter(|(name, _)| options.wants(name)) {
+        if let Err(trouble) = measure(&mut report) {
+            eprintln!("error: {name} could not be measured: {trouble}");
+            report.broke(name, &trouble.to_string());
+            broken = true;
+        }
+    }
+    report.print_promises();
+    let path = match &options.json {
+        Some(path) => report.write(path).map(|()| path.clone())?,
+        None => report.save(&options.out)?,
+    };
+    println!("\nall samples: {}", path.display());
+    let failed = broken || options.strict && !report.all_held();
+    Ok(ExitCode::from(u8::from(failed)))
+}

@@ -1,0 +1,418 @@
+//! The life of an agent: one thread hears everything, the book says what to do, and it is done.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fermi_api::link::{AgentWord, Assignment, KnownRun, LaunchFailed, ServerWord, Welcome};
+use fermi_attempt::bundle::NodeBundle;
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::task::RunKey;
+use fermi_hardware::gpu::Gpus;
+use fermi_process::stale::{self, Ended};
+use fermi_process::sweep;
+
+use crate::book::{Action, Book, Found, Happening};
+use crate::bundle::Inherited;
+use crate::data_folder::{self, ClusterFolder, DataFolder};
+use crate::error::AgentError;
+use crate::keepers;
+use crate::link::{self, Dialer, LinkNews, Outbox};
+use crate::machine;
+use crate::options::{AgentNews, AgentOptions, StopFlag};
+use crate::prepare::{self, Refusal};
+use crate::sample::{LiveRuns, Sampler};
+use crate::server_address::ServerAddress;
+use crate::ship::{Cargo, HttpCarrier, ShipOrder, Shipper};
+
+/// How often orphans are reaped and the stop flag is looked at.
+const TICK: Duration = Duration::from_millis(50);
+const USUAL_HEARTBEAT_MS: u64 = 1_000;
+
+/// What is told to the one thread.
+enum Event {
+    Link(LinkNews),
+    /// Everything for a launch is there, or why not.
+    Ready(Owned, Result<Box<NodeBundle>, Refusal>),
+    KeepersGone(Owned, Vec<Ended>),
+    Taken(RunKey, Cargo),
+}
+
+/// A run with its cluster: two servers may give the same names.
+#[derive(Clone, Debug)]
+struct Owned {
+    cluster: String,
+    run: RunKey,
+}
+
+/// Lives until the flag is raised. Ranks go on without it.
+pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> Result<(), AgentError> {
+    let server = ServerAddress::parse(&options.server)?;
+    let data = DataFolder::take(&options.data_dir)?;
+    // Should both keepers of a run die at once, what they held comes back to us and is reaped.
+    sweep::become_subreaper()?;
+    let (events, inbox) = channel();
+    let gpus = Gpus::open();
+    let hello = machine::hello(&options, data.instance(), gpus.as_ref());
+    let shared = Shared::default();
+    let ships = |cargo: Cargo| {
+        let events = events.clone();
+        let carrier = HttpCarrier::new(server.clone(), options.token.as_deref());
+        Shipper::start(cargo, carrier, move |run| drop(events.send(Event::Taken(run, cargo))))
+    };
+    let (journals, streams) = (ships(Cargo::Journal)?, ships(Cargo::Streams)?);
+    // Known before the first hello, which names the runs that are still here.
+    let mut cluster = None;
+    let mut book = Book::default();
+    for ended in stale::sweep_stale(&data.live()) {
+        tell(AgentNews::Swept { run: ended.run, killed: ended.killed });
+    }
+    if let Some(name) = data.last_cluster() {
+        let folder = data.cluster(&name);
+        adopt(&folder, &mut book);
+        cluster = Some(folder);
+    }
+    *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = book.known();
+    let dialer = Dialer {
+        server: server.clone(),
+        token: options.token.clone(),
+        hello,
+        runs: shared.known.clone(),
+        stop: stop.clone(),
+    };
+    let link_events = events.clone();
+    let (outbox, link) = link::start(dialer, move |news| drop(link_events.send(Event::Link(news))))?;
+    start_sampler(Sampler::new(gpus, shared.live.clone()), &shared, outbox.clone(), stop.clone())?;
+    let mut agent = Agent {
+        carrier: HttpCarrier::new(server, options.token.as_deref()),
+        hidden: variables_that_hold(options.token.as_deref()),
+        inherited: Inherited::look(),
+        data,
+        cluster,
+        book,
+        ready: HashMap::new(),
+        assignments: HashMap::new(),
+        environment: None,
+        shared,
+        journals,
+        streams,
+        outbox: outbox.clone(),
+        events,
+        tell,
+    };
+    agent.take_over();
+    agent.live(&inbox, &stop);
+    outbox.ring();
+    // It says good-bye, which must not take long.
+    let deadline = Instant::now() + Duration::from_secs(1);
+    while !link.is_finished() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// What other threads see of the agent.
+#[derive(Clone, Debug)]
+struct Shared {
+    known: Arc<Mutex<Vec<KnownRun>>>,
+    live: LiveRuns,
+    is_connected: Arc<AtomicBool>,
+    heartbeat_ms: Arc<AtomicU64>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self {
+            known: Arc::default(),
+            live: LiveRuns::default(),
+            is_connected: Arc::default(),
+            heartbeat_ms: Arc::new(AtomicU64::new(USUAL_HEARTBEAT_MS)),
+        }
+    }
+}
+
+/// Takes in the runs that an earlier agent left in the folder of a cluster.
+fn adopt(folder: &ClusterFolder, book: &mut Book) {
+    for found in folder.runs() {
+        let stand = match found.assignment {
+            None => Found::Never,
+            Some(_) if keepers::live(&folder.keepers_lock(&found.run)) => Found::Alive,
+            Some(_) => Found::Over,
+        };
+        book.found(found.run, stand);
+    }
+}
+
+/// The names of variables whose value is the token: ranks do not need it and must not have it.
+fn variables_that_hold(token: Option<&str>) -> Vec<OsString> {
+    let Some(token) = token.filter(|token| !token.is_empty()) else { return Vec::new() };
+    std::env::vars_os().filter(|(_, value)| value == token).map(|(name, _)| name).collect()
+}
+
+/// Measuring may take long on a machine in trouble; the link must not wait for it.
+fn start_sampler(mut sampler: Sampler, shared: &Shared, outbox: Outbox, stop: StopFlag) -> io::Result<()> {
+    let shared = shared.clone();
+    thread::Builder::new().name("sample".into()).stack_size(512 * 1024).spawn(move || {
+        let mut next = Instant::now();
+        while !stop.is_raised() {
+            let every = Duration::from_millis(shared.heartbeat_ms.load(Ordering::Relaxed).clamp(10, 60_000));
+            if shared.is_connected.load(Ordering::Relaxed) && Instant::now() >= next {
+                next = Instant::now() + every;
+                outbox.say(AgentWord::Heartbeat(Box::new(sampler.measure())));
+            }
+            thread::sleep(next.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(5), TICK));
+        }
+    })?;
+    Ok(())
+}
+
+struct Agent<T> {
+    carrier: HttpCarrier,
+    hidden: Vec<OsString>,
+    inherited: Inherited,
+    data: DataFolder,
+    cluster: Option<ClusterFolder>,
+    book: Book,
+    /// Launches that are ready to start.
+    ready: HashMap<RunKey, Box<NodeBundle>>,
+    assignments: HashMap<RunKey, Box<Assignment>>,
+    environment: Option<EnvironmentId>,
+    shared: Shared,
+    journals: Shipper,
+    streams: Shipper,
+    outbox: Outbox,
+    events: Sender<Event>,
+    tell: T,
+}
+
+impl<T: Fn(AgentNews)> Agent<T> {
+    fn live(&mut self, inbox: &Receiver<Event>, stop: &StopFlag) {
+        let mut reaped = Instant::now();
+        while !stop.is_raised() {
+            match inbox.recv_timeout(TICK) {
+                Ok(event) => self.hear(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if reaped.elapsed() >= TICK {
+                reaped = Instant::now();
+                // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container.
+                sweep::reap(&mut |_, _| {});
+            }
+        }
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome),
+            Event::Link(LinkNews::Word(word)) => self.obey(word),
+            Event::Link(LinkNews::Lost { reason, retry_in }) => {
+                self.shared.is_connected.store(false, Ordering::Relaxed);
+                (self.tell)(AgentNews::Lost { reason, retry_in });
+            }
+            Event::Link(LinkNews::Refused { reason, hint }) => {
+                self.shared.is_connected.store(false, Ordering::Relaxed);
+                (self.tell)(AgentNews::Refused { reason, hint });
+            }
+            Event::Ready(owned, _) | Event::KeepersGone(owned, _) if !self.is_ours(&owned) => {}
+            Event::Ready(Owned { run, .. }, Ok(bundle)) => {
+                self.ready.insert(run.clone(), bundle);
+                self.happen(Happening::Prepared(run.clone()));
+                self.ready.remove(&run);
+            }
+            Event::Ready(Owned { run, .. }, Err(refusal)) => self.failed(refusal.for_run(run)),
+            Event::KeepersGone(Owned { run, .. }, ended) => {
+                for Ended { run, killed } in ended {
+                    (self.tell)(AgentNews::Swept { run, killed });
+                }
+                self.shared.live.remove(&run);
+                self.happen(Happening::KeepersGone(run));
+            }
+            Event::Taken(run, cargo) => self.happen(Happening::Taken(run, cargo)),
+        }
+    }
+
+    fn is_ours(&self, owned: &Owned) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.name == owned.cluster)
+    }
+
+    fn welcomed(&mut self, welcome: Welcome) {
+        if !data_folder::is_cluster(&welcome.cluster) {
+            let (zh, en) = ("服务器的集群名称无法使用", "the server's cluster has a name that cannot be used");
+            let reason = fermi_domain::language::Text::new(zh, en);
+            (self.tell)(AgentNews::Refused { hint: reason.clone(), reason });
+            return;
+        }
+        if self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster) {
+            self.move_to(&welcome.cluster);
+        }
+        self.shared.heartbeat_ms.store(welcome.heartbeat_ms, Ordering::Relaxed);
+        self.shared.is_connected.store(true, Ordering::Relaxed);
+        self.environment = Some(welcome.environment.clone());
+        self.carrier.environment = self.environment.clone();
+        for shipper in [&self.journals, &self.streams] {
+            shipper.order(ShipOrder::Welcomed(welcome.environment.clone()));
+        }
+        (self.tell)(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
+        self.happen(Happening::Welcomed);
+    }
+
+    /// Another server's runs are strangers: they go on, and are nothing to this one.
+    fn move_to(&mut self, name: &str) {
+        for known in self.book.known() {
+            for shipper in [&self.journals, &self.streams] {
+                shipper.order(ShipOrder::Drop(known.run.clone()));
+            }
+        }
+        self.shared.live.clear();
+        self.assignments.clear();
+        let folder = self.data.cluster(name);
+        self.book = Book::default();
+        adopt(&folder, &mut self.book);
+        self.cluster = Some(folder);
+        // Without it the next hello names no runs, and the welcome finds them all the same.
+        let _ = self.data.remember_cluster(name);
+        self.take_over();
+    }
+
+    /// Watches and ships what an earlier agent left.
+    fn take_over(&mut self) {
+        let Some(cluster) = self.cluster.clone() else { return };
+        let alive: HashMap<RunKey, bool> =
+            self.book.known().into_iter().map(|known| (known.run, known.alive)).collect();
+        for found in cluster.runs() {
+            let (Some(assignment), Some(alive)) = (found.assignment, alive.get(&found.run)) else { continue };
+            self.ship(&assignment, &cluster, false);
+            if *alive {
+                self.watch(&found.run, &cluster);
+                (self.tell)(AgentNews::Adopted { run: found.run });
+            } else {
+                for shipper in [&self.journals, &self.streams] {
+                    shipper.order(ShipOrder::Rest(found.run.clone()));
+                }
+            }
+        }
+        self.note_known();
+    }
+
+    fn obey(&mut self, word: ServerWord) {
+        match word {
+            ServerWord::Launch(assignment) => self.happen(Happening::Launch(assignment)),
+            ServerWord::Stop { run } => self.happen(Happening::Stop(run)),
+            ServerWord::Kill { run } => self.happen(Happening::Kill(run)),
+            ServerWord::Forget { run } => self.happen(Happening::Forget(run)),
+            // The link has heard these.
+            ServerWord::Welcome(_) | ServerWord::Refused { .. } => {}
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        for action in self.book.on(happening) {
+            self.carry_out(action);
+        }
+        self.note_known();
+    }
+
+    fn note_known(&self) {
+        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = self.book.known();
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        let Some(cluster) = self.cluster.clone() else { return };
+        match action {
+            Action::Prepare(assignment) => self.prepare(assignment, cluster),
+            Action::Start(run) => self.start(&run, &cluster),
+            Action::Signal { run, signal } => {
+                keepers::signal(cluster.run_id(&run), cluster.keepers_lock(&run), cluster.live, signal);
+            }
+            Action::ShipRest(run) => {
+                for shipper in [&self.journals, &self.streams] {
+                    shipper.order(ShipOrder::Rest(run.clone()));
+                }
+            }
+            Action::RefuseForEver(run) => {
+                // On a full disk this agent still remembers it.
+                let _ = cluster.refuse_for_ever(&run);
+            }
+            Action::Delete(run) => {
+                self.assignments.remove(&run);
+                for shipper in [&self.journals, &self.streams] {
+                    shipper.order(ShipOrder::Drop(run.clone()));
+                }
+                cluster.delete_run(&run);
+            }
+            Action::Say(word) => {
+                if let AgentWord::Gone { run } = &word {
+                    (self.tell)(AgentNews::Gone { run: run.clone() });
+                }
+                self.outbox.say(word);
+            }
+        }
+    }
+
+    /// In a thread: code may have to come from the server first.
+    fn prepare(&mut self, assignment: Box<Assignment>, cluster: ClusterFolder) {
+        let run = assignment.run.clone();
+        self.assignments.insert(run.clone(), assignment.clone());
+        let events = self.events.clone();
+        let inherited = self.inherited.clone();
+        let carrier = self.carrier.clone();
+        let owned = Owned { cluster: cluster.name.clone(), run };
+        let failed = owned.clone();
+        let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
+            let made = prepare::prepare(&assignment, &cluster, &inherited, |digest| carrier.snapshot(digest));
+            let _ = events.send(Event::Ready(owned, made.map(Box::new)));
+        });
+        if let Err(error) = started {
+            let _ = self.events.send(Event::Ready(failed, Err(Refusal::keepers(&error))));
+        }
+    }
+
+    fn start(&mut self, run: &RunKey, cluster: &ClusterFolder) {
+        let (Some(bundle), Some(assignment)) = (self.ready.remove(run), self.assignments.remove(run)) else { return };
+        let started = cluster
+            .write_assignment(&assignment)
+            .and_then(|()| keepers::start(*bundle, &cluster.keepers_lock(run), &self.hidden));
+        if let Err(error) = started {
+            self.failed(Refusal::keepers(&error).for_run(run.clone()));
+            return;
+        }
+        self.ship(&assignment, cluster, true);
+        self.watch(run, cluster);
+        (self.tell)(AgentNews::Launched { run: run.clone() });
+    }
+
+    fn failed(&mut self, failed: LaunchFailed) {
+        let LaunchFailed { run, reason, hint } = failed.clone();
+        (self.tell)(AgentNews::LaunchFailed { run, reason, hint });
+        self.happen(Happening::Failed(failed));
+    }
+
+    fn watch(&self, run: &RunKey, cluster: &ClusterFolder) {
+        self.shared.live.add(run.clone(), cluster.run(run));
+        let events = self.events.clone();
+        let owned = Owned { cluster: cluster.name.clone(), run: run.clone() };
+        let gone = move |ended| drop(events.send(Event::KeepersGone(owned, ended)));
+        if keepers::watch(cluster.run_id(run), cluster.keepers_lock(run), cluster.live.clone(), gone).is_err() {
+            // No thread to be had: a machine in that state is better off asked again by the next agent.
+            self.shared.live.remove(run);
+        }
+    }
+
+    fn ship(&self, assignment: &Assignment, cluster: &ClusterFolder, is_fresh: bool) {
+        for shipper in [&self.journals, &self.streams] {
+            shipper.order(ShipOrder::Add {
+                run: assignment.run.clone(),
+                folder: cluster.run(&assignment.run),
+                ranks: assignment.ranks.iter().map(|rank| rank.rank.get()).collect(),
+                first_attempt: assignment.attempts_before + 1,
+                is_fresh,
+            });
+        }
+    }
+}

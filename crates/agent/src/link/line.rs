@@ -1,0 +1,184 @@
+//! One WebSocket connection to the server.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use fermi_api::link::{AgentWord, Hello, LINK_PATH, ServerWord, Welcome};
+use fermi_domain::language::Text;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::EventFd;
+use tungstenite::client::IntoClientRequest;
+use tungstenite::handshake::HandshakeError;
+use tungstenite::http::HeaderValue;
+use tungstenite::{Error, Message, WebSocket};
+
+use crate::server_address::ServerAddress;
+
+/// How long the server may take to let us in.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
+/// After so long a silence the server is asked whether it is there.
+const ASK_AFTER: Duration = Duration::from_secs(2);
+/// After so long a silence it is not.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// Why there is no connection, or none any more.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    #[error("{0}")]
+    Lost(String),
+    #[error("refused")]
+    Refused { reason: Text, hint: Text },
+}
+
+impl LineError {
+    fn lost(error: impl std::fmt::Display) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+#[derive(Debug)]
+pub struct Line {
+    socket: WebSocket<TcpStream>,
+    heard: Instant,
+    asked: Instant,
+    has_unsent: bool,
+}
+
+impl Line {
+    /// Connects, says hello and waits for the welcome.
+    pub fn open(server: &ServerAddress, token: Option<&str>, hello: Hello) -> Result<(Self, Welcome), LineError> {
+        let stream = server.connect().map_err(LineError::lost)?;
+        stream.set_nodelay(true).map_err(LineError::lost)?;
+        stream.set_read_timeout(Some(HANDSHAKE_PATIENCE)).map_err(LineError::lost)?;
+        stream.set_write_timeout(Some(HANDSHAKE_PATIENCE)).map_err(LineError::lost)?;
+        let mut request = server.websocket(LINK_PATH).into_client_request().map_err(LineError::lost)?;
+        if let Some(token) = token {
+            let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad_token())?;
+            request.headers_mut().insert("Authorization", value);
+        }
+        let (socket, _) = tungstenite::client(request, stream).map_err(|error| match error {
+            HandshakeError::Failure(Error::Http(response)) => not_let_in(response.status().as_u16()),
+            HandshakeError::Failure(error) => LineError::lost(error),
+            HandshakeError::Interrupted(_) => LineError::Lost("the server does not answer".to_owned()),
+        })?;
+        let now = Instant::now();
+        let mut line = Self { socket, heard: now, asked: now, has_unsent: false };
+        line.say(&AgentWord::Hello(Box::new(hello)))?;
+        let welcome = line.await_welcome()?;
+        line.socket.get_ref().set_nonblocking(true).map_err(LineError::lost)?;
+        Ok((line, welcome))
+    }
+
+    fn await_welcome(&mut self) -> Result<Welcome, LineError> {
+        let deadline = Instant::now() + HANDSHAKE_PATIENCE;
+        while Instant::now() < deadline {
+            match self.socket.read().map_err(LineError::lost)? {
+                Message::Text(text) => match serde_json::from_str(&text) {
+                    Ok(ServerWord::Welcome(welcome)) => return Ok(welcome),
+                    Ok(ServerWord::Refused { reason, hint }) => return Err(LineError::Refused { reason, hint }),
+                    // Nothing else can be meant for us yet.
+                    Ok(_) | Err(_) => {}
+                },
+                Message::Close(_) => return Err(LineError::Lost("the server closed the connection".to_owned())),
+                _ => {}
+            }
+        }
+        Err(LineError::Lost("the server does not answer".to_owned()))
+    }
+
+    /// Says a word; what the network does not take now is sent later.
+    pub fn say(&mut self, word: &AgentWord) -> Result<(), LineError> {
+        let text = serde_json::to_string(word).map_err(LineError::lost)?;
+        self.send(Message::text(text))
+    }
+
+    fn send(&mut self, message: Message) -> Result<(), LineError> {
+        let sent = self.socket.write(message).and_then(|()| self.socket.flush());
+        self.judge(sent)
+    }
+
+    fn judge(&mut self, sent: Result<(), Error>) -> Result<(), LineError> {
+        match sent {
+            Ok(()) => self.has_unsent = false,
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => self.has_unsent = true,
+            Err(error) => return Err(LineError::lost(error)),
+        }
+        Ok(())
+    }
+
+    /// Waits for words of the server, for the bell, or for time to pass.
+    pub fn wait(&mut self, bell: &EventFd) -> Result<Vec<ServerWord>, LineError> {
+        let flags = if self.has_unsent { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+        let mut fds = [PollFd::new(self.socket.get_ref().as_fd(), flags), PollFd::new(bell.as_fd(), PollFlags::POLLIN)];
+        // An interrupted wait is a wait that ended early.
+        let _ = poll(&mut fds, PollTimeout::from(500u16));
+        let _ = bell.read();
+        let words = self.hear()?;
+        self.mind_silence()?;
+        // Answers to the server's own questions wait in the socket.
+        let flushed = self.socket.flush();
+        self.judge(flushed)?;
+        Ok(words)
+    }
+
+    fn hear(&mut self) -> Result<Vec<ServerWord>, LineError> {
+        let mut words = Vec::new();
+        loop {
+            match self.socket.read() {
+                Ok(Message::Text(text)) => {
+                    self.heard = Instant::now();
+                    // A word that we do not know is of a newer server, which does without an answer.
+                    words.extend(serde_json::from_str::<ServerWord>(&text));
+                }
+                Ok(Message::Close(_)) => return Err(LineError::Lost("the server closed the connection".to_owned())),
+                Ok(_) => self.heard = Instant::now(),
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(words),
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What was heard before it broke counts.
+                Err(_) if !words.is_empty() => return Ok(words),
+                Err(error) => return Err(LineError::lost(error)),
+            }
+        }
+    }
+
+    fn mind_silence(&mut self) -> Result<(), LineError> {
+        let silence = self.heard.elapsed();
+        if silence >= SILENCE {
+            return Err(LineError::Lost(format!("nothing was heard of the server for {} s", silence.as_secs())));
+        }
+        if silence >= ASK_AFTER && self.asked.elapsed() >= ASK_AFTER {
+            self.asked = Instant::now();
+            self.send(Message::Ping(Vec::new().into()))?;
+        }
+        Ok(())
+    }
+
+    /// Says that we leave, if that is possible at once.
+    pub fn close(mut self) {
+        let _ = self.socket.close(None);
+        let _ = self.socket.flush();
+    }
+}
+
+fn bad_token() -> LineError {
+    LineError::Refused {
+        reason: Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
+        hint: Text::new("重新复制令牌", "copy the token again"),
+    }
+}
+
+fn not_let_in(status: u16) -> LineError {
+    match status {
+        401 | 403 => LineError::Refused {
+            reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
+            hint: Text::new("检查 --token；令牌可能已过期", "check --token; it may have expired"),
+        },
+        404 => LineError::Refused {
+            reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
+            hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),
+        },
+        _ => LineError::Lost(format!("the server answered {status}")),
+    }
+}

@@ -1,0 +1,90 @@
+//! What an agent is told at its start, what it tells, and how it is ended.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fermi_domain::environment::EnvironmentKind;
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
+use fermi_domain::task::RunKey;
+
+use crate::declared::Declared;
+
+/// Everything that `fermi agent` can be told.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// `http://host:port`.
+    pub server: String,
+    pub token: Option<String>,
+    /// The environment's name, which its workers bear.
+    pub name: String,
+    pub zone: Option<String>,
+    pub kind: EnvironmentKind,
+    pub image: Option<String>,
+    pub labels: BTreeMap<String, String>,
+    /// How many workers there are where there is no GPU.
+    pub cpu_workers: u32,
+    /// Everything that the agent keeps is in here.
+    pub data_dir: PathBuf,
+    /// Resources that somebody wrote down, instead of those that the machine has.
+    pub declared: Option<Declared>,
+    /// Where other nodes reach this one.
+    pub address: Option<String>,
+}
+
+/// What happens to an agent, for whoever sits in front of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentNews {
+    Connected {
+        environment: EnvironmentId,
+        cluster: String,
+    },
+    /// The server is not there or does not answer.
+    Lost {
+        reason: String,
+        retry_in: Duration,
+    },
+    /// The server does not want this agent as it is. It asks again now and then.
+    Refused {
+        reason: Text,
+        hint: Text,
+    },
+    Launched {
+        run: RunKey,
+    },
+    LaunchFailed {
+        run: RunKey,
+        reason: Text,
+        hint: Text,
+    },
+    /// Its supervisor lives; an earlier agent started it.
+    Adopted {
+        run: RunKey,
+    },
+    /// Nothing of it is left here, and the server has all that it wrote.
+    Gone {
+        run: RunKey,
+    },
+    /// Processes whose keepers were both gone.
+    Swept {
+        run: String,
+        killed: usize,
+    },
+}
+
+/// Ends an agent; ranks go on. Raising it is safe in a signal handler.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}

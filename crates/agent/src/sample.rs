@@ -1,0 +1,246 @@
+//! What the machine and its ranks do, once per heartbeat.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use fermi_api::link::{GpuSample, Heartbeat, MachineSample, RankSample};
+use fermi_domain::event::{Record, RunEvent};
+use fermi_domain::task::RunKey;
+use fermi_hardware::gpu::Gpus;
+use fermi_hardware::load::LoadMeter;
+use fermi_hardware::memory;
+use fermi_process::clock;
+use fermi_process::journal;
+use fermi_process::procfs::{self, Consumer};
+
+/// The runs that live, with their folders.
+#[derive(Clone, Debug, Default)]
+pub struct LiveRuns(Arc<Mutex<BTreeMap<RunKey, PathBuf>>>);
+
+impl LiveRuns {
+    pub fn add(&self, run: RunKey, folder: PathBuf) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(run, folder);
+    }
+
+    pub fn remove(&self, run: &RunKey) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn all(&self) -> BTreeMap<RunKey, PathBuf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Measures, and remembers the measurement before.
+#[derive(Debug)]
+pub struct Sampler {
+    gpus: Option<Gpus>,
+    load: LoadMeter,
+    runs: LiveRuns,
+    crews: BTreeMap<RunKey, Crew>,
+    /// CPU time of every process of a rank at the last look.
+    ticks: HashMap<(i32, u64), u64>,
+    looked: Instant,
+    ticks_per_second: f32,
+    page_bytes: u64,
+}
+
+impl Sampler {
+    pub fn new(gpus: Option<Gpus>, runs: LiveRuns) -> Self {
+        // SAFETY: asks for two constants of the system.
+        let (ticks, page) = unsafe { (libc::sysconf(libc::_SC_CLK_TCK), libc::sysconf(libc::_SC_PAGESIZE)) };
+        Self {
+            gpus,
+            load: LoadMeter::start(),
+            runs,
+            crews: BTreeMap::new(),
+            ticks: HashMap::new(),
+            looked: Instant::now(),
+            ticks_per_second: if ticks > 0 { ticks as f32 } else { 100.0 },
+            page_bytes: u64::try_from(page).unwrap_or(4096),
+        }
+    }
+
+    pub fn measure(&mut self) -> Heartbeat {
+        let load = self.load.measure();
+        let memory = memory::measure();
+        Heartbeat {
+            time_ms: clock::unix_ms(),
+            machine: MachineSample {
+                cpu: load.cpu,
+                memory_used: memory.used,
+                memory_total: memory.total,
+                received: load.received,
+                sent: load.sent,
+            },
+            gpus: self.gpus.as_ref().map(gpu_samples).unwrap_or_default(),
+            ranks: self.ranks(),
+        }
+    }
+
+    fn ranks(&mut self) -> Vec<RankSample> {
+        let seconds = self.looked.elapsed().as_secs_f32().max(0.001);
+        self.looked = Instant::now();
+        let runs = self.runs.all();
+        self.crews.retain(|run, _| runs.contains_key(run));
+        for (run, folder) in runs {
+            self.crews.entry(run).or_insert_with(|| Crew::new(folder.join(journal::FILE_NAME))).read_on();
+        }
+        if self.crews.values().all(|crew| crew.pids.is_empty()) {
+            self.ticks.clear();
+            return Vec::new();
+        }
+        let trees = Trees::new(procfs::consumers());
+        let mut ticks_now = HashMap::new();
+        let mut samples = Vec::new();
+        for (run, crew) in &self.crews {
+            for (rank, pid) in &crew.pids {
+                let mut sample =
+                    RankSample { task: run.task.clone(), attempt: crew.attempt, rank: *rank, cpus: 0.0, memory: 0 };
+                for consumer in trees.below(*pid) {
+                    let name = (consumer.stat.pid, consumer.stat.started);
+                    let ticks = consumer.usage.ticks;
+                    // One that was born since the last look has used all its time since then.
+                    let before = self.ticks.get(&name).copied().unwrap_or(0);
+                    sample.cpus += ticks.saturating_sub(before) as f32 / self.ticks_per_second / seconds;
+                    sample.memory += consumer.usage.pages * self.page_bytes;
+                    ticks_now.insert(name, ticks);
+                }
+                samples.push(sample);
+            }
+        }
+        self.ticks = ticks_now;
+        samples
+    }
+}
+
+fn gpu_samples(gpus: &Gpus) -> Vec<GpuSample> {
+    let uses = gpus.measure().into_iter();
+    uses.map(|gpu| GpuSample {
+        index: gpu.index,
+        use_share: gpu.busy,
+        memory_used: gpu.memory_used,
+        memory_total: gpu.memory_total,
+        temperature: gpu.temperature,
+        power_watts: gpu.power_watts,
+    })
+    .collect()
+}
+
+/// The living ranks of a run, as its journal tells.
+#[derive(Debug)]
+struct Crew {
+    journal: PathBuf,
+    read: u64,
+    attempt: u32,
+    /// Process numbers by global rank.
+    pids: BTreeMap<u32, i32>,
+}
+
+impl Crew {
+    fn new(journal: PathBuf) -> Self {
+        Self { journal, read: 0, attempt: 0, pids: BTreeMap::new() }
+    }
+
+    /// Reads the whole lines that have come since.
+    fn read_on(&mut self) {
+        let Ok(file) = File::open(&self.journal) else { return };
+        let mut chunk = vec![0; 64 * 1024];
+        while let Ok(count @ 1..) = file.read_at(&mut chunk, self.read) {
+            let Some(end) = chunk[..count].iter().rposition(|byte| *byte == b'\n') else {
+                // A line longer than the chunk is no rank's start or end.
+                self.read += if count == chunk.len() { count as u64 } else { return };
+                continue;
+            };
+            self.read += end as u64 + 1;
+            for line in chunk[..end].split(|byte| *byte == b'\n') {
+                if let Ok(record) = serde_json::from_slice::<Record>(line) {
+                    self.hear(&record.event);
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::AttemptStarted { attempt, .. } => {
+                self.attempt = *attempt;
+                self.pids.clear();
+            }
+            RunEvent::RankStarted { attempt, rank, pid, .. } => {
+                self.attempt = *attempt;
+                self.pids.insert(*rank, *pid);
+            }
+            RunEvent::RankExited { rank, .. } => {
+                self.pids.remove(rank);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All processes, by their parents.
+struct Trees {
+    by_pid: HashMap<i32, Consumer>,
+    children: HashMap<i32, Vec<i32>>,
+}
+
+impl Trees {
+    fn new(all: Vec<Consumer>) -> Self {
+        let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+        for consumer in &all {
+            children.entry(consumer.stat.parent).or_default().push(consumer.stat.pid);
+        }
+        Self { by_pid: all.into_iter().map(|consumer| (consumer.stat.pid, consumer)).collect(), children }
+    }
+
+    /// A process and everything below it.
+    fn below(&self, root: i32) -> Vec<Consumer> {
+        let mut found = Vec::new();
+        let mut open = vec![root];
+        while let Some(pid) = open.pop() {
+            found.extend(self.by_pid.get(&pid).copied());
+            open.extend(self.children.get(&pid).into_iter().flatten());
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_rank_is_measured_with_its_children_until_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
+        let runs = LiveRuns::default();
+        runs.add(run.clone(), folder.path().to_owned());
+        let mut sampler = Sampler::new(None, runs.clone());
+        assert_eq!(sampler.measure().ranks, []);
+        let mut file = File::create(folder.path().join(journal::FILE_NAME)).unwrap();
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let tell = |file: &mut File, event: RunEvent| {
+            let record = Record { v: 1, seq: 1, time_ms: 1, event };
+            writeln!(file, "{}", serde_json::to_string(&record).unwrap()).unwrap();
+        };
+        writeln!(file, "{{\"journal\":1,\"fermi\":\"0\"}}").unwrap();
+        tell(&mut file, RunEvent::RankStarted { attempt: 2, rank: 5, local_rank: 0, pid });
+        let ranks = sampler.measure().ranks;
+        assert_eq!((ranks[0].attempt, ranks[0].rank), (2, 5));
+        assert!(ranks[0].memory > 1 << 20 && ranks[0].cpus >= 0.0);
+        let exit = fermi_domain::exit::Exit::Code { code: 0 };
+        tell(&mut file, RunEvent::RankExited { attempt: 2, rank: 5, local_rank: 0, pid, exit });
+        assert_eq!(sampler.measure().ranks, []);
+    }
+}

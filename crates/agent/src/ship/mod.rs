@@ -1,0 +1,24 @@
+//! Sends home what runs write: every byte once, in order, from files that only grow.
+//!
+//! The files themselves are the queue, so that memory stays flat whatever ranks write and however long the server is away.
+//! The server knows how much of a file it has; after a restart of either side that is where it goes on. Journals have a
+//! thread and a connection of their own and never wait behind logs.
+
+mod carrier;
+mod parcel;
+mod shipment;
+mod shipper;
+mod tail;
+mod watch;
+
+pub use carrier::HttpCarrier;
+pub use shipper::{ShipOrder, Shipper};
+
+/// What a shipper carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cargo {
+    /// The events of the run.
+    Journal,
+    /// What ranks write.
+    Streams,
+}

@@ -1,0 +1,77 @@
+//! Hears from the kernel which folders have news, so that a line is on its way within a millisecond.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use fermi_domain::task::RunKey;
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
+
+use super::shipment::Place;
+
+/// A flood must not keep us reading news for ever.
+const MOST_READS: usize = 32;
+
+#[derive(Debug)]
+pub struct Watch {
+    inotify: Inotify,
+    places: HashMap<WatchDescriptor, (RunKey, Range<usize>)>,
+}
+
+/// What has news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    At(RunKey, Range<usize>),
+    /// Too much happened to be told.
+    Everywhere,
+}
+
+impl Watch {
+    /// None where the kernel has no watches left; looking now and then must do.
+    pub fn open() -> Option<Self> {
+        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
+        Some(Self { inotify, places: HashMap::new() })
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inotify.as_fd()
+    }
+
+    pub fn add(&mut self, run: &RunKey, place: Place) {
+        let flags = AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO;
+        // A folder that cannot be watched is looked at now and then.
+        if let Ok(descriptor) = self.inotify.add_watch(&place.folder, flags | AddWatchFlags::IN_ONLYDIR) {
+            self.places.insert(descriptor, (run.clone(), place.parcels));
+        }
+    }
+
+    pub fn forget(&mut self, run: &RunKey) {
+        let inotify = &self.inotify;
+        self.places.retain(|descriptor, (known, _)| {
+            let stays = known != run;
+            if !stays {
+                // A folder that is gone took its watch with it.
+                let _ = inotify.rm_watch(*descriptor);
+            }
+            stays
+        });
+    }
+
+    pub fn news(&self) -> Vec<News> {
+        let mut news = Vec::new();
+        for _ in 0..MOST_READS {
+            let Ok(events) = self.inotify.read_events() else { break };
+            for event in events {
+                let heard = if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
+                    Some(News::Everywhere)
+                } else {
+                    self.places.get(&event.wd).map(|(run, parcels)| News::At(run.clone(), parcels.clone()))
+                };
+                if let Some(heard) = heard.filter(|heard| !news.contains(heard)) {
+                    news.push(heard);
+                }
+            }
+        }
+        news
+    }
+}

@@ -1,0 +1,209 @@
+//! The API's resources, each request by its name.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde_json::Value;
+use ureq::http::header;
+
+use super::follow::SILENCE;
+use super::{API, Answer, Client, ClientError, Follower, Query, segment};
+use crate::v1::{
+    BulkAnswer, BulkRequest, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion, CreateModel,
+    CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Id, Launch, LogPiece, LogSearch, Logs,
+    Metrics, Model, Page, Preview, Rank, Snapshot, StopRequest, Stream, Task, TaskRow, Version,
+};
+
+type Got<T> = Result<Answer<T>, ClientError>;
+
+/// Which part of what ranks wrote is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct LogQuery {
+    /// All where none is given.
+    pub rank: Option<u32>,
+    pub stream: Option<Stream>,
+    /// The newest where none is given.
+    pub attempt: Option<u32>,
+    /// Only the last lines of each stream.
+    pub tail: Option<u64>,
+}
+
+impl LogQuery {
+    fn query(&self) -> Query {
+        Query::new()
+            .with_some("rank", self.rank)
+            .with_some("stream", self.stream.map(Stream::as_str))
+            .with_some("attempt", self.attempt)
+            .with_some("tail", self.tail)
+    }
+}
+
+fn task_path(id: &str, rest: &str) -> String {
+    format!("{API}/training-tasks/{}{rest}", segment(id))
+}
+
+impl Client {
+    pub fn version(&self) -> Got<Version> {
+        self.get("/version", &Query::new())
+    }
+
+    pub fn environments(&self, query: &Query) -> Got<Page<Environment>> {
+        self.get(&format!("{API}/environments"), query)
+    }
+
+    pub fn environment(&self, id: &str) -> Got<Environment> {
+        self.get(&format!("{API}/environments/{}", segment(id)), &Query::new())
+    }
+
+    pub fn delete_environment(&self, id: &str) -> Got<Value> {
+        self.delete(&format!("{API}/environments/{}", segment(id)), &Query::new())
+    }
+
+    pub fn tasks(&self, query: &Query) -> Got<Page<TaskRow>> {
+        self.get(&format!("{API}/training-tasks"), query)
+    }
+
+    pub fn task(&self, id: &str) -> Got<Task> {
+        self.get(&task_path(id, ""), &Query::new())
+    }
+
+    pub fn create_task(&self, request: &CreateRequest) -> Got<CreateAnswer> {
+        self.post(&format!("{API}/training-tasks"), request)
+    }
+
+    pub fn preview_task(&self, request: &CreateRequest) -> Got<Preview> {
+        self.post(&format!("{API}/training-tasks/preview"), request)
+    }
+
+    pub fn stop_task(&self, id: &str, request: &StopRequest) -> Got<Value> {
+        self.post(&task_path(id, "/stop"), request)
+    }
+
+    pub fn restart_task(&self, id: &str) -> Got<Value> {
+        self.post(&task_path(id, "/restart"), &serde_json::json!({}))
+    }
+
+    pub fn clone_task(&self, id: &str, request: &CloneRequest) -> Got<CreateAnswer> {
+        self.post(&task_path(id, "/clone"), request)
+    }
+
+    pub fn delete_task(&self, id: &str) -> Got<Value> {
+        self.delete(&task_path(id, ""), &Query::new())
+    }
+
+    pub fn bulk(&self, request: &BulkRequest) -> Got<BulkAnswer> {
+        self.post(&format!("{API}/training-tasks/bulk"), request)
+    }
+
+    pub fn ranks(&self, id: &str, attempt: Option<u32>) -> Got<Page<Rank>> {
+        self.get(&task_path(id, "/ranks"), &Query::new().with_some("attempt", attempt))
+    }
+
+    pub fn task_metrics(&self, id: &str, query: &Query) -> Got<Metrics> {
+        self.get(&task_path(id, "/metrics"), query)
+    }
+
+    pub fn task_events(&self, id: &str, query: &Query) -> Got<Page<Event>> {
+        self.get(&task_path(id, "/events"), query)
+    }
+
+    pub fn explain(&self, id: &str) -> Got<Explanation> {
+        self.get(&task_path(id, "/explain"), &Query::new())
+    }
+
+    pub fn launch(&self, id: &str) -> Got<Launch> {
+        self.get(&task_path(id, "/launch"), &Query::new())
+    }
+
+    pub fn logs(&self, id: &str, query: &LogQuery) -> Got<Logs> {
+        self.get(&task_path(id, "/logs"), &query.query())
+    }
+
+    /// Lines with a text; a page that is empty and has a token means: not yet, look on.
+    pub fn search_logs(&self, id: &str, text: &str, query: &LogQuery, token: Option<&str>) -> Got<LogSearch> {
+        let query = LogQuery { tail: None, ..query.clone() }.query().with("query", text);
+        self.get(&task_path(id, "/logs/search"), &query.with("limit", 1_000).with_some("pageToken", token))
+    }
+
+    /// All that was written until now, piece by piece; `hear` says whether to go on.
+    pub fn read_logs(
+        &self,
+        id: &str,
+        query: &LogQuery,
+        mut hear: impl FnMut(LogPiece) -> bool,
+    ) -> Result<(), ClientError> {
+        let headers = [(header::ACCEPT, "application/x-ndjson".to_owned())];
+        let path = format!("{}{}", task_path(id, "/logs"), query.query());
+        let response = self.open_stream(&path, &headers, SILENCE)?;
+        if response.status().as_u16() >= 400 {
+            return self.open::<Value>(response).map(|_| ());
+        }
+        let cut = |error: std::io::Error| self.broken(error.into());
+        for line in BufReader::new(response.into_body().into_with_config().limit(u64::MAX).reader()).lines() {
+            let line = line.map_err(cut)?;
+            if line.is_empty() {
+                continue;
+            }
+            let piece = serde_json::from_str(&line).map_err(|error| self.not_understood(error))?;
+            if !hear(piece) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that ranks write from now on, and before that what the query asks for.
+    pub fn follow_logs(&self, id: &str, query: &LogQuery) -> Follower {
+        self.follow(&task_path(id, "/logs"), &query.query(), None)
+    }
+
+    /// What happens to a task, from its beginning.
+    pub fn follow_task_events(&self, id: &str) -> Follower {
+        self.follow(&task_path(id, "/events"), &Query::new(), None)
+    }
+
+    pub fn datasets(&self, query: &Query) -> Got<Page<Dataset>> {
+        self.get(&format!("{API}/datasets"), query)
+    }
+
+    pub fn dataset(&self, id: &str) -> Got<Dataset> {
+        self.get(&format!("{API}/datasets/{}", segment(id)), &Query::new())
+    }
+
+    pub fn create_dataset(&self, request: &CreateDataset) -> Got<Id> {
+        self.post(&format!("{API}/datasets"), request)
+    }
+
+    pub fn add_dataset_version(&self, id: &str, request: &CreateDatasetVersion) -> Got<Id> {
+        self.post(&format!("{API}/datasets/{}/versions", segment(id)), request)
+    }
+
+    pub fn delete_dataset(&self, id: &str) -> Got<Value> {
+        self.delete(&format!("{API}/datasets/{}", segment(id)), &Query::new())
+    }
+
+    pub fn models(&self, query: &Query) -> Got<Page<Model>> {
+        self.get(&format!("{API}/models"), query)
+    }
+
+    pub fn model(&self, id: &str) -> Got<Model> {
+        self.get(&format!("{API}/models/{}", segment(id)), &Query::new())
+    }
+
+    pub fn create_model(&self, request: &CreateModel) -> Got<Id> {
+        self.post(&format!("{API}/models"), request)
+    }
+
+    pub fn delete_model(&self, id: &str) -> Got<Value> {
+        self.delete(&format!("{API}/models/{}", segment(id)), &Query::new())
+    }
+
+    /// Sends a packed folder, which the server keeps under its digest.
+    pub fn upload_snapshot(&self, digest: &str, length: u64, archive: impl Read) -> Got<Snapshot> {
+        let headers = [
+            (header::CONTENT_TYPE, "application/gzip".to_owned()),
+            (header::CONTENT_LENGTH, length.to_string()),
+            (header::HeaderName::from_static(DIGEST_HEADER), digest.to_owned()),
+        ];
+        self.send_stream(&format!("{API}/snapshots"), &headers, archive)
+    }
+}

@@ -1,0 +1,227 @@
+//! The words between an agent and its server, as JSON text messages over one WebSocket that the agent opens.
+//!
+//! This link carries control only: who I am, I live, start this, stop that. What ranks write goes by HTTP, so that a flood
+//! of logs never makes a node look dead. See `docs/reference/agent-link.md`.
+
+use std::collections::BTreeMap;
+
+use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::ladder::StopLadder;
+use fermi_domain::language::Text;
+use fermi_domain::launch::{LaunchFile, Phrase, RankLaunch};
+use fermi_domain::task::{RunKey, Source};
+use fermi_domain::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Version of these words. The one before is understood.
+pub const LINK_VERSION: u32 = 1;
+/// Where the WebSocket is.
+pub const LINK_PATH: &str = "/api/agent/v1/link";
+
+/// Said by an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "type", content = "data")]
+pub enum AgentWord {
+    /// Always the first.
+    Hello(Box<Hello>),
+    /// Each second, with what was measured since.
+    Heartbeat(Box<Heartbeat>),
+    /// Nothing of this run was started, and nothing will be.
+    LaunchFailed(LaunchFailed),
+    /// No process of the run is left on this node, and all that it wrote has been taken by the server.
+    Gone { run: RunKey },
+}
+
+/// Said by the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "type", content = "data")]
+pub enum ServerWord {
+    Welcome(Welcome),
+    /// The link ends here.
+    Refused {
+        reason: Text,
+        hint: Text,
+    },
+    /// Start this, unless it was started already.
+    Launch(Box<Assignment>),
+    /// End it by its ladder. Said to the coordinator's node, which ends it everywhere.
+    Stop {
+        run: RunKey,
+    },
+    /// End it on this node, now.
+    Kill {
+        run: RunKey,
+    },
+    /// Nobody will ask for its files any more.
+    Forget {
+        run: RunKey,
+    },
+}
+
+/// Who an agent is and what its machine has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hello {
+    pub version: u32,
+    /// The release of Fermi.
+    pub fermi: String,
+    /// Kept in the agent's data folder: tells an agent that comes back from a second one of the same name.
+    pub instance: String,
+    pub name: String,
+    pub kind: EnvironmentKind,
+    #[serde(default)]
+    pub zone: Option<String>,
+    #[serde(default)]
+    pub image: Option<String>,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// How many workers it has where there is no GPU.
+    pub cpu_workers: u32,
+    #[serde(default)]
+    pub gpus: Vec<Gpus>,
+    pub cpu_cores: u32,
+    pub memory: Bytes,
+    /// The resources were written down by somebody, not measured.
+    #[serde(default)]
+    pub declared: bool,
+    /// Where other nodes reach it; the address it comes from when not given.
+    #[serde(default)]
+    pub address: Option<String>,
+    #[serde(default)]
+    pub versions: Versions,
+    /// The kernel's boot id.
+    pub boot: String,
+    /// Runs whose files it still has.
+    #[serde(default)]
+    pub runs: Vec<KnownRun>,
+}
+
+/// A run that an agent knows when it comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownRun {
+    pub run: RunKey,
+    /// Whether its supervisor lives.
+    pub alive: bool,
+}
+
+/// The server's answer to a hello.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Welcome {
+    pub environment: EnvironmentId,
+    /// Names the server's database; runs of another one are strangers.
+    pub cluster: String,
+    pub heartbeat_ms: u64,
+}
+
+/// One second of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Heartbeat {
+    pub time_ms: u64,
+    pub machine: MachineSample,
+    pub gpus: Vec<GpuSample>,
+    pub ranks: Vec<RankSample>,
+}
+
+/// What the machine did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MachineSample {
+    /// Share of all CPUs, 0 to 1.
+    pub cpu: f32,
+    pub memory_used: u64,
+    pub memory_total: u64,
+    /// Bytes since the sample before, over all interfaces but loopback.
+    pub received: u64,
+    pub sent: u64,
+}
+
+/// What one GPU did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GpuSample {
+    pub index: u32,
+    /// 0 to 1.
+    pub use_share: f32,
+    pub memory_used: u64,
+    pub memory_total: u64,
+    pub temperature: Option<f32>,
+    pub power_watts: Option<f32>,
+}
+
+/// What one rank and all below it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RankSample {
+    pub task: TaskId,
+    pub attempt: u32,
+    pub rank: u32,
+    /// In CPUs: 1.5 is one and a half.
+    pub cpus: f32,
+    pub memory: u64,
+}
+
+/// Why a launch came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaunchFailed {
+    pub run: RunKey,
+    pub reason: Text,
+    pub hint: Text,
+}
+
+/// What a node shall run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assignment {
+    pub run: RunKey,
+    pub task_name: String,
+    pub node_name: String,
+    pub node_count: u32,
+    pub world_size: u32,
+    /// The ranks of this node, in the order of their local ranks.
+    pub ranks: Vec<RankLaunch>,
+    pub argv: Vec<Phrase>,
+    #[serde(default)]
+    pub directory: Option<String>,
+    #[serde(default)]
+    pub interpreter: Option<String>,
+    #[serde(default)]
+    pub source: Option<Source>,
+    #[serde(default)]
+    pub files: Vec<LaunchFile>,
+    /// Of every rank, beyond the contract's.
+    #[serde(default)]
+    pub env: Vec<(String, Phrase)>,
+    /// Where all nodes reach the first one.
+    pub master_address: String,
+    /// On the first node: the port that the user named, else any. On the others: the one that it got.
+    pub master_port: Option<u16>,
+    /// What the supervisors of this run must know to talk to each other.
+    pub secret: String,
+    /// Restarts that are left.
+    pub restarts: RestartPolicy,
+    pub ladder: StopLadder,
+    pub node_lost_after_ms: u64,
+    pub join_timeout_ms: u64,
+    #[serde(default)]
+    pub start_timeout_ms: Option<u64>,
+    /// Attempts that were made before this launch; the next one is one more.
+    pub attempts_before: u32,
+    /// Continue from the newest checkpoint.
+    pub resume: bool,
+    /// Where the task writes, on a shared disk; the agent's own folder when not given.
+    #[serde(default)]
+    pub output_dir: Option<String>,
+}
+
+/// The answer to a piece of a stream: how much of it the server has, safely on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Taken {
+    pub length: u64,
+}

@@ -1,0 +1,103 @@
+//! What may be done with a task, and the requests that do it.
+
+use fermi_domain::language::Text;
+use fermi_domain::phase::TaskPhase;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Something that can be done with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Action {
+    Stop,
+    Restart,
+    Clone,
+    Delete,
+}
+
+/// Whether it can be done now. Pages ask here and know no rule themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllowedAction {
+    pub action: Action,
+    pub allowed: bool,
+    /// Why not.
+    pub reason: Option<Text>,
+}
+
+impl AllowedAction {
+    /// Everything that can be done with a task, with the reason where it cannot.
+    pub fn all(phase: TaskPhase) -> Vec<Self> {
+        [Action::Stop, Action::Restart, Action::Clone, Action::Delete].map(|action| Self::of(action, phase)).into()
+    }
+
+    /// Whether this can be done in this phase.
+    pub fn of(action: Action, phase: TaskPhase) -> Self {
+        let reason = match action {
+            Action::Stop if phase.is_final() => Some(Text::new("任务已结束", "the task is over")),
+            Action::Delete if !phase.is_final() => {
+                Some(Text::new("任务尚未结束，请先停止", "the task is not over; stop it first"))
+            }
+            Action::Stop | Action::Delete | Action::Restart | Action::Clone => None,
+        };
+        Self { action, allowed: reason.is_none(), reason }
+    }
+}
+
+/// The body of `POST /training-tasks/{id}/stop`; may be left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct StopRequest {
+    /// At once, without a grace.
+    pub force: bool,
+}
+
+/// The body of `POST /training-tasks/{id}/clone`; may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CloneRequest {
+    /// The old name with `-copy` behind it when not given.
+    pub task_name: Option<String>,
+}
+
+/// What is done with many tasks at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum BulkVerb {
+    Stop,
+    Restart,
+    Delete,
+}
+
+/// The body of `POST /training-tasks/bulk`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BulkRequest {
+    pub action: BulkVerb,
+    /// At most 1,000.
+    pub ids: Vec<String>,
+    /// For `stop`: at once, without a grace.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// What became of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BulkAnswer {
+    /// In the order of the request.
+    pub results: Vec<BulkResult>,
+    pub succeeded: u32,
+    pub failed: u32,
+}
+
+/// What became of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BulkResult {
+    pub id: String,
+    /// The status that it alone would have got.
+    pub code: u16,
+    /// In the caller's language.
+    pub message: String,
+}

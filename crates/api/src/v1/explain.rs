@@ -1,0 +1,56 @@
+//! Why a task is where it is.
+
+use fermi_domain::language::Text;
+use fermi_domain::phase::TaskPhase;
+use fermi_domain::task::NodeRunState;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Attempt, Event, Verdict};
+
+/// The answer to `GET /training-tasks/{id}/explain`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    pub task_id: String,
+    pub name: String,
+    pub status: TaskPhase,
+    pub status_text: Text,
+    /// One sentence that says why.
+    pub summary: Text,
+    /// What to do about it.
+    pub advice: Option<Text>,
+    pub waiting_for: Vec<WaitingFor>,
+    pub nodes: Vec<NodeWish>,
+    pub verdict: Option<Verdict>,
+    pub attempts: Vec<Attempt>,
+    pub restarts_used: u32,
+    pub max_restarts: u32,
+    /// The last events, oldest first.
+    pub events: Vec<Event>,
+}
+
+/// A worker that the task needs and does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingFor {
+    pub environment: String,
+    pub environment_name: String,
+    pub worker: Option<String>,
+    /// The task that holds it.
+    pub task_id: Option<String>,
+    pub text: Text,
+}
+
+/// What a node is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeWish {
+    pub environment: String,
+    pub name: String,
+    pub node_rank: u32,
+    pub state: NodeRunState,
+    /// `rest`, `launch`, `stop` or `kill`.
+    pub wish: String,
+    pub text: Text,
+}

@@ -1,0 +1,47 @@
+//! Requests and answers of `/api/v1`, one file per resource.
+//!
+//! Field names are camelCase. Every answer stands in an [`Envelope`]; sentences inside `data` come in both languages as a
+//! `Text`, those in the envelope itself in the caller's. Fields are added, never renamed or removed within a version.
+
+mod action;
+mod dataset;
+mod envelope;
+mod environment;
+mod event;
+mod explain;
+mod framework;
+mod health;
+mod launch;
+mod log;
+mod metric;
+mod model;
+mod overview;
+mod page;
+mod preview;
+mod rank;
+mod snapshot;
+mod task;
+mod verdict;
+mod warning;
+
+pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
+pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion};
+pub use envelope::{Empty, Envelope, ErrorBody, Failure, Id};
+pub use environment::{Environment, EnvironmentMetrics, GpuNow, MachineNow, MachinePoint, Worker};
+pub use event::Event;
+pub use explain::{Explanation, NodeWish, WaitingFor};
+pub use fermi_domain::validation::{CreateRequest, RequestedCommand, RequestedNodes, RequestedRecipe};
+pub use framework::FrameworkCard;
+pub use health::{Readiness, Version};
+pub use launch::{Launch, LaunchFile, LaunchNode, LaunchRank};
+pub use log::{LogChunk, LogGap, LogMatch, LogPiece, LogSearch, Logs, Stream};
+pub use metric::{Metrics, Point, Series};
+pub use model::{CreateModel, Model};
+pub use overview::{EnvironmentCounts, Overview, WorkerCounts};
+pub use page::{MOST_PER_PAGE, Page, USUAL_PER_PAGE};
+pub use preview::{CardLine, Preview};
+pub use rank::{Rank, RankState};
+pub use snapshot::{DIGEST_HEADER, Snapshot};
+pub use task::{Attempt, CreateAnswer, DistributedInfo, Progress, Task, TaskNode, TaskRow, TaskStatus};
+pub use verdict::{FailedRank, OtherFailure, Verdict};
+pub use warning::Warning;

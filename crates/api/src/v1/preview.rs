@@ -1,0 +1,32 @@
+//! What a create request would lead to; nothing is stored.
+
+use fermi_domain::aggregate::Aggregate;
+use fermi_domain::language::Text;
+use fermi_domain::rank_map::RankSlot;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Launch, Warning};
+
+/// The answer to `POST /training-tasks/preview`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The sums of the chosen environments.
+    pub aggregate: Option<Aggregate>,
+    pub warnings: Vec<Warning>,
+    pub rank_map: Vec<RankSlot>,
+    pub launch: Option<Launch>,
+    /// The lines of the summary card, from top to bottom.
+    pub card: Vec<CardLine>,
+    /// The planner's advice, where the model is known.
+    #[schema(value_type = Option<Object>)]
+    pub plan: Option<serde_json::Value>,
+}
+
+/// A line of the summary card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardLine {
+    pub text: Text,
+}

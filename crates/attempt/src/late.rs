@@ -1,0 +1,90 @@
+//! Words, variables and files of ranks that hold rank 0's port, which nobody knows before the supervisor has leased it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use fermi_domain::launch::{Phrase, Place};
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::RankPlan;
+
+/// What is filled in when an attempt starts. All other places were known to whoever made the bundle.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Late {
+    /// What the places are on this node.
+    pub known: Vec<(Place, String)>,
+    /// Words of every rank's command, by their number.
+    pub words: Vec<(usize, Phrase)>,
+    /// Variables of the rank with this local number; they win over those of the plan.
+    pub env: Vec<(u32, String, Phrase)>,
+    pub files: Vec<(PathBuf, Phrase)>,
+}
+
+impl Late {
+    fn fill(&self, phrase: &Phrase, master_port: u16) -> String {
+        phrase.fill(|place| match place {
+            Place::MasterPort => master_port.to_string(),
+            other => self.known.iter().find(|(known, _)| *known == other).map_or_else(String::new, |(_, v)| v.clone()),
+        })
+    }
+
+    /// The whole command of a rank.
+    pub fn argv(&self, plan: &RankPlan, master_port: u16) -> Vec<OsString> {
+        let mut argv = plan.argv.clone();
+        for (index, phrase) in &self.words {
+            if let Some(word) = argv.get_mut(*index) {
+                *word = self.fill(phrase, master_port).into();
+            }
+        }
+        argv
+    }
+
+    /// The variables of one rank that hold the port.
+    pub fn variables(&self, local_rank: u32, master_port: u16) -> impl Iterator<Item = (String, String)> + '_ {
+        self.env
+            .iter()
+            .filter(move |(rank, ..)| *rank == local_rank)
+            .map(move |(_, name, phrase)| (name.clone(), self.fill(phrase, master_port)))
+    }
+
+    /// Writes the files that hold the port. A rank that misses one says so itself.
+    pub fn write_files(&self, master_port: u16) {
+        for (path, phrase) in &self.files {
+            let _ = fs::write(path, self.fill(phrase, master_port));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_filled_in_among_known_places_and_strange_texts() {
+        let late = Late {
+            known: vec![(Place::MasterAddress, "10.0.0.6".into())],
+            env: vec![
+                (
+                    1,
+                    "URL".into(),
+                    Phrase::text("训'\"$ ").then_place(Place::MasterAddress).then(":").then_place(Place::MasterPort),
+                ),
+                (0, "OTHER".into(), Phrase::place(Place::MasterPort)),
+            ],
+            ..Late::default()
+        };
+        let variables: Vec<_> = late.variables(1, 29_500).collect();
+        assert_eq!(variables, [("URL".to_owned(), "训'\"$ 10.0.0.6:29500".to_owned())]);
+    }
+
+    #[test]
+    fn files_with_the_port_are_written_when_it_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.json");
+        let late = Late { files: vec![(path.clone(), Phrase::place(Place::MasterPort))], ..Late::default() };
+        late.write_files(4711);
+        assert_eq!(fs::read_to_string(path).unwrap(), "4711");
+    }
+}

@@ -1,0 +1,104 @@
+//! `fermi env list`.
+
+use std::process::ExitCode;
+
+use fermi_api::client::Query;
+use fermi_api::v1::{Environment, MOST_PER_PAGE};
+use fermi_domain::environment::EnvironmentStatus;
+
+use crate::connection::{Outcome, ServerFlags};
+use crate::span;
+use crate::speech::{self, Paint, pick};
+use crate::table::{Cell, Colour, Table};
+
+/// List the environments with their workers and how they fare
+#[derive(Debug, clap::Args)]
+pub struct ListFlags {
+    /// Only those that fit, such as status=running or zone=北京可用区A
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<String>,
+    /// The API's data as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+pub fn execute(flags: &ListFlags) -> Outcome {
+    let client = flags.server.connect()?;
+    let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("filter", flags.filter.as_deref());
+    let answer = client.environments(&query)?;
+    if flags.json {
+        speech::print_json(&answer.raw);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if answer.data.items.is_empty() {
+        speech::say(pick(
+            "还没有开发环境。加入一个：\n\n  fermi agent --name my-env --zone 北京可用区A --workers 2\n",
+            "There are no environments yet. Add one:\n\n  fermi agent --name my-env --zone zone-a --workers 2\n",
+        ));
+        return Ok(ExitCode::SUCCESS);
+    }
+    speech::print(&table(&answer.data.items).render(Paint::for_stdout()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(environments: &[Environment]) -> Table {
+    let mut table = Table::new([
+        pick("名称", "NAME"),
+        "ID",
+        pick("类型", "KIND"),
+        pick("状态", "STATUS"),
+        pick("可用区", "ZONE"),
+        "GPU",
+        "CPU",
+        pick("内存", "MEMORY"),
+        pick("空闲", "FREE"),
+        pick("心跳", "HEARD"),
+        pick("运行时长", "UP"),
+    ]);
+    for environment in environments {
+        let say = |text: &fermi_domain::language::Text| text.in_language(speech::language()).to_owned();
+        table.row([
+            Cell::coloured(&environment.name, Colour::Strong),
+            Cell::coloured(&environment.id, Colour::Faint),
+            say(&environment.kind_text).into(),
+            Cell::coloured(say(&environment.status_text), colour(environment.status)),
+            environment.zone.as_deref().unwrap_or("-").into(),
+            gpus(environment).into(),
+            Cell::number(environment.cpu_cores.to_string()),
+            Cell::number(format!("{} GB", environment.memory)),
+            Cell::number(format!("{}/{}", environment.workers_free, environment.workers.len())),
+            environment.heartbeat_age_ms.map_or_else(|| "-".to_owned(), heard).into(),
+            environment
+                .up_since
+                .map_or_else(|| "-".to_owned(), |at| span::long(span::now_ms().saturating_sub(at)))
+                .into(),
+        ]);
+    }
+    table
+}
+
+/// How long ago an agent spoke. Each second is as it should be.
+pub fn heard(age_ms: u64) -> String {
+    if age_ms < 3_000 { pick("刚刚", "now").to_owned() } else { span::long(age_ms) }
+}
+
+/// `2x A100`; a mark where somebody wrote it down and nobody measured.
+pub fn gpus(environment: &Environment) -> String {
+    let mut parts: Vec<String> =
+        environment.gpus.iter().map(|gpus| format!("{}x {}", gpus.count, gpus.model)).collect();
+    if parts.is_empty() {
+        parts.push("-".to_owned());
+    }
+    let declared = if environment.declared { pick("（声明）", " (declared)") } else { "" };
+    format!("{}{declared}", parts.join(", "))
+}
+
+pub fn colour(status: EnvironmentStatus) -> Colour {
+    match status {
+        EnvironmentStatus::Running => Colour::Good,
+        EnvironmentStatus::Busy | EnvironmentStatus::Suspect => Colour::Busy,
+        EnvironmentStatus::Offline => Colour::Bad,
+    }
+}

@@ -1,0 +1,62 @@
+//! The nodes of the command line.
+
+use fermi_domain::ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId};
+use fermi_domain::language::Text;
+use fermi_domain::rank_map::{RankMap, RankSlot};
+use fermi_frameworks::NodeFacts;
+
+use super::Refused;
+
+/// Ranks and nodes, the master first.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub ranks: RankMap,
+    pub nodes: Vec<NodeFacts>,
+    pub on_gpus: bool,
+}
+
+/// Reads `NAME:RANKS[:ADDRESS[:ZONE]]`; one node of two ranks where nothing is said.
+pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> {
+    let usual = ["localhost:2:127.0.0.1".to_owned()];
+    let given = if given.is_empty() { &usual } else { given };
+    let mut slots = Vec::new();
+    let mut nodes = Vec::new();
+    for (node_rank, text) in (0_u32..).zip(given) {
+        let mut parts = text.splitn(4, ':');
+        let name = parts.next().filter(|name| !name.is_empty()).ok_or_else(|| refused(text))?;
+        let count = parts.next().and_then(|count| count.parse().ok()).filter(|count| (1..=4096).contains(count));
+        let count: u32 = count.ok_or_else(|| refused(text))?;
+        let filled = |part: Option<&str>| part.filter(|part| !part.is_empty()).map(str::to_owned);
+        nodes.push(NodeFacts {
+            name: name.to_owned(),
+            address: filled(parts.next()),
+            zone: filled(parts.next()),
+            gpu_model: None,
+            gpu_count: if on_gpus { count } else { 0 },
+        });
+        for local in 0..count {
+            slots.push(RankSlot {
+                rank: Rank(u32::try_from(slots.len()).unwrap_or(u32::MAX)),
+                local_rank: LocalRank(local),
+                local_world_size: count,
+                node_rank: NodeRank(node_rank),
+                node: name.to_owned(),
+                environment: EnvironmentId::from(name),
+                worker: WorkerId::new(name, local),
+                gpu: on_gpus.then_some(local),
+            });
+        }
+    }
+    let ranks = RankMap::try_from(slots).map_err(|error| Refused { text: error.text(), hint: error.hint() })?;
+    Ok(Cluster { ranks, nodes, on_gpus })
+}
+
+fn refused(text: &str) -> Refused {
+    Refused {
+        text: Text::new(format!("--node {text} 无效"), format!("--node {text} is no node")),
+        hint: Text::new(
+            "格式为 名称:RANK数[:地址[:可用区]]，例如 gn6:4:10.0.0.6",
+            "give NAME:RANKS[:ADDRESS[:ZONE]], such as gn6:4:10.0.0.6",
+        ),
+    }
+}

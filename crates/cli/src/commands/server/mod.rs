@@ -1,0 +1,190 @@
+//! `fermi server`: the control plane.
+//!
+//! [`settings`] reads the file of `--config`; a flag wins over it.
+
+mod settings;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use fermi_domain::language::Text;
+use fermi_server::{ServerNews, ServerOptions};
+use serde_json::json;
+
+use crate::connection::{self, Outcome, Problem};
+use crate::speech::{self, Paint, pick};
+use crate::table;
+
+const LISTEN: &str = "127.0.0.1:7070";
+
+/// Run the server: the API, the live page, and the place that knows all environments and tasks
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Example: fermi server --listen 0.0.0.0:7070 --data-dir /var/lib/fermi")]
+pub struct ServerFlags {
+    /// Where to listen; anywhere but on loopback a token is needed [default: 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Where everything is kept [default: the state folder's server/]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// A YAML file with listen, data_dir, allowed_hosts and token_file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A name by which a proxy or a browser may call this server
+    #[arg(long, value_name = "NAME")]
+    allowed_host: Vec<String>,
+    /// Where the token is; it is made when the file does not exist [default: the data folder's token]
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Where it listens, as one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn execute(flags: &ServerFlags) -> ExitCode {
+    connection::answer(serve(flags))
+}
+
+fn serve(flags: &ServerFlags) -> Outcome {
+    let options = options(flags)?;
+    let folder = options.data_dir.clone();
+    let listen = options.listen;
+    let as_json = flags.json;
+    log_to_stderr();
+    let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| {
+        let hint = match &error {
+            fermi_server::ServerError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
+                Text::new(
+                    format!("{listen} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
+                    format!(
+                        "somebody listens on {listen} already; choose another port with --listen, or end that one first"
+                    ),
+                )
+            }
+            _ => Text::new(
+                "检查地址、目录权限和磁盘空间",
+                "check the address, the folder's permissions and the disk's space",
+            ),
+        };
+        let message = chain(&error);
+        Problem::failed(Text::new(message.clone(), message), hint)
+    })
+}
+
+/// One line per change of state; RUST_LOG says otherwise.
+fn log_to_stderr() {
+    use std::io::IsTerminal;
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,fermi_server=info,fermi_store=info"));
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second one in the same process, as in a test, is no reason to fail.
+    let _ = lines.with_ansi(std::io::stderr().is_terminal()).try_init();
+}
+
+fn options(flags: &ServerFlags) -> Result<ServerOptions, Problem> {
+    let settings = flags.config.as_deref().map(settings::read).transpose()?.unwrap_or_default();
+    let listen = flags.listen.clone().or(settings.listen).unwrap_or_else(|| LISTEN.to_owned());
+    let listen: SocketAddr = listen.parse().map_err(|_| {
+        Problem::usage(
+            Text::new(format!("不能监听 “{listen}”"), format!("cannot listen on '{listen}'")),
+            Text::new(
+                "写成 地址:端口，例如 127.0.0.1:7070 或 0.0.0.0:7070",
+                "write ADDRESS:PORT, such as 127.0.0.1:7070 or 0.0.0.0:7070",
+            ),
+        )
+    })?;
+    let data_dir = match flags.data_dir.clone().or(settings.data_dir) {
+        Some(folder) => folder,
+        None => connection::state_folder().ok_or_else(no_folder)?.join("server"),
+    };
+    let mut allowed_hosts = settings.allowed_hosts;
+    allowed_hosts.extend(flags.allowed_host.iter().cloned());
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file: flags.token_file.clone().or(settings.token_file) })
+}
+
+/// Nothing says where files may be kept.
+pub fn no_folder() -> Problem {
+    Problem::usage(
+        Text::new("没有可用的数据目录", "there is no folder to keep data in"),
+        Text::new("用 --data-dir 指定，或设置 HOME", "name one with --data-dir, or set HOME"),
+    )
+}
+
+fn tell(news: &ServerNews, folder: &std::path::Path, as_json: bool) {
+    let paint = Paint::for_stderr();
+    match news {
+        ServerNews::Listening { address } if as_json => {
+            let line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
+            speech::print(&format!("{line}\n"));
+        }
+        ServerNews::Listening { address } => {
+            let shown = shown(*address);
+            let facts = table::facts(
+                [
+                    (pick("地址", "address"), Some(format!("http://{shown}"))),
+                    (pick("控制台", "console"), Some(format!("http://{shown}/"))),
+                    (pick("数据目录", "data"), Some(folder.display().to_string())),
+                ],
+                paint,
+            );
+            speech::say(&format!(
+                "{} {}\n{facts}",
+                paint.green("●"),
+                paint.bold(pick("Fermi 服务器已启动", "the Fermi server is up"))
+            ));
+        }
+        ServerNews::Token { file, made } => {
+            let file = file.display();
+            match made {
+                Some(token) if as_json => {
+                    speech::print(&format!(
+                        "{}\n",
+                        json!({"event": "token", "file": file.to_string(), "token": token})
+                    ));
+                }
+                Some(token) => speech::say(&format!(
+                    "{}\n\n  {}\n\n{}\n",
+                    pick("新令牌，只显示这一次：", "a new token, shown this once:"),
+                    paint.bold(token),
+                    match speech::language() {
+                        fermi_domain::language::Language::ZhCn =>
+                            format!("它保存在 {file}；客户端用 --token-file 或 FERMI_TOKEN"),
+                        fermi_domain::language::Language::En =>
+                            format!("it is kept in {file}; clients give it by --token-file or FERMI_TOKEN"),
+                    }
+                )),
+                None if as_json => {}
+                None => speech::say(&format!("{} {file}\n", pick("令牌在", "the token is in"))),
+            }
+        }
+        ServerNews::Stopping if as_json => {}
+        ServerNews::Stopping => {
+            speech::say(pick("正在停止；训练中的进程不受影响\n", "stopping; what trains goes on training\n"));
+        }
+    }
+}
+
+/// An address that somebody can open: nobody can open "everywhere".
+fn shown(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+        return format!("{}:{}", host.unwrap_or_else(|| "localhost".to_owned()), address.port());
+    }
+    address.to_string()
+}
+
+/// An error with everything that stands behind it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text.push_str(&format!(": {more}"));
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,131 @@
+//! The server's YAML file: a few keys, each known, each with the form that it must have.
+
+use std::path::{Path, PathBuf};
+
+use fermi_domain::language::Text;
+use serde_json::Value;
+
+use crate::connection::Problem;
+
+/// The keys that there are.
+const KEYS: [&str; 4] = ["listen", "data_dir", "allowed_hosts", "token_file"];
+
+/// What a file says; all of it may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    pub listen: Option<String>,
+    pub data_dir: Option<PathBuf>,
+    pub allowed_hosts: Vec<String>,
+    pub token_file: Option<PathBuf>,
+}
+
+/// Reads a file; paths in it are relative to its folder.
+pub fn read(path: &Path) -> Result<Settings, Problem> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let path = path.display();
+        Problem::usage(
+            Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
+            Text::new("--config 指向一个 YAML 文件", "--config names a YAML file"),
+        )
+    })?;
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    parse(&text, folder).map_err(|Refused { message, hint }| {
+        let path = path.display();
+        Problem::usage(Text::new(format!("{path}：{}", message.zh), format!("{path}: {}", message.en)), hint)
+    })
+}
+
+/// Why a file is refused.
+#[derive(Debug, PartialEq, Eq)]
+struct Refused {
+    message: Text,
+    hint: Text,
+}
+
+fn parse(text: &str, folder: &Path) -> Result<Settings, Refused> {
+    let known = || Text::new(format!("可用的键：{}", KEYS.join("、")), format!("the keys are {}", KEYS.join(", ")));
+    let value: Value = if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        Value::Null
+    } else {
+        serde_saphyr::from_str(text).map_err(|error| Refused {
+            message: Text::new(format!("不是有效的 YAML：{error}"), format!("this is not YAML: {error}")),
+            hint: known(),
+        })?
+    };
+    let map = match value {
+        Value::Null => return Ok(Settings::default()),
+        Value::Object(map) => map,
+        _ => {
+            return Err(Refused {
+                message: Text::new("应为 键: 值 的形式", "keys with values are expected"),
+                hint: known(),
+            });
+        }
+    };
+    let mut settings = Settings::default();
+    for (key, value) in map {
+        match key.as_str() {
+            "listen" => settings.listen = Some(word(&key, &value)?),
+            "data_dir" => settings.data_dir = Some(folder.join(word(&key, &value)?)),
+            "token_file" => settings.token_file = Some(folder.join(word(&key, &value)?)),
+            "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
+            _ => return Err(unknown(&key, known())),
+        }
+    }
+    Ok(settings)
+}
+
+fn word(key: &str, value: &Value) -> Result<String, Refused> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+        _ => Err(Refused {
+            message: Text::new(format!("{key} 应为一段文字"), format!("{key} must be a text")),
+            hint: Text::new(format!("例如 {key}: \"…\""), format!("write {key}: \"…\"")),
+        }),
+    }
+}
+
+fn words(key: &str, value: &Value) -> Result<Vec<String>, Refused> {
+    match value {
+        Value::Array(items) => items.iter().map(|item| word(key, item)).collect(),
+        _ => Err(Refused {
+            message: Text::new(format!("{key} 应为列表"), format!("{key} must be a list")),
+            hint: Text::new(format!("例如 {key}: [fermi.example.com]"), format!("write {key}: [fermi.example.com]")),
+        }),
+    }
+}
+
+fn unknown(key: &str, known: Text) -> Refused {
+    let near = KEYS.iter().map(|name| (strsim::jaro_winkler(name, key), name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let hint = match near {
+        Some((likeness, name)) if likeness > 0.8 => {
+            Text::new(format!("是不是 {name}？"), format!("did you mean {name}?"))
+        }
+        _ => known,
+    };
+    Refused { message: Text::new(format!("没有键 “{key}”"), format!("there is no key '{key}'")), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_file_is_read_and_paths_are_relative_to_it() {
+        let text = "# comment\nlisten: 0.0.0.0:7070\ndata_dir: data\ntoken_file: /etc/fermi/token\nallowed_hosts:\n  - fermi.example.com\n";
+        let settings = parse(text, Path::new("/srv")).unwrap();
+        assert_eq!(settings.listen.as_deref(), Some("0.0.0.0:7070"));
+        assert_eq!(settings.data_dir, Some("/srv/data".into()));
+        assert_eq!(settings.token_file, Some("/etc/fermi/token".into()));
+        assert_eq!(settings.allowed_hosts, ["fermi.example.com"]);
+        assert_eq!(parse("# nothing\n\n", Path::new("")).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_a_hint() {
+        assert_eq!(parse("lisen: x", Path::new("")).unwrap_err().hint.en, "did you mean listen?");
+        for text in ["colour: red", "- a", "listen: 7", "listen: [a]", "allowed_hosts: x", "a: [", "listen:"] {
+            assert!(parse(text, Path::new("")).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! `fermi task explain`.
+
+use std::process::ExitCode;
+
+use fermi_api::v1::Explanation;
+
+use super::verdict;
+use crate::commands::run::report::labelled;
+use crate::connection::{Outcome, ServerFlags};
+use crate::span;
+use crate::speech::{self, Paint, pick};
+
+/// How many of the last events are shown.
+const EVENTS: usize = 8;
+
+/// Say why a task is where it is, and what to do about it
+#[derive(Debug, clap::Args)]
+pub struct ExplainFlags {
+    /// Its id
+    task: String,
+    /// The API's data as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+pub fn execute(flags: &ExplainFlags) -> Outcome {
+    let answer = flags.server.connect()?.explain(&flags.task)?;
+    if flags.json {
+        speech::print_json(&answer.raw);
+    } else {
+        speech::print(&render(&answer.data, Paint::for_stdout()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(explanation: &Explanation, paint: Paint) -> String {
+    let language = speech::language();
+    let status = explanation.status_text.in_language(language);
+    let status = super::colour(explanation.status).paint(paint, status);
+    let mut out = format!("{}  [{status}]\n", paint.bold(&explanation.name));
+    let failed = explanation.verdict.as_ref().filter(|verdict| verdict.class.is_some());
+    match failed {
+        Some(end) => out.push_str(&verdict::render(end, language, paint)),
+        None => {
+            out.push_str(&format!("\n{}\n", explanation.summary.in_language(language)));
+            if let Some(advice) = &explanation.advice {
+                out.push_str(&labelled(pick("建议", "advice"), advice.in_language(language), paint));
+            }
+        }
+    }
+    for wait in &explanation.waiting_for {
+        out.push_str(&labelled(pick("等待", "waits"), wait.text.in_language(language), paint));
+    }
+    if !explanation.status.is_final() {
+        let nodes: Vec<&str> = explanation.nodes.iter().map(|node| node.text.in_language(language)).collect();
+        if !nodes.is_empty() {
+            out.push_str(&labelled(pick("节点", "nodes"), &nodes.join("\n"), paint));
+        }
+    }
+    if explanation.max_restarts > 0 {
+        let used = format!("{}/{}", explanation.restarts_used, explanation.max_restarts);
+        out.push_str(&labelled(pick("重启", "restarts"), &used, paint));
+    }
+    let events = &explanation.events;
+    if !events.is_empty() {
+        out.push('\n');
+        for event in &events[events.len().saturating_sub(EVENTS)..] {
+            out.push_str(&format!("  {}  {}\n", paint.dim(&span::clock(event.time)), event.text.in_language(language)));
+        }
+    }
+    out
+}

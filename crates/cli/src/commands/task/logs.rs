@@ -1,0 +1,258 @@
+//! `fermi task logs`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use fermi_api::client::{Client, ClientError, LogQuery, Moment};
+use fermi_api::v1::{LogPiece, Stream};
+use fermi_domain::language::Text;
+
+use super::watch;
+use crate::commands::usage::Expected;
+use crate::connection::{Outcome, Problem, ServerFlags};
+use crate::speech::{self, Paint, pick};
+use crate::{exit_code, table};
+
+/// What the ranks of a task wrote, each line with its [node:rank]
+#[derive(Debug, clap::Args)]
+pub struct LogsFlags {
+    /// Its id
+    task: String,
+    /// Stay until the task is over; survives a restart of the server
+    #[arg(long, short)]
+    follow: bool,
+    /// Only these ranks, such as 0 or 0,4-7
+    #[arg(long, value_name = "RANKS", value_parser = parse_ranks)]
+    rank: Option<Ranks>,
+    /// stdout or stderr [default: both]
+    #[arg(long, value_name = "STREAM", value_parser = parse_stream)]
+    stream: Option<Stream>,
+    /// An earlier attempt [default: the newest]
+    #[arg(long, value_name = "N")]
+    attempt: Option<u32>,
+    /// Only the last lines of each stream
+    #[arg(long, value_name = "N")]
+    tail: Option<u64>,
+    /// Only lines with this text, over all ranks
+    #[arg(long, value_name = "TEXT", conflicts_with = "follow")]
+    search: Option<String>,
+    /// The API's data as JSON; one piece per line with --follow
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+pub fn execute(flags: &LogsFlags) -> Outcome {
+    let client = flags.server.connect()?;
+    let query = LogQuery {
+        // The server knows one rank or all; of some, the others are left out here.
+        rank: flags.rank.as_ref().and_then(Ranks::only),
+        stream: flags.stream,
+        attempt: flags.attempt,
+        tail: flags.tail,
+    };
+    if let Some(text) = &flags.search {
+        return search(&client, flags, text, &query);
+    }
+    if flags.follow {
+        return follow_as(&client, &flags.task, &query, flags.rank.as_ref(), flags.json);
+    }
+    if flags.json {
+        speech::print_json(&client.logs(&flags.task, &query)?.raw);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut writer = Writer::new(&client, &flags.task, flags.rank.clone());
+    client.read_logs(&flags.task, &query, |piece| writer.take(&piece))?;
+    writer.finish();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn search(client: &Client, flags: &LogsFlags, text: &str, query: &LogQuery) -> Outcome {
+    let mut writer = Writer::new(client, &flags.task, flags.rank.clone());
+    let mut token: Option<String> = None;
+    let mut found = 0;
+    loop {
+        let answer = client.search_logs(&flags.task, text, query, token.as_deref())?;
+        if flags.json {
+            speech::print_json(&answer.raw);
+        }
+        for line in &answer.data.items {
+            found += 1;
+            if !flags.json && !writer.line(line.rank, &line.text) {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+        token = answer.data.next_page_token;
+        if token.is_none() {
+            break;
+        }
+    }
+    if found == 0 {
+        speech::say(pick("没有匹配的行\n", "no line matches\n"));
+    }
+    Ok(ExitCode::from(if found == 0 { exit_code::FAILED } else { exit_code::DONE }))
+}
+
+/// Shows everything until the task is over, then how it ended.
+pub fn follow(client: &Client, id: &str, query: &LogQuery) -> Outcome {
+    follow_as(client, id, query, None, false)
+}
+
+fn follow_as(client: &Client, id: &str, query: &LogQuery, ranks: Option<&Ranks>, json: bool) -> Outcome {
+    // A task that is not there is an answer before anything is opened.
+    client.task(id)?;
+    let mut writer = Writer::new(client, id, ranks.cloned());
+    let mut stream = client.follow_logs(id, query);
+    let mut was_over = false;
+    while let Some(moment) = stream.next()? {
+        match moment {
+            Moment::Event { kind, data, .. } if kind == "log" || kind == "message" => {
+                let piece: LogPiece = serde_json::from_str(&data).map_err(|error| unreadable(client, &error))?;
+                let is_heard = if json { speech::print(&format!("{data}\n")) } else { writer.take(&piece) };
+                if !is_heard {
+                    return Ok(ExitCode::SUCCESS);
+                }
+            }
+            Moment::Event { .. } | Moment::Back => {}
+            // A stream that ends on a task that is over is at its end. One look may come before the last lines, the
+            // second one cannot.
+            Moment::Lost => {
+                let is_over = client.task(id).is_ok_and(|task| task.data.row.status.is_final());
+                if is_over && was_over {
+                    break;
+                }
+                was_over = is_over;
+            }
+        }
+    }
+    writer.finish();
+    let task = watch::until_over(client, id, None)?;
+    if json {
+        let is_good = task.row.status == fermi_domain::phase::TaskPhase::Succeeded;
+        return Ok(ExitCode::from(if is_good { exit_code::DONE } else { exit_code::FAILED }));
+    }
+    Ok(watch::end(&task))
+}
+
+fn unreadable(client: &Client, error: &serde_json::Error) -> Problem {
+    ClientError::NotUnderstood { server: client.server().to_string(), reason: error.to_string() }.into()
+}
+
+/// Puts pieces together to lines and writes each behind its prefix.
+struct Writer<'a> {
+    client: &'a Client,
+    task: &'a str,
+    paint: Paint,
+    nodes: BTreeMap<u32, String>,
+    /// Ends of pieces that are not yet lines.
+    rests: BTreeMap<(u32, u32, Stream), String>,
+    attempt: u32,
+    ranks: Option<Ranks>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(client: &'a Client, task: &'a str, ranks: Option<Ranks>) -> Self {
+        let paint = Paint::for_stdout();
+        Self { client, task, paint, ranks, nodes: BTreeMap::new(), rests: BTreeMap::new(), attempt: 0 }
+    }
+
+    /// False when nobody reads any more.
+    fn take(&mut self, piece: &LogPiece) -> bool {
+        if self.attempt != 0 && piece.attempt != self.attempt {
+            let text = format!("{} {}", pick("── 启动", "── attempt"), piece.attempt);
+            speech::say(&format!("{}\n", Paint::for_stderr().bold(&text)));
+        }
+        self.attempt = piece.attempt;
+        let key = (piece.attempt, piece.rank, piece.stream);
+        let mut text = self.rests.remove(&key).unwrap_or_default();
+        text.push_str(&piece.text);
+        let end = text.rfind('\n').map_or(0, |at| at + 1);
+        let rest = text.split_off(end);
+        let is_heard = text.lines().all(|line| self.line(piece.rank, line));
+        if !rest.is_empty() {
+            self.rests.insert(key, rest);
+        }
+        is_heard
+    }
+
+    fn line(&mut self, rank: u32, line: &str) -> bool {
+        if self.ranks.as_ref().is_some_and(|ranks| !ranks.has(rank)) {
+            return true;
+        }
+        // Of a bar that rewrites itself the last state is what a person would see.
+        let line = line.trim_end_matches('\r');
+        let line = line.rsplit('\r').next().unwrap_or(line);
+        let prefix = format!("[{}:{rank}]", self.node(rank));
+        speech::print(&format!("{} {line}\n", self.paint.nth(rank, &prefix)))
+    }
+
+    fn node(&mut self, rank: u32) -> String {
+        if !self.nodes.contains_key(&rank)
+            && let Ok(answer) = self.client.ranks(self.task, None)
+        {
+            self.nodes = answer.data.items.into_iter().map(|rank| (rank.rank, rank.node)).collect();
+        }
+        // Asked once, whatever the answer was.
+        self.nodes.entry(rank).or_insert_with(|| "rank".to_owned()).clone()
+    }
+
+    fn finish(&mut self) {
+        for ((_, rank, _), rest) in std::mem::take(&mut self.rests) {
+            self.line(rank, &table::cut(&rest, 4_000));
+        }
+    }
+}
+
+/// Some ranks, as ranges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ranks(Vec<(u32, u32)>);
+
+impl Ranks {
+    fn has(&self, rank: u32) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&rank))
+    }
+
+    /// The one that it is, if it is one.
+    fn only(&self) -> Option<u32> {
+        match self.0[..] {
+            [(first, last)] if first == last => Some(first),
+            _ => None,
+        }
+    }
+}
+
+/// `0,4-7`.
+fn parse_ranks(text: &str) -> Result<Ranks, Expected> {
+    let hint = || Expected(Text::new("例如 0 或 0,4-7", "write 0 or 0,4-7"));
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| hint());
+        let (first, last) = (number(first)?, number(last)?);
+        if first <= last { Ok((first, last)) } else { Err(hint()) }
+    };
+    text.split(',').map(range).collect::<Result<_, _>>().map(Ranks)
+}
+
+fn parse_stream(text: &str) -> Result<Stream, Expected> {
+    match text {
+        "stdout" => Ok(Stream::Stdout),
+        "stderr" => Ok(Stream::Stderr),
+        _ => Err(Expected(Text::new("可用的值：stdout、stderr", "use stdout or stderr"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_read_as_lists_of_ranges() {
+        let ranks = parse_ranks("0,4-7").unwrap();
+        assert_eq!([0, 1, 4, 7, 8].map(|rank| ranks.has(rank)), [true, false, true, true, false]);
+        assert_eq!((ranks.only(), parse_ranks("3").unwrap().only()), (None, Some(3)));
+        for text in ["", "x", "4-2", "1,", "-1"] {
+            assert!(parse_ranks(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `fermi task metrics`.
+
+use std::process::ExitCode;
+
+use fermi_api::client::Query;
+use fermi_api::v1::Series;
+
+use crate::connection::{Outcome, ServerFlags};
+use crate::speech::{self, Paint, pick};
+use crate::table::{Cell, Colour, Table};
+
+/// Columns of a drawn series.
+const COLUMNS: usize = 40;
+
+/// Loss, speed and what machines did, as numbers and small pictures
+#[derive(Debug, clap::Args)]
+pub struct MetricsFlags {
+    /// The task's id
+    task: String,
+    /// An earlier attempt [default: the newest]
+    #[arg(long, value_name = "N")]
+    attempt: Option<u32>,
+    /// How many points of each series at most
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    points: u32,
+    /// The API's data as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+pub fn execute(flags: &MetricsFlags) -> Outcome {
+    let query = Query::new().with("maxPoints", flags.points).with_some("attempt", flags.attempt);
+    let answer = flags.server.connect()?.task_metrics(&flags.task, &query)?;
+    if flags.json {
+        speech::print_json(&answer.raw);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let head = [pick("名称", "NAME"), pick("来源", "OF"), pick("最先", "FIRST"), pick("最后", "LAST"), ""];
+    let mut table = Table::new(head);
+    for series in answer.data.series.iter().filter(|series| !series.points.is_empty()) {
+        let number = |at: Option<&fermi_api::v1::Point>| at.map_or_else(String::new, |point| short(point.value));
+        table.row([
+            Cell::coloured(&series.name, Colour::Strong),
+            of(series).into(),
+            Cell::number(number(series.points.first())),
+            Cell::number(number(series.points.last())),
+            sparkline(&series.points.iter().map(|point| point.value).collect::<Vec<_>>(), COLUMNS).into(),
+        ]);
+    }
+    if table.is_empty() {
+        speech::say(pick("还没有指标。\n", "There are no metrics yet.\n"));
+    } else {
+        speech::print(&table.render(Paint::for_stdout()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of(series: &Series) -> String {
+    let rank = series.rank.map(|rank| format!("rank {rank}"));
+    let gpu = series.gpu.map(|gpu| format!("GPU {gpu}"));
+    [rank, series.environment.clone(), gpu].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e9 => format!("{:.1}G", value / 1e9),
+        size if size >= 1e6 => format!("{:.1}M", value / 1e6),
+        size if size >= 1e4 => format!("{:.1}k", value / 1e3),
+        size if size >= 100.0 => format!("{value:.0}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// A series as a line of blocks; more values than columns are thinned.
+pub fn sparkline(values: &[f64], columns: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let (low, high) =
+        values.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
+    let shown = values.len().min(columns);
+    (0..shown)
+        .map(|at| {
+            let value = values[at * values.len() / shown];
+            let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+            BLOCKS[((share * 7.0).round() as usize).min(7)]
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_falling_series_is_drawn_falling() {
+        assert_eq!(sparkline(&[7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], 8), "█▇▆▅▄▃▂▁");
+        assert_eq!(sparkline(&[1.0, 1.0], 8), "▁▁");
+        assert_eq!(sparkline(&[f64::NAN], 8), "");
+        assert_eq!(sparkline(&[0.0; 100], 10).chars().count(), 10);
+    }
+}

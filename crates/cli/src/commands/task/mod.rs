@@ -1,0 +1,95 @@
+//! `fermi task`: what people train on the cluster.
+//!
+//! [`request`] reads what is wanted from the command line for `create` and `preview`; [`source`] packs a folder of code;
+//! [`watch`] stays with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
+
+mod clone;
+mod create;
+mod delete;
+mod events;
+mod explain;
+mod list;
+mod logs;
+mod metrics;
+mod preview;
+mod ranks;
+mod request;
+mod restart;
+mod show;
+mod source;
+mod stop;
+pub mod verdict;
+mod wait;
+mod watch;
+
+pub use request::parse_pair;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use fermi_domain::phase::TaskPhase;
+
+use crate::connection;
+use crate::table::Colour;
+
+/// Training tasks: create, watch, explain, stop
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub struct TaskFlags {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Create(Box<create::CreateFlags>),
+    Preview(Box<preview::PreviewFlags>),
+    #[command(alias = "ls")]
+    List(list::ListFlags),
+    Show(show::ShowFlags),
+    Logs(logs::LogsFlags),
+    Wait(wait::WaitFlags),
+    Explain(explain::ExplainFlags),
+    Events(events::EventsFlags),
+    Ranks(ranks::RanksFlags),
+    Metrics(metrics::MetricsFlags),
+    Stop(stop::StopFlags),
+    Restart(restart::RestartFlags),
+    Clone(clone::CloneFlags),
+    #[command(alias = "rm")]
+    Delete(delete::DeleteFlags),
+}
+
+pub fn execute(flags: &TaskFlags) -> ExitCode {
+    connection::answer(match &flags.verb {
+        Verb::Create(flags) => create::execute(flags),
+        Verb::Preview(flags) => preview::execute(flags),
+        Verb::List(flags) => list::execute(flags),
+        Verb::Show(flags) => show::execute(flags),
+        Verb::Logs(flags) => logs::execute(flags),
+        Verb::Wait(flags) => wait::execute(flags),
+        Verb::Explain(flags) => explain::execute(flags),
+        Verb::Events(flags) => events::execute(flags),
+        Verb::Ranks(flags) => ranks::execute(flags),
+        Verb::Metrics(flags) => metrics::execute(flags),
+        Verb::Stop(flags) => stop::execute(flags),
+        Verb::Restart(flags) => restart::execute(flags),
+        Verb::Clone(flags) => clone::execute(flags),
+        Verb::Delete(flags) => delete::execute(flags),
+    })
+}
+
+/// The colour of a task's status.
+pub fn colour(phase: TaskPhase) -> Colour {
+    match phase {
+        TaskPhase::Succeeded => Colour::Good,
+        TaskPhase::Failed => Colour::Bad,
+        TaskPhase::Stopped => Colour::Faint,
+        TaskPhase::Running => Colour::Strong,
+        TaskPhase::Initializing
+        | TaskPhase::Queued
+        | TaskPhase::Starting
+        | TaskPhase::Restarting
+        | TaskPhase::Stopping => Colour::Busy,
+    }
+}

@@ -1,0 +1,77 @@
+//! `fermi task ranks`.
+
+use std::process::ExitCode;
+
+use fermi_api::v1::{Rank, RankState};
+
+use crate::connection::{Outcome, ServerFlags};
+use crate::span;
+use crate::speech::{self, Paint, pick};
+use crate::table::{Cell, Colour, Table};
+
+/// Who is which rank, and how each fares
+#[derive(Debug, clap::Args)]
+pub struct RanksFlags {
+    /// The task's id
+    task: String,
+    /// An earlier attempt [default: the newest]
+    #[arg(long, value_name = "N")]
+    attempt: Option<u32>,
+    /// The API's data as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+pub fn execute(flags: &RanksFlags) -> Outcome {
+    let answer = flags.server.connect()?.ranks(&flags.task, flags.attempt)?;
+    if flags.json {
+        speech::print_json(&answer.raw);
+    } else {
+        speech::print(&table(&answer.data.items).render(Paint::for_stdout()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(ranks: &[Rank]) -> Table {
+    let mut table = Table::new([
+        "RANK",
+        "WORKER",
+        "LOCAL_RANK",
+        "NODE_RANK",
+        pick("状态", "STATE"),
+        "PID",
+        "CPU",
+        pick("内存", "MEMORY"),
+        pick("步", "STEP"),
+        "LOSS",
+        "",
+    ]);
+    let dash = || "-".to_owned();
+    for rank in ranks {
+        table.row([
+            Cell::number(rank.rank.to_string()),
+            rank.worker.as_str().into(),
+            Cell::number(rank.local_rank.to_string()),
+            Cell::number(rank.node_rank.to_string()),
+            Cell::coloured(rank.state_text.in_language(speech::language()), colour(rank.state)),
+            Cell::number(rank.pid.map_or_else(dash, |pid| pid.to_string())),
+            Cell::number(rank.cpus.map_or_else(dash, |cpus| format!("{cpus:.2}"))),
+            Cell::number(rank.memory.map_or_else(dash, span::bytes)),
+            Cell::number(rank.step.map_or_else(dash, |step| step.to_string())),
+            Cell::number(rank.loss.map_or_else(dash, |loss| format!("{loss:.4}"))),
+            Cell::coloured(rank.exit_text.clone().unwrap_or_default(), Colour::Faint),
+        ]);
+    }
+    table
+}
+
+fn colour(state: RankState) -> Colour {
+    match state {
+        RankState::Waiting => Colour::Faint,
+        RankState::Running => Colour::Strong,
+        RankState::Succeeded => Colour::Good,
+        RankState::Failed => Colour::Bad,
+    }
+}

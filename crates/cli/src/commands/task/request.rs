@@ -1,0 +1,209 @@
+//! What is to be trained, read from the command line.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use fermi_api::client::Client;
+use fermi_api::v1::{CreateRequest, Environment, RequestedCommand, RequestedNodes, RequestedRecipe};
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
+use fermi_domain::task::{LaunchOptions, Policies, Source};
+use fermi_domain::validation::BUILTIN;
+
+use super::source;
+use crate::commands::usage::Expected;
+use crate::commands::{dataset, env, model};
+use crate::connection::Problem;
+
+/// The flags that `create` and `preview` share.
+#[derive(Debug, clap::Args)]
+pub struct RequestFlags {
+    /// The task's name
+    #[arg(long, short)]
+    name: String,
+    /// An environment by name or id; give it once for each, the first has rank 0 unless --master says otherwise
+    #[arg(long = "env", short = 'e', value_name = "ENV", required = true)]
+    envs: Vec<String>,
+    /// The environment that has rank 0
+    #[arg(long, value_name = "ENV")]
+    master: Option<String>,
+    /// pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax, command or builtin
+    #[arg(long, value_name = "NAME", default_value = "pytorch-ddp")]
+    framework: String,
+    /// Only these workers of an environment, such as gn6=0,1 or gn6=0-3
+    #[arg(long, value_name = "ENV=LIST", value_parser = parse_workers)]
+    workers: Vec<(String, Vec<u32>)>,
+    /// A dataset by name or id
+    #[arg(long, value_name = "DATASET")]
+    dataset: Option<String>,
+    /// Its version by name or id [default: the newest]
+    #[arg(long, value_name = "VERSION", requires = "dataset")]
+    dataset_version: Option<String>,
+    /// A model by name or id
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How often all ranks may be started again after a failure
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    max_restarts: u32,
+    /// A folder of code to send along; the command runs in it
+    #[arg(long, value_name = "DIR", conflicts_with = "source_path")]
+    source: Option<PathBuf>,
+    /// A folder of code that every node has under this path
+    #[arg(long, value_name = "DIR")]
+    source_path: Option<String>,
+    /// Where the command runs [default: the source]
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<String>,
+    /// The Python of the nodes: its path, or an environment's folder
+    #[arg(long, value_name = "PATH")]
+    interpreter: Option<String>,
+    /// The port of rank 0; a taken one is refused [default: the first free one from 29500 up]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// A variable for every rank
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    env_var: Vec<(String, String)>,
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
+    label: Vec<(String, String)>,
+    /// Higher goes first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    priority: i32,
+    /// Run the built-in trainer; what follows are its flags
+    #[arg(long)]
+    builtin: bool,
+    /// What each rank runs, with its arguments [default: the built-in trainer]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Whether a folder of code is really sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    Send,
+    /// Nothing leaves this machine: a preview.
+    Pretend,
+}
+
+impl RequestFlags {
+    /// Turns names into ids, and sends the code.
+    pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, Problem> {
+        let known = env::find::all(client)?;
+        let nodes = self.nodes(&known)?;
+        let (dataset_id, dataset_version_id) = match &self.dataset {
+            Some(text) => {
+                let dataset = dataset::find::dataset(client, text)?;
+                let version = dataset::find::version(&dataset, self.dataset_version.as_deref())?;
+                (Some(dataset.id.clone()), Some(version.id.clone()))
+            }
+            None => (None, None),
+        };
+        let model_id = self.model.as_deref().map(|text| model::find::model(client, text)).transpose()?;
+        let (command, recipe) = self.work()?;
+        let source = match (&self.source, &self.source_path, sending) {
+            (Some(folder), _, Sending::Send) => Some(Source::Snapshot(source::send(client, folder)?)),
+            (Some(folder), _, Sending::Pretend) => Some(Source::Path(folder.display().to_string())),
+            (None, Some(path), _) => Some(Source::Path(path.clone())),
+            (None, None, _) => None,
+        };
+        Ok(CreateRequest {
+            task_name: self.name.clone(),
+            dataset_id,
+            dataset_version_id,
+            model_id: model_id.map(|model| model.id),
+            distributed_config: nodes,
+            command,
+            recipe,
+            source,
+            options: LaunchOptions { master_port: self.port, ..LaunchOptions::default() },
+            policies: Policies { restart: RestartPolicy { max_restarts: self.max_restarts }, ..Policies::default() },
+            priority: self.priority,
+            labels: self.label.iter().cloned().collect(),
+            ..CreateRequest::default()
+        })
+    }
+
+    fn nodes(&self, known: &[Environment]) -> Result<RequestedNodes, Problem> {
+        let id = |text: &str| env::find::one(known, text).map(|found| EnvironmentId::from(found.id.as_str()));
+        let node_ids = self.envs.iter().map(|text| id(text)).collect::<Result<Vec<_>, _>>()?;
+        let master_node = match &self.master {
+            Some(text) => Some(id(text)?),
+            None => node_ids.first().cloned(),
+        };
+        let workers: Result<BTreeMap<_, _>, Problem> =
+            self.workers.iter().map(|(text, list)| Ok((id(text)?, list.clone()))).collect();
+        Ok(RequestedNodes {
+            enabled: Some(node_ids.len() > 1),
+            node_ids,
+            master_node,
+            framework: Some(self.framework.clone()),
+            strategy: None,
+            workers: workers?,
+        })
+    }
+
+    fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), Problem> {
+        if self.builtin || self.command.is_empty() {
+            let args = self.command.clone();
+            if self.command.is_empty() && !self.env_var.is_empty() {
+                return Err(Problem::usage(
+                    Text::new("内置训练程序不接受 --env-var", "the built-in trainer takes no --env-var"),
+                    Text::new("在 -- 之后给出命令", "give a command behind --"),
+                ));
+            }
+            return Ok((None, Some(RequestedRecipe { name: BUILTIN.to_owned(), config: None, args })));
+        }
+        let command = RequestedCommand {
+            argv: self.command.clone(),
+            working_directory: self.workdir.clone(),
+            env: self.env_var.iter().cloned().collect(),
+            interpreter: self.interpreter.clone(),
+        };
+        Ok((Some(command), None))
+    }
+}
+
+/// `name=value`.
+pub fn parse_pair(text: &str) -> Result<(String, String), Expected> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Expected(Text::new("写成 名称=值", "write NAME=VALUE"))),
+    }
+}
+
+/// `gn6=0,2-3`.
+fn parse_workers(text: &str) -> Result<(String, Vec<u32>), Expected> {
+    let hint = || Expected(Text::new("写成 环境=0,1 或 环境=0-3", "write ENV=0,1 or ENV=0-3"));
+    let (name, list) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(hint)?;
+    let mut numbers = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| hint());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last - first > 4_096 {
+            return Err(hint());
+        }
+        numbers.extend(first..=last);
+    }
+    Ok((name.to_owned(), numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_read_as_lists_and_ranges() {
+        assert_eq!(parse_workers("a=b=0,2-4").unwrap(), ("a=b".to_owned(), vec![0, 2, 3, 4]));
+        for text in ["", "a", "=0", "a=", "a=3-1", "a=x", "a=0-99999"] {
+            assert!(parse_workers(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pair_may_have_an_empty_value_and_more_signs() {
+        assert_eq!(parse_pair("A=b=c").unwrap(), ("A".to_owned(), "b=c".to_owned()));
+        assert_eq!(parse_pair("A=").unwrap(), ("A".to_owned(), String::new()));
+        assert!(parse_pair("=x").is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! One process of a cluster: started, listened to, started again when it dies, ended when it is time.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child as Process, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// How long is waited before one that died is started again: longer each time, up to this.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const FIRST_WAIT: Duration = Duration::from_millis(300);
+
+/// A line of JSON that a child wrote.
+#[derive(Debug)]
+pub struct Said {
+    pub who: String,
+    pub line: Value,
+}
+
+/// A process that shall live.
+#[derive(Debug)]
+pub struct Child {
+    pub name: String,
+    arguments: Vec<String>,
+    /// Where its talk goes.
+    log: PathBuf,
+    process: Option<Process>,
+    wait: Duration,
+    born: Instant,
+    again_at: Option<Instant>,
+    voice: Sender<Said>,
+}
+
+impl Child {
+    /// Starts `fermi` with these words.
+    pub fn start(name: &str, arguments: Vec<String>, log: PathBuf, voice: Sender<Said>) -> io::Result<Self> {
+        let mut child = Self {
+            name: name.to_owned(),
+            arguments,
+            log,
+            process: None,
+            wait: FIRST_WAIT,
+            born: Instant::now(),
+            again_at: None,
+            voice,
+        };
+        child.spawn()?;
+        Ok(child)
+    }
+
+    pub fn log(&self) -> &PathBuf {
+        &self.log
+    }
+
+    /// The words it is started with from now on.
+    pub fn set_arguments(&mut self, arguments: Vec<String>) {
+        self.arguments = arguments;
+    }
+
+    pub fn pid(&self) -> Option<i32> {
+        self.process.as_ref().and_then(|process| i32::try_from(process.id()).ok())
+    }
+
+    fn spawn(&mut self) -> io::Result<()> {
+        let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        // Ctrl-C at the terminal is for the one who started it all, who ends the others in order.
+        command.process_group(0);
+        // SAFETY: prctl is async-signal-safe and touches only the new process.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+                Ok(())
+            });
+        }
+        let mut process = command.spawn()?;
+        if let Some(stdout) = process.stdout.take() {
+            let (who, voice) = (self.name.clone(), self.voice.clone());
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    if let Ok(line) = serde_json::from_str(&line)
+                        && voice.send(Said { who: who.clone(), line }).is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+        }
+        self.process = Some(process);
+        self.born = Instant::now();
+        self.again_at = None;
+        Ok(())
+    }
+
+    /// How it ended, once, when it is found dead.
+    pub fn died(&mut self) -> Option<ExitStatus> {
+        let status = self.process.as_mut()?.try_wait().ok()??;
+        self.process = None;
+        // One that lived for a while has earned a fresh start.
+        self.wait = if self.born.elapsed() > LONGEST_WAIT { FIRST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
+        self.again_at = Some(Instant::now() + self.wait);
+        Some(status)
+    }
+
+    /// Starts it again when it is dead and its time has come.
+    pub fn revive(&mut self) -> io::Result<bool> {
+        if self.process.is_none() && self.again_at.is_some_and(|at| Instant::now() >= at) {
+            self.spawn()?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.pid() {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+
+    /// SIGTERM, some patience, SIGKILL.
+    pub fn end(&mut self, patience: Duration) {
+        self.signal(Signal::SIGTERM);
+        let deadline = Instant::now() + patience;
+        while let Some(process) = &mut self.process {
+            match process.try_wait() {
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+                Ok(None) => {
+                    let _ = process.kill();
+                    let _ = process.wait();
+                    self.process = None;
+                }
+                Ok(Some(_)) | Err(_) => self.process = None,
+            }
+        }
+    }
+
+    /// The last lines of its talk, for whoever must explain why it will not live.
+    pub fn last_words(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(6)..].join("\n")
+    }
+}

@@ -1,0 +1,289 @@
+//! A server with its agents, each a process of its own.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
+use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
+use fermi_domain::language::Text;
+use fermi_domain::task::NodeRunState;
+
+use super::EnvironmentSpec;
+use super::child::{Child, Said};
+use super::household;
+use crate::connection::Problem;
+use crate::signals;
+use crate::speech::{self, Paint, pick};
+
+/// How long a server and its agents may take to come up.
+const START: Duration = Duration::from_secs(30);
+/// How long tasks get to end by their ladder.
+const STOP: Duration = Duration::from_secs(60);
+const TICK: Duration = Duration::from_millis(100);
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct ClusterOptions {
+    pub listen: String,
+    pub folder: PathBuf,
+    pub environments: Vec<EnvironmentSpec>,
+}
+
+/// What becomes of tasks that run when the cluster ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    StopTasks,
+    KeepRunning,
+}
+
+/// The processes, and what they said.
+#[derive(Debug)]
+pub struct Cluster {
+    server: Child,
+    agents: Vec<Child>,
+    address: ServerAddress,
+    ears: Receiver<Said>,
+    connected: BTreeSet<String>,
+    /// Who has said that the server is away, and not yet that it is back.
+    lost: BTreeSet<String>,
+    environments: Vec<EnvironmentSpec>,
+}
+
+impl Cluster {
+    /// Starts the server, waits for its address, and starts the agents.
+    pub fn start(options: &ClusterOptions) -> Result<Self, Problem> {
+        let folder = &options.folder;
+        std::fs::create_dir_all(folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
+        let (voice, ears) = channel();
+        let text = |path: PathBuf| path.display().to_string();
+        let words = |listen: &str| {
+            ["server", "--json", "--listen", listen, "--data-dir", &text(folder.join("server"))]
+                .map(str::to_owned)
+                .to_vec()
+        };
+        let log = folder.join("logs").join("server.log");
+        let mut server = Child::start("server", words(&options.listen), log, voice.clone())
+            .map_err(|error| unwritable(folder, &error))?;
+        let listening = until_listening(&mut server, &ears)?;
+        // Whatever port it got, it keeps it when it is started again.
+        server.set_arguments(words(&listening));
+        let address: ServerAddress = listening.parse().map_err(|_| unheard(&server))?;
+        let mut cluster = Self {
+            server,
+            agents: Vec::new(),
+            address,
+            ears,
+            connected: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            environments: options.environments.clone(),
+        };
+        for spec in &options.environments {
+            let kind = serde_json::to_value(spec.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+            let arguments = [
+                "agent",
+                "--json",
+                "--server",
+                &cluster.address.to_string(),
+                "--name",
+                &spec.name,
+                "--zone",
+                &spec.zone,
+                "--workers",
+                &spec.workers.to_string(),
+                "--kind",
+                kind.as_deref().unwrap_or("custom"),
+                "--data-dir",
+                &text(folder.join("agents").join(&spec.name)),
+                "--address",
+                "127.0.0.1",
+            ];
+            let log = folder.join("logs").join(format!("agent-{}.log", spec.name));
+            let agent = Child::start(&spec.name, arguments.map(str::to_owned).to_vec(), log, voice.clone());
+            cluster.agents.push(agent.map_err(|error| unwritable(folder, &error))?);
+        }
+        Ok(cluster)
+    }
+
+    pub fn server(&self) -> &ServerAddress {
+        &self.address
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(ClientOptions { language: speech::language(), ..ClientOptions::new(self.address.clone()) })
+    }
+
+    /// Waits until every agent has been taken in.
+    pub fn until_connected(&mut self, mut tell: impl FnMut(&str)) -> Result<(), Problem> {
+        let deadline = Instant::now() + START;
+        while self.connected.len() < self.agents.len() && signals::heard() == 0 {
+            self.look_after(&mut tell)?;
+            if Instant::now() >= deadline {
+                let missing = self.agents.iter().find(|agent| !self.connected.contains(&agent.name));
+                return Err(missing.map_or_else(|| unheard(&self.server), unheard));
+            }
+        }
+        Ok(())
+    }
+
+    /// Listens for a moment, and starts again whoever died.
+    pub fn look_after(&mut self, mut tell: impl FnMut(&str)) -> Result<(), Problem> {
+        match self.ears.recv_timeout(TICK) {
+            Ok(said) => self.hear(&said, &mut tell),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+        }
+        let paint = Paint::for_stderr();
+        for child in std::iter::once(&mut self.server).chain(&mut self.agents) {
+            if let Some(status) = child.died() {
+                let log = child.log().display();
+                tell(&format!(
+                    "{} {} {} ({status}); {} {log}",
+                    paint.yellow("○"),
+                    child.name,
+                    pick("已退出，将重新启动", "died and is started again"),
+                    pick("日志", "log"),
+                ));
+            }
+            if let Err(error) = child.revive() {
+                tell(&format!("{} {}: {error}", paint.red("✗"), child.name));
+            }
+        }
+        household::bury(&self.pids());
+        Ok(())
+    }
+
+    fn hear(&mut self, said: &Said, tell: &mut impl FnMut(&str)) {
+        let paint = Paint::for_stderr();
+        let detail = &said.line["detail"];
+        let in_words = |text: &serde_json::Value| {
+            serde_json::from_value::<Text>(text.clone())
+                .map(|text| text.in_language(speech::language()).to_owned())
+                .unwrap_or_default()
+        };
+        match said.line["event"].as_str() {
+            Some("connected") => {
+                self.connected.insert(said.who.clone());
+                self.lost.remove(&said.who);
+                let spec = self.environments.iter().find(|spec| spec.name == said.who);
+                let place = spec.map_or_else(String::new, |spec| format!("  {}  {} worker", spec.zone, spec.workers));
+                tell(&format!("{} {}{}", paint.green("●"), paint.bold(&said.who), paint.dim(&place)));
+            }
+            Some("refused" | "launchFailed") => {
+                tell(&format!("{} {}: {}", paint.red("✗"), said.who, in_words(&detail["reason"])));
+            }
+            Some("lost") if self.lost.insert(said.who.clone()) => {
+                tell(&format!("{} {}: {}", paint.yellow("○"), said.who, detail["reason"].as_str().unwrap_or_default()))
+            }
+            _ => {}
+        }
+    }
+
+    fn pids(&self) -> Vec<i32> {
+        std::iter::once(&self.server).chain(&self.agents).filter_map(Child::pid).collect()
+    }
+
+    /// Ends it: tasks, then agents, then the server. False when somebody was left and had to be ended by force.
+    pub fn end(&mut self, ending: Ending, mut tell: impl FnMut(&str)) -> bool {
+        if ending == Ending::StopTasks {
+            self.stop_tasks(&mut tell);
+        }
+        for agent in &self.agents {
+            agent.signal(nix::sys::signal::Signal::SIGTERM);
+        }
+        for agent in &mut self.agents {
+            agent.end(Duration::from_secs(5));
+        }
+        self.server.end(Duration::from_secs(10));
+        if ending == Ending::KeepRunning {
+            return true;
+        }
+        let left = household::until_empty(Duration::from_secs(5));
+        for inhabitant in &left {
+            tell(&format!(
+                "{} {} ({})",
+                pick("仍在运行，已终止：", "still there, ended:"),
+                inhabitant.name,
+                inhabitant.pid
+            ));
+        }
+        household::evict(&left);
+        left.is_empty()
+    }
+
+    /// Asks every task that is not over to stop, and waits until its nodes are empty.
+    fn stop_tasks(&mut self, tell: &mut impl FnMut(&str)) {
+        let client = self.client();
+        let paint = Paint::for_stderr();
+        let asked_before = signals::heard();
+        for task in active(&client) {
+            tell(&format!(
+                "{} {} {} {}",
+                paint.yellow("■"),
+                pick("停止任务", "stopping"),
+                task.name,
+                paint.dim(&task.id)
+            ));
+            let _ = client.stop_task(&task.id, &StopRequest { force: false });
+            self.until_gone(&client, &task.id, asked_before);
+        }
+    }
+
+    fn until_gone(&mut self, client: &Client, id: &str, asked_before: u32) {
+        let deadline = Instant::now() + STOP;
+        let mut forced = false;
+        while Instant::now() < deadline {
+            let Ok(answer) = client.task(id) else { return };
+            let is_gone = |state: NodeRunState| matches!(state, NodeRunState::Gone | NodeRunState::Waiting);
+            if answer.data.row.status.is_final() && answer.data.nodes.iter().all(|node| is_gone(node.state)) {
+                return;
+            }
+            // A second Ctrl-C is for those who have no time.
+            if signals::heard() > asked_before && !forced {
+                forced = client.stop_task(id, &StopRequest { force: true }).is_ok();
+            }
+            household::bury(&self.pids());
+            std::thread::sleep(TICK);
+        }
+    }
+}
+
+/// Tasks that are not over.
+fn active(client: &Client) -> Vec<TaskRow> {
+    let filter = "status=initializing,queued,starting,running,restarting,stopping";
+    let query = Query::new().with("pageSize", MOST_PER_PAGE).with("filter", filter);
+    client.tasks(&query).map(|answer| answer.data.items).unwrap_or_default()
+}
+
+fn until_listening(server: &mut Child, ears: &Receiver<Said>) -> Result<String, Problem> {
+    let deadline = Instant::now() + START;
+    while Instant::now() < deadline {
+        if let Ok(said) = ears.recv_timeout(TICK)
+            && let Some(address) = said.line["address"].as_str()
+        {
+            return Ok(address.to_owned());
+        }
+        // Here a death is an answer: a taken port stays taken.
+        if server.died().is_some() {
+            break;
+        }
+    }
+    Err(unheard(server))
+}
+
+fn unheard(child: &Child) -> Problem {
+    let (name, words) = (&child.name, child.last_words());
+    Problem::failed(
+        Text::new(format!("{name} 没有启动\n{words}"), format!("{name} did not come up\n{words}")),
+        Text::new(format!("完整日志：{}", child.log().display()), format!("its log: {}", child.log().display())),
+    )
+}
+
+fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Problem {
+    let folder = folder.display();
+    Problem::failed(
+        Text::new(format!("无法使用 {folder}：{error}"), format!("{folder} cannot be used: {error}")),
+        Text::new("用 --data-dir 指定可写目录", "name a folder you may write to with --data-dir"),
+    )
+}

@@ -1,0 +1,209 @@
+//! How commands reach the server, and how they say that it did not go well.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use fermi_api::client::{BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Refused, ServerAddress};
+use fermi_domain::contract;
+use fermi_domain::language::Text;
+
+use crate::{exit_code, speech};
+
+/// Where the server is; the same on every command that talks to one.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ServerFlags {
+    /// The server's address [default: http://127.0.0.1:7070]
+    #[arg(long, value_name = "URL", env = contract::FERMI_SERVER, hide_env_values = true)]
+    pub server: Option<String>,
+    /// A file with the server's token [also: FERMI_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// Why a command could not do what it was asked.
+#[derive(Debug)]
+pub enum Problem {
+    Client(ClientError),
+    Own { message: Text, hint: Text, code: u8 },
+}
+
+/// What a command comes to.
+pub type Outcome = Result<ExitCode, Problem>;
+
+impl From<ClientError> for Problem {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl Problem {
+    pub fn usage(message: Text, hint: Text) -> Self {
+        Self::Own { message, hint, code: exit_code::USAGE }
+    }
+
+    pub fn failed(message: Text, hint: Text) -> Self {
+        Self::Own { message, hint, code: exit_code::FAILED }
+    }
+
+    /// Says it on stderr; the answer is the exit code.
+    pub fn complain(&self) -> ExitCode {
+        match self {
+            Self::Client(ClientError::Refused(refused)) => {
+                complain_as_the_server(refused);
+                ExitCode::from(code_of(refused.code))
+            }
+            Self::Client(error) => {
+                let (message, hint, code) = in_our_words(error);
+                speech::complain(&message, &hint);
+                ExitCode::from(code)
+            }
+            Self::Own { message, hint, code } => {
+                speech::complain(message, hint);
+                ExitCode::from(*code)
+            }
+        }
+    }
+}
+
+/// Says a problem, or passes the code on.
+pub fn answer(outcome: Outcome) -> ExitCode {
+    outcome.unwrap_or_else(|problem| problem.complain())
+}
+
+/// The server speaks the language that it was asked for.
+fn complain_as_the_server(refused: &Refused) {
+    let paint = speech::Paint::for_stderr();
+    let message = if refused.message.is_empty() { format!("HTTP {}", refused.code) } else { refused.message.clone() };
+    speech::say(&speech::error_text(speech::language(), paint, &message, refused.hint.as_deref()));
+}
+
+/// What HTTP's number means to a shell.
+fn code_of(http: u16) -> u8 {
+    match http {
+        401 | 403 => exit_code::NOT_ALLOWED,
+        404 => exit_code::NOT_FOUND,
+        409 => exit_code::CONFLICT,
+        408 | 504 => exit_code::TIMED_OUT,
+        502 | 503 => exit_code::UNREACHABLE,
+        400..=499 => exit_code::USAGE,
+        _ => exit_code::FAILED,
+    }
+}
+
+fn in_our_words(error: &ClientError) -> (Text, Text, u8) {
+    match error {
+        ClientError::Unreachable { server, reason } => (
+            Text::new(
+                format!("无法连接服务器 {server}（{reason}）"),
+                format!("the server {server} cannot be reached ({reason})"),
+            ),
+            Text::new(
+                "用 fermi server 启动一个（fermi up 同时启动开发环境），或用 --server、FERMI_SERVER 指定其他服务器",
+                "start one with 'fermi server' ('fermi up' brings environments too), or name another with --server or \
+                 FERMI_SERVER",
+            ),
+            exit_code::UNREACHABLE,
+        ),
+        ClientError::TimedOut { server } => (
+            Text::new(format!("服务器 {server} 没有及时回答"), format!("the server {server} did not answer in time")),
+            Text::new("查看服务器的日志，然后重试", "look at the server's log, then try again"),
+            exit_code::TIMED_OUT,
+        ),
+        ClientError::NotUnderstood { server, reason } => (
+            Text::new(
+                format!("无法理解 {server} 的回答：{reason}"),
+                format!("the answer of {server} is not understood: {reason}"),
+            ),
+            Text::new(
+                "确认该地址是 Fermi 服务器，且版本与本程序一致（fermi --version）",
+                "see that a Fermi server of this version is there (fermi --version)",
+            ),
+            exit_code::FAILED,
+        ),
+        ClientError::Refused(refused) => {
+            (Text::new(refused.message.clone(), refused.message.clone()), Text::new("", ""), code_of(refused.code))
+        }
+    }
+}
+
+impl ServerFlags {
+    pub fn address(&self) -> Result<ServerAddress, Problem> {
+        let text = self.server.as_deref().map(str::trim).filter(|text| !text.is_empty()).unwrap_or(DEFAULT_SERVER);
+        text.parse().map_err(|error| match error {
+            BadAddress::NoAddress(text) => Problem::usage(
+                Text::new(format!("“{text}” 不是服务器地址"), format!("'{text}' is not the address of a server")),
+                Text::new("例如 http://10.0.0.1:7070", "write it like http://10.0.0.1:7070"),
+            ),
+            BadAddress::Tls(text) => Problem::usage(
+                Text::new(format!("{text}：暂不支持 https"), format!("{text}: https is not spoken yet")),
+                Text::new("使用 http://，或经由本机的 TLS 代理", "use http://, or go through a local TLS proxy"),
+            ),
+        })
+    }
+
+    /// The token: a file that was named, FERMI_TOKEN, or the one that a server on this machine has left.
+    pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, Problem> {
+        if let Some(path) = &self.token_file {
+            return read_token(path).map(Some).map_err(|error| {
+                let path = path.display();
+                Problem::usage(
+                    Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
+                    Text::new(
+                        "--token-file 指向只含令牌的文件",
+                        "--token-file names a file that holds the token alone",
+                    ),
+                )
+            });
+        }
+        let given = std::env::var(contract::FERMI_TOKEN).ok().map(|token| token.trim().to_owned());
+        if let Some(token) = given.filter(|token| !token.is_empty()) {
+            return Ok(Some(token));
+        }
+        let left = state_folder().map(|folder| folder.join("token")).filter(|_| !server.is_loopback());
+        Ok(left.and_then(|path| read_token(&path).ok()))
+    }
+
+    pub fn connect(&self) -> Result<Client, Problem> {
+        let server = self.address()?;
+        let token = self.token(&server)?;
+        Ok(Client::new(ClientOptions { token, language: speech::language(), ..ClientOptions::new(server) }))
+    }
+}
+
+fn read_token(path: &Path) -> std::io::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    let token = text.trim();
+    let is_one_word = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
+    if is_one_word { Ok(token.to_owned()) } else { Err(std::io::Error::other("it holds no token")) }
+}
+
+/// Where Fermi keeps what outlives a command.
+pub fn state_folder() -> Option<PathBuf> {
+    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    path(contract::FERMI_STATE_DIR)
+        .or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi")))
+        .or_else(|| path("HOME").map(|home| home.join(".local/state/fermi")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_has_the_exit_code_that_is_promised() {
+        let table = [(400, 2), (422, 2), (404, 3), (401, 4), (403, 4), (409, 5), (504, 6), (503, 7), (500, 1)];
+        for (http, code) in table {
+            assert_eq!(code_of(http), code, "{http}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_token_is_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "  secret\n").unwrap();
+        assert_eq!(read_token(&path).unwrap(), "secret");
+        std::fs::write(&path, "two words\n").unwrap();
+        assert!(read_token(&path).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! What happens in a run, as it is written to the journal, sent to the launcher and printed by `--json`.
+//!
+//! These shapes are public: fields are added, never renamed or removed within a version.
+
+use std::path::PathBuf;
+
+use crate::exit::Exit;
+use crate::healing::GiveUp;
+use crate::language::Text;
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+
+pub const VERSION: u32 = 1;
+
+/// One event with its place in time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Version of the event format.
+    pub v: u32,
+    /// Counts from 1 in each run.
+    pub seq: u64,
+    /// Unix milliseconds.
+    pub time_ms: u64,
+    #[serde(flatten)]
+    pub event: RunEvent,
+}
+
+/// The story of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all_fields = "camelCase")]
+pub enum RunEvent {
+    #[serde(rename = "run.started")]
+    RunStarted {
+        run_id: String,
+        world_size: u32,
+        folder: Option<PathBuf>,
+        warden_pid: i32,
+        supervisor_pid: i32,
+        /// Rank 0's port, on the node that coordinates.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        master_port: Option<u16>,
+    },
+    /// Nodes are still missing; said now and then.
+    #[serde(rename = "nodes.waiting")]
+    Waiting { text: Text },
+    #[serde(rename = "node.joined")]
+    NodeJoined { name: String, address: String, missing: u32 },
+    /// This node has been taken in by the coordinator.
+    #[serde(rename = "node.linked")]
+    NodeLinked { address: String },
+    #[serde(rename = "node.refused")]
+    NodeRefused { name: String, address: String, text: Text },
+    /// Nothing was heard of a node for a while; it is not given up yet.
+    #[serde(rename = "node.suspect")]
+    NodeSuspect { name: String, silent_ms: u64 },
+    #[serde(rename = "node.back")]
+    NodeBack { name: String },
+    #[serde(rename = "node.lost")]
+    NodeLost { name: String, text: Text },
+    #[serde(rename = "attempt.started")]
+    AttemptStarted { attempt: u32, master_addr: String, master_port: u16, resume: bool },
+    #[serde(rename = "rank.started")]
+    RankStarted { attempt: u32, rank: u32, local_rank: u32, pid: i32 },
+    #[serde(rename = "rank.exited")]
+    RankExited { attempt: u32, rank: u32, local_rank: u32, pid: i32, exit: Exit },
+    #[serde(rename = "attempt.stopping")]
+    Stopping { attempt: u32, signal: i32, grace_ms: u64, reason: StopCause },
+    #[serde(rename = "attempt.killing")]
+    Killing { attempt: u32 },
+    #[serde(rename = "attempt.swept")]
+    Swept { attempt: u32, killed: usize, survivors: Vec<i32> },
+    #[serde(rename = "output.lost")]
+    OutputLost { attempt: u32, bytes: u64 },
+    #[serde(rename = "attempt.failed")]
+    AttemptFailed { attempt: u32, verdict: Box<Verdict> },
+    #[serde(rename = "restart.scheduled")]
+    RestartScheduled { attempt: u32, after_ms: u64, restarts_used: u32, max_restarts: u32 },
+    #[serde(rename = "restart.refused")]
+    RestartRefused { reason: GiveUp, text: Text },
+    #[serde(rename = "run.ended")]
+    RunEnded { outcome: Outcome, attempts: u32, verdict: Box<Verdict> },
+    /// The run could not begin; nothing was started.
+    #[serde(rename = "run.refused")]
+    Refused { message: Text, hint: Text },
+}
+
+/// Why ranks are being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopCause {
+    Asked,
+    Failure,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    Succeeded,
+    Failed,
+    /// Somebody asked, with this signal.
+    Stopped {
+        signal: i32,
+    },
+}

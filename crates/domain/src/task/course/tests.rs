@@ -1,0 +1,260 @@
+//! Courses of a task, played from its creation to its end.
+
+use super::*;
+use crate::{
+    environment::tests::environment,
+    exit::Exit,
+    ids::TaskId,
+    rank_map::{ChosenNode, for_task},
+    task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, TaskSpec, Work},
+};
+
+/// A task on three nodes of two ranks each.
+struct Play {
+    task: Task,
+    now: u64,
+    kinds: Vec<&'static str>,
+}
+
+impl Play {
+    fn new(max_restarts: u32) -> Self {
+        let mut policies = Policies::default();
+        policies.restart.max_restarts = max_restarts;
+        let spec = TaskSpec {
+            name: "t".into(),
+            dataset: None,
+            model_id: None,
+            launch_mode: LaunchMode::Existing,
+            work: Work::Builtin { args: vec![] },
+            source: None,
+            distributed: DistributedConfig::default(),
+            options: LaunchOptions::default(),
+            policies,
+            priority: 0,
+            labels: Default::default(),
+        };
+        Self { task: Task::new(TaskId::from("task-1"), spec, 0), now: 0, kinds: Vec::new() }
+    }
+
+    fn play(&mut self, happening: Happening) -> &mut Self {
+        self.now += 10;
+        let notes = self.task.apply(happening, self.now);
+        self.kinds.extend(notes.into_iter().map(|note| note.kind));
+        self
+    }
+
+    fn told(&mut self, node: u32, event: RunEvent) -> &mut Self {
+        self.play(Happening::Journal { node: NodeRank(node), event: Box::new(event) })
+    }
+
+    fn gone(&mut self, node: u32) -> &mut Self {
+        self.play(Happening::Gone { node: NodeRank(node) })
+    }
+
+    fn placed(&mut self) -> &mut Self {
+        let nodes: Vec<ChosenNode> = ["a", "b", "c"]
+            .map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z")))
+            .into();
+        let rank_map = for_task(&nodes, &"a".into()).unwrap();
+        self.play(Happening::Placed { rank_map })
+    }
+
+    fn run_started(&mut self, node: u32) -> &mut Self {
+        self.told(
+            node,
+            RunEvent::RunStarted {
+                run_id: "r".into(),
+                world_size: 6,
+                folder: None,
+                warden_pid: 1,
+                supervisor_pid: 2,
+                master_port: (node == 0).then_some(29500),
+            },
+        )
+    }
+
+    fn attempt_started(&mut self, attempt: u32) -> &mut Self {
+        let resume = attempt > 1;
+        self.told(0, RunEvent::AttemptStarted { attempt, master_addr: "a".into(), master_port: 29500, resume });
+        for rank in 0..6 {
+            let event = RunEvent::RankStarted { attempt, rank, local_rank: rank % 2, pid: 100 };
+            self.told(rank / 2, event);
+        }
+        self
+    }
+
+    fn running(max_restarts: u32) -> Self {
+        let mut play = Self::new(max_restarts);
+        play.placed().run_started(0).run_started(1).run_started(2).attempt_started(1);
+        assert_eq!(play.task.phase, TaskPhase::Running);
+        play
+    }
+
+    fn failed(&mut self, attempt: u32) -> &mut Self {
+        let verdict = Verdict::of(VerdictKind::SupervisorLost { node: "b".into() });
+        self.told(0, RunEvent::AttemptFailed { attempt, verdict: Box::new(verdict) })
+    }
+
+    fn ended(&mut self, outcome: Outcome, kind: VerdictKind) -> &mut Self {
+        self.told(0, RunEvent::RunEnded { outcome, attempts: 1, verdict: Box::new(Verdict::of(kind)) })
+    }
+
+    fn swept(&mut self) -> &mut Self {
+        self.gone(0).gone(1).gone(2)
+    }
+}
+
+#[test]
+fn the_first_node_starts_alone_and_the_others_when_it_has_a_port() {
+    let mut play = Play::new(0);
+    play.placed();
+    assert_eq!(play.task.wishes(), [Wish::Launch, Wish::Rest, Wish::Rest]);
+    play.run_started(0);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Launch]);
+    assert_eq!(play.task.master_port, Some(29500));
+    play.run_started(1).run_started(2);
+    assert_eq!(play.task.wishes(), [Wish::Rest; 3]);
+}
+
+#[test]
+fn a_training_that_ends_well_is_succeeded_and_swept() {
+    let mut play = Play::running(0);
+    play.told(0, RunEvent::RankExited { attempt: 1, rank: 0, local_rank: 0, pid: 100, exit: Exit::Code { code: 0 } });
+    play.ended(Outcome::Succeeded, VerdictKind::Succeeded);
+    assert_eq!(play.task.phase, TaskPhase::Succeeded);
+    assert!(!play.task.is_swept());
+    play.swept();
+    assert!(play.task.is_swept() && play.task.phase == TaskPhase::Succeeded);
+    assert_eq!(play.task.attempts.len(), 1);
+    assert_eq!(play.kinds, ["task.queued", "task.starting", "attempt.started", "task.running", "task.succeeded"]);
+}
+
+#[test]
+fn a_member_that_lost_its_supervisor_gets_a_new_one_when_the_coordinator_waits_for_it() {
+    let mut play = Play::running(2);
+    play.gone(1).failed(1);
+    assert_eq!(play.task.wishes(), [Wish::Rest; 3], "the coordinator has not decided yet");
+    play.told(0, RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 2 });
+    assert_eq!(play.task.phase, TaskPhase::Restarting);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Rest]);
+    assert_eq!(play.task.run_key(&play.task.nodes[1]).to_string(), "task-1-g1-n1-i2");
+    play.run_started(1).attempt_started(2);
+    assert_eq!((play.task.phase, play.task.attempts.len()), (TaskPhase::Running, 2));
+}
+
+#[test]
+fn a_member_whose_death_is_heard_after_the_restart_was_decided_is_replaced_as_well() {
+    let mut play = Play::running(2);
+    play.failed(1);
+    play.told(0, RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 2 });
+    play.gone(2);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Rest, Wish::Launch]);
+}
+
+#[test]
+fn when_the_coordinator_dies_the_next_generation_waits_until_every_node_is_swept() {
+    let mut play = Play::running(1);
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Restarting);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Kill, Wish::Kill]);
+    play.gone(1).play(Happening::TimePassed);
+    assert_eq!(play.task.generation.0, 1, "a node may still write the checkpoint");
+    play.gone(2).play(Happening::TimePassed);
+    assert_eq!((play.task.generation.0, play.task.phase), (2, TaskPhase::Starting));
+    assert_eq!(play.task.wishes(), [Wish::Launch, Wish::Rest, Wish::Rest]);
+    assert!(play.task.resume);
+    play.run_started(0).run_started(1).run_started(2).attempt_started(2);
+    assert_eq!(play.task.phase, TaskPhase::Running);
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Failed, "the budget counts over generations");
+}
+
+#[test]
+fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_killed() {
+    let mut play = Play::running(0);
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Failed);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Kill, Wish::Kill]);
+    assert!(matches!(&play.task.verdict.as_ref().unwrap().kind, VerdictKind::SupervisorLost { node } if node == "a"));
+}
+
+#[test]
+fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
+    let mut play = Play::running(0);
+    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
+    assert_eq!((play.task.phase, play.task.wishes()), (TaskPhase::Stopping, vec![Wish::Stop, Wish::Rest, Wish::Rest]));
+    play.play(Happening::StopAsked(StopWish { force: true, then_restart: false }));
+    assert_eq!(play.task.wishes(), [Wish::Kill; 3]);
+    play.swept();
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+#[test]
+fn a_task_in_the_queue_stops_at_once() {
+    let mut play = Play::new(0);
+    play.play(Happening::MustWait { reason: Text::new("等", "wait") });
+    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+    assert!(play.task.is_swept());
+}
+
+#[test]
+fn a_stop_while_the_first_node_is_being_started_kills_what_may_have_begun() {
+    let mut play = Play::new(0);
+    play.placed();
+    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
+    assert_eq!(play.task.wishes(), [Wish::Kill, Wish::Rest, Wish::Rest]);
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+#[test]
+fn a_restart_of_a_running_task_goes_through_stop_and_queue() {
+    let mut play = Play::running(0);
+    play.play(Happening::RestartAsked);
+    assert_eq!(play.task.phase, TaskPhase::Stopping);
+    play.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser);
+    assert_eq!(play.task.phase, TaskPhase::Stopped, "its processes may still be there");
+    play.swept();
+    assert_eq!((play.task.phase, play.task.stop, play.task.resume), (TaskPhase::Queued, None, true));
+    play.placed();
+    assert_eq!(play.task.generation.0, 2);
+}
+
+#[test]
+fn a_failed_task_runs_again_on_request() {
+    let mut play = Play::running(0);
+    play.ended(Outcome::Failed, VerdictKind::RankFailed).swept().play(Happening::RestartAsked);
+    assert_eq!((play.task.phase, play.task.verdict.clone()), (TaskPhase::Queued, None));
+}
+
+#[test]
+fn an_agent_that_cannot_start_its_part_ends_the_task_with_its_reason() {
+    let mut play = Play::new(3);
+    play.placed().run_started(0);
+    let reason = Text::new("没有 Python", "there is no Python");
+    play.play(Happening::LaunchFailed { node: NodeRank(1), reason });
+    assert_eq!(play.task.phase, TaskPhase::Failed);
+    assert_eq!(play.task.wishes(), [Wish::Kill, Wish::Rest, Wish::Kill]);
+    assert!(play.task.reason.as_ref().unwrap().en.contains("b: there is no Python"));
+}
+
+#[test]
+fn words_of_members_about_the_run_do_not_count_twice() {
+    let mut play = Play::running(1);
+    let scheduled = RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 1 };
+    play.told(1, scheduled.clone()).told(2, scheduled);
+    assert_eq!((play.task.phase, play.task.restarts_used), (TaskPhase::Running, 0));
+}
+
+#[test]
+fn a_first_node_out_of_reach_is_waited_for_while_restarts_are_left() {
+    let mut play = Play::running(1);
+    play.gone(1).gone(2).play(Happening::CoordinatorUnreachable);
+    assert_eq!(play.task.phase, TaskPhase::Running);
+    assert!(play.task.reason.as_ref().unwrap().en.contains("waiting for it"));
+    let mut play = Play::running(0);
+    play.gone(1).gone(2).play(Happening::CoordinatorUnreachable);
+    assert_eq!(play.task.phase, TaskPhase::Failed);
+    assert!(!play.task.is_swept(), "its ranks may still run");
+}

@@ -1,0 +1,12 @@
+//! A task: what a user asks to train ([`spec`]), and how it fares on the server ([`course`]).
+
+mod course;
+mod record;
+mod spec;
+
+pub use course::{Happening, Note, Wish};
+pub use record::{AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, StopWish, Task};
+pub use spec::{
+    DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy, TaskSpec,
+    Work,
+};

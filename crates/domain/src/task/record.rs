@@ -1,0 +1,261 @@
+//! A task as the server keeps it: what was asked, and what has become of it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::TaskSpec;
+use crate::{
+    exit::Exit,
+    ids::{AttemptNumber, EnvironmentId, Generation, NodeRank, Rank, TaskId, WorkerId},
+    language::Text,
+    phase::{AttemptPhase, TaskPhase},
+    rank_map::RankMap,
+    verdict::Verdict,
+};
+
+/// A task with its course.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub id: TaskId,
+    pub spec: TaskSpec,
+    pub phase: TaskPhase,
+    /// Grows with every launch that the server orders; whatever carries an older one is refused.
+    pub generation: Generation,
+    /// Why it is where it is, when that is not obvious.
+    #[serde(default)]
+    pub reason: Option<Text>,
+    pub created_ms: u64,
+    #[serde(default)]
+    pub started_ms: Option<u64>,
+    #[serde(default)]
+    pub ended_ms: Option<u64>,
+    /// Who is which rank, since workers were leased.
+    #[serde(default)]
+    pub rank_map: Option<RankMap>,
+    /// Its nodes in this generation, in the order of node ranks; the first one coordinates.
+    #[serde(default)]
+    pub nodes: Vec<NodeRun>,
+    /// Rank 0's port, once the coordinator has one.
+    #[serde(default)]
+    pub master_port: Option<u16>,
+    #[serde(default)]
+    pub attempts: Vec<AttemptRecord>,
+    #[serde(default)]
+    pub restarts_used: u32,
+    /// Not before this time, when a restart waits.
+    #[serde(default)]
+    pub restart_at_ms: Option<u64>,
+    /// Somebody asked for its end.
+    #[serde(default)]
+    pub stop: Option<StopWish>,
+    /// Continue from the newest checkpoint in the next launch whatever its number.
+    #[serde(default)]
+    pub resume: bool,
+    /// Why it ended.
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// How a task shall end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StopWish {
+    /// At once, without a grace.
+    pub force: bool,
+    /// And then start again.
+    pub then_restart: bool,
+}
+
+/// A task's run on one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeRun {
+    pub environment: EnvironmentId,
+    pub name: String,
+    pub node_rank: NodeRank,
+    /// Counts the launches on this node within the generation: a supervisor that died is replaced by a new one.
+    pub incarnation: u32,
+    pub state: NodeRunState,
+}
+
+/// Where a node's run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum NodeRunState {
+    /// Not yet: the first node must have a port before the others come.
+    Waiting,
+    /// It shall be started; whether its agent did so is not known.
+    Wanted,
+    /// Its supervisor lives.
+    Alive,
+    /// No process of it is left.
+    Gone,
+}
+
+/// One launch of all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptRecord {
+    pub number: AttemptNumber,
+    pub generation: Generation,
+    pub phase: AttemptPhase,
+    pub started_ms: u64,
+    #[serde(default)]
+    pub ended_ms: Option<u64>,
+    pub resumed: bool,
+    /// One per rank that has been started, in the order of ranks.
+    #[serde(default)]
+    pub ranks: Vec<RankRecord>,
+    #[serde(default)]
+    pub verdict: Option<Verdict>,
+}
+
+/// One rank of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RankRecord {
+    pub rank: Rank,
+    pub worker: Option<WorkerId>,
+    pub pid: i32,
+    pub started_ms: u64,
+    #[serde(default)]
+    pub ended_ms: Option<u64>,
+    #[serde(default)]
+    pub exit: Option<Exit>,
+}
+
+impl Task {
+    /// A task at its very beginning.
+    pub fn new(id: TaskId, spec: TaskSpec, now_ms: u64) -> Self {
+        Self {
+            id,
+            spec,
+            phase: TaskPhase::Initializing,
+            generation: Generation(0),
+            reason: None,
+            created_ms: now_ms,
+            started_ms: None,
+            ended_ms: None,
+            rank_map: None,
+            nodes: Vec::new(),
+            master_port: None,
+            attempts: Vec::new(),
+            restarts_used: 0,
+            restart_at_ms: None,
+            stop: None,
+            resume: false,
+            verdict: None,
+        }
+    }
+
+    /// The name of a node's run in this generation.
+    pub fn run_key(&self, node: &NodeRun) -> RunKey {
+        RunKey {
+            task: self.id.clone(),
+            generation: self.generation,
+            node_rank: node.node_rank,
+            incarnation: node.incarnation,
+        }
+    }
+
+    /// The node that a run belongs to, unless the run is of an older launch.
+    pub fn node_of(&self, run: &RunKey) -> Option<&NodeRun> {
+        self.nodes.iter().find(|node| self.run_key(node) == *run)
+    }
+
+    /// How many ranks it has.
+    pub fn world_size(&self) -> u32 {
+        self.rank_map.as_ref().map_or(0, RankMap::world_size)
+    }
+
+    /// The newest attempt.
+    pub fn attempt(&self) -> Option<&AttemptRecord> {
+        self.attempts.last()
+    }
+}
+
+/// Names one launch on one node: `task-12-g1-n0-i1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunKey {
+    pub task: TaskId,
+    pub generation: Generation,
+    pub node_rank: NodeRank,
+    pub incarnation: u32,
+}
+
+/// Why a text names no run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not the name of a run, such as task-12-g1-n0-i1")]
+pub struct RunKeyError(String);
+
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-g{}-n{}-i{}", self.task, self.generation, self.node_rank, self.incarnation)
+    }
+}
+
+impl std::str::FromStr for RunKey {
+    type Err = RunKeyError;
+
+    fn from_str(text: &str) -> Result<Self, RunKeyError> {
+        let refused = || RunKeyError(text.to_owned());
+        let mut parts = text.rsplitn(4, '-');
+        let mut number = |letter: char| {
+            let digits = parts.next().and_then(|part| part.strip_prefix(letter)).ok_or_else(refused)?;
+            let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            if is_plain { digits.parse::<u64>().map_err(|_| refused()) } else { Err(refused()) }
+        };
+        let incarnation = u32::try_from(number('i')?).map_err(|_| refused())?;
+        let node_rank = u32::try_from(number('n')?).map_err(|_| refused())?;
+        let generation = number('g')?;
+        let task = parts.next().filter(|task| !task.is_empty()).ok_or_else(refused)?;
+        // It becomes the name of a folder.
+        if !task.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_') {
+            return Err(refused());
+        }
+        Ok(Self {
+            task: TaskId::from(task),
+            generation: Generation(generation),
+            node_rank: NodeRank(node_rank),
+            incarnation,
+        })
+    }
+}
+
+impl TryFrom<String> for RunKey {
+    type Error = RunKeyError;
+
+    fn try_from(text: String) -> Result<Self, RunKeyError> {
+        text.parse()
+    }
+}
+
+impl From<RunKey> for String {
+    fn from(key: RunKey) -> Self {
+        key.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_run_is_read_back() {
+        let key: RunKey = "task-12-g3-n0-i2".parse().unwrap();
+        assert_eq!((key.task.as_str(), key.generation.0, key.node_rank.0, key.incarnation), ("task-12", 3, 0, 2));
+        assert_eq!(key.to_string(), "task-12-g3-n0-i2");
+    }
+
+    #[test]
+    fn what_names_no_run_or_would_leave_its_folder_is_refused() {
+        for text in ["", "task-1", "task-1-g1-n0", "../x-g1-n0-i1", "a/b-g1-n0-i1", "t-g+1-n0-i1", "-g1-n0-i1", "t-g1-n0-i"] {
+            assert!(text.parse::<RunKey>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What a user asks to train.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    framework::Framework,
+    healing::RestartPolicy,
+    ids::{EnvironmentId, GroupId},
+    ladder::StopLadder,
+    units::Seconds,
+};
+
+/// A training as the user wants it; it never changes. Each launch of it is an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TaskSpec {
+    pub name: String,
+    /// None for a command that brings its own data.
+    #[serde(default)]
+    pub dataset: Option<DatasetVersion>,
+    #[serde(default)]
+    pub model_id: Option<String>,
+    #[serde(default)]
+    pub launch_mode: LaunchMode,
+    pub work: Work,
+    #[serde(default)]
+    pub source: Option<Source>,
+    pub distributed: DistributedConfig,
+    #[serde(default)]
+    pub options: LaunchOptions,
+    #[serde(default)]
+    pub policies: Policies,
+    /// Higher goes first; equal ones in the order in which they came.
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// One version of a dataset; a dataset alone would change under the training.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DatasetVersion {
+    pub dataset_id: String,
+    pub dataset_version_id: String,
+}
+
+/// Where the machines come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum LaunchMode {
+    /// 使用现有开发环境: the environments that the user ticked.
+    #[default]
+    Existing,
+    /// The workers of a group, with the group's ranks.
+    Group(GroupId),
+}
+
+/// What runs in each rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Work {
+    /// A program with its arguments. A first word that ends in `.py` is run by the interpreter.
+    Command {
+        argv: Vec<String>,
+        #[serde(default)]
+        directory: Option<String>,
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+        /// A Python: its path, or a virtual or conda environment's folder.
+        #[serde(default)]
+        interpreter: Option<String>,
+    },
+    /// One of the recipes that Fermi ships, with its settings file.
+    Recipe {
+        name: String,
+        #[serde(default)]
+        config: Option<String>,
+    },
+    /// Fermi's own small trainer, with its flags.
+    Builtin {
+        #[serde(default)]
+        args: Vec<String>,
+    },
+}
+
+/// Where the code is that a task runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Source {
+    /// A folder that every node has under this path, such as on a shared disk.
+    Path(String),
+    /// A folder that was sent once, by its digest; agents fetch it.
+    Snapshot(String),
+}
+
+/// How the engine is configured; what is not given is chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LaunchOptions {
+    /// nccl or gloo; without GPUs nccl becomes gloo.
+    pub backend: Option<String>,
+    /// The port of rank 0; a taken one is refused, never moved.
+    pub master_port: Option<u16>,
+    /// The network interface for NCCL and gloo.
+    pub interface: Option<String>,
+    /// How long collectives wait, in seconds.
+    pub timeout: Option<u64>,
+    /// NCCL_DEBUG.
+    pub nccl_debug: Option<String>,
+    /// Whether InfiniBand may be used.
+    pub infiniband: Option<bool>,
+    /// Whether GPUs of a node may talk to each other directly.
+    pub p2p: Option<bool>,
+    /// TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL.
+    pub torch_debug: Option<String>,
+    /// Whether each CUDA call waits for its end, to find the one that fails.
+    pub cuda_launch_blocking: Option<bool>,
+    /// Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
+    pub framework: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Which environments train together, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DistributedConfig {
+    pub enabled: bool,
+    /// In the user's order.
+    pub node_ids: Vec<EnvironmentId>,
+    pub master_node: Option<EnvironmentId>,
+    pub framework: Option<Framework>,
+    pub strategy: Option<Strategy>,
+    /// The workers that were chosen in an environment, by number; all of them where nothing is said.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, Vec<u32>>))]
+    pub workers: BTreeMap<EnvironmentId, Vec<u32>>,
+}
+
+/// How many ways the work is divided; a degree that is not given is 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Strategy {
+    pub data_parallel: u32,
+    pub pipeline_parallel: u32,
+    pub tensor_parallel: u32,
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self { data_parallel: 1, pipeline_parallel: 1, tensor_parallel: 1 }
+    }
+}
+
+impl Strategy {
+    /// The number of ranks that it needs.
+    pub fn ranks(self) -> u64 {
+        u64::from(self.data_parallel)
+            .saturating_mul(u64::from(self.pipeline_parallel))
+            .saturating_mul(u64::from(self.tensor_parallel))
+    }
+}
+
+/// What Fermi may do on its own while the task runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Policies {
+    /// Counted over the whole task, not per node.
+    pub restart: RestartPolicy,
+    pub stop: StopLadder,
+    /// How long a node may be silent before it counts as lost.
+    pub node_lost_after: Seconds,
+    pub on_disconnect: OnDisconnect,
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self {
+            restart: RestartPolicy::default(),
+            stop: StopLadder::default(),
+            node_lost_after: Seconds(15),
+            on_disconnect: OnDisconnect::default(),
+        }
+    }
+}
+
+/// What a supervisor does that has lost the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum OnDisconnect {
+    /// Train on; nobody may start a second attempt meanwhile.
+    #[default]
+    Keep,
+    /// Stop the ranks after this long, so that another attempt may begin elsewhere.
+    StopAfter(Seconds),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distributed_configuration_of_the_specification_is_read() {
+        let json = r#"{"enabled": true, "nodeIds": ["env-001", "env-003", "env-005"], "masterNode": "env-001",
+            "framework": "deepspeed", "strategy": {"dataParallel": 2, "pipelineParallel": 4, "tensorParallel": 8}}"#;
+        let config: DistributedConfig = serde_json::from_str(json).unwrap();
+        assert_eq!(config.framework, Some(Framework::Deepspeed));
+        assert_eq!(config.strategy.unwrap().ranks(), 64);
+        assert_eq!(config.node_ids.len(), 3);
+    }
+
+    #[test]
+    fn policies_that_say_nothing_wait_fifteen_seconds_and_keep_training() {
+        let policies: Policies = serde_json::from_str("{}").unwrap();
+        assert_eq!((policies.node_lost_after, policies.on_disconnect), (Seconds(15), OnDisconnect::Keep));
+        let stop: OnDisconnect = serde_json::from_str(r#"{"stopAfter": 60}"#).unwrap();
+        assert_eq!(stop, OnDisconnect::StopAfter(Seconds(60)));
+    }
+
+    #[test]
+    fn a_huge_strategy_does_not_overflow() {
+        let strategy = Strategy { data_parallel: u32::MAX, pipeline_parallel: u32::MAX, tensor_parallel: u32::MAX };
+        assert_eq!(strategy.ranks(), u64::MAX);
+    }
+}

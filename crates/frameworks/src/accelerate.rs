@@ -1,0 +1,76 @@
+//! Hugging Face accelerate: the variables it reads under any launcher, and its YAML for those who use its own.
+
+use std::fmt::Write as _;
+
+use fermi_domain::{
+    contract::engines,
+    launch::{Phrase, Place},
+};
+
+use crate::{deepspeed::Configuration, draft::Draft, fsdp::Sharding, order::LaunchOrder, yaml};
+
+/// For DeepSpeed: the JSON says everything, so accelerate is pointed at it.
+pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, file: Phrase, draft: &mut Draft) {
+    draft.env.set(engines::ACCELERATE_USE_DEEPSPEED, "true");
+    draft.env.set(engines::ACCELERATE_DEEPSPEED_CONFIG_FILE, file.clone());
+    draft.env.set(engines::ACCELERATE_MIXED_PRECISION, configuration.precision.in_accelerate());
+    let head = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: \"";
+    let mut rest = "\"\n".to_owned();
+    let _ = writeln!(rest, "  zero3_init_flag: {}", configuration.zero.stage == 3);
+    // accelerate refuses a precision here beside a DeepSpeed file, which has its own.
+    let text = places_of_machines(
+        order,
+        Phrase::text(head).then_place(Place::LaunchFolder).then(format!("/{}{rest}", crate::deepspeed::FILE)),
+    );
+    draft.file("accelerate_deepspeed.yaml", text);
+}
+
+/// For FSDP: everything by variables.
+pub(crate) fn fsdp(order: &LaunchOrder<'_>, sharding: &Sharding, draft: &mut Draft) {
+    draft.env.set(engines::ACCELERATE_USE_FSDP, "true");
+    draft.env.set(engines::ACCELERATE_MIXED_PRECISION, sharding.precision.in_accelerate());
+    if !order.on_gpus() {
+        draft.env.set(engines::ACCELERATE_USE_CPU, "true");
+    }
+    let mut text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n".to_owned();
+    let _ = writeln!(text, "mixed_precision: {}", yaml::scalar(sharding.precision.in_accelerate()));
+    text.push_str("fsdp_config:\n");
+    for (variable, key, value) in sharding.in_accelerate() {
+        draft.env.set(variable, value.as_str());
+        let _ = writeln!(text, "  {key}: {}", spelled(&value));
+    }
+    if let Some((replicate, shard)) = sharding.mesh {
+        draft.env.set(engines::ACCELERATE_USE_PARALLELISM_CONFIG, "true");
+        draft.env.set_display(engines::PARALLELISM_CONFIG_DP_REPLICATE_SIZE, replicate);
+        draft.env.set_display(engines::PARALLELISM_CONFIG_DP_SHARD_SIZE, shard);
+        let _ = writeln!(text, "parallelism_config:\n  parallelism_config_dp_replicate_size: {replicate}");
+        let _ = writeln!(text, "  parallelism_config_dp_shard_size: {shard}");
+    }
+    if !order.on_gpus() {
+        text.push_str("use_cpu: true\n");
+    }
+    draft.file("accelerate_fsdp.yaml", places_of_machines(order, Phrase::text(text)));
+}
+
+/// Flags and numbers stand bare in YAML.
+fn spelled(value: &str) -> String {
+    if ["true", "false"].contains(&value) || value.parse::<u64>().is_ok() {
+        value.to_owned()
+    } else {
+        yaml::scalar(value)
+    }
+}
+
+/// The same file lies on every node, so it says nothing that differs: `accelerate launch --machine_rank N` does.
+fn places_of_machines(order: &LaunchOrder<'_>, text: Phrase) -> Phrase {
+    let machines = format!(
+        "num_machines: {}\nnum_processes: {}\nmachine_rank: 0  # accelerate launch --machine_rank N\nmain_process_ip: \"",
+        order.ranks.node_count(),
+        order.ranks.world_size(),
+    );
+    text.then(machines)
+        .then_place(Place::MasterAddress)
+        .then("\"\nmain_process_port: ")
+        .then_place(Place::MasterPort)
+        .then("\nrdzv_backend: static\nsame_network: true\n")
+}

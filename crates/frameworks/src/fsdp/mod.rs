@@ -1,0 +1,51 @@
+//! PyTorch FSDP: a JSON for scripts, accelerate's variables and YAML.
+
+mod sharding;
+
+use fermi_domain::contract::engines;
+
+pub(crate) use sharding::Sharding;
+
+use crate::{
+    accelerate, batch, ddp,
+    draft::Draft,
+    order::LaunchOrder,
+    precision,
+    refusal::LaunchRefusal,
+    settings::{Setting, Settings},
+};
+
+const OWN: &[Setting] = &[
+    precision::SETTING,
+    Setting::new(
+        "shardingStrategy",
+        "FULL_SHARD、SHARD_GRAD_OP 或 HYBRID_SHARD",
+        "FULL_SHARD, SHARD_GRAD_OP or HYBRID_SHARD",
+    ),
+    Setting::new("wrapPolicy", "transformer、size 或 none", "transformer, size or none"),
+    Setting::new(
+        "transformerLayers",
+        "要包装的层的类名，逗号分隔",
+        "names of the layers' classes to wrap, with commas",
+    ),
+    Setting::new("minNumParams", "按大小包装时的最少参数数", "least parameters of a part wrapped by size"),
+    Setting::new("offloadParams", "参数是否放在 CPU", "whether parameters go to the CPU"),
+    Setting::new("activationCheckpointing", "是否重算激活", "whether activations are computed again"),
+    Setting::new("stateDictType", "SHARDED_STATE_DICT 或 FULL_STATE_DICT", "SHARDED_STATE_DICT or FULL_STATE_DICT"),
+];
+
+pub(crate) const SETTINGS: &[&[Setting]] = &[batch::SETTINGS, OWN];
+
+pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusal> {
+    let wanted = batch::Wanted::read(settings)?;
+    let (sharding, notes) = Sharding::read(order, settings)?;
+    draft.notes.extend(notes);
+    if wanted.is_given() {
+        ddp::script_batch(order, wanted, draft)?;
+    }
+    let json = serde_json::to_string_pretty(&sharding.json()).unwrap_or_default();
+    let file = draft.file("fsdp_config.json", json + "\n");
+    draft.env.set(engines::FERMI_CONFIG_FILE, file);
+    accelerate::fsdp(order, &sharding, draft);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The frameworks: one line each.
+
+use fermi_domain::{framework::Framework, language::Text, launch::TaskLaunch, task::Work};
+
+use crate::{
+    ddp, deepspeed,
+    draft::Draft,
+    fsdp, horovod, jax, megatron,
+    order::LaunchOrder,
+    plain,
+    refusal::LaunchRefusal,
+    settings::{Setting, Settings},
+};
+use fermi_domain::contract::engines;
+
+/// How a framework takes part in a launch.
+struct Engine {
+    settings: &'static [&'static [Setting]],
+    add: fn(&LaunchOrder<'_>, &Settings<'_>, &mut Draft) -> Result<(), LaunchRefusal>,
+}
+
+fn engine(framework: Framework) -> Engine {
+    match framework {
+        Framework::PytorchDdp => Engine { settings: ddp::SETTINGS, add: ddp::add },
+        Framework::PytorchFsdp => Engine { settings: fsdp::SETTINGS, add: fsdp::add },
+        Framework::Deepspeed => Engine { settings: deepspeed::SETTINGS, add: deepspeed::add },
+        Framework::Horovod => Engine { settings: horovod::SETTINGS, add: horovod::add },
+        Framework::MegatronLm => Engine { settings: megatron::SETTINGS, add: megatron::add },
+        Framework::Jax => Engine { settings: jax::SETTINGS, add: jax::add },
+        Framework::Command | Framework::Builtin => Engine { settings: plain::SETTINGS, add: plain::add },
+    }
+}
+
+/// The framework of a task: the one it names, else what its work is.
+pub fn framework_of(order: &LaunchOrder<'_>) -> Framework {
+    order.spec.distributed.framework.unwrap_or(match order.spec.work {
+        Work::Builtin { .. } => Framework::Builtin,
+        Work::Command { .. } | Work::Recipe { .. } => Framework::Command,
+    })
+}
+
+/// The keys of `options.framework` that a framework knows.
+pub fn settings_of(framework: Framework) -> Vec<Setting> {
+    engine(framework).settings.iter().copied().flatten().copied().collect()
+}
+
+/// Everything that starts, on every node, or the first reason why it cannot.
+pub fn launch(order: &LaunchOrder<'_>) -> Result<TaskLaunch, LaunchRefusal> {
+    let framework = framework_of(order);
+    let engine = engine(framework);
+    let settings = Settings::read(framework, "", engine.settings, &order.spec.options.framework)?;
+    let mut draft = Draft::begin(order)?;
+    draft.env.set(engines::FERMI_FRAMEWORK, framework.as_str());
+    (engine.add)(order, &settings, &mut draft)?;
+    if let Some(note) = degrees_for_the_script(order, framework) {
+        draft.notes.push(note);
+    }
+    Ok(draft.finish(order))
+}
+
+/// Engines that know data parallelism only leave the other degrees to the script.
+fn degrees_for_the_script(order: &LaunchOrder<'_>, framework: Framework) -> Option<Text> {
+    let strategy = order.spec.distributed.strategy?;
+    let wanted = strategy.tensor_parallel > 1 || strategy.pipeline_parallel > 1;
+    (framework.is_data_parallel_only() && wanted).then(|| {
+        Text::new(
+            format!("{} 只做数据并行；张量与流水线并行度以环境变量交给脚本", framework.label()),
+            format!("{} is data parallel only; the script gets the other degrees as variables", framework.label()),
+        )
+    })
+}

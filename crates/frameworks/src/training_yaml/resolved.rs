@@ -1,0 +1,321 @@
+//! What a file means for a number of ranks.
+
+use fermi_domain::{framework::Framework, language::Text};
+use serde_json::{Map, Value, json};
+
+use super::{
+    problem::{Problem, Problems},
+    reader::TrainingYaml,
+};
+use crate::batch::{Batch, Wanted};
+
+/// What the file does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts<'a> {
+    pub ranks: u32,
+    pub on_gpus: bool,
+    /// Where the model is known elsewhere; the file's own `model.parameters` wins.
+    pub model_parameters: Option<u64>,
+    /// The JSON that `deepspeed.config_path` names; it decides what the file leaves open.
+    pub deepspeed_file: Option<&'a Map<String, Value>>,
+}
+
+impl Facts<'_> {
+    fn in_deepspeed(&self, key: &str) -> Option<&Value> {
+        self.deepspeed_file?.get(key)
+    }
+
+    /// The number format that DeepSpeed's file turns on.
+    fn deepspeed_precision(&self) -> Option<&'static str> {
+        let on = |name: &str| self.in_deepspeed(name)?.get("enabled")?.as_bool();
+        match (on("bf16"), on("fp16")) {
+            (Some(true), _) => Some("bf16"),
+            (_, Some(true)) => Some("fp16"),
+            _ => self.deepspeed_file.map(|_| "fp32"),
+        }
+    }
+}
+
+/// How the ranks train together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResolvedStrategy {
+    /// One process.
+    Single,
+    Ddp,
+    /// DeepSpeed; the stage is the JSON's own business where a JSON is named.
+    DeepSpeed {
+        stage: Option<u8>,
+    },
+    Fsdp,
+}
+
+/// The file's meaning, ready to be printed and to be launched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    pub strategy: ResolvedStrategy,
+    /// Why this strategy, where the file said `auto`.
+    pub reason: Option<Text>,
+    pub batch: Batch,
+    /// `fp32`, `fp16` or `bf16`.
+    pub precision: &'static str,
+    /// After scaling, where the file asks for it.
+    pub learning_rate: Option<f64>,
+    pub backend: &'static str,
+    pub deepspeed_config: Option<String>,
+    pub warnings: Vec<Text>,
+    settings: Map<String, Value>,
+}
+
+impl ResolvedStrategy {
+    pub fn framework(self) -> Framework {
+        match self {
+            Self::Single | Self::Ddp => Framework::PytorchDdp,
+            Self::DeepSpeed { .. } => Framework::Deepspeed,
+            Self::Fsdp => Framework::PytorchFsdp,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Single => "single process".to_owned(),
+            Self::Ddp => "DDP".to_owned(),
+            Self::DeepSpeed { stage: Some(stage) } => format!("DeepSpeed ZeRO-{stage}"),
+            Self::DeepSpeed { stage: None } => "DeepSpeed".to_owned(),
+            Self::Fsdp => "FSDP".to_owned(),
+        }
+    }
+}
+
+impl Resolved {
+    /// `options.framework` of a task that trains by this file.
+    pub fn settings(&self) -> &Map<String, Value> {
+        &self.settings
+    }
+
+    /// What people shall see before anything starts.
+    pub fn lines(&self) -> Vec<Text> {
+        let name = self.strategy.name();
+        let mut lines = vec![match &self.reason {
+            Some(reason) => Text::new(format!("策略 {name}：{}", reason.zh), format!("strategy {name}: {}", reason.en)),
+            None => Text::new(format!("策略 {name}"), format!("strategy {name}")),
+        }];
+        lines.push(self.batch.text());
+        lines.push(Text::new(
+            format!("精度 {}，后端 {}", self.precision, self.backend),
+            format!("precision {}, backend {}", self.precision, self.backend),
+        ));
+        if let Some(rate) = self.learning_rate {
+            lines.push(Text::new(format!("学习率 {rate}"), format!("learning rate {rate}")));
+        }
+        lines.extend(self.warnings.iter().map(|w| Text::new(format!("注意：{}", w.zh), format!("warning: {}", w.en))));
+        lines
+    }
+}
+
+impl TrainingYaml {
+    /// Decides what the file leaves open.
+    pub fn resolve(&self, facts: Facts<'_>) -> Result<Resolved, Problems> {
+        let mut warnings = Vec::new();
+        let mut problems = Vec::new();
+        let precision = self.precision(facts, &mut warnings, &mut problems);
+        let (strategy, reason) = self.strategy(facts, &mut warnings);
+        let of_file = |key: &str| facts.in_deepspeed(key).and_then(Value::as_u64).filter(|number| *number > 0);
+        let wanted = Wanted {
+            micro: self
+                .count("training.per_device_train_batch_size")
+                .or_else(|| of_file("train_micro_batch_size_per_gpu")),
+            accumulation: self
+                .count("training.gradient_accumulation_steps")
+                .or_else(|| of_file("gradient_accumulation_steps")),
+            global: None,
+        };
+        let batch = wanted.resolve(u64::from(facts.ranks.max(1)), (1, 1)).map(|(batch, _)| batch);
+        let batch = batch.map_err(|refusal| Problem::Unfit {
+            path: "training.per_device_train_batch_size".into(),
+            text: refusal.text(),
+            hint: refusal.hint(),
+        });
+        let batch = match batch {
+            Ok(batch) if problems.is_empty() => batch,
+            Ok(_) => return Err(Problems(problems)),
+            Err(problem) => return Err(Problems(problems.into_iter().chain([problem]).collect())),
+        };
+        let mut resolved = Resolved {
+            strategy,
+            reason,
+            batch,
+            precision,
+            learning_rate: self.learning_rate(facts),
+            backend: self.backend(facts, &mut warnings),
+            deepspeed_config: self.word("training.deepspeed.config_path").map(str::to_owned),
+            warnings,
+            settings: Map::new(),
+        };
+        resolved.settings = self.framework_settings(&resolved);
+        Ok(resolved)
+    }
+
+    /// `fp16: true` beside `bf16: true` means bf16; `mixed_precision` against a flag is an error.
+    fn precision(&self, facts: Facts<'_>, warnings: &mut Vec<Text>, problems: &mut Vec<Problem>) -> &'static str {
+        let (fp16, bf16) = (self.flag("training.fp16"), self.flag("training.bf16"));
+        let mixed = self.word("training.mixed_precision").map(|word| if word == "no" { "fp32" } else { word });
+        if fp16 == Some(true) && bf16 == Some(true) {
+            warnings.push(Text::new("fp16 与 bf16 同时为 true：使用 bf16", "fp16 and bf16 are both true: bf16"));
+        }
+        if self.get("training.fp16_opt_level").is_some() {
+            warnings.push(Text::new(
+                "fp16_opt_level 属于 Apex，PyTorch 自带的混合精度不使用它",
+                "fp16_opt_level is Apex's; torch's own mixed precision does not use it",
+            ));
+        }
+        if let Some(mixed) = mixed {
+            for (name, flag) in [("fp16", fp16), ("bf16", bf16)] {
+                if flag.is_some_and(|flag| flag != (mixed == name)) {
+                    problems.push(Problem::Disagree {
+                        one: ("training.mixed_precision".into(), mixed.into()),
+                        other: (format!("training.{name}"), flag.unwrap_or_default().to_string()),
+                    });
+                }
+            }
+        }
+        let wanted = match (mixed, fp16, bf16) {
+            (Some("bf16"), ..) | (None, _, Some(true)) => "bf16",
+            (Some("fp16"), ..) | (None, Some(true), _) => "fp16",
+            (None, None, None) => facts.deepspeed_precision().unwrap_or("fp32"),
+            _ => "fp32",
+        };
+        if wanted == "fp16" && !facts.on_gpus {
+            warnings.push(Text::new("没有 GPU：fp16 改为 fp32", "there are no GPUs: fp32 instead of fp16"));
+            return "fp32";
+        }
+        wanted
+    }
+
+    fn strategy(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> (ResolvedStrategy, Option<Text>) {
+        if self.flag("training.distributed") == Some(false) {
+            if facts.ranks > 1 {
+                let en = "distributed is false, but several ranks are started: each trains alone";
+                warnings.push(Text::new("distributed 为 false，但启动了多个 rank：各自训练", en));
+            }
+            return (ResolvedStrategy::Single, None);
+        }
+        let stage = self.count("training.deepspeed.zero_stage").and_then(|stage| u8::try_from(stage).ok());
+        match self.word("training.distributed_strategy") {
+            Some("deepspeed") => (ResolvedStrategy::DeepSpeed { stage: self.stage(facts, stage, warnings) }, None),
+            Some("fsdp") => (ResolvedStrategy::Fsdp, None),
+            Some("auto") => self.by_size(facts, warnings),
+            _ => (ResolvedStrategy::Ddp, None),
+        }
+    }
+
+    /// The file's own stage, else that of DeepSpeed's JSON, else 2 where there is none.
+    fn stage(&self, facts: Facts<'_>, own: Option<u8>, warnings: &mut Vec<Text>) -> Option<u8> {
+        let path = self.word("training.deepspeed.config_path");
+        if let (Some(path), None) = (path, facts.deepspeed_file) {
+            warnings.push(Text::new(
+                format!("{path} 未读取：其中的批次与精度未计入"),
+                format!("{path} was not read: its batch and precision are not counted in"),
+            ));
+        }
+        let in_file = facts.in_deepspeed("zero_optimization").and_then(|zero| zero.get("stage")?.as_u64());
+        own.or(in_file.and_then(|stage| u8::try_from(stage).ok())).or(path.is_none().then_some(2))
+    }
+
+    /// Below 1B DDP, up to 7B ZeRO-2, above ZeRO-3; a boundary belongs to the middle row.
+    fn by_size(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> (ResolvedStrategy, Option<Text>) {
+        let size = self.get("model.parameters").and_then(parameters).or(facts.model_parameters);
+        let Some(size) = size else {
+            warnings.push(Text::new(
+                "模型大小未知，auto 使用 DDP；可填写 model.parameters，例如 7B",
+                "the model's size is not known, so auto is DDP; give model.parameters, such as 7B",
+            ));
+            return (ResolvedStrategy::Ddp, None);
+        };
+        const BILLION: u64 = 1_000_000_000;
+        let (strategy, zh, en) = match size {
+            size if size < BILLION => (ResolvedStrategy::Ddp, "参数少于 1B", "fewer than 1B parameters"),
+            size if size <= 7 * BILLION => {
+                (ResolvedStrategy::DeepSpeed { stage: Some(2) }, "参数 1B 到 7B", "1B to 7B parameters")
+            }
+            _ => (ResolvedStrategy::DeepSpeed { stage: Some(3) }, "参数多于 7B", "more than 7B parameters"),
+        };
+        (strategy, Some(Text::new(zh, en)))
+    }
+
+    fn backend(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> &'static str {
+        match (self.word("training.distributed_backend"), facts.on_gpus) {
+            (Some("gloo"), _) | (None, false) => "gloo",
+            (_, true) => "nccl",
+            (Some(_), false) => {
+                warnings.push(Text::new("没有 GPU：nccl 改为 gloo", "there are no GPUs: gloo instead of nccl"));
+                "gloo"
+            }
+        }
+    }
+
+    fn learning_rate(&self, facts: Facts<'_>) -> Option<f64> {
+        let rate = self.number("training.learning_rate")?;
+        let ranks = f64::from(facts.ranks.max(1));
+        Some(match self.word("training.lr_scaling") {
+            Some("linear") => rate * ranks,
+            Some("sqrt") => rate * ranks.sqrt(),
+            _ => rate,
+        })
+    }
+
+    /// The framework's own settings, by the names that a task uses.
+    fn framework_settings(&self, resolved: &Resolved) -> Map<String, Value> {
+        let mut settings = Map::new();
+        let mut set = |name: &str, value: Option<Value>| {
+            settings.extend(value.map(|value| (name.to_owned(), value)));
+        };
+        set("microBatchSize", Some(resolved.batch.micro.into()));
+        set("gradientAccumulationSteps", Some(resolved.batch.accumulation.into()));
+        set("precision", Some(resolved.precision.into()));
+        match resolved.strategy {
+            ResolvedStrategy::Single | ResolvedStrategy::Ddp => {
+                set("bucketCapMb", self.get("training.ddp_bucket_cap_mb").cloned());
+                set("findUnusedParameters", self.get("training.find_unused_parameters").cloned());
+                set("broadcastBuffers", self.get("training.ddp_broadcast_buffers").cloned());
+                set("gradientAsBucketView", self.get("training.gradient_as_bucket_view").cloned());
+            }
+            ResolvedStrategy::DeepSpeed { stage } => {
+                set("zeroStage", stage.map(Value::from));
+                set("gradientClipping", self.get("training.max_grad_norm").cloned());
+                set("learningRate", resolved.learning_rate.map(Value::from));
+                set("warmupSteps", self.get("training.warmup_steps").cloned());
+                set("weightDecay", self.get("training.weight_decay").cloned());
+            }
+            ResolvedStrategy::Fsdp => {
+                set("shardingStrategy", self.get("training.fsdp.sharding_strategy").cloned());
+                set("minNumParams", self.get("training.fsdp.min_num_params").cloned());
+                set("offloadParams", self.get("training.fsdp.offload_params").cloned());
+                set("activationCheckpointing", self.get("training.gradient_checkpointing").cloned());
+                let layers = self.get("training.fsdp.transformer_layer_cls_to_wrap").and_then(Value::as_array);
+                let layers = layers.map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","));
+                set("transformerLayers", layers.map(|layers| json!(layers)));
+            }
+        }
+        settings
+    }
+}
+
+/// 7B, 350M, 7e9 or a plain number.
+fn parameters(value: &Value) -> Option<u64> {
+    let whole = |number: f64| -> Option<u64> {
+        let fine = number.is_finite() && (1.0..9e15).contains(&number);
+        if fine { format!("{number:.0}").parse().ok() } else { None }
+    };
+    if let Some(number) = value.as_f64() {
+        return whole(number);
+    }
+    let text = value.as_str()?.trim();
+    let (digits, factor) = match text.char_indices().last()? {
+        (at, 'B' | 'b') => (&text[..at], 1e9),
+        (at, 'M' | 'm') => (&text[..at], 1e6),
+        (at, 'K' | 'k') => (&text[..at], 1e3),
+        (at, 'T' | 't') => (&text[..at], 1e12),
+        _ => (text, 1.0),
+    };
+    whole(digits.trim().parse::<f64>().ok()? * factor)
+}

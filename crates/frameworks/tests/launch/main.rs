@@ -1,0 +1,7 @@
+//! Launches of all frameworks, as people and engines see them.
+
+mod batches;
+mod golden;
+mod machines;
+mod names;
+mod refusals;

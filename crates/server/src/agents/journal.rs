@@ -1,0 +1,113 @@
+//! The journals of runs: each line is applied to its task exactly once.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use fermi_domain::event::{Record, RunEvent};
+use fermi_domain::task::{Happening, RunKey};
+use fermi_store::runs::JournalError;
+use fermi_store::{StoreError, Transaction, WriteError};
+use serde::Deserialize;
+
+use super::streams::{Offset, answer};
+use crate::core::Core;
+use crate::course::{self, CourseError};
+
+pub async fn length(State(core): State<Core>, Path(run): Path<RunKey>) -> Response {
+    let row: Result<_, StoreError> = core.store().read(move |view| view.run(&run)).await;
+    match row {
+        Ok(row) => answer(StatusCode::OK, row.map_or(0, |row| row.journal_length)),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// What a piece of a journal led to.
+enum Taking {
+    Taken { length: u64, rings: bool },
+    /// The piece begins elsewhere than where the last one ended.
+    Elsewhere { length: u64 },
+    /// The run is of an older launch, or of a task that is not there any more.
+    Unwanted,
+}
+
+pub async fn take(
+    State(core): State<Core>,
+    Path(run): Path<RunKey>,
+    Query(Offset { offset }): Query<Offset>,
+    bytes: Bytes,
+) -> Response {
+    let now_ms = core.now_ms();
+    let taken = core.store().write(move |tx| apply(tx, &run, offset, &bytes, now_ms)).await;
+    match taken {
+        Ok(Taking::Taken { length, rings }) => {
+            if rings {
+                // Workers may have been freed.
+                let _ = core.refresh_environments().await;
+                core.ring();
+            }
+            answer(StatusCode::OK, length)
+        }
+        Ok(Taking::Elsewhere { length }) => answer(StatusCode::CONFLICT, length),
+        Ok(Taking::Unwanted) => answer(StatusCode::GONE, 0),
+        Err(error) => unavailable(&WriteError::flatten(error)),
+    }
+}
+
+fn apply(
+    tx: &mut Transaction<'_>,
+    run: &RunKey,
+    offset: u64,
+    bytes: &[u8],
+    now_ms: u64,
+) -> Result<Taking, CourseError> {
+    let Some(task) = tx.task(&run.task)? else { return Ok(Taking::Unwanted) };
+    let Some(node) = task.value.node_of(run) else { return Ok(Taking::Unwanted) };
+    let mut row = match tx.put_run(run, &node.environment) {
+        Ok(row) => row,
+        Err(JournalError::Store(error)) => return Err(error.into()),
+        Err(JournalError::Offset { .. } | JournalError::NoRun) => return Ok(Taking::Unwanted),
+    };
+    if row.journal_length != offset {
+        return Ok(Taking::Elsewhere { length: row.journal_length });
+    }
+    row.tail.extend_from_slice(bytes);
+    let whole = row.tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let rest = row.tail.split_off(whole);
+    let events = row.tail.split(|byte| *byte == b'\n').filter_map(event_of_line);
+    let happenings: Vec<Happening> =
+        events.map(|event| Happening::Journal { node: run.node_rank, event: Box::new(event) }).collect();
+    let length = offset + bytes.len() as u64;
+    match tx.advance_journal(run, offset, length, &rest) {
+        Ok(()) => {}
+        Err(JournalError::Offset { have }) => return Ok(Taking::Elsewhere { length: have }),
+        Err(JournalError::NoRun) => return Ok(Taking::Unwanted),
+        Err(JournalError::Store(error)) => return Err(error.into()),
+    }
+    let rings = !happenings.is_empty();
+    if rings {
+        course::happen(tx, &run.task, happenings, now_ms)?;
+    }
+    Ok(Taking::Taken { length, rings })
+}
+
+/// Headers and whatever a newer supervisor may tell are passed over.
+fn event_of_line(line: &[u8]) -> Option<RunEvent> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u32,
+    }
+    let version = serde_json::from_slice::<Versioned>(line).ok()?;
+    if version.v > fermi_domain::event::VERSION {
+        return None;
+    }
+    serde_json::from_slice::<Record>(line).ok().map(|record| record.event)
+}
+
+pub fn unavailable(error: &dyn std::fmt::Display) -> Response {
+    tracing::error!(%error, "what an agent sent could not be stored");
+    let message = format!("{error}");
+    (StatusCode::SERVICE_UNAVAILABLE, Json(serde_json::json!({ "code": 503, "message": message, "data": null })))
+        .into_response()
+}

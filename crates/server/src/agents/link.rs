@@ -1,0 +1,309 @@
+//! One agent's link, from its hello to its end.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{ConnectInfo, State};
+use axum::response::Response;
+use fermi_api::link::{AgentWord, Hello, KnownRun, LINK_VERSION, ServerWord, Welcome};
+use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
+use fermi_domain::task::{Happening, NodeRunState, RunKey};
+use fermi_store::environments::{EnvironmentRow, Registration};
+use fermi_store::events::NewEvent;
+use fermi_store::{StoreError, WriteError};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::core::Core;
+use crate::course::{self, CourseError};
+use crate::hub::{Line, OFFLINE_AFTER};
+
+/// Who connects has this long to introduce itself.
+const HELLO_PATIENCE: Duration = Duration::from_secs(5);
+const HEARTBEAT_MS: u64 = 1_000;
+/// Words that wait for a slow agent; beyond this its line is broken.
+const WAITING_WORDS: usize = 1_024;
+/// The longest name of an environment: its workers' names become file names.
+const LONGEST_NAME: usize = 63;
+
+pub async fn answer(
+    upgrade: WebSocketUpgrade,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    State(core): State<Core>,
+) -> Response {
+    upgrade.max_message_size(1 << 20).on_upgrade(move |socket| serve(socket, peer, core))
+}
+
+async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
+    let Some(hello) = first_word(&mut socket).await else { return };
+    let (send, words) = mpsc::channel(WAITING_WORDS);
+    match admit(&core, &hello, peer, send).await {
+        Ok((row, line)) => {
+            let id = row.environment.id.clone();
+            let welcome = Welcome {
+                environment: id.clone(),
+                cluster: core.store().cluster().to_owned(),
+                heartbeat_ms: HEARTBEAT_MS,
+            };
+            tracing::info!(environment = %id, name = %hello.name, %peer, "an agent has come");
+            if speak(&mut socket, &ServerWord::Welcome(welcome)).await {
+                compare_runs(&core, &id, &hello.runs, &line).await;
+                core.ring();
+                converse(&mut socket, &core, &id, &line, words).await;
+            }
+            core.hub().leave(&id, line.number);
+            tracing::info!(environment = %id, "an agent's link has ended");
+        }
+        Err((reason, hint)) => {
+            tracing::info!(name = %hello.name, %peer, reason = %reason.en, "an agent was refused");
+            speak(&mut socket, &ServerWord::Refused { reason, hint }).await;
+        }
+    }
+}
+
+async fn first_word(socket: &mut WebSocket) -> Option<Hello> {
+    let message = timeout(HELLO_PATIENCE, socket.recv()).await.ok()??.ok()?;
+    match serde_json::from_str(message.to_text().ok()?) {
+        Ok(AgentWord::Hello(hello)) => Some(*hello),
+        Ok(_) => None,
+        Err(error) => {
+            let reason = Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"));
+            let hint = Text::new("请安装与服务端相同的版本", "install the release that the server has");
+            speak(socket, &ServerWord::Refused { reason, hint }).await;
+            None
+        }
+    }
+}
+
+async fn speak(socket: &mut WebSocket, word: &ServerWord) -> bool {
+    let Ok(text) = serde_json::to_string(word) else { return false };
+    socket.send(Message::Text(text.into())).await.is_ok()
+}
+
+/// Stores who came and gives it a seat; or says why not.
+async fn admit(
+    core: &Core,
+    hello: &Hello,
+    peer: SocketAddr,
+    words: mpsc::Sender<ServerWord>,
+) -> Result<(EnvironmentRow, Line), (Text, Text)> {
+    check(hello)?;
+    let unavailable = |error: &dyn std::fmt::Display| {
+        (
+            Text::new(format!("服务端暂时无法登记该环境：{error}"), format!("the server cannot register this now: {error}")),
+            Text::new("代理会自动重试", "the agent tries again by itself"),
+        )
+    };
+    let name = hello.name.clone();
+    let known = core.store().read(move |view| view.environment_by_name(&name)).await;
+    let known = known.map_err(|error: StoreError| unavailable(&error))?;
+    if known.is_some_and(|row| core.hub().is_taken(&row.environment.id, &hello.instance)) {
+        return Err((
+            Text::new(
+                format!("名为 {} 的环境已由另一个代理连接", hello.name),
+                format!("another agent is connected under the name {}", hello.name),
+            ),
+            Text::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent"),
+        ));
+    }
+    let registration = registration(hello, peer);
+    let now_ms = core.now_ms();
+    let row = core
+        .store()
+        .write(move |tx| {
+            let row = tx.register_environment(&registration, now_ms)?;
+            let name = &row.environment.name;
+            tx.append_event(NewEvent {
+                time_ms: now_ms,
+                task: None,
+                environment: Some(row.environment.id.clone()),
+                kind: "environment.connected".to_owned(),
+                attempt: None,
+                rank: None,
+                text: Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected")),
+                data: None,
+            })?;
+            Ok::<_, StoreError>(row)
+        })
+        .await
+        .map_err(|error| unavailable(&error.flatten()))?;
+    let line = core.hub().sit(&row.environment.id, &hello.instance, words);
+    core.refresh_environments().await.map_err(|error| unavailable(&error))?;
+    Ok((row, line))
+}
+
+fn check(hello: &Hello) -> Result<(), (Text, Text)> {
+    if hello.version != LINK_VERSION {
+        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), &hello.fermi);
+        return Err((
+            Text::new(
+                format!("版本不一致：服务端是 fermi {ours}，该代理是 fermi {theirs}"),
+                format!("versions differ: the server is fermi {ours}, this agent fermi {theirs}"),
+            ),
+            Text::new("请安装与服务端相同的版本", "install the release that the server has"),
+        ));
+    }
+    let name = &hello.name;
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let fits = !name.is_empty()
+        && name.chars().count() <= LONGEST_NAME
+        && name.chars().all(is_plain)
+        && !name.starts_with(['.', '-']);
+    if !fits || hello.instance.is_empty() {
+        return Err((
+            Text::new(
+                format!("环境名“{}”无效", name.escape_debug()),
+                format!("'{}' is no name for an environment", name.escape_debug()),
+            ),
+            Text::new(
+                "只能用字母、数字、- _ .，至多 63 个字符，且不以 . 或 - 开头",
+                "use letters, digits, - _ and ., at most 63, and begin with neither . nor -",
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
+    let address = hello.address.clone().unwrap_or_else(|| peer.ip().to_canonical().to_string());
+    Registration {
+        environment: Environment {
+            // The store gives the id by the name.
+            id: EnvironmentId::from(""),
+            name: hello.name.clone(),
+            kind: hello.kind,
+            zone: hello.zone.clone(),
+            image: hello.image.clone(),
+            gpus: hello.gpus.clone(),
+            cpu_cores: hello.cpu_cores,
+            memory: hello.memory,
+            address: Some(address),
+            versions: hello.versions.clone(),
+            cpu_workers: hello.cpu_workers,
+            declared: hello.declared,
+            status: EnvironmentStatus::Running,
+        },
+        instance: Some(hello.instance.clone()),
+        labels: hello.labels.clone(),
+        boot: Some(hello.boot.clone()),
+    }
+}
+
+/// What the agent knows against what the server believes: runs that it has lost are gone, runs that nobody wants end.
+async fn compare_runs(core: &Core, environment: &EnvironmentId, known: &[KnownRun], line: &Line) {
+    let Ok(tasks) = core.store().read(|view| view.live_tasks()).await else { return };
+    let ours: Vec<(RunKey, NodeRunState)> = tasks
+        .iter()
+        .flat_map(|task| {
+            let task = &task.value;
+            let here = task.nodes.iter().filter(|node| node.environment == *environment);
+            here.map(|node| (task.run_key(node), node.state))
+        })
+        .collect();
+    for (run, state) in &ours {
+        let has_it = known.iter().any(|known| known.run == *run);
+        if *state == NodeRunState::Alive && !has_it {
+            gone(core, environment, run).await;
+        }
+    }
+    for KnownRun { run, alive } in known {
+        let is_wanted = ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
+        if !is_wanted {
+            if *alive {
+                line.say(ServerWord::Kill { run: run.clone() });
+            } else {
+                line.say(ServerWord::Forget { run: run.clone() });
+            }
+        }
+    }
+}
+
+/// Listens and speaks until either side is gone, or silent for too long.
+async fn converse(
+    socket: &mut WebSocket,
+    core: &Core,
+    environment: &EnvironmentId,
+    line: &Line,
+    mut words: mpsc::Receiver<ServerWord>,
+) {
+    loop {
+        tokio::select! {
+            heard = timeout(OFFLINE_AFTER, socket.recv()) => {
+                let Ok(Some(Ok(message))) = heard else { return };
+                match message {
+                    Message::Text(text) => match serde_json::from_str::<AgentWord>(&text) {
+                        Ok(word) => hear(core, environment, line, word).await,
+                        // A newer agent may say more than we know.
+                        Err(error) => tracing::warn!(%environment, %error, "a word of an agent is not understood"),
+                    },
+                    Message::Close(_) => return,
+                    Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
+                }
+            }
+            word = words.recv() => {
+                // The sender is dropped when the agent has a newer line.
+                let Some(word) = word else { return };
+                if !speak(socket, &word).await {
+                    return;
+                }
+            }
+            () = core.ended() => return,
+        }
+    }
+}
+
+async fn hear(core: &Core, environment: &EnvironmentId, line: &Line, word: AgentWord) {
+    match word {
+        AgentWord::Heartbeat(heartbeat) => core.hub().beat(environment, line.number, *heartbeat),
+        AgentWord::LaunchFailed(failed) => {
+            let reason = Text::new(
+                format!("{}；{}", failed.reason.zh, failed.hint.zh),
+                format!("{}; {}", failed.reason.en, failed.hint.en),
+            );
+            let node = failed.run.node_rank;
+            apply(core, environment, &failed.run, Happening::LaunchFailed { node, reason }).await;
+            line.say(ServerWord::Forget { run: failed.run });
+        }
+        AgentWord::Gone { run } => {
+            gone(core, environment, &run).await;
+            core.hub().forget(environment, &run);
+            line.say(ServerWord::Forget { run });
+        }
+        AgentWord::Hello(_) => {}
+    }
+}
+
+async fn gone(core: &Core, environment: &EnvironmentId, run: &RunKey) {
+    let node = run.node_rank;
+    apply(core, environment, run, Happening::Gone { node }).await;
+}
+
+/// Lets something happen to the task of a run, if the run is of its present launch and belongs to this environment.
+async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, happening: Happening) {
+    let (key, environment, now_ms) = (run.clone(), environment.clone(), core.now_ms());
+    let outcome = core
+        .store()
+        .write(move |tx| {
+            let task = tx.task(&key.task)?;
+            let is_current = task
+                .as_ref()
+                .and_then(|task| task.value.node_of(&key))
+                .is_some_and(|node| node.environment == environment);
+            if is_current {
+                course::happen(tx, &key.task, [happening], now_ms)?;
+            }
+            Ok::<_, CourseError>(())
+        })
+        .await
+        .map_err(WriteError::flatten);
+    if let Err(error) = outcome {
+        tracing::error!(%run, %error, "what happened to a run could not be stored");
+    }
+    if let Err(error) = core.refresh_environments().await {
+        tracing::error!(%error, "environments could not be read");
+    }
+    core.ring();
+}

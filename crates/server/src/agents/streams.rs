@@ -1,0 +1,72 @@
+//! What ranks wrote, piece by piece.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use fermi_api::link::Taken;
+use fermi_domain::task::RunKey;
+use fermi_store::chunks::{AppendError, ChunkStore, StreamKind, StreamName};
+use fermi_store::StoreError;
+use serde::Deserialize;
+
+use super::journal::unavailable;
+use crate::core::Core;
+
+/// Where in its stream a piece begins.
+#[derive(Debug, Deserialize)]
+pub struct Offset {
+    pub offset: u64,
+}
+
+type Place = Path<(RunKey, u32, u32, StreamKind)>;
+
+fn name((run, attempt, rank, kind): (RunKey, u32, u32, StreamKind)) -> StreamName {
+    StreamName { task: run.task, attempt, rank, kind }
+}
+
+pub async fn length(State(core): State<Core>, Path(place): Place) -> Response {
+    let chunks = core.chunks().clone();
+    match tokio::task::spawn_blocking(move || chunks.length(&name(place))).await {
+        Ok(Ok(length)) => answer(StatusCode::OK, length),
+        Ok(Err(error)) => unavailable(&error),
+        Err(error) => unavailable(&error),
+    }
+}
+
+pub async fn take(
+    State(core): State<Core>,
+    Path(place): Place,
+    Query(Offset { offset }): Query<Offset>,
+    bytes: Bytes,
+) -> Response {
+    let run = place.0.clone();
+    // A run that is not the task's present one may still have lines to deliver: of an attempt that was. Those of a task
+    // that was deleted are nobody's.
+    let task = run.task.clone();
+    let found: Result<_, StoreError> = core.store().read(move |view| view.task_exists(&task)).await;
+    match found {
+        Ok(true) => {}
+        Ok(false) => return answer(StatusCode::GONE, 0),
+        Err(error) => return unavailable(&error),
+    }
+    let chunks = core.chunks().clone();
+    let appended = tokio::task::spawn_blocking(move || chunks.append(&name(place), offset, &bytes)).await;
+    match appended {
+        Ok(Ok(length)) => {
+            core.tell_logs_grown(&run.task);
+            answer(StatusCode::OK, length)
+        }
+        Ok(Err(AppendError::Offset { have })) => answer(StatusCode::CONFLICT, have),
+        Ok(Err(error)) => unavailable(&error),
+        Err(error) => unavailable(&error),
+    }
+}
+
+/// How much of a stream the server has.
+pub fn answer(status: StatusCode, length: u64) -> Response {
+    let message = status.canonical_reason().unwrap_or_default();
+    let body = serde_json::json!({ "code": status.as_u16(), "message": message, "data": Taken { length } });
+    (status, Json(body)).into_response()
+}

@@ -1,0 +1,126 @@
+//! What one node of a task shall run, put together from what was decided.
+
+use fermi_api::link::Assignment;
+use fermi_domain::environment::Environment;
+use fermi_domain::language::Text;
+use fermi_domain::launch::TaskLaunch;
+use fermi_domain::rank_map::RankMap;
+use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
+use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
+use sha2::{Digest, Sha256};
+
+use crate::core::Core;
+
+/// A cluster's nodes are up already when a task starts; who does not come by then does not come.
+const JOIN_TIMEOUT_MS: u64 = 600_000;
+
+/// The launch of a task on these ranks, as the engines want it.
+pub fn launch(
+    spec: &TaskSpec,
+    ranks: &RankMap,
+    environments: &[Environment],
+    paths: &Paths,
+) -> Result<TaskLaunch, LaunchRefusal> {
+    let nodes: Vec<NodeFacts> = ranks
+        .nodes()
+        .map(|node| {
+            let environment = environments.iter().find(|environment| environment.id == *node.environment);
+            NodeFacts {
+                name: node.node.to_owned(),
+                address: environment.and_then(|environment| environment.address.clone()),
+                zone: environment.and_then(|environment| environment.zone.clone()),
+                gpu_model: environment.and_then(|environment| environment.gpus.first().map(|gpus| gpus.model.clone())),
+                gpu_count: environment.map_or(0, Environment::gpu_count),
+            }
+        })
+        .collect();
+    fermi_frameworks::launch(&LaunchOrder {
+        spec,
+        ranks,
+        nodes: &nodes,
+        dataset_path: paths.dataset.clone(),
+        model_path: paths.model.clone(),
+    })
+}
+
+/// Where the chosen dataset and model are.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    pub dataset: Option<String>,
+    pub model: Option<String>,
+}
+
+/// Looks up where a task's dataset and model are.
+pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, fermi_store::StoreError> {
+    let (dataset, model) = (spec.dataset.clone(), spec.model_id.clone());
+    if dataset.is_none() && model.is_none() {
+        return Ok(Paths::default());
+    }
+    core.store()
+        .read(move |view| {
+            let version = dataset.map(|dataset| view.version(&dataset.dataset_version_id)).transpose()?.flatten();
+            let model = model.map(|id| view.model(&id)).transpose()?.flatten();
+            Ok::<_, fermi_store::StoreError>(Paths { dataset: version.map(|version| version.path), model: model.and_then(|model| model.path) })
+        })
+        .await
+}
+
+/// One node's part of a task that has its workers.
+pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, Text> {
+    let unavailable =
+        |error: fermi_store::StoreError| Text::new(format!("无法读取数据：{error}"), format!("cannot read: {error}"));
+    let paths = paths(core, &task.spec).await.map_err(unavailable)?;
+    let environments = core.known_environments();
+    let ranks = task.rank_map.as_ref().ok_or_else(|| Text::new("尚未分配 rank", "no ranks are given yet"))?;
+    let launch = launch(&task.spec, ranks, &environments, &paths)
+        .map_err(|refusal| joined(&refusal.text(), &refusal.hint()))?;
+    let first = task.nodes.first().map(|first| &first.environment);
+    let master_address = environments
+        .iter()
+        .find(|environment| Some(&environment.id) == first)
+        .and_then(|environment| environment.address.clone())
+        .unwrap_or_else(|| "127.0.0.1".to_owned());
+    let is_first = node.node_rank.0 == 0;
+    let own = launch.nodes.into_iter().find(|launch| launch.node_rank == node.node_rank);
+    let policies = &task.spec.policies;
+    Ok(Assignment {
+        run: task.run_key(node),
+        task_name: task.spec.name.clone(),
+        node_name: node.name.clone(),
+        node_count: u32::try_from(task.nodes.len()).unwrap_or(u32::MAX),
+        world_size: task.world_size(),
+        ranks: own.map(|own| own.ranks).unwrap_or_default(),
+        argv: launch.argv,
+        directory: launch.directory,
+        interpreter: match &task.spec.work {
+            Work::Command { interpreter, .. } => interpreter.clone(),
+            Work::Recipe { .. } | Work::Builtin { .. } => None,
+        },
+        source: task.spec.source.clone(),
+        files: launch.files,
+        env: launch.env,
+        master_address,
+        master_port: if is_first { task.spec.options.master_port } else { task.master_port },
+        secret: secret(core, task),
+        restarts: fermi_domain::healing::RestartPolicy {
+            max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used),
+        },
+        ladder: policies.stop.clone(),
+        node_lost_after_ms: policies.node_lost_after.as_millis(),
+        join_timeout_ms: JOIN_TIMEOUT_MS,
+        start_timeout_ms: None,
+        attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
+        resume: task.resume,
+        output_dir: None,
+    })
+}
+
+fn joined(reason: &Text, hint: &Text) -> Text {
+    Text::new(format!("{}；{}", reason.zh, hint.zh), format!("{}; {}", reason.en, hint.en))
+}
+
+/// Known to the supervisors of one launch and to nobody else.
+fn secret(core: &Core, task: &Task) -> String {
+    let digest = Sha256::digest(format!("{}/{}/{}", core.secret(), task.id, task.generation));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,142 @@
+//! What every part of the server shares: the store, the streams, the agents that are here, and the bells that wake the
+//! reconcilers.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::ids::TaskId;
+use fermi_store::{Store, StoreError};
+use fermi_store::chunks::LocalChunks;
+use tokio::sync::{Notify, broadcast, watch};
+
+use crate::hub::{Hub, Liveness};
+
+/// A handle on everything; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Core(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    chunks: Arc<LocalChunks>,
+    hub: Hub,
+    secret: String,
+    snapshots: PathBuf,
+    environments: RwLock<Arc<Vec<Environment>>>,
+    bells: Bells,
+    logs: broadcast::Sender<TaskId>,
+    shutdown: watch::Sender<bool>,
+}
+
+/// Each wakes one reconciler.
+#[derive(Debug, Default)]
+pub struct Bells {
+    /// Something may be able to start: a new task, a free worker, an environment that came.
+    pub placement: Notify,
+    /// Something may be wanted of a node.
+    pub nodes: Notify,
+}
+
+impl Core {
+    pub fn new(store: Store, chunks: LocalChunks, secret: String, snapshots: PathBuf) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            chunks: Arc::new(chunks),
+            hub: Hub::default(),
+            secret,
+            snapshots,
+            environments: RwLock::default(),
+            bells: Bells::default(),
+            logs: broadcast::channel(1_024).0,
+            shutdown: watch::channel(false).0,
+        }))
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub fn chunks(&self) -> &Arc<LocalChunks> {
+        &self.0.chunks
+    }
+
+    pub fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    /// From which the secrets of runs are made.
+    pub fn secret(&self) -> &str {
+        &self.0.secret
+    }
+
+    /// Where sources that were sent are kept, by digest.
+    pub fn snapshots(&self) -> &Path {
+        &self.0.snapshots
+    }
+
+    pub fn bells(&self) -> &Bells {
+        &self.0.bells
+    }
+
+    /// Wakes both reconcilers.
+    pub fn ring(&self) {
+        self.0.bells.placement.notify_one();
+        self.0.bells.nodes.notify_one();
+    }
+
+    /// Unix milliseconds.
+    pub fn now_ms(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Tasks whose streams have grown, as they grow.
+    pub fn logs_grown(&self) -> broadcast::Receiver<TaskId> {
+        self.0.logs.subscribe()
+    }
+
+    pub fn tell_logs_grown(&self, task: &TaskId) {
+        // Nobody follows: nobody is told.
+        let _ = self.0.logs.send(task.clone());
+    }
+
+    /// The environments with the status they have now, as requests are checked against them.
+    pub fn known_environments(&self) -> Arc<Vec<Environment>> {
+        self.0.environments.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the environments and leases anew; called when one of them has changed, never per request.
+    pub async fn refresh_environments(&self) -> Result<(), StoreError> {
+        let (rows, leases) = self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
+        let environments: Vec<Environment> = rows
+            .into_iter()
+            .map(|row| {
+                let mut environment = row.environment;
+                let is_busy = environment.workers().iter().all(|worker| leases.contains_key(&worker.id));
+                environment.status = match self.0.hub.liveness(&environment.id) {
+                    Liveness::Here if is_busy => EnvironmentStatus::Busy,
+                    Liveness::Here => EnvironmentStatus::Running,
+                    Liveness::Suspect => EnvironmentStatus::Suspect,
+                    Liveness::Offline => EnvironmentStatus::Offline,
+                };
+                environment
+            })
+            .collect();
+        *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);
+        Ok(())
+    }
+
+    /// Ends streams and reconcilers.
+    pub fn shut_down(&self) {
+        self.0.shutdown.send_replace(true);
+    }
+
+    /// Returns when the server ends.
+    pub async fn ended(&self) {
+        let mut ended = self.0.shutdown.subscribe();
+        // The sender lives in `self`, so that waiting cannot fail.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+}

@@ -1,0 +1,357 @@
+//! What handlers answer with. They say it in both languages; the front door writes it down in the caller's.
+
+use std::borrow::Cow;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use fermi_domain::language::{Language, Text};
+use fermi_domain::messages::Refusal;
+use fermi_store::{StoreError, UpdateError};
+use serde::Serialize;
+
+use crate::course::CourseError;
+
+/// What a handler gives back.
+pub type Reply = Result<Answer, Problem>;
+
+/// A yes, with its data already in JSON.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub message: Text,
+    pub data: Bytes,
+}
+
+impl Answer {
+    /// A yes that needs no words.
+    pub fn ok<T: Serialize>(data: &T) -> Reply {
+        Self::said(Text::new("成功", "OK"), data)
+    }
+
+    /// A yes with a sentence.
+    pub fn said<T: Serialize>(message: Text, data: &T) -> Reply {
+        let data = serde_json::to_vec(data).map_err(|error| Problem::broken("cannot write the answer", &error))?;
+        Ok(Self { status: StatusCode::OK, message, data: data.into() })
+    }
+}
+
+/// A no: what is wrong, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub status: StatusCode,
+    pub id: Cow<'static, str>,
+    pub field: Option<String>,
+    pub text: Text,
+    pub hint: Option<Text>,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, id: &'static str, text: Text) -> Self {
+        Self { status, id: Cow::Borrowed(id), field: None, text, hint: None }
+    }
+
+    /// The request is understood and cannot be carried out.
+    pub fn unprocessable(id: &'static str, field: impl Into<String>, text: Text) -> Self {
+        Self { field: Some(field.into()), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, id, text) }
+    }
+
+    pub fn conflict(id: &'static str, text: Text) -> Self {
+        Self::new(StatusCode::CONFLICT, id, text)
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: Text) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// There is no such thing. What was asked for is repeated only as far as it can be shown.
+    pub fn not_found(noun: &Text, id: &str) -> Self {
+        let shown: String = id.chars().take(80).collect::<String>().escape_debug().to_string();
+        let text = Text::new(format!("{} {shown} 不存在", noun.zh), format!("there is no {} {shown}", noun.en));
+        Self::new(StatusCode::NOT_FOUND, "not_found", text)
+    }
+
+    /// Something on this side is broken. It is logged here, with a number that the caller is told.
+    pub fn broken(what: &'static str, error: &dyn std::error::Error) -> Self {
+        let number = random_number();
+        tracing::error!(number, error = %Chain(error), what, "a request failed");
+        Self::internal(&number)
+    }
+
+    /// A handler panicked; the hook has told where.
+    pub fn panicked() -> Self {
+        let number = random_number();
+        tracing::error!(number, "a request failed: its handler panicked");
+        Self::internal(&number)
+    }
+
+    fn internal(number: &str) -> Self {
+        let text =
+            Text::new(format!("服务器内部错误（{number}）"), format!("something went wrong in the server ({number})"));
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", text)
+            .hint(Text::new(format!("在服务器日志中查找 {number}"), format!("look for {number} in the server's log")))
+    }
+
+    /// An answer that the router gave by itself, such as 405.
+    fn of_status(status: StatusCode) -> Self {
+        let (id, text) = match status {
+            StatusCode::NOT_FOUND => ("not_found", Text::new("没有这个地址", "there is nothing at this address")),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                ("method_not_allowed", Text::new("此地址不支持该方法", "this address does not take that method"))
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => ("too_large", Text::new("请求体过大", "the body is too large")),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                ("unsupported_media_type", Text::new("不支持的内容类型", "this content type is not taken"))
+            }
+            status if status.is_server_error() => {
+                ("internal", Text::new("服务器内部错误", "something went wrong in the server"))
+            }
+            _ => ("bad_request", Text::new("请求无效", "the request is not valid")),
+        };
+        Self::new(status, id, text)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::unprocessable(refusal.id(), refusal.field(), refusal.text()).hint(refusal.hint())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "shutting_down",
+                Text::new("服务器正在关闭", "the server is shutting down"),
+            )
+            .hint(Text::new("稍后重试", "try again in a moment")),
+            error => Self::broken("the store failed", &error),
+        }
+    }
+}
+
+impl From<CourseError> for Problem {
+    fn from(error: CourseError) -> Self {
+        match error {
+            CourseError::NotFound(id) => Self::not_found(&TASK, id.as_str()),
+            CourseError::Update(UpdateError::Store(error)) | CourseError::Store(error) => error.into(),
+            CourseError::Update(error @ (UpdateError::Conflict { .. } | UpdateError::Missing)) => {
+                Self::broken("a task changed within its own transaction", &error)
+            }
+        }
+    }
+}
+
+/// Nouns as they stand in sentences.
+pub const TASK: Text = noun("训练任务", "task");
+pub const ENVIRONMENT: Text = noun("开发环境", "environment");
+pub const DATASET: Text = noun("数据集", "dataset");
+pub const MODEL: Text = noun("模型", "model");
+pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
+
+const fn noun(zh: &'static str, en: &'static str) -> Text {
+    Text { zh: Cow::Borrowed(zh), en: Cow::Borrowed(en) }
+}
+
+/// An error with all that caused it, in one line.
+struct Chain<'a>(&'a dyn std::error::Error);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+fn random_number() -> String {
+    let mut bytes = [0_u8; 6];
+    // Without randomness the number is always the same, which still marks the line.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+#[derive(Serialize)]
+struct Head<'a> {
+    code: u16,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct No<'a> {
+    code: u16,
+    message: &'a str,
+    data: Option<()>,
+    error: NoBody<'a>,
+}
+
+#[derive(Serialize)]
+struct NoBody<'a> {
+    id: &'a str,
+    field: Option<&'a str>,
+    hint: Option<&'a str>,
+}
+
+impl Answer {
+    /// The whole envelope.
+    fn written(&self, language: Language) -> Vec<u8> {
+        let head = Head { code: self.status.as_u16(), message: self.message.in_language(language) };
+        let mut body = Vec::with_capacity(self.data.len() + 64);
+        // Numbers and strings can always be written.
+        let _ = serde_json::to_writer(&mut body, &head);
+        body.pop();
+        body.extend_from_slice(b",\"data\":");
+        body.extend_from_slice(&self.data);
+        body.push(b'}');
+        body
+    }
+}
+
+impl Problem {
+    fn written(&self, language: Language) -> Vec<u8> {
+        let no = No {
+            code: self.status.as_u16(),
+            message: self.text.in_language(language),
+            data: None,
+            error: NoBody {
+                id: &self.id,
+                field: self.field.as_deref(),
+                hint: self.hint.as_ref().map(|hint| hint.in_language(language)),
+            },
+        };
+        serde_json::to_vec(&no).unwrap_or_default()
+    }
+}
+
+/// Writes the envelope into a response that has none yet. Everything else passes as it is.
+pub fn render(response: Response, language: Language, is_head: bool) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let written = if let Some(answer) = parts.extensions.remove::<Answer>() {
+        answer.written(language)
+    } else if let Some(problem) = parts.extensions.remove::<Problem>() {
+        problem.written(language)
+    } else if is_bare_refusal(parts.status, &parts.headers) {
+        Problem::of_status(parts.status).written(language)
+    } else {
+        return Response::from_parts(parts, body);
+    };
+    let headers = &mut parts.headers;
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(written.len()));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-language"));
+    headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(tag(language)));
+    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    Response::from_parts(parts, if is_head { Body::empty() } else { Body::from(written) })
+}
+
+/// A refusal of the router or of an extractor: a status with a line of text at most.
+fn is_bare_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
+    let is_refusal = status.is_client_error() || status.is_server_error();
+    let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    is_refusal && content.is_none_or(|content| content.starts_with("text/plain"))
+}
+
+fn tag(language: Language) -> &'static str {
+    match language {
+        Language::ZhCn => "zh-CN",
+        Language::En => "en",
+    }
+}
+
+/// The language that a caller wants most. Nothing said is Chinese; a language that is not spoken here is English.
+pub fn language(headers: &HeaderMap) -> Language {
+    let Some(wanted) = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()) else {
+        return Language::ZhCn;
+    };
+    let mut best: Option<(f32, Language)> = None;
+    let mut said_something = false;
+    for entry in wanted.split(',') {
+        let mut parts = entry.split(';');
+        let tag = parts.next().unwrap_or_default().trim();
+        let weight = parts.find_map(|part| part.trim().strip_prefix("q=")?.trim().parse::<f32>().ok()).unwrap_or(1.0);
+        let primary = tag.split(['-', '_']).next().unwrap_or_default();
+        said_something |= !tag.is_empty() && tag != "*" && weight > 0.0;
+        let language = match primary {
+            "zh" | "ZH" | "Zh" => Language::ZhCn,
+            "en" | "EN" | "En" => Language::En,
+            _ => continue,
+        };
+        if weight > 0.0 && best.is_none_or(|(most, _)| weight > most) {
+            best = Some((weight, language));
+        }
+    }
+    match best {
+        Some((_, language)) => language,
+        None if said_something => Language::En,
+        None => Language::ZhCn,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spoken(wanted: &str) -> Language {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_str(wanted).unwrap());
+        language(&headers)
+    }
+
+    #[test]
+    fn the_callers_language_is_spoken() {
+        assert_eq!(language(&HeaderMap::new()), Language::ZhCn);
+        for chinese in ["zh-CN", "zh", "en;q=0.2, zh-TW;q=0.8", "*", "", "fr, zh;q=0.1", "en;q=0"] {
+            assert_eq!(spoken(chinese), Language::ZhCn, "{chinese}");
+        }
+        for english in ["en", "en-GB,zh;q=0.9", "fr-FR", "zh;q=0.3,en;q=0.5", "zh;q=0, de"] {
+            assert_eq!(spoken(english), Language::En, "{english}");
+        }
+    }
+
+    #[test]
+    fn envelopes_have_the_shape_of_the_specification() {
+        let answer =
+            Answer::said(Text::new("训练任务创建成功", "created"), &serde_json::json!({"taskId": "t"})).unwrap();
+        let body = String::from_utf8(answer.written(Language::ZhCn)).unwrap();
+        assert_eq!(body, r#"{"code":200,"message":"训练任务创建成功","data":{"taskId":"t"}}"#);
+        let problem = Problem::from(Refusal::DatasetRequired);
+        let body = String::from_utf8(problem.written(Language::ZhCn)).unwrap();
+        assert_eq!(
+            body,
+            r#"{"code":422,"message":"请选择数据集","data":null,"error":{"id":"dataset_required","field":"datasetId","hint":"填写 datasetId 与 datasetVersionId"}}"#
+        );
+    }
+
+    #[test]
+    fn what_was_asked_for_is_shown_harmlessly() {
+        let problem = Problem::not_found(&TASK, "a\u{1b}[31m\n");
+        assert_eq!(problem.text.en, "there is no task a\\u{1b}[31m\\n");
+    }
+}

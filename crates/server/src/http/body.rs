@@ -1,0 +1,352 @@
+//! Bodies: JSON of a bounded size, refused with the place and the reason.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use fermi_domain::language::Text;
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::suggestion::closest;
+use crate::envelope::Problem;
+
+/// The largest body of a JSON request.
+pub const LARGEST_BODY: usize = 1 << 20;
+
+/// A request read from JSON, with the bytes it was read from.
+#[derive(Debug)]
+pub struct JsonBody<T> {
+    pub value: T,
+    pub bytes: Bytes,
+}
+
+/// The same where nothing at all means that nothing special is wanted.
+#[derive(Debug)]
+pub struct OptionalBody<T> {
+    pub value: T,
+    pub bytes: Bytes,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        must_be_json(&parts.headers)?;
+        let bytes = whole(&parts.headers, body).await?;
+        Ok(Self { value: read(&bytes)?, bytes })
+    }
+}
+
+impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        if parts.headers.contains_key(header::CONTENT_TYPE) {
+            must_be_json(&parts.headers)?;
+        }
+        let bytes = whole(&parts.headers, body).await?;
+        if bytes.is_empty() {
+            return Ok(Self { value: T::default(), bytes });
+        }
+        must_be_json(&parts.headers)?;
+        Ok(Self { value: read(&bytes)?, bytes })
+    }
+}
+
+/// A form of a foreign page cannot send this type without asking first.
+fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = content.split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
+    let is_utf8 = parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
+        !name.trim().eq_ignore_ascii_case("charset") || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+    });
+    if is_json && is_utf8 && !headers.contains_key(header::CONTENT_ENCODING) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        Text::new("请求体必须是 JSON", "the body must be JSON"),
+    )
+    .hint(Text::new(
+        "使用 Content-Type: application/json，UTF-8 编码，不压缩",
+        "send `Content-Type: application/json`, in UTF-8, not compressed",
+    )))
+}
+
+async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+    let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if said.is_some_and(|length| length > LARGEST_BODY) {
+        return Err(too_large());
+    }
+    let mut stream = body.into_data_stream();
+    let mut all = Bytes::new();
+    let mut joined: Vec<u8> = Vec::new();
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|_| {
+            Problem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
+        })?;
+        if all.is_empty() && joined.is_empty() {
+            all = piece;
+        } else {
+            if joined.is_empty() {
+                joined.extend_from_slice(&all);
+            }
+            joined.extend_from_slice(&piece);
+        }
+        if all.len().max(joined.len()) > LARGEST_BODY {
+            return Err(too_large());
+        }
+    }
+    Ok(if joined.is_empty() { all } else { joined.into() })
+}
+
+fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", Text::new("请求体过大", "the body is too large"))
+        .hint(Text::new("最多 1 MiB", "at most 1 MiB"))
+}
+
+/// Reads JSON; says where and what if it cannot be read, or if a field means nothing.
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut unknown = None;
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_ignored::deserialize(&mut deserializer, |path| {
+        unknown.get_or_insert_with(|| path.to_string());
+    });
+    match value.and_then(|value| deserializer.end().map(|()| value)) {
+        Ok(value) => match unknown {
+            // A field that may be left out stands as a question mark in the path.
+            Some(path) => Err(unknown_field(&path.replace(".?", ""), &[])),
+            None => object_as_list(bytes).map_or(Ok(value), |path| Err(no_object(&path))),
+        },
+        Err(_) => Err(why::<T>(bytes)),
+    }
+}
+
+/// Objects that a list would be taken for, field by field in their order. Nobody means that.
+const OBJECTS: [&str; 9] =
+    ["distributedConfig", "strategy", "command", "recipe", "options", "policies", "restart", "stop", "checkpoint"];
+
+/// The path of an object that was written as a list.
+fn object_as_list(bytes: &[u8]) -> Option<String> {
+    fn find(value: &Value, path: &str) -> Option<String> {
+        let fields = value.as_object()?;
+        fields.iter().filter(|(name, _)| OBJECTS.contains(&name.as_str())).find_map(|(name, value)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            if value.is_array() { Some(path) } else { find(value, &path) }
+        })
+    }
+    // Most bodies hold no list where one could be meant so.
+    if !bytes.contains(&b'[') {
+        return None;
+    }
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    if value.is_array() { Some("body".to_owned()) } else { find(&value, "") }
+}
+
+fn no_object(path: &str) -> Problem {
+    Problem::unprocessable(
+        "field_invalid",
+        path,
+        Text::new(format!("字段 {path} 应为对象，而不是列表"), format!("the field {path} is an object, not a list")),
+    )
+}
+
+/// Reads once more, slower, to learn where it went wrong.
+fn why<T: DeserializeOwned>(bytes: &[u8]) -> Problem {
+    if let Err(error) = std::str::from_utf8(bytes) {
+        let at = error.valid_up_to();
+        return bad_json(
+            Text::new(format!("请求体不是 UTF-8（第 {at} 字节）"), format!("the body is not UTF-8 (byte {at})")),
+            Text::new("使用 UTF-8 编码", "use UTF-8"),
+        );
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let error = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Err(error) => error,
+        Ok(_) => {
+            let Err(error) = deserializer.end() else { return bad_request() };
+            return syntax(&error);
+        }
+    };
+    let path = error.path().to_string();
+    let inner = error.into_inner();
+    if !inner.is_data() {
+        return syntax(&inner);
+    }
+    let reason = inner.to_string();
+    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+    if let Some((name, known)) = unknown_name(reason, "unknown field ") {
+        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let path = match (path.ends_with(&name), parent) {
+            (true, _) => path.clone(),
+            (false, _) if path == "." => name.clone(),
+            (false, _) => format!("{path}.{name}"),
+        };
+        return unknown_field(&path, &known);
+    }
+    let field = if path == "." { "body".to_owned() } else { path };
+    let shown: String = reason.chars().take(200).collect();
+    let shown = shown.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"");
+    let problem = Problem::unprocessable(
+        "field_invalid",
+        field.clone(),
+        Text::new(format!("字段 {field} 无效：{shown}"), format!("the field {field} is not valid: {shown}")),
+    );
+    match unknown_name(reason, "unknown variant ") {
+        Some((name, known)) => {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            problem.hint(did_you_mean(&name, &known))
+        }
+        None => problem.hint(Text::new("字段的类型见 /api/docs", "/api/docs tells the type of each field")),
+    }
+}
+
+fn syntax(error: &serde_json::Error) -> Problem {
+    let (line, column) = (error.line(), error.column());
+    let reason = error.to_string();
+    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
+    bad_json(
+        Text::new(
+            format!("请求体不是有效的 JSON：第 {line} 行第 {column} 列（{reason}）"),
+            format!("the body is not valid JSON: line {line}, column {column} ({reason})"),
+        ),
+        Text::new("检查引号、逗号与括号", "look at quotes, commas and brackets"),
+    )
+}
+
+fn bad_json(text: Text, hint: Text) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "json_invalid", text).hint(hint)
+}
+
+fn bad_request() -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, "bad_request", Text::new("请求无效", "the request is not valid"))
+}
+
+/// Takes serde's sentence apart: the name, and the names it knows.
+fn unknown_name(reason: &str, start: &str) -> Option<(String, Vec<String>)> {
+    let rest = reason.strip_prefix(start)?.strip_prefix('`')?;
+    let (name, rest) = rest.split_once("`, ")?;
+    let known = rest.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    Some((name.to_owned(), known))
+}
+
+fn unknown_field(path: &str, known: &[String]) -> Problem {
+    let path: String = path.chars().take(200).collect::<String>().escape_debug().to_string();
+    let name = path.rsplit('.').next().unwrap_or_default();
+    let known: Vec<&str> =
+        if known.is_empty() { OPEN_FIELDS.to_vec() } else { known.iter().map(String::as_str).collect() };
+    Problem::unprocessable(
+        "field_unknown",
+        path.clone(),
+        Text::new(format!("未知字段 {path}"), format!("the field {path} is not known")),
+    )
+    .hint(did_you_mean(name, &known))
+}
+
+/// The fields of objects that are also stored, and so let unknown ones pass when they are read back.
+const OPEN_FIELDS: [&str; 13] = [
+    "dataParallel",
+    "pipelineParallel",
+    "tensorParallel",
+    "restart",
+    "maxRestarts",
+    "stop",
+    "checkpoint",
+    "signal",
+    "graceMs",
+    "plannedGraceMs",
+    "failureGraceMs",
+    "nodeLostAfter",
+    "onDisconnect",
+];
+
+fn did_you_mean(name: &str, known: &[&str]) -> Text {
+    if let Some(close) = closest(name, known) {
+        return Text::new(format!("是否想写 {close}？"), format!("did you mean {close}?"));
+    }
+    let shown = known.iter().take(20).copied().collect::<Vec<_>>();
+    Text::new(format!("可用：{}", shown.join("、")), format!("there is {}", shown.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_api::v1::{BulkRequest, CreateRequest};
+
+    use super::*;
+
+    fn refused(body: &str) -> (u16, String, Option<String>, String) {
+        let problem = read::<CreateRequest>(body.as_bytes()).unwrap_err();
+        let hint = problem.hint.map(|hint| hint.en.into_owned()).unwrap_or_default();
+        (problem.status.as_u16(), problem.id.into_owned(), problem.field, hint)
+    }
+
+    #[test]
+    fn a_misspelt_field_is_named_with_what_was_meant() {
+        let refused_for = |body: &str| {
+            let (code, id, field, hint) = refused(body);
+            (code, id, field.unwrap_or_default(), hint)
+        };
+        let expected = |field: &str, hint: &str| (422, "field_unknown".to_owned(), field.to_owned(), hint.to_owned());
+        assert_eq!(refused_for(r#"{"taskname":"x"}"#), expected("taskname", "did you mean taskName?"));
+        assert_eq!(
+            refused_for(r#"{"distributedConfig":{"masterNod":"x"}}"#),
+            expected("distributedConfig.masterNod", "did you mean masterNode?")
+        );
+        assert_eq!(
+            refused_for(r#"{"distributedConfig":{"strategy":{"dataParalel":2}}}"#),
+            expected("distributedConfig.strategy.dataParalel", "did you mean dataParallel?")
+        );
+        assert_eq!(refused_for(r#"{"policies":{"restart":{"maxRestarts":1,"x":1}}}"#).2, "policies.restart.x");
+    }
+
+    #[test]
+    fn a_wrong_type_names_its_field() {
+        for (body, field) in [
+            (r#"{"taskName":5}"#, "taskName"),
+            (r#"{"distributedConfig":{"nodeIds":"env-001"}}"#, "distributedConfig.nodeIds"),
+            (r#"{"distributedConfig":{"strategy":{"dataParallel":-1}}}"#, "distributedConfig.strategy.dataParallel"),
+            (r#"{"priority":99999999999}"#, "priority"),
+            ("[]", "body"),
+            (r#"{"policies":[]}"#, "policies"),
+            (r#"{"distributedConfig":{"strategy":[1,2,3]}}"#, "distributedConfig.strategy"),
+            ("null", "body"),
+            (r#"{"taskName":"a","taskName":"b"}"#, "taskName"),
+        ] {
+            let (code, id, found, _) = refused(body);
+            assert_eq!((code, id.as_str()), (422, "field_invalid"), "{body}");
+            assert_eq!(found.as_deref(), Some(field), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_with_its_place() {
+        for body in [
+            "",
+            "{",
+            "{\"taskName\":\"x\"} x",
+            "{'a':1}",
+            "{\"taskName\":NaN}",
+            "\u{feff}{}",
+            "{\"taskName\":\"\\ud800\"}",
+        ] {
+            let problem = read::<CreateRequest>(body.as_bytes()).unwrap_err();
+            assert_eq!((problem.status.as_u16(), &*problem.id), (400, "json_invalid"), "{body}");
+            assert!(problem.text.en.contains("line "), "{}", problem.text.en);
+        }
+        let problem = read::<CreateRequest>(b"{\"taskName\":\"\xff\"}").unwrap_err();
+        assert_eq!(problem.text.en, "the body is not UTF-8 (byte 13)");
+        let deep = "[".repeat(10_000);
+        assert_eq!(read::<BulkRequest>(deep.as_bytes()).unwrap_err().status.as_u16() / 100, 4);
+    }
+
+    #[test]
+    fn an_unknown_variant_offers_the_known_ones() {
+        let problem = read::<BulkRequest>(br#"{"action":"stopp","ids":[]}"#).unwrap_err();
+        assert_eq!(problem.hint.unwrap().en, "did you mean stop?");
+    }
+}

@@ -1,0 +1,109 @@
+//! The event log: pages of it, and the stream of what is new.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use fermi_api::v1::{Envelope, Event, Failure, Page};
+use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::language::Text;
+use fermi_store::StoreError;
+use fermi_store::events::EventFilter;
+
+use super::desk::Desk;
+use super::follow;
+use super::id::TaskPath;
+use super::params::Params;
+use super::speaker::{Topic, event};
+use super::streaming::Dress;
+use crate::envelope::{Answer, Problem, TASK};
+
+const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment"];
+
+/// Events of the whole cluster, oldest first.
+///
+/// `Accept: text/event-stream` (or `application/x-ndjson`) gives those that are new, as they happen; with `after` or
+/// `Last-Event-ID` everything behind that cursor comes first.
+#[utoipa::path(get, path = "/api/v1/events", tag = "events",
+    params(
+        ("after" = Option<String>, Query, description = "Only events behind this cursor"),
+        ("pageSize" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "50 when not given"),
+        ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before"),
+        ("kind" = Option<String>, Query, description = "How the kind begins, such as `task.`"),
+        ("environment" = Option<String>, Query, description = "Only events of this environment"),
+    ),
+    responses((status = 200, body = Envelope<Page<Event>>), (status = 422, body = Failure)))]
+pub async fn of_cluster(
+    State(desk): State<Desk>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    answer(desk, None, query, &headers).await
+}
+
+/// Events of one task, oldest first; as a stream they begin with the first one.
+#[utoipa::path(get, path = "/api/v1/training-tasks/{id}/events", tag = "training-tasks",
+    params(
+        ("id" = String, Path),
+        ("after" = Option<String>, Query, description = "Only events behind this cursor"),
+        ("pageSize" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "50 when not given"),
+        ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before"),
+        ("kind" = Option<String>, Query, description = "How the kind begins, such as `attempt.`"),
+        ("environment" = Option<String>, Query, description = "Only events of this environment"),
+    ),
+    responses((status = 200, body = Envelope<Page<Event>>), (status = 404, body = Failure), (status = 422, body = Failure)))]
+pub async fn of_task(
+    State(desk): State<Desk>,
+    TaskPath(task): TaskPath,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let id = task.clone();
+    let is_there: Result<bool, StoreError> = desk.core.store().read(move |view| Ok(view.task(&id)?.is_some())).await;
+    if !is_there? {
+        return Err(Problem::not_found(&TASK, task.as_str()));
+    }
+    answer(desk, Some(task), query, &headers).await
+}
+
+async fn answer(
+    desk: Desk,
+    task: Option<TaskId>,
+    query: Option<String>,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let params = Params::read(query.as_deref(), &KNOWN)?;
+    let filter = EventFilter {
+        task: task.clone(),
+        environment: params.text("environment").map(|id| EnvironmentId(id.to_owned())),
+        kind: params.text("kind").map(str::to_owned),
+    };
+    let size = params.number("pageSize", 1..=1_000_usize)?.unwrap_or(50);
+    let asked = params.text("pageToken").or(params.text("after")).map(|text| cursor("after", text)).transpose()?;
+    if let Some(dress) = Dress::wanted(headers) {
+        let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|text| !text.is_empty());
+        let last = last.map(|text| cursor("Last-Event-ID", text)).transpose()?;
+        let topic = task.map_or(Topic::Everything, Topic::Task);
+        let after = match (last.or(asked), &topic) {
+            (Some(after), _) => Some(after),
+            (None, Topic::Task(_)) => Some(0),
+            (None, Topic::Everything) => None,
+        };
+        return follow::events(desk, topic, filter, after, dress).await;
+    }
+    let after = asked.unwrap_or(0);
+    let found: Result<_, StoreError> = desk.core.store().read(move |view| view.events(after, &filter, size + 1)).await;
+    let mut found = found?;
+    let has_more = found.len() > size;
+    found.truncate(size);
+    let next_page_token = found.last().filter(|_| has_more).map(|last| last.cursor.to_string());
+    let items: Vec<Event> = found.iter().map(event).collect();
+    Ok(Answer::ok(&Page { items, next_page_token, total: None })?.into_response())
+}
+
+fn cursor(field: &'static str, text: &str) -> Result<u64, Problem> {
+    let is_plain = text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_plain).ok_or_else(|| {
+        Problem::unprocessable("cursor_invalid", field, Text::new("游标无效", "the cursor is not valid"))
+            .hint(Text::new("使用事件的 cursor 字段", "give the `cursor` of an event"))
+    })
+}

@@ -1,0 +1,140 @@
+//! Following events: first what is in the table behind a cursor, then what happens.
+
+use std::collections::VecDeque;
+
+use axum::body::Bytes;
+use axum::response::Response;
+use fermi_store::StoreError;
+use fermi_store::events::EventFilter;
+use futures_util::stream;
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::desk::Desk;
+use super::speaker::{Following, Frame, News, Topic};
+use super::streaming::{Dress, KEEP_ALIVE};
+use crate::core::Core;
+use crate::envelope::Problem;
+
+/// How many events are read from the table at once.
+const AT_ONCE: usize = 500;
+
+struct Follower {
+    core: Core,
+    news: broadcast::Receiver<News>,
+    filter: EventFilter,
+    dress: Dress,
+    /// The last one that was sent, or passed over.
+    cursor: u64,
+    is_behind: bool,
+    ready: VecDeque<Bytes>,
+    _following: Following,
+}
+
+/// Events behind `after`, or from now on.
+pub async fn events(
+    desk: Desk,
+    topic: Topic,
+    filter: EventFilter,
+    after: Option<u64>,
+    dress: Dress,
+) -> Result<Response, Problem> {
+    // Listening begins before the table is read, so that nothing falls between the two.
+    let news = desk.speaker.listen(topic);
+    let limits: Result<(u64, u64), StoreError> =
+        desk.core.store().read(|view| Ok((view.first_cursor()?, view.last_cursor()?))).await;
+    let (first, last) = limits?;
+    let mut ready = VecDeque::new();
+    let cursor = match after {
+        None => last,
+        Some(after) if after > last || (after > 0 && after + 1 < first) => {
+            // What stood behind this cursor is gone, or it is another server's.
+            ready.push_back(reset(dress));
+            if after > last { last } else { first.saturating_sub(1) }
+        }
+        Some(after) => after,
+    };
+    if ready.is_empty() {
+        // Headers go out with the first byte.
+        ready.push_back(dress.keep_alive());
+    }
+    let follower = Follower {
+        core: desk.core,
+        news,
+        filter,
+        dress,
+        cursor,
+        is_behind: after.is_some(),
+        ready,
+        _following: desk.speaker.count(),
+    };
+    Ok(dress.response(stream::unfold(follower, |mut follower| async move {
+        let bytes = follower.next().await?;
+        Some((bytes, follower))
+    })))
+}
+
+/// Says that events were skipped, so that whoever keeps a picture of things draws it anew.
+fn reset(dress: Dress) -> Bytes {
+    match dress {
+        Dress::Sse => Bytes::from_static(b"event: reset\ndata: {}\n\n"),
+        Dress::Lines => Bytes::from_static(b"{\"reset\":true}\n"),
+    }
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            if self.is_behind {
+                self.catch_up().await.ok()?;
+                continue;
+            }
+            let news = tokio::select! {
+                biased;
+                () = self.core.ended() => return None,
+                news = self.news.recv() => news,
+                () = tokio::time::sleep(KEEP_ALIVE) => return Some(self.dress.keep_alive()),
+            };
+            match news {
+                Ok(News::Events(frames)) => self.take(&frames),
+                Ok(News::Missed) | Err(RecvError::Lagged(_)) => self.is_behind = true,
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    async fn catch_up(&mut self) -> Result<(), StoreError> {
+        let (after, filter) = (self.cursor, self.filter.clone());
+        let found = self.core.store().read(move |view| view.events(after, &filter, AT_ONCE)).await?;
+        self.is_behind = found.len() == AT_ONCE;
+        for stored in &found {
+            self.cursor = stored.cursor;
+            let frame = Frame::of(stored);
+            self.push(&frame);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frames: &[Frame]) {
+        for frame in frames {
+            if frame.cursor <= self.cursor {
+                continue;
+            }
+            self.cursor = frame.cursor;
+            let kind = self.filter.kind.as_ref().is_none_or(|kind| frame.kind.starts_with(kind));
+            let wanted = self.filter.environment.as_ref();
+            if kind && wanted.is_none_or(|wanted| frame.environment.as_deref() == Some(wanted.as_str())) {
+                self.push(frame);
+            }
+        }
+    }
+
+    fn push(&mut self, frame: &Frame) {
+        self.ready.push_back(match self.dress {
+            Dress::Sse => frame.sse.clone(),
+            Dress::Lines => frame.line.clone(),
+        });
+    }
+}

@@ -1,0 +1,267 @@
+//! Following logs: all that is there, then what comes, until the task is over.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+use std::io;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use fermi_api::v1::LogPiece;
+use fermi_store::StoreError;
+use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+use futures_util::stream;
+use tokio::sync::{broadcast, watch};
+
+use super::raw::plain;
+use super::read::{stream as stream_of, tail};
+use super::selection::{Extent, Selection, Start, whole_letters};
+use crate::core::Core;
+use crate::envelope::Problem;
+use crate::http::desk::Desk;
+use crate::http::speaker::{Following, News, Topic};
+use crate::http::streaming::{Dress, KEEP_ALIVE};
+
+/// The most bytes of one piece, and of one look.
+const PIECE: usize = 64 << 10;
+const LOOK: usize = 1 << 20;
+/// Between two looks at a task that is over and not swept yet.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// With more streams than this, a piece does not carry the places of all others.
+const MOST_PLACES: usize = 64;
+
+struct Follower {
+    core: Core,
+    selection: Selection,
+    extent: Extent,
+    /// None for the bare bytes.
+    dress: Option<Dress>,
+    /// How far each stream has been sent.
+    places: BTreeMap<StreamName, u64>,
+    has_begun: bool,
+    has_said_end: bool,
+    ready: VecDeque<Bytes>,
+    grown: watch::Receiver<u64>,
+    news: broadcast::Receiver<News>,
+    _following: Following,
+}
+
+/// A piece of a stream with what it looks like.
+struct Piece {
+    name: StreamName,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+pub async fn answer(
+    desk: Desk,
+    selection: Selection,
+    extent: Extent,
+    dress: Option<Dress>,
+    last_id: Option<&str>,
+) -> Result<Response, Problem> {
+    let places = last_id.and_then(|id| places(&selection, id));
+    let follower = Follower {
+        grown: desk.speaker.watch_logs(&selection.task),
+        news: desk.speaker.listen(Topic::Task(selection.task.clone())),
+        _following: desk.speaker.count(),
+        core: desk.core,
+        selection,
+        extent,
+        dress,
+        has_begun: places.is_some(),
+        places: places.unwrap_or_default(),
+        has_said_end: false,
+        ready: VecDeque::new(),
+    };
+    let pieces = stream::unfold(follower, |mut follower| async move {
+        let bytes = follower.next().await?;
+        Some((bytes, follower))
+    });
+    Ok(match dress {
+        Some(dress) => dress.response(pieces),
+        None => {
+            use futures_util::StreamExt;
+            let mut response = Response::new(Body::from_stream(pieces.map(Ok::<_, std::convert::Infallible>)));
+            plain(&mut response);
+            response
+        }
+    })
+}
+
+/// Where a task stands for those who wait for its last words.
+enum End {
+    Running,
+    /// It is over, and something may still come.
+    Ending,
+    Over,
+}
+
+impl Follower {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            if self.has_said_end {
+                return None;
+            }
+            // What comes while we look wakes us again.
+            self.grown.borrow_and_update();
+            let end = if self.extent.follow { self.end().await.ok()? } else { End::Over };
+            if self.look().await.ok()? {
+                continue;
+            }
+            let patience = match end {
+                End::Over => return self.farewell(),
+                End::Ending => LAST_WORDS,
+                End::Running => KEEP_ALIVE,
+            };
+            tokio::select! {
+                () = self.core.ended() => return None,
+                _ = self.grown.changed() => {}
+                _ = self.news.recv() => {}
+                () = tokio::time::sleep(patience) => {
+                    if let (Some(dress), End::Running) = (self.dress, &end) {
+                        return Some(dress.keep_alive());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A page would come back for more if it were not told that there is none.
+    fn farewell(&mut self) -> Option<Bytes> {
+        let is_first = !std::mem::replace(&mut self.has_said_end, true);
+        let is_sse = self.dress == Some(Dress::Sse);
+        (is_first && is_sse).then_some(Bytes::from_static(b"event: end\ndata: {}\n\n"))
+    }
+
+    async fn end(&self) -> Result<End, StoreError> {
+        let id = self.selection.task.clone();
+        let task = self.core.store().read(move |view| view.task(&id)).await?;
+        Ok(match task.map(|task| task.value) {
+            None => End::Over,
+            Some(task) if !task.phase.is_final() => End::Running,
+            Some(task) if task.is_swept() => End::Over,
+            Some(_) => End::Ending,
+        })
+    }
+
+    /// Takes what is new. Says whether there was anything.
+    async fn look(&mut self) -> io::Result<bool> {
+        let chunks = self.core.chunks().clone();
+        let (selection, extent) = (self.selection.clone(), self.extent);
+        let (mut places, is_first, in_letters) =
+            (std::mem::take(&mut self.places), !self.has_begun, self.dress.is_some());
+        let looked = tokio::task::spawn_blocking(move || {
+            let pieces = look(&chunks, &selection, extent, is_first, in_letters, &mut places)?;
+            Ok::<_, io::Error>((places, pieces))
+        });
+        let (places, pieces) = looked.await.map_err(io::Error::other)??;
+        self.places = places;
+        self.has_begun = true;
+        let has_news = !pieces.is_empty();
+        for piece in pieces {
+            let written = self.write(piece);
+            self.ready.push_back(written);
+        }
+        Ok(has_news)
+    }
+
+    fn write(&self, piece: Piece) -> Bytes {
+        let Piece { name, offset, bytes } = piece;
+        let Some(dress) = self.dress else { return bytes.into() };
+        let next_offset = offset + bytes.len() as u64;
+        let shown = LogPiece {
+            attempt: name.attempt,
+            rank: name.rank,
+            stream: stream_of(name.kind),
+            offset,
+            next_offset,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        };
+        // Texts and numbers can always be written.
+        let json = serde_json::to_string(&shown).unwrap_or_default();
+        match dress {
+            Dress::Lines => format!("{json}\n").into(),
+            Dress::Sse => format!("{}data: {json}\n\n", self.id()).into(),
+        }
+    }
+
+    /// Where all streams are, for whoever comes back.
+    fn id(&self) -> String {
+        if self.places.len() > MOST_PLACES {
+            return String::new();
+        }
+        let mut id = String::from("id: ");
+        for (name, place) in &self.places {
+            // Writing to a string cannot fail.
+            let _ = write!(id, "{}.{}.{}.{place};", name.attempt, name.rank, name.kind.as_str());
+        }
+        id.push('\n');
+        id
+    }
+}
+
+/// Reads what [`Follower::id`] wrote.
+fn places(selection: &Selection, id: &str) -> Option<BTreeMap<StreamName, u64>> {
+    let mut places = BTreeMap::new();
+    for place in id.split_terminator(';') {
+        let mut parts = place.split('.');
+        let (attempt, rank) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let kind = parts.next()?;
+        let kind = StreamKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
+        let place = parts.next()?.parse().ok()?;
+        places.insert(StreamName { task: selection.task.clone(), attempt, rank, kind }, place);
+    }
+    (!places.is_empty()).then_some(places)
+}
+
+fn look(
+    chunks: &LocalChunks,
+    selection: &Selection,
+    extent: Extent,
+    is_first: bool,
+    in_letters: bool,
+    places: &mut BTreeMap<StreamName, u64>,
+) -> io::Result<Vec<Piece>> {
+    let found = chunks.streams(&selection.task)?;
+    let newest = found.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
+    // Those that follow without naming an attempt go on with the next one.
+    let begun = places.keys().next().map_or(newest, |name| name.attempt);
+    let mut pieces = Vec::new();
+    let mut room = LOOK;
+    for (name, length) in found {
+        let is_wanted = selection.attempt.map_or(name.attempt >= begun, |attempt| attempt == name.attempt);
+        if !is_wanted || !selection.wants(&name) {
+            continue;
+        }
+        let place = match places.get(&name) {
+            Some(place) => *place,
+            None => match extent.start {
+                Some(Start::Tail(lines)) if is_first => tail(chunks, &name, lines, u64::MAX)?.0,
+                Some(Start::Offset(offset)) if is_first => offset.min(length),
+                _ => 0,
+            },
+        };
+        places.insert(name.clone(), place);
+        if length <= place || room == 0 {
+            continue;
+        }
+        let mut bytes = chunks.read(&name, place, PIECE.min(room))?;
+        let is_end = place + bytes.len() as u64 >= length;
+        if in_letters {
+            let whole = whole_letters(&bytes);
+            // A letter that is half written at the end comes with its other half.
+            bytes.truncate(if is_end { whole } else { whole.max(1) });
+        }
+        if bytes.is_empty() {
+            continue;
+        }
+        room = room.saturating_sub(bytes.len());
+        places.insert(name.clone(), place + bytes.len() as u64);
+        pieces.push(Piece { name, offset: place, bytes });
+    }
+    Ok(pieces)
+}

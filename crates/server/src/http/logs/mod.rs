@@ -1,0 +1,10 @@
+//! What ranks wrote: read, searched, followed.
+
+mod follow;
+mod raw;
+mod read;
+mod search;
+mod selection;
+
+pub use read::{__path_logs, blocking, logs};
+pub use search::{__path_search, search};

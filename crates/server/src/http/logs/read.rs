@@ -1,0 +1,139 @@
+//! Reading logs: pieces in JSON, bytes as they are, or a stream that goes on.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use fermi_api::v1::{Envelope, Failure, LogChunk, LogGap, Logs, Stream};
+use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+
+use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
+use super::{follow, raw};
+use crate::envelope::{Answer, Problem};
+use crate::http::desk::Desk;
+use crate::http::id::TaskPath;
+use crate::http::params::Params;
+use crate::http::streaming::{Dress, accepts};
+use crate::http::tasks::show;
+
+/// What a plain request gets of each stream.
+const USUAL_LINES: usize = 200;
+/// The most bytes of one answer in JSON.
+const MOST_BYTES: u64 = 8 << 20;
+const USUAL_BYTES: u64 = 1 << 20;
+
+/// What ranks wrote.
+///
+/// JSON by default: the last 200 lines of each stream, or from `offset` on. `Accept: text/plain` gives the bytes as they
+/// are, with `follow=true` as they come; `text/event-stream` and `application/x-ndjson` give a `LogPiece` each.
+#[utoipa::path(get, path = "/api/v1/training-tasks/{id}/logs", tag = "training-tasks",
+    params(
+        ("id" = String, Path),
+        ("rank" = Option<u32>, Query, description = "One rank; all when not given"),
+        ("stream" = Option<String>, Query, description = "`stdout`, `stderr` or `all`"),
+        ("attempt" = Option<u32>, Query, minimum = 1, description = "The newest when not given"),
+        ("tail" = Option<u32>, Query, description = "So many lines of each stream, from its end"),
+        ("offset" = Option<u64>, Query, description = "From this byte on; needs one rank and one stream"),
+        ("limitBytes" = Option<u64>, Query, minimum = 1, description = "At most so many bytes of each stream"),
+        ("follow" = Option<bool>, Query, description = "Go on until the task is over"),
+    ),
+    responses((status = 200, description = "The logs", content(
+        (Envelope<Logs> = "application/json"), (String = "text/plain"), (String = "text/event-stream"),
+        (String = "application/x-ndjson"))),
+        (status = 404, body = Failure), (status = 422, body = Failure)))]
+pub async fn logs(
+    State(desk): State<Desk>,
+    TaskPath(id): TaskPath,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let params = Params::read(query.as_deref(), &KNOWN)?;
+    let selection = Selection::read(id.clone(), &params)?;
+    let mut extent = Extent::read(&params, &selection)?;
+    show::find(&desk.core, &id).await?;
+    let is_plain = accepts(&headers, "text/plain");
+    let dress = Dress::wanted(&headers);
+    extent.follow |= dress == Some(Dress::Sse);
+    if is_plain && !extent.follow {
+        return raw::answer(&desk.core, selection, extent).await;
+    }
+    if is_plain || dress.is_some() {
+        let last_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        return follow::answer(desk, selection, extent, dress, last_id).await;
+    }
+    let chunks = desk.core.chunks().clone();
+    let read = tokio::task::spawn_blocking(move || gather(&chunks, &selection, extent)).await;
+    let logs = blocking(read)?;
+    Ok(Answer::ok(&logs)?.into_response())
+}
+
+/// What a blocking read came to.
+pub fn blocking<T>(read: Result<std::io::Result<T>, tokio::task::JoinError>) -> Result<T, Problem> {
+    match read {
+        Ok(Ok(read)) => Ok(read),
+        Ok(Err(error)) => Err(Problem::broken("cannot read a stream", &error)),
+        Err(error) => Err(Problem::broken("reading a stream failed", &error)),
+    }
+}
+
+/// The streams that are wanted, of the attempt that is wanted, with their lengths.
+pub fn streams(chunks: &LocalChunks, selection: &Selection) -> std::io::Result<(u32, Vec<(StreamName, u64)>)> {
+    let mut all = chunks.streams(&selection.task)?;
+    let newest = all.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
+    let attempt = selection.attempt.unwrap_or(newest);
+    all.retain(|(name, _)| name.attempt == attempt && selection.wants(name));
+    Ok((attempt, all))
+}
+
+fn gather(chunks: &LocalChunks, selection: &Selection, extent: Extent) -> std::io::Result<Logs> {
+    let (attempt, found) = streams(chunks, selection)?;
+    let mut room = MOST_BYTES;
+    let mut pieces = Vec::new();
+    for (name, length) in found {
+        let most = extent.limit_bytes.unwrap_or(USUAL_BYTES).min(room);
+        let (offset, bytes) = match extent.start.unwrap_or(Start::Tail(USUAL_LINES)) {
+            Start::Tail(lines) => tail(chunks, &name, lines, most)?,
+            Start::Offset(offset) => (offset, chunks.read(&name, offset, usize::try_from(most).unwrap_or(usize::MAX))?),
+        };
+        room = room.saturating_sub(bytes.len() as u64);
+        pieces.push(chunk(chunks, &name, length, offset, &bytes)?);
+    }
+    Ok(Logs { attempt, chunks: pieces })
+}
+
+/// The last lines, cut at the front where they are too many bytes.
+pub fn tail(chunks: &LocalChunks, name: &StreamName, lines: usize, most: u64) -> std::io::Result<(u64, Vec<u8>)> {
+    if lines == 0 {
+        return Ok((chunks.length(name)?, Vec::new()));
+    }
+    let (offset, mut bytes) = chunks.tail(name, lines)?;
+    let over = (bytes.len() as u64).saturating_sub(most);
+    bytes.drain(..usize::try_from(over).unwrap_or(usize::MAX).min(bytes.len()));
+    Ok((offset + over, bytes))
+}
+
+fn chunk(chunks: &LocalChunks, name: &StreamName, length: u64, offset: u64, bytes: &[u8]) -> std::io::Result<LogChunk> {
+    let end = offset + bytes.len() as u64;
+    // At the end of what there is a letter may be half written; the next read begins with it.
+    let whole = if end >= length { whole_letters(bytes) } else { whole_letters(bytes).max(1).min(bytes.len()) };
+    let next_offset = offset + whole as u64;
+    let gaps = chunks.gaps(name)?;
+    let gaps = gaps.iter().filter(|gap| gap.at >= offset && gap.at <= next_offset);
+    Ok(LogChunk {
+        attempt: name.attempt,
+        rank: name.rank,
+        stream: stream(name.kind),
+        offset,
+        next_offset,
+        length: length.max(end),
+        text: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
+        gaps: gaps.map(|gap| LogGap { offset: gap.at, length: gap.missing_bytes }).collect(),
+    })
+}
+
+/// As the API calls it. What ranks report of their progress is no log and never comes here.
+pub fn stream(kind: StreamKind) -> Stream {
+    match kind {
+        StreamKind::Stdout | StreamKind::Progress => Stream::Stdout,
+        StreamKind::Stderr => Stream::Stderr,
+    }
+}

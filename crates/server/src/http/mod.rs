@@ -1,0 +1,111 @@
+//! The public API, one file per resource, and the pages.
+//!
+//! [`router`] puts it together; [`front`] stands before it. Handlers read a request, ask the core or the store, and answer
+//! with an [`Answer`](crate::envelope::Answer) or a [`Problem`](crate::envelope::Problem); rules are in `fermi-domain`.
+
+mod body;
+mod datasets;
+mod desk;
+mod environments;
+mod events;
+mod filter;
+mod follow;
+mod frameworks;
+mod front;
+mod health;
+mod id;
+mod logs;
+mod meters;
+mod models;
+mod names;
+mod once;
+mod overview;
+mod page;
+mod paging;
+mod params;
+mod prometheus;
+mod snapshots;
+mod speaker;
+mod streaming;
+mod suggestion;
+mod tasks;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use fermi_domain::language::Text;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use front::front;
+
+use crate::core::Core;
+use crate::envelope::Problem;
+use crate::openapi;
+use desk::Desk;
+
+/// The API and the pages. Must be called within the runtime: it starts whoever tells followers what is new.
+pub fn router(core: Core) -> Router {
+    let desk = Desk { speaker: speaker::Speaker::start(&core), core };
+    let (router, _) = resources().split_for_parts();
+    router
+        .route("/api/openapi.json", get(document))
+        .merge(page::routes())
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(desk)
+}
+
+/// Every documented route.
+pub fn resources() -> OpenApiRouter<Desk> {
+    use tasks::{act, create, explain, list, metrics, preview, ranks, show};
+    OpenApiRouter::new()
+        .routes(routes!(create::create, list::list))
+        .routes(routes!(preview::preview))
+        .routes(routes!(act::bulk))
+        .routes(routes!(show::show, act::delete))
+        .routes(routes!(act::stop))
+        .routes(routes!(act::restart))
+        .routes(routes!(create::clone))
+        .routes(routes!(logs::logs))
+        .routes(routes!(logs::search))
+        .routes(routes!(events::of_task))
+        .routes(routes!(ranks::ranks))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(show::launch))
+        .routes(routes!(explain::explain))
+        .routes(routes!(environments::list))
+        .routes(routes!(environments::show, environments::delete))
+        .routes(routes!(environments::metrics))
+        .routes(routes!(datasets::create, datasets::list))
+        .routes(routes!(datasets::show, datasets::delete))
+        .routes(routes!(datasets::create_version, datasets::versions))
+        .routes(routes!(models::create, models::list))
+        .routes(routes!(models::show, models::delete))
+        .routes(routes!(snapshots::take))
+        .routes(routes!(snapshots::give))
+        .routes(routes!(frameworks::list))
+        .routes(routes!(events::of_cluster))
+        .routes(routes!(overview::show))
+        .routes(routes!(health::live))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::version))
+        .routes(routes!(prometheus::metrics))
+}
+
+async fn document() -> Response {
+    let headers = [("content-type", "application/json"), ("cache-control", "no-cache")];
+    (headers, openapi::json()).into_response()
+}
+
+async fn nothing_here() -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_found", Text::new("没有这个地址", "there is nothing at this address"))
+        .hint(Text::new("所有地址见 /api/docs", "/api/docs lists all addresses"))
+}
+
+async fn wrong_method() -> Problem {
+    let text = Text::new("此地址不支持该方法", "this address does not take that method");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
+        .hint(Text::new("Allow 头列出了可用的方法", "the Allow header lists those that it takes"))
+}

@@ -1,0 +1,93 @@
+//! Models that tasks start from.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
+use fermi_domain::language::Text;
+use fermi_store::models::{self as kept, CreateError, NewModel};
+use fermi_store::tasks::ListError;
+use fermi_store::{StoreError, WriteError};
+
+use super::body::JsonBody;
+use super::datasets::{name_filter, needed_by};
+use super::id::ModelPath;
+use super::once::{Key, once};
+use super::params::Params;
+use super::{names, paging};
+use crate::core::Core;
+use crate::envelope::{Answer, MODEL, Problem, Reply};
+
+/// Creates a model.
+#[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
+    responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
+pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateModel>) -> Reply {
+    let key = Key::of(&headers, "models", &body.bytes)?;
+    let new = NewModel {
+        name: names::name("name", &body.value.name)?,
+        path: names::path("path", body.value.path)?,
+        description: names::text("description", body.value.description)?,
+        ..NewModel::default()
+    };
+    let now_ms = core.now_ms();
+    let made = core.store().write(move |tx| {
+        once(tx, key.as_ref(), now_ms, |tx| {
+            let made = tx.create_model(&new, now_ms).map_err(|error| match error {
+                CreateError::NameTaken => names::taken(&MODEL, &new.name),
+                CreateError::Missing => Problem::not_found(&MODEL, &new.name),
+                CreateError::Store(error) => error.into(),
+            })?;
+            Answer::said(Text::new("模型创建成功", "the model was created"), &Id { id: made.id })
+        })
+    });
+    made.await.map_err(WriteError::flatten)
+}
+
+/// Models, the newest first.
+#[utoipa::path(get, path = "/api/v1/models", tag = "models",
+    params(
+        ("pageSize" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "50 when not given"),
+        ("pageToken" = Option<String>, Query), ("filter" = Option<String>, Query, example = "name~llama"),
+    ),
+    responses((status = 200, body = Envelope<Page<Model>>), (status = 422, body = Failure)))]
+pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
+    let params = Params::read(query.as_deref(), &["pageSize", "pageToken", "filter"])?;
+    let wanted = paging::wanted(&params)?;
+    let name = name_filter(&params)?;
+    let found: Result<_, ListError> =
+        core.store().read(move |view| view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())).await;
+    Answer::ok(&paging::page(found?, shown))
+}
+
+/// One model.
+#[utoipa::path(get, path = "/api/v1/models/{id}", tag = "models", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Model>), (status = 404, body = Failure)))]
+pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
+    let wanted = id.clone();
+    let found: Result<_, StoreError> = core.store().read(move |view| view.model(&wanted)).await;
+    Answer::ok(&shown(found?.ok_or_else(|| Problem::not_found(&MODEL, &id))?))
+}
+
+/// Forgets a model that no open task needs.
+#[utoipa::path(delete, path = "/api/v1/models/{id}", tag = "models", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
+pub async fn delete(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
+    let deleted = core.store().write(move |tx| {
+        if let Some(by) = tx.open_tasks_with_model(&id)?.first() {
+            return Err(needed_by(by.as_str()));
+        }
+        if tx.delete_model(&id)? { Ok(()) } else { Err(Problem::not_found(&MODEL, &id)) }
+    });
+    deleted.await.map_err(WriteError::flatten)?;
+    Answer::said(Text::new("已删除", "the model was deleted"), &Empty {})
+}
+
+fn shown(model: kept::Model) -> Model {
+    Model {
+        id: model.id,
+        name: model.name,
+        path: model.path,
+        description: model.description,
+        created_at: model.created_ms,
+    }
+}

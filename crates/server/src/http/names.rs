@@ -1,0 +1,82 @@
+//! Names that people give to datasets, versions and models; the same rules as for tasks.
+
+use fermi_domain::language::Text;
+use fermi_domain::validation::LONGEST_NAME;
+
+use crate::envelope::Problem;
+
+/// The longest path or description.
+const LONGEST_TEXT: usize = 4_096;
+
+/// A name without spaces around it.
+pub fn name(field: &'static str, text: &str) -> Result<String, Problem> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Problem::unprocessable(
+            "name_required",
+            field,
+            Text::new(format!("请填写 {field}"), format!("please give a {field}")),
+        ));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Problem::unprocessable(
+            "name_control_characters",
+            field,
+            Text::new(format!("{field} 含有控制字符"), format!("the {field} holds control characters")),
+        ));
+    }
+    let letters = text.chars().count();
+    if letters > LONGEST_NAME {
+        return Err(Problem::unprocessable(
+            "name_too_long",
+            field,
+            Text::new(format!("{field} 过长"), format!("the {field} is too long")),
+        )
+        .hint(Text::new(
+            format!("最多 {LONGEST_NAME} 个字符，现有 {letters} 个"),
+            format!("at most {LONGEST_NAME} letters, it has {letters}"),
+        )));
+    }
+    Ok(text.to_owned())
+}
+
+/// A longer text that may be left out.
+pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>, Problem> {
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let is_wrong = |text: &String| text.chars().count() > LONGEST_TEXT || text.contains('\0');
+    if text.as_ref().is_some_and(is_wrong) {
+        return Err(Problem::unprocessable(
+            "text_invalid",
+            field,
+            Text::new(format!("{field} 无效"), format!("the {field} is not valid")),
+        )
+        .hint(Text::new(
+            format!("最多 {LONGEST_TEXT} 个字符，不含 NUL"),
+            format!("at most {LONGEST_TEXT} letters, and no NUL"),
+        )));
+    }
+    Ok(text)
+}
+
+/// A path that every node knows.
+pub fn path(field: &'static str, path: Option<String>) -> Result<Option<String>, Problem> {
+    let path = text(field, path)?;
+    if path.as_ref().is_some_and(|path| path.chars().any(char::is_control)) {
+        return Err(Problem::unprocessable(
+            "path_invalid",
+            field,
+            Text::new("路径含有控制字符", "the path holds control characters"),
+        ));
+    }
+    Ok(path)
+}
+
+/// The name is another one's.
+pub fn taken(noun: &Text, name: &str) -> Problem {
+    let mut problem = Problem::conflict(
+        "name_taken",
+        Text::new(format!("{}“{name}”已存在", noun.zh), format!("there is a {} '{name}' already", noun.en)),
+    );
+    problem.field = Some("name".to_owned());
+    problem.hint(Text::new("换一个名称", "choose another name"))
+}

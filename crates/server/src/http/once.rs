@@ -1,0 +1,83 @@
+//! `Idempotency-Key`: the same request again gets the same answer, and nothing is made twice.
+
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use fermi_domain::language::Text;
+use fermi_store::Transaction;
+use fermi_store::idempotency::Remembered;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use crate::envelope::{Answer, Problem};
+
+const HEADER: &str = "idempotency-key";
+const LONGEST_KEY: usize = 255;
+
+/// A key with what it was given for.
+#[derive(Debug)]
+pub struct Key {
+    scope: String,
+    key: String,
+    digest: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    message: Text,
+    data: Box<RawValue>,
+}
+
+impl Key {
+    /// The key of a request, if it has one. `scope` is what is made, such as `training-tasks`.
+    pub fn of(headers: &HeaderMap, scope: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
+        let Some(key) = headers.get(HEADER) else { return Ok(None) };
+        let key = key.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
+        let key = key.ok_or_else(|| {
+            Problem::unprocessable(
+                "idempotency_key_invalid",
+                "Idempotency-Key",
+                Text::new("Idempotency-Key 无效", "the Idempotency-Key is not valid"),
+            )
+            .hint(Text::new("1 到 255 个可见的 ASCII 字符", "1 to 255 visible ASCII letters"))
+        })?;
+        let digest = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Some(Self { scope: scope.to_owned(), key: key.to_owned(), digest }))
+    }
+}
+
+/// Makes something, unless it was made under this key before: then the answer of that time is given.
+pub fn once(
+    tx: &mut Transaction<'_>,
+    key: Option<&Key>,
+    now_ms: u64,
+    make: impl FnOnce(&mut Transaction<'_>) -> Result<Answer, Problem>,
+) -> Result<Answer, Problem> {
+    let Some(Key { scope, key, digest }) = key else { return make(tx) };
+    if let Some(earlier) = tx.recall(scope, key)? {
+        return if earlier.digest == *digest { recalled(&earlier) } else { Err(another_body()) };
+    }
+    let answer = make(tx)?;
+    let broken = |error: serde_json::Error| Problem::broken("cannot keep an answer", &error);
+    let data = String::from_utf8_lossy(&answer.data).into_owned();
+    let kept = Kept { message: answer.message.clone(), data: RawValue::from_string(data).map_err(broken)? };
+    let body = serde_json::to_vec(&kept).map_err(broken)?;
+    tx.remember(scope, key, &Remembered { digest: digest.clone(), status: answer.status.as_u16(), body }, now_ms)?;
+    Ok(answer)
+}
+
+fn recalled(earlier: &Remembered) -> Result<Answer, Problem> {
+    let kept: Kept =
+        serde_json::from_slice(&earlier.body).map_err(|error| Problem::broken("cannot read a kept answer", &error))?;
+    let data = Bytes::copy_from_slice(kept.data.get().as_bytes());
+    Ok(Answer { status: axum::http::StatusCode::OK, message: kept.message, data })
+}
+
+fn another_body() -> Problem {
+    Problem::unprocessable(
+        "idempotency_key_reused",
+        "Idempotency-Key",
+        Text::new("此 Idempotency-Key 已用于另一个请求", "this Idempotency-Key was used for another request"),
+    )
+    .hint(Text::new("为新的请求使用新的键", "use a new key for a new request"))
+}

@@ -1,0 +1,67 @@
+//! Bodies that go on: event streams for pages, lines of JSON for programs.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+use futures_util::Stream;
+
+/// Something is sent at least this often, so that a dead connection is noticed on both sides.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How a stream is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dress {
+    Sse,
+    Lines,
+}
+
+impl Dress {
+    /// The one that the caller asks for; none when he wants a plain answer.
+    pub fn wanted(headers: &HeaderMap) -> Option<Self> {
+        if accepts(headers, "text/event-stream") {
+            Some(Self::Sse)
+        } else if accepts(headers, "application/x-ndjson") {
+            Some(Self::Lines)
+        } else {
+            None
+        }
+    }
+
+    /// Means nothing, and shows that somebody is there.
+    pub fn keep_alive(self) -> Bytes {
+        match self {
+            Self::Sse => Bytes::from_static(b": keep-alive\n\n"),
+            Self::Lines => Bytes::from_static(b"\n"),
+        }
+    }
+
+    /// A stream as an answer.
+    pub fn response(self, stream: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+        use futures_util::StreamExt;
+        let body = Body::from_stream(stream.map(Ok::<_, Infallible>));
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        let content = match self {
+            Self::Sse => "text/event-stream",
+            Self::Lines => "application/x-ndjson",
+        };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // A proxy that collects an answer before it passes it on would make it a dead one.
+        headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+        response
+    }
+}
+
+/// Whether the caller names this type; wildcards do not count.
+pub fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|entry| entry.split(';').next().is_some_and(|named| named.trim().eq_ignore_ascii_case(kind)))
+}

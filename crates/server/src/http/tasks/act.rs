@@ -1,0 +1,198 @@
+//! What is done with tasks: stop, restart, delete; one at a time or many.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use fermi_api::v1::{
+    Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, Empty, Envelope, Failure, StopRequest,
+    TaskRow,
+};
+use fermi_domain::ids::TaskId;
+use fermi_domain::language::Text;
+use fermi_domain::task::{Happening, StopWish, Task};
+use fermi_store::events::NewEvent;
+use fermi_store::{Transaction, WriteError};
+
+use super::view;
+use crate::core::Core;
+use crate::course;
+use crate::envelope::{Answer, Problem, Reply, TASK, language};
+use crate::http::body::{JsonBody, OptionalBody};
+use crate::http::id::{TaskPath, checked};
+
+/// How many tasks one bulk request may name.
+const MOST_AT_ONCE: usize = 1_000;
+
+/// Ends a task by its stop ladder, or at once.
+#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/stop", tag = "training-tasks", params(("id" = String, Path)),
+    request_body = Option<StopRequest>,
+    responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
+pub async fn stop(State(core): State<Core>, TaskPath(id): TaskPath, body: OptionalBody<StopRequest>) -> Reply {
+    one(&core, id, Verb::Stop { force: body.value.force }).await
+}
+
+/// Starts a task anew: now if it is over, else as soon as it has ended.
+#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/restart", tag = "training-tasks", params(("id" = String, Path)),
+    request_body = Option<Empty>,
+    responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
+pub async fn restart(State(core): State<Core>, TaskPath(id): TaskPath, _body: OptionalBody<Empty>) -> Reply {
+    one(&core, id, Verb::Restart).await
+}
+
+/// Forgets a task that is over, with its logs.
+#[utoipa::path(delete, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
+pub async fn delete(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
+    let (removed, now_ms) = (id.clone(), core.now_ms());
+    core.store().write(move |tx| act(tx, &removed, Verb::Delete, now_ms)).await.map_err(WriteError::flatten)?;
+    forget_streams(&core, vec![id]).await;
+    Answer::said(Verb::Delete.done(), &Empty {})
+}
+
+/// Does one thing with many tasks; each is answered for itself.
+#[utoipa::path(post, path = "/api/v1/training-tasks/bulk", tag = "training-tasks", request_body = BulkRequest,
+    responses((status = 200, body = Envelope<BulkAnswer>), (status = 422, body = Failure)))]
+pub async fn bulk(State(core): State<Core>, headers: HeaderMap, body: JsonBody<BulkRequest>) -> Reply {
+    let BulkRequest { action, ids, force } = body.value;
+    if ids.is_empty() || ids.len() > MOST_AT_ONCE {
+        return Err(Problem::unprocessable(
+            "ids_invalid",
+            "ids",
+            Text::new("ids 的数量无效", "the number of ids is not valid"),
+        )
+        .hint(Text::new(format!("1 到 {MOST_AT_ONCE} 个"), format!("1 to {MOST_AT_ONCE}"))));
+    }
+    let verb = match action {
+        BulkVerb::Stop => Verb::Stop { force },
+        BulkVerb::Restart => Verb::Restart,
+        BulkVerb::Delete => Verb::Delete,
+    };
+    let now_ms = core.now_ms();
+    let done = core.store().write(move |tx| {
+        let mut done = Vec::with_capacity(ids.len());
+        for id in ids {
+            let outcome = match checked(id.clone(), &TASK) {
+                Err(problem) => Err(problem),
+                Ok(id) => match act(tx, &TaskId(id), verb, now_ms) {
+                    Err(problem) if problem.status.is_server_error() => return Err(problem),
+                    outcome => outcome.map(|_| ()),
+                },
+            };
+            done.push((id, outcome));
+        }
+        Ok(done)
+    });
+    let done = done.await.map_err(WriteError::<Problem>::flatten)?;
+    core.ring();
+    if action == BulkVerb::Delete {
+        let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
+        forget_streams(&core, gone).await;
+    }
+    Answer::ok(&answer_for(done, verb, language(&headers)))
+}
+
+fn answer_for(
+    done: Vec<(String, Result<(), Problem>)>,
+    verb: Verb,
+    language: fermi_domain::language::Language,
+) -> BulkAnswer {
+    let results: Vec<BulkResult> = done
+        .into_iter()
+        .map(|(id, outcome)| {
+            let (status, text) = match outcome {
+                Ok(()) => (StatusCode::OK, verb.done()),
+                Err(problem) => (problem.status, problem.text),
+            };
+            BulkResult { id, code: status.as_u16(), message: text.in_language(language).to_owned() }
+        })
+        .collect();
+    let succeeded = results.iter().filter(|result| result.code == 200).count();
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    BulkAnswer { succeeded: number(succeeded), failed: number(results.len() - succeeded), results }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Verb {
+    Stop { force: bool },
+    Restart,
+    Delete,
+}
+
+impl Verb {
+    fn action(self) -> Action {
+        match self {
+            Self::Stop { .. } => Action::Stop,
+            Self::Restart => Action::Restart,
+            Self::Delete => Action::Delete,
+        }
+    }
+
+    fn done(self) -> Text {
+        match self {
+            Self::Stop { .. } => Text::new("已请求停止", "the task is being stopped"),
+            Self::Restart => Text::new("已请求重新启动", "the task is started again"),
+            Self::Delete => Text::new("已删除", "the task was deleted"),
+        }
+    }
+}
+
+async fn one(core: &Core, id: TaskId, verb: Verb) -> Reply {
+    let now_ms = core.now_ms();
+    let task = core.store().write(move |tx| act(tx, &id, verb, now_ms)).await.map_err(WriteError::flatten)?;
+    core.ring();
+    Answer::said(verb.done(), &view::row_of(&task, now_ms))
+}
+
+/// Does it if it can be done now. Answers with the task as it is then, or as it was.
+fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, now_ms: u64) -> Result<Task, Problem> {
+    let task = tx.task(id)?.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
+    if let Some(reason) = AllowedAction::of(verb.action(), task.phase).reason {
+        return Err(Problem::conflict("not_now", reason));
+    }
+    let happening = match verb {
+        Verb::Stop { force } => Happening::StopAsked(StopWish { force, then_restart: false }),
+        Verb::Restart => Happening::RestartAsked,
+        Verb::Delete => return remove(tx, task, now_ms),
+    };
+    Ok(course::happen(tx, id, [happening], now_ms)?)
+}
+
+fn remove(tx: &mut Transaction<'_>, task: Task, now_ms: u64) -> Result<Task, Problem> {
+    if !task.is_swept() {
+        return Err(Problem::conflict(
+            "not_swept",
+            Text::new("任务的进程正在清理，请稍后再删除", "processes of the task are still being ended"),
+        )
+        .hint(Text::new("稍后重试", "try again in a moment")));
+    }
+    tx.delete_task(&task.id)?;
+    tx.append_event(NewEvent {
+        time_ms: now_ms,
+        task: Some(task.id.clone()),
+        environment: None,
+        kind: "task.deleted".to_owned(),
+        attempt: None,
+        rank: None,
+        text: Text::new(
+            format!("任务“{}”已删除", task.spec.name),
+            format!("the task '{}' was deleted", task.spec.name),
+        ),
+        data: None,
+    })?;
+    Ok(task)
+}
+
+/// What is left of streams after a crash here is found by the retention.
+async fn forget_streams(core: &Core, tasks: Vec<TaskId>) {
+    let chunks = core.chunks().clone();
+    let removed = tokio::task::spawn_blocking(move || {
+        use fermi_store::chunks::ChunkStore;
+        for task in &tasks {
+            if let Err(error) = chunks.delete(task) {
+                tracing::warn!(%task, %error, "the streams of a deleted task could not be removed");
+            }
+        }
+    });
+    if removed.await.is_err() {
+        tracing::error!("removing streams panicked");
+    }
+}

@@ -1,0 +1,12 @@
+//! Training tasks, one file per thing that can be asked.
+
+pub mod act;
+pub mod create;
+pub mod explain;
+pub mod list;
+pub mod metrics;
+pub mod preview;
+pub mod progress;
+pub mod ranks;
+pub mod show;
+pub mod view;

@@ -1,0 +1,41 @@
+//! What a create request would lead to.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview, Warning};
+use fermi_domain::messages;
+use fermi_domain::validation::validate;
+
+use crate::assignment;
+use crate::core::Core;
+use crate::envelope::{Answer, Reply, language};
+use crate::http::body::JsonBody;
+
+/// Checks a create request and shows what it would start; nothing is stored.
+#[utoipa::path(post, path = "/api/v1/training-tasks/preview", tag = "training-tasks",
+    request_body = CreateRequest,
+    responses((status = 200, body = Envelope<Preview>), (status = 400, body = Failure), (status = 422, body = Failure)))]
+pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateRequest>) -> Reply {
+    let environments = core.known_environments();
+    let accepted = validate(&body.value, &environments)?;
+    let language = language(&headers);
+    let spec = &accepted.spec;
+    let ranks = crate::reconcilers::rank_map(spec, &environments).ok();
+    let launch = match &ranks {
+        None => None,
+        Some(ranks) => {
+            let paths = assignment::paths(&core, spec).await?;
+            Some(Launch::from(&assignment::launch(spec, ranks, &environments, &paths)?))
+        }
+    };
+    let framework = spec.distributed.framework.unwrap_or_default();
+    let card = accepted.aggregate.as_ref().map(|sum| messages::CardLine::all(sum, framework)).unwrap_or_default();
+    Answer::ok(&Preview {
+        aggregate: accepted.aggregate,
+        warnings: accepted.warnings.iter().map(|warning| Warning::of(warning, language)).collect(),
+        rank_map: ranks.map(Vec::from).unwrap_or_default(),
+        launch,
+        card: card.iter().map(|line| CardLine { text: line.text() }).collect(),
+        plan: None,
+    })
+}

@@ -1,0 +1,112 @@
+//! The ranks of a task, one by one.
+
+use std::collections::HashMap;
+
+use axum::extract::{RawQuery, State};
+use fermi_api::v1::{Envelope, Failure, Page, Rank, RankState};
+use fermi_domain::rank_map::RankSlot;
+use fermi_domain::task::{RankRecord, Task};
+use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+
+use super::progress::{Report, reports};
+use super::{show, view};
+use crate::core::Core;
+use crate::envelope::{Answer, Reply};
+use crate::http::id::TaskPath;
+use crate::http::params::Params;
+
+/// With more ranks than this, their last steps are not looked up.
+const MOST_LOOKED_UP: usize = 256;
+
+/// Who is which rank, and how each fares.
+#[utoipa::path(get, path = "/api/v1/training-tasks/{id}/ranks", tag = "training-tasks",
+    params(("id" = String, Path), ("attempt" = Option<u32>, Query, minimum = 1, description = "The newest when not given")),
+    responses((status = 200, body = Envelope<Page<Rank>>), (status = 404, body = Failure)))]
+pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(query): RawQuery) -> Reply {
+    let params = Params::read(query.as_deref(), &["attempt"])?;
+    let wanted = params.number("attempt", 1..=u32::MAX)?;
+    let task = show::find(&core, &id).await?;
+    let newest = task.attempt().map_or(0, |attempt| attempt.number.get());
+    let attempt = wanted.unwrap_or(newest);
+    let Some(map) = view::rank_map(&task, &core.known_environments()) else {
+        return Answer::ok(&Page::<Rank>::whole(Vec::new()));
+    };
+    let mut last = HashMap::new();
+    if attempt > 0 && map.slots().len() <= MOST_LOOKED_UP {
+        let (chunks, id, count) = (core.chunks().clone(), id.clone(), map.world_size());
+        let looked = tokio::task::spawn_blocking(move || last_reports(&chunks, &id, attempt, count)).await;
+        last = looked.unwrap_or_default();
+    }
+    let samples: HashMap<u32, _> = core
+        .hub()
+        .rank_samples(&id)
+        .into_iter()
+        .filter(|sample| sample.attempt == attempt)
+        .map(|sample| (sample.rank, sample))
+        .collect();
+    let records = records(&task, attempt);
+    let items = map.slots().iter().map(|slot| {
+        let record = records.get(&slot.rank.0).copied();
+        let mut rank = rank(slot, attempt, record);
+        if let Some(sample) = samples.get(&slot.rank.0).filter(|_| rank.state == RankState::Running) {
+            rank.cpus = Some(sample.cpus);
+            rank.memory = Some(sample.memory);
+        }
+        if let Some(report) = last.get(&slot.rank.0) {
+            rank.step = Some(report.step);
+            rank.loss = report.loss;
+        }
+        rank
+    });
+    Answer::ok(&Page::whole(items.collect()))
+}
+
+fn records(task: &Task, attempt: u32) -> HashMap<u32, &RankRecord> {
+    let found = task.attempts.iter().find(|record| record.number.get() == attempt);
+    found.into_iter().flat_map(|found| &found.ranks).map(|record| (record.rank.0, record)).collect()
+}
+
+fn rank(slot: &RankSlot, attempt: u32, record: Option<&RankRecord>) -> Rank {
+    let exit = record.and_then(|record| record.exit.clone());
+    let state = match (record, &exit) {
+        (None, _) => RankState::Waiting,
+        (Some(_), None) => RankState::Running,
+        (Some(_), Some(exit)) if exit.is_success() => RankState::Succeeded,
+        (Some(_), Some(_)) => RankState::Failed,
+    };
+    Rank {
+        attempt,
+        rank: slot.rank.0,
+        local_rank: slot.local_rank.0,
+        node_rank: slot.node_rank.0,
+        worker: slot.worker.to_string(),
+        environment: slot.environment.to_string(),
+        node: slot.node.clone(),
+        gpu: slot.gpu,
+        state,
+        state_text: state.text(),
+        pid: record.map(|record| record.pid),
+        started_at: record.map(|record| record.started_ms),
+        ended_at: record.and_then(|record| record.ended_ms),
+        exit_text: exit.as_ref().map(ToString::to_string),
+        exit,
+        cpus: None,
+        memory: None,
+        step: None,
+        loss: None,
+    }
+}
+
+fn last_reports(
+    chunks: &LocalChunks,
+    task: &fermi_domain::ids::TaskId,
+    attempt: u32,
+    count: u32,
+) -> HashMap<u32, Report> {
+    let last = |rank| {
+        let name = StreamName { task: task.clone(), attempt, rank, kind: StreamKind::Progress };
+        let (_, bytes) = chunks.tail(&name, 2).ok()?;
+        Some((rank, reports(&bytes).last()?))
+    };
+    (0..count).filter_map(last).collect()
+}

@@ -1,0 +1,44 @@
+//! One task, and what it starts.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use fermi_api::v1::{Envelope, Failure, Launch, Task};
+use fermi_domain::ids::TaskId;
+use fermi_domain::language::Text;
+use fermi_store::StoreError;
+
+use super::{progress, view};
+use crate::assignment;
+use crate::core::Core;
+use crate::envelope::{Answer, Problem, Reply, TASK, language};
+use crate::http::id::TaskPath;
+
+/// A task with everything about it.
+#[utoipa::path(get, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Task>), (status = 404, body = Failure)))]
+pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
+    let task = find(&core, &id).await?;
+    let progress = progress::of(&core, &task).await;
+    Answer::ok(&view::whole(&task, progress, &core.known_environments(), language(&headers)))
+}
+
+/// What is started for a task: files, command and variables, rank by rank.
+#[utoipa::path(get, path = "/api/v1/training-tasks/{id}/launch", tag = "training-tasks", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Launch>), (status = 404, body = Failure), (status = 409, body = Failure)))]
+pub async fn launch(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
+    let task = find(&core, &id).await?;
+    let environments = core.known_environments();
+    let ranks = view::rank_map(&task, &environments).ok_or_else(|| {
+        Problem::conflict("no_ranks", Text::new("尚无法分配 rank", "ranks cannot be given yet"))
+            .hint(Text::new("任务所选的开发环境已不存在", "an environment that the task names is not there any more"))
+    })?;
+    let paths = assignment::paths(&core, &task.spec).await?;
+    Answer::ok(&Launch::from(&assignment::launch(&task.spec, &ranks, &environments, &paths)?))
+}
+
+/// Looks a task up.
+pub async fn find(core: &Core, id: &TaskId) -> Result<fermi_domain::task::Task, Problem> {
+    let wanted = id.clone();
+    let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
+    found?.map(|found| found.value).ok_or_else(|| Problem::not_found(&TASK, id.as_str()))
+}

@@ -1,0 +1,156 @@
+//! A task as it is shown.
+
+use fermi_api::v1;
+use fermi_domain::aggregate::Aggregate;
+use fermi_domain::environment::Environment;
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Language;
+use fermi_domain::rank_map::RankMap;
+use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec};
+use fermi_domain::warnings::warnings;
+use fermi_store::tasks::TaskRow;
+
+/// A row of a list.
+pub fn row(row: TaskRow) -> v1::TaskRow {
+    let TaskRow { id, name, phase, priority, created_ms, updated_ms, ended_ms, brief, .. } = row;
+    let environments: Vec<String> = brief.environments.into_iter().map(|id| id.0).collect();
+    v1::TaskRow {
+        id: id.0,
+        name,
+        status: phase,
+        status_text: phase.text(),
+        reason: brief.reason,
+        headline: brief.headline,
+        framework: brief.framework,
+        node_count: count(environments.len()),
+        environments,
+        world_size: brief.world_size,
+        attempt: brief.attempt,
+        restarts_used: brief.restarts_used,
+        priority,
+        labels: brief.labels,
+        created_at: created_ms,
+        updated_at: updated_ms,
+        started_at: brief.started_ms,
+        ended_at: ended_ms,
+        allowed_actions: v1::AllowedAction::all(phase),
+    }
+}
+
+/// The same of a whole task.
+pub fn row_of(task: &Task, updated_ms: u64) -> v1::TaskRow {
+    let environments: Vec<String> = task.spec.distributed.node_ids.iter().map(ToString::to_string).collect();
+    v1::TaskRow {
+        id: task.id.to_string(),
+        name: task.spec.name.clone(),
+        status: task.phase,
+        status_text: task.phase.text(),
+        reason: task.reason.clone(),
+        headline: task.verdict.as_ref().map(|verdict| verdict.headline()),
+        framework: task.spec.distributed.framework,
+        node_count: count(environments.len()),
+        environments,
+        world_size: task.world_size(),
+        attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
+        restarts_used: task.restarts_used,
+        priority: task.spec.priority,
+        labels: task.spec.labels.clone(),
+        created_at: task.created_ms,
+        updated_at: updated_ms,
+        started_at: task.started_ms,
+        ended_at: task.ended_ms,
+        allowed_actions: v1::AllowedAction::all(task.phase),
+    }
+}
+
+/// Everything about a task.
+pub fn whole(
+    task: &Task,
+    progress: Option<v1::Progress>,
+    environments: &[Environment],
+    language: Language,
+) -> v1::Task {
+    let chosen = chosen(&task.spec, environments);
+    let distributed = &task.spec.distributed;
+    let warnings = match task.phase.is_final() {
+        true => Vec::new(),
+        false => warnings(&chosen, distributed.framework, distributed.strategy),
+    };
+    v1::Task {
+        row: row_of(task, last_change(task)),
+        distributed_info: distributed_info(&task.spec, environments),
+        spec: task.spec.clone(),
+        generation: task.generation.0,
+        max_restarts: task.spec.policies.restart.max_restarts,
+        restart_at: task.restart_at_ms,
+        stop_requested: task.stop.is_some(),
+        progress,
+        attempts: task.attempts.iter().map(attempt).collect(),
+        nodes: task.nodes.iter().map(node).collect(),
+        rank_map: task.rank_map.clone().map(Vec::from).unwrap_or_default(),
+        master_port: task.master_port,
+        verdict: task.verdict.as_ref().map(v1::Verdict::from),
+        warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language)).collect(),
+    }
+}
+
+/// The newest time that stands in a task.
+fn last_change(task: &Task) -> u64 {
+    let attempts = task.attempts.iter().flat_map(|attempt| [Some(attempt.started_ms), attempt.ended_ms]);
+    let own = [Some(task.created_ms), task.started_ms, task.ended_ms];
+    own.into_iter().chain(attempts).flatten().max().unwrap_or(task.created_ms)
+}
+
+/// The environments that a task names, in its order, as far as they exist.
+pub fn chosen<'a>(spec: &TaskSpec, environments: &'a [Environment]) -> Vec<&'a Environment> {
+    let find = |id: &EnvironmentId| environments.iter().find(|environment| environment.id == *id);
+    spec.distributed.node_ids.iter().filter_map(find).collect()
+}
+
+/// Null for one node.
+pub fn distributed_info(spec: &TaskSpec, environments: &[Environment]) -> Option<v1::DistributedInfo> {
+    let distributed = &spec.distributed;
+    if distributed.node_ids.len() < 2 {
+        return None;
+    }
+    let aggregate = Aggregate::of(&chosen(spec, environments));
+    Some(v1::DistributedInfo {
+        node_count: count(distributed.node_ids.len()),
+        total_gpus: aggregate.map_or(0, |aggregate| aggregate.total_gpus),
+        master_node: distributed.master_node.as_ref()?.to_string(),
+        framework: distributed.framework.unwrap_or_default(),
+    })
+}
+
+pub fn attempt(attempt: &AttemptRecord) -> v1::Attempt {
+    v1::Attempt {
+        number: attempt.number.get(),
+        generation: attempt.generation.0,
+        status: attempt.phase,
+        status_text: attempt.phase.text(),
+        started_at: attempt.started_ms,
+        ended_at: attempt.ended_ms,
+        resumed: attempt.resumed,
+        ranks_started: count(attempt.ranks.len()),
+        verdict: attempt.verdict.as_ref().map(v1::Verdict::from),
+    }
+}
+
+fn node(node: &NodeRun) -> v1::TaskNode {
+    v1::TaskNode {
+        environment: node.environment.to_string(),
+        name: node.name.clone(),
+        node_rank: node.node_rank.0,
+        incarnation: node.incarnation,
+        state: node.state,
+    }
+}
+
+/// The ranks of a task: those it has, else those it would get.
+pub fn rank_map(task: &Task, environments: &[Environment]) -> Option<RankMap> {
+    task.rank_map.clone().or_else(|| crate::reconcilers::rank_map(&task.spec, environments).ok())
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

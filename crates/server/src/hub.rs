@@ -1,0 +1,255 @@
+//! The agents that are here now: who answers, since when, what was measured last, and a way to say a word to each.
+//!
+//! All of it lives in memory: a heartbeat never becomes a row. After a start of the server nobody has been heard yet,
+//! which is silence like any other.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use fermi_api::link::{Heartbeat, RankSample, ServerWord};
+use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::task::RunKey;
+use tokio::sync::mpsc;
+
+/// After this silence an environment is suspect.
+pub const SUSPECT_AFTER: Duration = Duration::from_secs(4);
+/// After this one it is offline.
+pub const OFFLINE_AFTER: Duration = Duration::from_secs(15);
+/// Seconds that are kept as they came, and ten-second means behind them.
+const FINE: usize = 120;
+const COARSE: usize = 360;
+const COARSE_EVERY: usize = 10;
+
+/// How well an environment is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    Here,
+    Suspect,
+    Offline,
+}
+
+/// One connection of an agent; a later one of the same environment has another number.
+#[derive(Clone, Debug)]
+pub struct Line {
+    pub number: u64,
+    words: mpsc::Sender<ServerWord>,
+}
+
+impl Line {
+    /// Says a word. A line that does not take it is broken or hopelessly behind, and its end is noticed where it is read.
+    pub fn say(&self, word: ServerWord) -> bool {
+        self.words.try_send(word).is_ok()
+    }
+}
+
+#[derive(Debug)]
+struct Seat {
+    instance: String,
+    line: Option<Line>,
+    heard: Instant,
+    fine: VecDeque<Heartbeat>,
+    coarse: VecDeque<Heartbeat>,
+    beats: usize,
+    /// What was said over which line, so that nothing is said twice over one.
+    said: HashMap<(RunKey, &'static str), u64>,
+}
+
+/// Everybody who has been heard since the server started.
+#[derive(Debug)]
+pub struct Hub {
+    started: Instant,
+    seats: Mutex<HashMap<EnvironmentId, Seat>>,
+    next_line: std::sync::atomic::AtomicU64,
+    words: std::sync::atomic::AtomicU64,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            seats: Mutex::default(),
+            next_line: std::sync::atomic::AtomicU64::new(1),
+            words: std::sync::atomic::AtomicU64::default(),
+        }
+    }
+}
+
+impl Hub {
+    fn seats(&self) -> MutexGuard<'_, HashMap<EnvironmentId, Seat>> {
+        // Nothing is left half done under the lock, so a panic elsewhere does no harm to what it guards.
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another agent than this one answers under the environment's name.
+    pub fn is_taken(&self, environment: &EnvironmentId, instance: &str) -> bool {
+        self.seats().get(environment).is_some_and(|seat| {
+            seat.instance != instance && seat.line.is_some() && seat.heard.elapsed() < SUSPECT_AFTER
+        })
+    }
+
+    /// Gives an agent its seat; a line that it had before is dropped.
+    pub fn sit(&self, environment: &EnvironmentId, instance: &str, words: mpsc::Sender<ServerWord>) -> Line {
+        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let line = Line { number, words };
+        let mut seats = self.seats();
+        let seat = seats.entry(environment.clone()).or_insert_with(|| Seat {
+            instance: String::new(),
+            line: None,
+            heard: Instant::now(),
+            fine: VecDeque::new(),
+            coarse: VecDeque::new(),
+            beats: 0,
+            said: HashMap::new(),
+        });
+        seat.instance = instance.to_owned();
+        seat.line = Some(line.clone());
+        seat.heard = Instant::now();
+        seat.said.clear();
+        line
+    }
+
+    /// The line is broken, unless the agent has a newer one.
+    pub fn leave(&self, environment: &EnvironmentId, line: u64) {
+        if let Some(seat) = self.seats().get_mut(environment)
+            && seat.line.as_ref().is_some_and(|current| current.number == line)
+        {
+            seat.line = None;
+        }
+    }
+
+    pub fn beat(&self, environment: &EnvironmentId, line: u64, heartbeat: Heartbeat) {
+        self.words.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        if let Some(seat) = self.seats().get_mut(environment)
+            && seat.line.as_ref().is_some_and(|current| current.number == line)
+        {
+            seat.heard = Instant::now();
+            seat.beats += 1;
+            // Of ranks only the newest samples are asked for.
+            if let Some(before) = seat.fine.back_mut() {
+                before.ranks = Vec::new();
+            }
+            if seat.beats.is_multiple_of(COARSE_EVERY) {
+                push(&mut seat.coarse, Heartbeat { ranks: Vec::new(), ..heartbeat.clone() }, COARSE);
+            }
+            push(&mut seat.fine, heartbeat, FINE);
+        }
+    }
+
+    pub fn liveness(&self, environment: &EnvironmentId) -> Liveness {
+        let seats = self.seats();
+        let seat = seats.get(environment);
+        let silence = seat.map_or(self.started, |seat| seat.heard).elapsed();
+        let has_line = seat.is_some_and(|seat| seat.line.is_some());
+        match silence {
+            silence if silence >= OFFLINE_AFTER => Liveness::Offline,
+            silence if silence >= SUSPECT_AFTER || !has_line => Liveness::Suspect,
+            _ => Liveness::Here,
+        }
+    }
+
+    /// How long ago something was heard; none since the server started.
+    pub fn silence(&self, environment: &EnvironmentId) -> Option<Duration> {
+        self.seats().get(environment).map(|seat| seat.heard.elapsed())
+    }
+
+    /// Says a word to an environment's agent once per line. Answers whether it has been said over the present one.
+    pub fn say_once(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str, word: impl FnOnce() -> ServerWord) -> bool {
+        let mut seats = self.seats();
+        let Some(seat) = seats.get_mut(environment) else { return false };
+        let Some(line) = &seat.line else { return false };
+        let key = (run.clone(), what);
+        if seat.said.get(&key) == Some(&line.number) {
+            return true;
+        }
+        let said = line.say(word());
+        if said {
+            seat.said.insert(key, line.number);
+        }
+        said
+    }
+
+    /// What was said about a run needs no memory once the run is over.
+    pub fn forget(&self, environment: &EnvironmentId, run: &RunKey) {
+        if let Some(seat) = self.seats().get_mut(environment) {
+            seat.said.retain(|(known, _), _| known != run);
+        }
+    }
+
+    /// The newest sample of an environment.
+    pub fn latest(&self, environment: &EnvironmentId) -> Option<Heartbeat> {
+        self.seats().get(environment).and_then(|seat| seat.fine.back().cloned())
+    }
+
+    /// All samples of an environment, oldest first: coarse ones, then fine ones.
+    pub fn samples(&self, environment: &EnvironmentId) -> Vec<Heartbeat> {
+        let seats = self.seats();
+        let Some(seat) = seats.get(environment) else { return Vec::new() };
+        let fine_from = seat.fine.front().map_or(u64::MAX, |beat| beat.time_ms);
+        seat.coarse.iter().filter(|beat| beat.time_ms < fine_from).chain(&seat.fine).cloned().collect()
+    }
+
+    /// The newest samples of a task's ranks, over all environments.
+    pub fn rank_samples(&self, task: &TaskId) -> Vec<RankSample> {
+        let seats = self.seats();
+        let newest = seats.values().filter_map(|seat| seat.fine.back());
+        newest.flat_map(|beat| &beat.ranks).filter(|sample| sample.task == *task).cloned().collect()
+    }
+
+    /// How many agents have a line, and how many words of theirs were heard.
+    pub fn counts(&self) -> (usize, u64) {
+        let lines = self.seats().values().filter(|seat| seat.line.is_some()).count();
+        (lines, self.words.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+fn push(samples: &mut VecDeque<Heartbeat>, sample: Heartbeat, most: usize) {
+    if samples.len() == most {
+        samples.pop_front();
+    }
+    samples.push_back(sample);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seated(hub: &Hub, instance: &str) -> (Line, mpsc::Receiver<ServerWord>) {
+        let (send, words) = mpsc::channel(8);
+        (hub.sit(&"env-001".into(), instance, send), words)
+    }
+
+    #[test]
+    fn a_second_agent_of_one_name_is_taken_only_while_the_first_answers() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let (line, _words) = seated(&hub, "a");
+        assert!(hub.is_taken(&environment, "b") && !hub.is_taken(&environment, "a"));
+        hub.leave(&environment, line.number);
+        assert!(!hub.is_taken(&environment, "b"));
+    }
+
+    #[test]
+    fn the_end_of_an_old_line_does_not_end_the_new_one() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let (old, _old_words) = seated(&hub, "a");
+        let (_new, _words) = seated(&hub, "a");
+        hub.leave(&environment, old.number);
+        assert_eq!(hub.liveness(&environment), Liveness::Here);
+    }
+
+    #[test]
+    fn a_word_is_said_once_per_line() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
+        let stop = || ServerWord::Stop { run: run.clone() };
+        let (_line, mut words) = seated(&hub, "a");
+        assert!(hub.say_once(&environment, &run, "stop", stop) && hub.say_once(&environment, &run, "stop", stop));
+        assert!(words.try_recv().is_ok() && words.try_recv().is_err());
+        let (_line, mut words) = seated(&hub, "a");
+        assert!(hub.say_once(&environment, &run, "stop", stop));
+        assert!(words.try_recv().is_ok());
+    }
+}

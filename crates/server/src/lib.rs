@@ -1,0 +1,20 @@
+//! The control plane: one place that knows all environments and tasks.
+//!
+//! [`http`] is the public API, one file per resource; [`agents`] is what agents say and send; [`reconcilers`] act on the
+//! difference between what is wanted and what is; [`course`] is the one way in which a task changes. Every rule is
+//! in `fermi-domain`. Start reading at [`serve::run`].
+
+mod agents;
+mod assignment;
+pub mod core;
+mod course;
+mod envelope;
+pub mod guard;
+pub mod http;
+mod hub;
+mod key_file;
+pub mod openapi;
+mod reconcilers;
+mod serve;
+
+pub use serve::{ServerError, ServerNews, ServerOptions, run};

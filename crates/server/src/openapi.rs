@@ -1,0 +1,69 @@
+//! The API's own description, made from its types and handlers.
+
+use std::sync::LazyLock;
+
+use utoipa::openapi::{Content, ContentBuilder, InfoBuilder, OpenApi, Ref, RefOr, ResponseBuilder};
+
+/// Every document says which API it describes.
+const TITLE: &str = "Fermi";
+const DESCRIPTION: &str = "Choose environments, plan, launch, watch, heal. Answers stand in an envelope \
+`{code, message, data}`; `code` equals the HTTP status. Sentences follow `Accept-Language`: Chinese unless English is asked \
+for; those inside `data` come in both. Errors carry `error: {id, field, hint}`.";
+
+/// The document, written once.
+pub fn json() -> &'static str {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
+        let mut text = serde_json::to_string_pretty(&document()).unwrap_or_default();
+        text.push('\n');
+        text
+    });
+    &DOCUMENT
+}
+
+/// Describes every route of [`crate::http`].
+pub fn document() -> OpenApi {
+    let (_, mut document) = crate::http::resources().split_for_parts();
+    document.info = InfoBuilder::new().title(TITLE).version("v1").description(Some(DESCRIPTION)).build();
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.post, &mut item.delete, &mut item.put, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            // Whatever else is wrong is said in the same shape: 400, 401, 403, 413, 415, 500, 503.
+            let content: Content =
+                ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Failure")))).build();
+            let response = ResponseBuilder::new()
+                .description("What is wrong, and what to do")
+                .content("application/json", content);
+            operation.responses.responses.insert("default".to_owned(), RefOr::T(response.build()));
+        }
+    }
+    document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the committed document is. `FERMI_UPDATE_OPENAPI=1 cargo test -p fermi-server openapi` writes it.
+    const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/openapi.json");
+
+    #[test]
+    fn the_committed_document_is_the_one_that_is_served() {
+        if std::env::var_os("FERMI_UPDATE_OPENAPI").is_some() {
+            std::fs::write(COMMITTED, json()).unwrap();
+        }
+        let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
+        assert!(committed == json(), "run FERMI_UPDATE_OPENAPI=1 cargo test -p fermi-server openapi");
+    }
+
+    #[test]
+    fn it_is_version_3_1_and_names_every_resource() {
+        let document: serde_json::Value = serde_json::from_str(json()).unwrap();
+        assert_eq!(document["openapi"].as_str().unwrap().get(..3), Some("3.1"));
+        for path in ["/api/v1/training-tasks", "/api/v1/training-tasks/{id}/logs", "/api/v1/environments", "/livez"] {
+            assert!(document["paths"].get(path).is_some(), "{path}");
+        }
+        let request = &document["components"]["schemas"]["CreateRequest"];
+        assert_eq!(request["additionalProperties"], false);
+        assert_eq!(request["properties"]["taskName"]["type"], "string");
+    }
+}

@@ -1,0 +1,113 @@
+//! The life of a server, from its options to its orderly end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use fermi_store::Store;
+use fermi_store::chunks::LocalChunks;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::core::Core;
+use crate::guard::Guard;
+use crate::{agents, http, key_file, reconcilers};
+
+/// How a server is started.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    pub listen: SocketAddr,
+    pub data_dir: PathBuf,
+    /// Names under which a proxy on this machine may ask.
+    pub allowed_hosts: Vec<String>,
+    /// Where the token is; in the data folder when not given.
+    pub token_file: Option<PathBuf>,
+}
+
+/// What whoever started the server may want to say.
+#[derive(Clone, Debug)]
+pub enum ServerNews {
+    /// It answers at this address.
+    Listening { address: SocketAddr },
+    /// A token is needed; it is in this file. The word itself is there only when it was made just now.
+    Token { file: PathBuf, made: Option<String> },
+    Stopping,
+}
+
+/// Why a server could not start, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("cannot use the data folder {folder}: {source}")]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Store(#[from] fermi_store::OpenError),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot read the environments: {0}")]
+    Read(#[from] fermi_store::StoreError),
+    #[error("the server failed: {0}")]
+    Failed(#[from] io::Error),
+}
+
+/// Serves until SIGTERM or SIGINT.
+pub fn run(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -> Result<(), ServerError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("fermi-server").build()?;
+    let outcome = runtime.block_on(serve(options, tell));
+    // What still runs on the blocking pool is a read for somebody who is gone.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -> Result<(), ServerError> {
+    let folder = &options.data_dir;
+    let in_folder = |source: io::Error| ServerError::Folder { folder: folder.clone(), source };
+    std::fs::create_dir_all(folder.join("snapshots")).map_err(in_folder)?;
+    let store = Store::open(folder)?;
+    let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
+    let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
+    let core = Core::new(store, chunks, secret.word, folder.join("snapshots"));
+    core.refresh_environments().await?;
+
+    let refused = |source: io::Error| ServerError::Listen { address: options.listen, source };
+    let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let guard = guard(&options, address, &tell).map_err(in_folder)?;
+    reconcilers::start(&core);
+    let app = guard.protect(http::router(core.clone()).merge(agents::router(core.clone())));
+    tell(ServerNews::Listening { address });
+
+    let ending = core.clone();
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service)
+        .with_graceful_shutdown(async move {
+            until_signalled().await;
+            tell(ServerNews::Stopping);
+            // Open streams would hold the end up for ever.
+            ending.shut_down();
+        })
+        .await?;
+    core.store().close();
+    Ok(())
+}
+
+/// On loopback the guard looks at who asks; anywhere else it wants the token.
+fn guard(options: &ServerOptions, address: SocketAddr, tell: &impl Fn(ServerNews)) -> io::Result<Guard> {
+    if address.ip().is_loopback() && options.token_file.is_none() {
+        return Ok(Guard::on_loopback(address, &options.allowed_hosts));
+    }
+    let file = options.token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
+    let key = key_file::read_or_make(&file)?;
+    tell(ServerNews::Token { file, made: key.is_new.then(|| key.word.clone()) });
+    Ok(Guard::with_token(address, &options.allowed_hosts, key.word))
+}
+
+async fn until_signalled() {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

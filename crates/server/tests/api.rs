@@ -1,0 +1,359 @@
+//! The public API on a real store: shapes, words, and what may be done when.
+
+mod cluster;
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use cluster::{CREATE, Cluster};
+use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
+use futures_util::StreamExt;
+use serde_json::json;
+
+#[tokio::test]
+async fn the_request_of_the_specification_gets_its_answer() {
+    let cluster = Cluster::start().await;
+    let came = cluster.post("/api/v1/training-tasks", CREATE).await;
+    assert_eq!(came.status, 200, "{}", came.text());
+    insta::assert_json_snapshot!(came.json(), @r#"
+    {
+      "code": 200,
+      "message": "训练任务创建成功",
+      "data": {
+        "taskId": "task-1",
+        "status": "initializing",
+        "distributedInfo": {
+          "nodeCount": 3,
+          "totalGpus": 14,
+          "masterNode": "env-001",
+          "framework": "deepspeed"
+        },
+        "description": "分布式训练 · 3个节点 · 总计14个GPU",
+        "warnings": [
+          {
+            "id": "several_nodes",
+            "message": "分布式训练将在多个节点上并行执行，确保所有节点网络互通",
+            "text": {
+              "zh-CN": "分布式训练将在多个节点上并行执行，确保所有节点网络互通",
+              "en": "Training will run on several nodes in parallel; make sure that they can all reach each other"
+            }
+          },
+          {
+            "id": "cross_zone",
+            "message": "跨可用区训练可能会有网络延迟",
+            "text": {
+              "zh-CN": "跨可用区训练可能会有网络延迟",
+              "en": "Training across zones may suffer from network latency"
+            }
+          },
+          {
+            "id": "layout_mismatch",
+            "message": "并行策略 2×4×8 = 64，与 14 个 rank 不符",
+            "text": {
+              "zh-CN": "并行策略 2×4×8 = 64，与 14 个 rank 不符",
+              "en": "the strategy 2 x 4 x 8 = 64 does not match the 14 ranks"
+            }
+          }
+        ]
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn one_node_has_no_distributed_info_and_names_its_environment() {
+    let cluster = Cluster::start().await;
+    let body = json!({"taskName": "one", "datasetId": "dataset-001", "datasetVersionId": "version-001",
+        "distributedConfig": {"nodeIds": ["env-001"]}});
+    let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await.json();
+    assert_eq!(came["data"]["distributedInfo"], json!(null));
+    assert_eq!(came["data"]["description"], "使用环境: pytorch-dev-env");
+}
+
+#[tokio::test]
+async fn refusals_speak_the_callers_language() {
+    let cluster = Cluster::start().await;
+    let came = cluster.post("/api/v1/training-tasks", r#"{"taskName":"x"}"#).await;
+    insta::assert_json_snapshot!(came.json(), @r#"
+    {
+      "code": 422,
+      "message": "请选择数据集",
+      "data": null,
+      "error": {
+        "id": "dataset_required",
+        "field": "datasetId",
+        "hint": "填写 datasetId 与 datasetVersionId"
+      }
+    }
+    "#);
+    let request = Request::post("/api/v1/training-tasks")
+        .header("content-type", "application/json; charset=utf-8")
+        .header("accept-language", "en-GB,en;q=0.9");
+    let came = cluster.send(request.body(Body::from(r#"{"taskName":"x"}"#)).unwrap()).await;
+    assert_eq!(came.json()["message"], "Please choose a dataset");
+    assert_eq!(came.headers["content-language"], "en");
+}
+
+#[tokio::test]
+async fn what_a_task_names_must_exist() {
+    let cluster = Cluster::start().await;
+    for (field, value, id) in [
+        ("datasetId", "dataset-999", "dataset_unknown"),
+        ("datasetVersionId", "version-999", "dataset_version_unknown"),
+        ("modelId", "model-999", "model_unknown"),
+    ] {
+        let mut body: serde_json::Value = serde_json::from_str(CREATE).unwrap();
+        body[field] = json!(value);
+        let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await;
+        assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)));
+    }
+    let before = cluster.picture().await;
+    assert_eq!(before[1], 0);
+}
+
+#[tokio::test]
+async fn a_preview_shows_the_launch_and_stores_nothing() {
+    let cluster = Cluster::start().await;
+    let before = cluster.picture().await;
+    let came = cluster.post("/api/v1/training-tasks/preview", CREATE).await;
+    assert_eq!(came.status, 200, "{}", came.text());
+    let data = &came.json()["data"];
+    assert_eq!(data["aggregate"]["totalMemory"], 896);
+    assert_eq!(data["rankMap"].as_array().unwrap().len(), 14);
+    assert_eq!(data["rankMap"][2]["node"], "llm-training-env");
+    assert_eq!(data["launch"]["nodes"].as_array().unwrap().len(), 3);
+    assert!(!data["launch"]["argv"].as_array().unwrap().is_empty());
+    assert_eq!(data["card"][1]["text"]["zh-CN"], "训练节点 3 个");
+    assert_eq!(cluster.picture().await, before);
+}
+
+#[tokio::test]
+async fn lists_are_filtered_sorted_and_paged_without_loss() {
+    let cluster = Cluster::start().await;
+    for number in 0..7 {
+        let body = json!({"taskName": format!("bert-{number}"), "labels": {"team": "nlp"},
+            "command": {"argv": ["train.py"]}, "distributedConfig": {"nodeIds": ["env-001"]}});
+        let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await;
+        assert_eq!(came.status, 200, "{}", came.text());
+    }
+    let (mut token, mut seen) = (String::new(), Vec::new());
+    loop {
+        let page = cluster
+            .get(&format!("/api/v1/training-tasks?pageSize=3&orderBy=name%20asc&filter=name~BERT%20label.team=nlp&pageToken={token}"))
+            .await
+            .json();
+        let data = &page["data"];
+        seen.extend(data["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()));
+        let Some(next) = data["nextPageToken"].as_str() else { break };
+        token = next.to_owned();
+    }
+    assert_eq!(seen, (0..7).map(|number| format!("bert-{number}")).collect::<Vec<_>>());
+    let none = cluster.get("/api/v1/training-tasks?filter=phase=succeeded").await.json();
+    assert_eq!(none["data"]["items"], json!([]));
+    let row = &cluster.get("/api/v1/training-tasks?pageSize=1").await.json()["data"]["items"][0];
+    assert_eq!(row["allowedActions"][0], json!({"action": "stop", "allowed": true, "reason": null}));
+}
+
+#[tokio::test]
+async fn a_task_is_stopped_restarted_cloned_and_deleted_in_that_order_only() {
+    let cluster = Cluster::start().await;
+    cluster.post("/api/v1/training-tasks", CREATE).await;
+    let task = "/api/v1/training-tasks/task-1";
+    assert_eq!(cluster.delete(task).await.status, 409);
+    let stopped = cluster.send(Request::post(format!("{task}/stop")).body(Body::empty()).unwrap()).await;
+    assert_eq!((stopped.status.as_u16(), &stopped.json()["data"]["status"]), (200, &json!("stopped")));
+    assert_eq!(cluster.post(&format!("{task}/stop"), "{}").await.status, 409);
+    let shown = cluster.get(task).await.json();
+    assert_eq!(shown["data"]["verdict"]["kind"], "stoppedByUser");
+    assert_eq!(shown["data"]["spec"]["name"], "gpt3-pretraining");
+    assert_eq!(cluster.post(&format!("{task}/restart"), "").await.status, 200);
+    assert_eq!(cluster.get(task).await.json()["data"]["status"], "queued");
+    let clone = cluster.post(&format!("{task}/clone"), r#"{"taskName":"again"}"#).await.json();
+    assert_eq!(clone["data"]["taskId"], "task-2");
+    let bulk = r#"{"action":"stop","ids":["task-1","task-2","task-77","../x"]}"#;
+    let bulk = cluster.post("/api/v1/training-tasks/bulk", bulk).await.json();
+    let codes: Vec<u64> =
+        bulk["data"]["results"].as_array().unwrap().iter().map(|result| result["code"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [200, 200, 404, 404]);
+    assert_eq!(cluster.delete(task).await.status, 200);
+    assert_eq!(cluster.get(task).await.status, 404);
+    let explained = cluster.get("/api/v1/training-tasks/task-2/explain").await.json();
+    assert_eq!(explained["data"]["summary"]["en"], "the training was stopped by its user");
+}
+
+#[tokio::test]
+async fn the_same_key_makes_one_task() {
+    let cluster = Cluster::start().await;
+    let send = |body: &'static str| {
+        let request = Request::post("/api/v1/training-tasks").header("content-type", "application/json");
+        cluster.send(request.header("idempotency-key", "k-1").body(Body::from(body)).unwrap())
+    };
+    let (first, second) = (send(CREATE).await, send(CREATE).await);
+    assert_eq!(first.json(), second.json());
+    assert_eq!(cluster.picture().await[1], 1);
+    let other = send(r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]}}"#).await;
+    assert_eq!((other.status.as_u16(), other.json()["error"]["id"].as_str()), (422, Some("idempotency_key_reused")));
+}
+
+#[tokio::test]
+async fn environments_show_what_they_have_and_who_holds_them() {
+    let cluster = Cluster::start().await;
+    let list = cluster.get("/api/v1/environments?filter=gpu=A100&orderBy=gpuCount%20desc").await.json();
+    let first = &list["data"]["items"][0];
+    assert_eq!((first["name"].as_str(), first["memory"].as_u64()), (Some("nlp-research-lab"), Some(512)));
+    assert_eq!(first["statusText"]["zh-CN"], "运行中");
+    assert_eq!(first["kindText"]["zh-CN"], "Jupyter");
+    assert_eq!(first["workers"].as_array().unwrap().len(), 8);
+    assert!(first["heartbeatAgeMs"].is_u64());
+    assert_eq!(cluster.delete("/api/v1/environments/env-001").await.status, 409);
+    assert_eq!(cluster.get("/api/v1/environments/env-009").await.status, 404);
+    let overview = cluster.get("/api/v1/overview").await.json();
+    assert_eq!(overview["data"]["gpus"], json!({"total": 14, "busy": 0, "free": 14}));
+    assert_eq!(overview["data"]["environments"]["total"], 3);
+}
+
+#[tokio::test]
+async fn names_of_datasets_and_models_are_their_own() {
+    let cluster = Cluster::start().await;
+    assert_eq!(cluster.post("/api/v1/datasets", r#"{"name":" wiki "}"#).await.status, 409);
+    assert_eq!(cluster.post("/api/v1/models", r#"{"name":"gpt"}"#).await.status, 409);
+    let version = r#"{"version":"v1","path":"/x"}"#;
+    assert_eq!(cluster.post("/api/v1/datasets/dataset-001/versions", version).await.status, 409);
+    assert_eq!(cluster.post("/api/v1/datasets/dataset-077/versions", version).await.status, 404);
+    let shown = cluster.get("/api/v1/datasets/dataset-001").await.json();
+    assert_eq!(shown["data"]["versions"][0]["id"], "version-001");
+    cluster.post("/api/v1/training-tasks", CREATE).await;
+    assert_eq!(cluster.delete("/api/v1/datasets/dataset-001").await.status, 409);
+    assert_eq!(cluster.delete("/api/v1/models/model-001").await.status, 409);
+}
+
+#[tokio::test]
+async fn a_snapshot_is_kept_by_its_digest() {
+    use sha2::{Digest, Sha256};
+    let cluster = Cluster::start().await;
+    let bytes = [0x1f, 0x8b, 1, 2, 3];
+    let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let send = |digest: String, bytes: Vec<u8>| {
+        let request = Request::post("/api/v1/snapshots").header("content-type", "application/gzip");
+        cluster.send(request.header("x-fermi-digest", digest).body(Body::from(bytes)).unwrap())
+    };
+    let wrong = send(format!("sha256:{}", "0".repeat(64)), bytes.to_vec()).await;
+    assert_eq!((wrong.status.as_u16(), wrong.json()["error"]["id"].as_str()), (422, Some("digest_mismatch")));
+    let kept = send(format!("sha256:{digest}"), bytes.to_vec()).await;
+    assert_eq!(kept.json()["data"], json!({"digest": format!("sha256:{digest}"), "size": 5}));
+    let head = Request::head(format!("/api/v1/snapshots/sha256:{digest}")).body(Body::empty()).unwrap();
+    assert_eq!(cluster.send(head).await.status, 200);
+    assert_eq!(cluster.get(&format!("/api/v1/snapshots/{digest}")).await.bytes, bytes);
+    assert_eq!(cluster.get("/api/v1/snapshots/..%2f..%2ffermi.db").await.status, 404);
+}
+
+#[tokio::test]
+async fn logs_are_read_searched_and_followed() {
+    let cluster = Cluster::start().await;
+    let body = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]}}"#;
+    cluster.post("/api/v1/training-tasks", body).await;
+    let task = "/api/v1/training-tasks/task-1";
+    let name = |rank, kind| StreamName { task: "task-1".into(), attempt: 1, rank, kind };
+    let chunks = cluster.core.chunks();
+    chunks.append(&name(0, StreamKind::Stdout), 0, "一\nloss 2\n".as_bytes()).unwrap();
+    chunks.append(&name(1, StreamKind::Stderr), 0, b"bad \xff byte\nLOSS 3\n").unwrap();
+    chunks.append(&name(0, StreamKind::Progress), 0, b"{\"time\":1,\"step\":1,\"loss\":2}\n").unwrap();
+
+    let logs = cluster.get(&format!("{task}/logs?tail=1")).await.json();
+    assert_eq!(logs["data"]["chunks"].as_array().unwrap().len(), 2);
+    assert_eq!(logs["data"]["chunks"][0]["text"], "loss 2\n");
+    let plain = Request::get(format!("{task}/logs?rank=1&stream=stderr")).header("accept", "text/plain");
+    assert_eq!(cluster.send(plain.body(Body::empty()).unwrap()).await.bytes, b"bad \xff byte\nLOSS 3\n");
+    let from = cluster.get(&format!("{task}/logs?rank=0&stream=stdout&offset=4&limitBytes=4")).await.json();
+    assert_eq!(
+        (&from["data"]["chunks"][0]["text"], &from["data"]["chunks"][0]["nextOffset"]),
+        (&json!("loss"), &json!(8))
+    );
+    let found = cluster.get(&format!("{task}/logs/search?query=loss&ignoreCase=true&attempt=1")).await.json();
+    let ranks: Vec<u64> =
+        found["data"]["items"].as_array().unwrap().iter().map(|item| item["rank"].as_u64().unwrap()).collect();
+    assert_eq!(ranks, [0, 1]);
+    let metrics = cluster.get(&format!("{task}/metrics?series=loss&attempt=1")).await.json();
+    assert_eq!(metrics["data"]["series"][0]["points"][0]["value"], 2.0);
+
+    let mut live =
+        cluster.stream(&format!("{task}/logs?rank=0&follow=true"), &[("accept", "application/x-ndjson")]).await;
+    let mut heard = String::new();
+    chunks.append(&name(0, StreamKind::Stdout), 11, "尾".as_bytes()).unwrap();
+    cluster.core.tell_logs_grown(&"task-1".into());
+    while !heard.contains('尾') {
+        let piece = tokio::time::timeout(Duration::from_secs(10), live.next()).await.expect("nothing came");
+        heard += &String::from_utf8(piece.unwrap().unwrap().to_vec()).unwrap();
+    }
+    assert!(heard.contains("loss 2"));
+    cluster.post(&format!("{task}/stop"), "{}").await;
+    let end = tokio::time::timeout(Duration::from_secs(10), async { while live.next().await.is_some() {} }).await;
+    assert!(end.is_ok(), "the stream did not end with its task");
+}
+
+#[tokio::test]
+async fn events_are_followed_from_a_cursor_without_gap_or_double() {
+    let cluster = Cluster::start().await;
+    cluster.post("/api/v1/training-tasks", CREATE).await;
+    let listed = cluster.get("/api/v1/training-tasks/task-1/events").await.json();
+    assert_eq!(listed["data"]["items"][0]["kind"], "task.created");
+    let cursor = listed["data"]["items"][0]["cursor"].as_str().unwrap().to_owned();
+    let headers = [("accept", "text/event-stream"), ("last-event-id", cursor.as_str())];
+    let mut live = cluster.stream("/api/v1/training-tasks/task-1/events", &headers).await;
+    let mut all = cluster.stream("/api/v1/events", &[("accept", "application/x-ndjson")]).await;
+    cluster.post("/api/v1/training-tasks/task-1/stop", "{}").await;
+    let mut heard = String::new();
+    while !heard.contains("task.stopped") {
+        let piece = tokio::time::timeout(Duration::from_secs(10), live.next()).await.expect("nothing came");
+        heard += &String::from_utf8(piece.unwrap().unwrap().to_vec()).unwrap();
+    }
+    assert!(!heard.contains("task.created"), "{heard}");
+    assert_eq!(heard.matches("\"kind\":\"task.stopped\"").count(), 1);
+    assert!(heard.contains("\nid: ") || heard.starts_with("id: "));
+    let mut heard = String::new();
+    while !heard.contains("task.stopped") {
+        let piece = tokio::time::timeout(Duration::from_secs(10), all.next()).await.expect("nothing came");
+        heard += &String::from_utf8(piece.unwrap().unwrap().to_vec()).unwrap();
+    }
+    cluster.core.shut_down();
+    let end = tokio::time::timeout(Duration::from_secs(10), async { while live.next().await.is_some() {} }).await;
+    assert!(end.is_ok(), "streams must end with the server");
+}
+
+#[tokio::test]
+async fn health_numbers_documents_and_pages_are_served() {
+    let cluster = Cluster::start().await;
+    for path in [
+        "/livez",
+        "/readyz",
+        "/version",
+        "/api/v1/frameworks",
+        "/api/openapi.json",
+        "/api/docs",
+        "/",
+        "/training/task-1",
+    ] {
+        assert_eq!(cluster.get(path).await.status, 200, "{path}");
+    }
+    let page = cluster.get("/").await;
+    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
+    let again = Request::get("/").header("if-none-match", page.headers["etag"].to_str().unwrap());
+    assert_eq!(cluster.send(again.body(Body::empty()).unwrap()).await.status, 304);
+    let metrics = cluster.get("/metrics").await.text();
+    for line in [
+        "fermi_tasks{phase=\"running\"} 0",
+        "fermi_environments{status=\"running\"} 3",
+        "fermi_http_requests_total{route=\"/livez\",status=\"2xx\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+    let cards = cluster.get("/api/v1/frameworks").await.json();
+    assert_eq!(cards["data"]["items"][0]["kind"], json!({"zh-CN": "数据并行", "en": "Data parallel"}));
+    let head = Request::head("/api/v1/training-tasks").body(Body::empty()).unwrap();
+    let head = cluster.send(head).await;
+    assert_eq!((head.status.as_u16(), head.bytes.len()), (200, 0));
+    let wrong = cluster.send(Request::put("/api/v1/models").body(Body::empty()).unwrap()).await;
+    assert_eq!((wrong.status.as_u16(), wrong.json()["error"]["id"].as_str()), (405, Some("method_not_allowed")));
+    assert!(wrong.headers["allow"].to_str().unwrap().contains("POST"));
+}

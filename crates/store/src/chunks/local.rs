@@ -1,0 +1,195 @@
+//! Streams in a folder: `<task>/attempt-<n>/rank-<r>/<kind>.<segment>`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use fermi_domain::ids::TaskId;
+
+use super::{
+    AppendError, ChunkStore, Gap, StreamKind, StreamName, gaps,
+    handles::{Handle, Handles},
+    name::{is_plain, task_folder},
+    segment::{Segments, Tail, segment_number, sync_folders},
+};
+
+const SEGMENT: u64 = 64 << 20;
+const OPEN_FILES: usize = 256;
+/// Folders that are on their way out begin so; no task's name does.
+const DELETED: &str = ".deleted-";
+
+/// A folder of streams. Streams are written in parallel, each by one at a time.
+#[derive(Debug)]
+pub struct LocalChunks {
+    root: PathBuf,
+    segment: u64,
+    handles: Handles,
+    deletions: AtomicU64,
+}
+
+impl LocalChunks {
+    /// Opens a folder, and makes it where there is none. What the disk has is what the streams are.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        Self::open_with(folder, SEGMENT, OPEN_FILES)
+    }
+
+    fn open_with(folder: &Path, segment: u64, open_files: usize) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        for name in names(folder)?.iter().filter(|name| name.starts_with(DELETED)) {
+            fs::remove_dir_all(folder.join(name))?;
+        }
+        let handles = Handles::new(open_files);
+        Ok(Self { root: folder.to_owned(), segment, handles, deletions: AtomicU64::new(0) })
+    }
+
+    fn segments(&self) -> Segments<'_> {
+        Segments { root: &self.root, size: self.segment }
+    }
+
+    fn handle(&self, name: &StreamName) -> io::Result<Arc<Handle>> {
+        self.handles.get(name, || self.segments().length(name))
+    }
+
+    /// Runs `work` with the right to write to a stream.
+    fn write<T>(
+        &self,
+        name: &StreamName,
+        mut work: impl FnMut(&Handle, &mut Option<Tail>) -> Result<T, AppendError>,
+    ) -> Result<T, AppendError> {
+        loop {
+            let handle = self.handle(name)?;
+            let mut pen = handle.pen();
+            // Whoever had the pen before may have left the stream behind; then there is a new handle.
+            if !handle.is_stale() {
+                return work(&handle, &mut pen);
+            }
+        }
+    }
+}
+
+impl ChunkStore for LocalChunks {
+    fn length(&self, name: &StreamName) -> io::Result<u64> {
+        self.handles.length(name).map_or_else(|| self.segments().length(name), Ok)
+    }
+
+    fn append(&self, name: &StreamName, offset: u64, bytes: &[u8]) -> Result<u64, AppendError> {
+        self.write(name, |handle, tail| {
+            let have = handle.length();
+            if offset > have {
+                return Err(AppendError::Offset { have });
+            }
+            let known = usize::try_from(have - offset).unwrap_or(usize::MAX);
+            let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else { return Ok(have) };
+            match self.segments().append(name, tail, have, news) {
+                Ok(length) => {
+                    handle.set_length(length);
+                    Ok(length)
+                }
+                Err(error) => {
+                    *tail = None;
+                    // The next writer measures the stream anew, whether or not this cut went well.
+                    let _ = self.segments().cut(name, have);
+                    handle.give_up();
+                    Err(error.into())
+                }
+            }
+        })
+    }
+
+    fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>> {
+        self.segments().read(name, offset, max, self.length(name)?)
+    }
+
+    fn append_gap(&self, name: &StreamName, at: u64, missing_bytes: u64) -> Result<(), AppendError> {
+        let gap = Gap { at, missing_bytes };
+        self.write(name, |handle, _| {
+            let path = name.gaps(&self.root)?;
+            let (known, whole) = gaps::read(&path)?;
+            let have = handle.length();
+            if known.contains(&gap) {
+                return Ok(());
+            }
+            if at != have {
+                return Err(AppendError::Offset { have });
+            }
+            let folder = name.folder(&self.root)?;
+            fs::create_dir_all(&folder)?;
+            gaps::append(&path, whole, gap)?;
+            Ok(sync_folders(&self.root, &folder)?)
+        })
+    }
+
+    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>> {
+        Ok(gaps::read(&name.gaps(&self.root)?)?.0)
+    }
+
+    fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>> {
+        let folder = task_folder(&self.root, task)?;
+        let mut streams = Vec::new();
+        for (attempt, folder) in numbered(&folder, "attempt-")? {
+            for (rank, folder) in numbered(&folder, "rank-")? {
+                let files = names(&folder)?;
+                for kind in StreamKind::ALL {
+                    let is_there = |file: &String| {
+                        segment_number(file, kind.as_str()).is_some() || *file == format!("{}.gaps", kind.as_str())
+                    };
+                    if files.iter().any(is_there) {
+                        let name = StreamName { task: task.clone(), attempt, rank, kind };
+                        let length = self.length(&name)?;
+                        streams.push((name, length));
+                    }
+                }
+            }
+        }
+        streams.sort_unstable();
+        Ok(streams)
+    }
+
+    fn tasks(&self) -> io::Result<Vec<TaskId>> {
+        let mut tasks = names(&self.root)?;
+        tasks.retain(|name| is_plain(name));
+        tasks.sort_unstable();
+        Ok(tasks.into_iter().map(TaskId).collect())
+    }
+
+    fn delete(&self, task: &TaskId) -> io::Result<()> {
+        let folder = task_folder(&self.root, task)?;
+        let number = self.deletions.fetch_add(1, Relaxed);
+        let aside = self.root.join(format!("{DELETED}{number}-{task}"));
+        // Moving it aside is quick; removing many gigabytes is not, and nobody waits for that.
+        let moved = self.handles.without(task, || fs::rename(folder, &aside));
+        match moved {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => fs::remove_dir_all(aside),
+        }
+    }
+}
+
+/// The names in a folder; none where there is no folder.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+/// The folders that are named by a number behind a prefix.
+fn numbered(folder: &Path, prefix: &str) -> io::Result<Vec<(u32, PathBuf)>> {
+    let number = |name: String| Some((name.strip_prefix(prefix)?.parse().ok()?, folder.join(name)));
+    Ok(names(folder)?.into_iter().filter_map(number).collect())
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

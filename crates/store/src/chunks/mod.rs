@@ -1,0 +1,77 @@
+//! The bytes that ranks write: streams that grow at their end, addressed by byte offset.
+//!
+//! [`ChunkStore`] is the port; [`LocalChunks`] keeps streams in a folder. [`tail`](ChunkStore::tail) and
+//! [`search`](ChunkStore::search) are made of the port's other methods, so that another kind of store has them too. All
+//! methods block: call them where blocking is allowed.
+
+mod gaps;
+mod handles;
+mod local;
+mod name;
+mod search;
+mod segment;
+mod tail;
+
+use std::io;
+
+use fermi_domain::ids::TaskId;
+use thiserror::Error;
+
+pub use gaps::Gap;
+pub use local::LocalChunks;
+pub use name::{StreamKind, StreamName};
+pub use search::{Case, Match, SearchPage, SearchPlace, SearchQuery};
+
+/// Why bytes were not appended.
+#[derive(Debug, Error)]
+pub enum AppendError {
+    /// They do not begin where the stream ends; it has this many bytes.
+    #[error("the stream has {have} bytes")]
+    Offset { have: u64 },
+    #[error("the stream cannot be written")]
+    Io(#[from] io::Error),
+}
+
+/// A place that keeps streams.
+pub trait ChunkStore: Send + Sync {
+    /// How many bytes of a stream are safe; 0 for one that nobody wrote.
+    fn length(&self, name: &StreamName) -> io::Result<u64>;
+
+    /// Puts bytes at the end of a stream and answers with its new length once they are safe. Bytes that are there
+    /// already are skipped, so that a repeated request is harmless; bytes that would leave a hole are refused.
+    fn append(&self, name: &StreamName, offset: u64, bytes: &[u8]) -> Result<u64, AppendError>;
+
+    /// At most `max` bytes from an offset on; fewer at the end of the stream.
+    fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>>;
+
+    /// Notes that bytes were lost where the stream ends now. They take no room: the next byte still goes to `at`. Noting
+    /// the same gap again is harmless.
+    fn append_gap(&self, name: &StreamName, at: u64, missing_bytes: u64) -> Result<(), AppendError>;
+
+    /// Where bytes of a stream were lost, in the order of the stream.
+    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>>;
+
+    /// The streams of a task with their lengths, by attempt, rank and kind.
+    fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>>;
+
+    /// The tasks that have streams.
+    fn tasks(&self) -> io::Result<Vec<TaskId>>;
+
+    /// Forgets all streams of a task.
+    fn delete(&self, task: &TaskId) -> io::Result<()>;
+
+    /// How many bytes all streams of a task have.
+    fn size(&self, task: &TaskId) -> io::Result<u64> {
+        Ok(self.streams(task)?.iter().map(|(_, length)| length).sum())
+    }
+
+    /// The last lines of a stream, with the offset at which they begin; cut at the front where they are very long.
+    fn tail(&self, name: &StreamName, lines: usize) -> io::Result<(u64, Vec<u8>)> {
+        tail::tail(self, name, lines)
+    }
+
+    /// Lines that contain a text, in all streams of a task. Goes only so far in one call; the answer says where to go on.
+    fn search(&self, task: &TaskId, query: &SearchQuery) -> io::Result<SearchPage> {
+        search::search(self, task, query)
+    }
+}

@@ -1,0 +1,168 @@
+//! The event log: what happened, in the order in which it was committed.
+
+use fermi_domain::{
+    ids::{EnvironmentId, TaskId},
+    language::Text,
+};
+use rusqlite::{Row, params, params_from_iter, types::Value};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::{
+    StoreError, Transaction, View,
+    row::{document, json, signed, unsigned},
+    tasks::{task_id, task_seq},
+};
+
+/// How many events one call of [`Transaction::prune_events`] removes at most; other writes wait meanwhile.
+pub const PRUNE_AT_ONCE: usize = 20_000;
+
+/// An event that is to be kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewEvent {
+    pub time_ms: u64,
+    pub task: Option<TaskId>,
+    pub environment: Option<EnvironmentId>,
+    /// A stable name, such as `task.running`.
+    pub kind: String,
+    pub attempt: Option<u32>,
+    pub rank: Option<u32>,
+    pub text: Text,
+    pub data: Option<serde_json::Value>,
+}
+
+/// An event with its place in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredEvent {
+    pub cursor: u64,
+    #[serde(flatten)]
+    pub event: NewEvent,
+}
+
+/// Which events are wanted; all conditions hold together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    pub task: Option<TaskId>,
+    pub environment: Option<EnvironmentId>,
+    /// How the kind begins, such as `task.`.
+    pub kind: Option<String>,
+}
+
+impl EventFilter {
+    /// Whether an event is wanted; the same rule as in the table, for those who listen.
+    pub fn matches(&self, event: &NewEvent) -> bool {
+        self.task.as_ref().is_none_or(|task| event.task.as_ref() == Some(task))
+            && self.environment.as_ref().is_none_or(|environment| event.environment.as_ref() == Some(environment))
+            && self.kind.as_ref().is_none_or(|kind| event.kind.starts_with(kind))
+    }
+}
+
+const COLUMNS: &str = "cursor, time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data";
+
+impl View<'_> {
+    /// Events behind a cursor (0 for all), oldest first.
+    pub fn events(&self, after: u64, filter: &EventFilter, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut sql = format!("SELECT {COLUMNS} FROM events WHERE cursor > ?1");
+        let mut values = vec![Value::Integer(signed(after)), Value::Integer(signed(limit as u64))];
+        let mut also = |condition: &str, value: Value| {
+            values.push(value);
+            sql += &format!(" AND {}", condition.replace('@', &format!("?{}", values.len())));
+        };
+        if let Some(task) = &filter.task {
+            let Some(seq) = task_seq(task) else { return Ok(Vec::new()) };
+            also("task_seq = @", Value::Integer(seq));
+        }
+        if let Some(environment) = &filter.environment {
+            also("environment_id = @", Value::Text(environment.0.clone()));
+        }
+        if let Some(kind) = &filter.kind {
+            also("substr(kind, 1, length(@)) = @", Value::Text(kind.clone()));
+        }
+        sql += " ORDER BY cursor LIMIT ?2";
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        let mut events = Vec::new();
+        while let Some(row) = rows.next()? {
+            events.push(read(row)?);
+        }
+        Ok(events)
+    }
+
+    /// The cursor of the newest event that ever was, pruned or not; 0 before the first.
+    pub fn last_cursor(&self) -> Result<u64, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?;
+        let mut rows = statement.query([])?;
+        rows.next()?.map_or(Ok(0), |row| Ok(unsigned(row.get(0)?)))
+    }
+
+    /// The cursor of the oldest event that is still there; one past the newest if none is.
+    pub fn first_cursor(&self) -> Result<u64, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT min(cursor) FROM events")?;
+        let first: Option<i64> = statement.query_row([], |row| row.get(0))?;
+        first.map_or_else(|| Ok(self.last_cursor()? + 1), |first| Ok(unsigned(first)))
+    }
+}
+
+impl Transaction<'_> {
+    /// Keeps an event; listeners hear of it when the transaction is committed. Gives its cursor.
+    pub fn append_event(&mut self, event: NewEvent) -> Result<u64, StoreError> {
+        let data = event.data.as_ref().map(|data| json("event", data)).transpose()?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO events (time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            )?
+            .execute(params![
+                signed(event.time_ms),
+                event.task.as_ref().and_then(task_seq),
+                event.environment.as_ref().map(EnvironmentId::as_str),
+                event.kind,
+                event.attempt,
+                event.rank,
+                event.text.zh,
+                event.text.en,
+                data,
+            ])?;
+        let cursor = unsigned(self.connection.last_insert_rowid());
+        self.events.push(Arc::new(StoredEvent { cursor, event }));
+        Ok(cursor)
+    }
+
+    /// Forgets the oldest events: those before a time, and those beyond a number. Gives how many; after
+    /// [`PRUNE_AT_ONCE`] there may be more.
+    pub fn prune_events(&mut self, older_than_ms: u64, keep_at_most: u64) -> Result<usize, StoreError> {
+        let last = self.last_cursor()?;
+        // The log is ordered by time but for clocks that were set back: the first event that is young enough ends it.
+        let mut statement =
+            self.connection.prepare_cached("SELECT cursor FROM events WHERE time_ms >= ?1 ORDER BY cursor LIMIT 1")?;
+        let mut rows = statement.query([signed(older_than_ms)])?;
+        let young: u64 = rows.next()?.map(|row| row.get(0)).transpose()?.map_or(last + 1, unsigned);
+        let before = young.max((last + 1).saturating_sub(keep_at_most));
+        let removed = self
+            .connection
+            .prepare_cached(
+                "DELETE FROM events WHERE cursor IN (SELECT cursor FROM events WHERE cursor < ?1 ORDER BY cursor LIMIT ?2)",
+            )?
+            .execute(params![signed(before), signed(PRUNE_AT_ONCE as u64)])?;
+        Ok(removed)
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
+    let data: Option<String> = row.get(9)?;
+    Ok(StoredEvent {
+        cursor: unsigned(row.get(0)?),
+        event: NewEvent {
+            time_ms: unsigned(row.get(1)?),
+            task: row.get::<_, Option<i64>>(2)?.map(task_id),
+            environment: row.get::<_, Option<String>>(3)?.map(EnvironmentId),
+            kind: row.get(4)?,
+            attempt: row.get(5)?,
+            rank: row.get(6)?,
+            text: Text::new(row.get::<_, String>(7)?, row.get::<_, String>(8)?),
+            data: data.map(|data| document("event", &data)).transpose()?,
+        },
+    })
+}

@@ -1,0 +1,43 @@
+//! What the server must not lose: tasks, events, environments, leases, journals' offsets, and the bytes that ranks write.
+//!
+//! Never decides: it keeps what it is given and says no only where two truths would collide (a revision that is too old,
+//! a worker that is held, an offset that does not fit). Never reads a clock: `now_ms` is an argument.
+//!
+//! Start reading at [`Store`]; then
+//! - how it is kept: `open` (one folder, one server, pragmas), `migrations`, `writer` (one thread, group commit), `reader`
+//!   (snapshots), `transaction` (what a closure gets);
+//! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`leases`], [`runs`], [`datasets`], [`models`],
+//!   [`idempotency`], [`snapshots`];
+//! - what is kept in files: [`chunks`].
+
+pub mod chunks;
+pub mod datasets;
+pub mod environments;
+pub mod events;
+pub mod idempotency;
+pub mod leases;
+pub mod models;
+pub mod runs;
+pub mod snapshots;
+pub mod tasks;
+
+mod catalogue;
+mod error;
+mod lock;
+mod metrics;
+mod migrations;
+mod numbered;
+mod open;
+mod page;
+mod reader;
+mod row;
+mod store;
+mod transaction;
+mod writer;
+
+pub use error::{StoreError, UpdateError, WriteError};
+pub use metrics::StoreMetrics;
+pub use open::OpenError;
+pub use page::{BadToken, Page, PageToken, Versioned};
+pub use store::Store;
+pub use transaction::{Transaction, View};

@@ -1,0 +1,185 @@
+//! Opening a folder: its lock, its connections with their pragmas, its shape, its cluster id.
+
+use std::{fs::File, io, path::Path, time::Duration};
+
+use fermi_domain::language::Text;
+use rusqlite::{Connection, OptionalExtension};
+use thiserror::Error;
+
+use crate::{
+    lock::{FolderLock, LockError},
+    migrations,
+};
+
+const DATABASE: &str = "fermi.db";
+const LOCK: &str = "fermi.lock";
+/// `PRAGMA synchronous` as SQLite reads it back: a commit waits until the disk has it.
+const SYNCHRONOUS_FULL: i64 = 2;
+const STATEMENTS: usize = 128;
+
+/// Why a folder cannot be served.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    #[error("the folder {folder} cannot be used")]
+    Folder {
+        folder: String,
+        #[source]
+        source: io::Error,
+    },
+    #[error("another server{} serves the folder {folder}", .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    Held { folder: String, pid: Option<u32> },
+    #[error("the database in {folder} is of version {found}; this Fermi understands versions up to {newest}")]
+    Newer { folder: String, found: i64, newest: i64 },
+    /// Acknowledged writes would not survive a power cut.
+    #[error("the database in {folder} cannot be kept safely: {setting} is {found}")]
+    NotDurable { folder: String, setting: &'static str, found: String },
+    #[error("the database in {folder} cannot be opened")]
+    Sql {
+        folder: String,
+        #[source]
+        source: rusqlite::Error,
+    },
+    #[error("the store's threads cannot be started")]
+    Threads(#[source] io::Error),
+}
+
+impl OpenError {
+    /// The sentence for people, in both languages.
+    pub fn text(&self) -> Text {
+        let zh = match self {
+            Self::Folder { folder, source } => format!("无法使用文件夹 {folder}：{source}"),
+            Self::Held { folder, pid: Some(pid) } => format!("文件夹 {folder} 正由另一个服务（进程 {pid}）使用"),
+            Self::Held { folder, pid: None } => format!("文件夹 {folder} 正由另一个服务使用"),
+            Self::Newer { folder, found, newest } => {
+                format!("{folder} 中的数据库版本为 {found}，此 Fermi 最高支持版本 {newest}")
+            }
+            Self::NotDurable { folder, setting, found } => {
+                format!("{folder} 中的数据库无法可靠保存：{setting} 为 {found}")
+            }
+            Self::Sql { folder, source } => format!("无法打开 {folder} 中的数据库：{source}"),
+            Self::Threads(source) => format!("无法启动存储线程：{source}"),
+        };
+        let en = match std::error::Error::source(self) {
+            Some(source) => format!("{self}: {source}"),
+            None => self.to_string(),
+        };
+        Text::new(zh, en)
+    }
+}
+
+/// A folder that is ready to be served.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub lock: FolderLock,
+    pub writer: Connection,
+    pub readers: Vec<Connection>,
+    pub cluster: String,
+}
+
+pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
+    let shown = folder.display().to_string();
+    let unusable = |source| OpenError::Folder { folder: shown.clone(), source };
+    let failed = |source| OpenError::Sql { folder: shown.clone(), source };
+    std::fs::create_dir_all(folder).map_err(unusable)?;
+    let lock = FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
+        LockError::Held { pid } => OpenError::Held { folder: shown.clone(), pid },
+        LockError::Io(source) => unusable(source),
+    })?;
+
+    let path = folder.join(DATABASE);
+    let mut writer = connect(&path).map_err(failed)?;
+    let found = migrations::version(&writer).map_err(failed)?;
+    if found > migrations::NEWEST {
+        return Err(OpenError::Newer { folder: shown, found, newest: migrations::NEWEST });
+    }
+    writer.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    assert_durable(&writer, &shown)?;
+    migrations::migrate(&mut writer).map_err(failed)?;
+    let cluster = cluster(&writer).map_err(failed)?;
+    // The entries of the folder itself must survive as well.
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(unusable)?;
+
+    let readers: Result<Vec<Connection>, rusqlite::Error> = (0..readers)
+        .map(|_| {
+            let reader = connect(&path)?;
+            reader.pragma_update(None, "query_only", true)?;
+            Ok(reader)
+        })
+        .collect();
+    Ok(Opened { lock, writer, readers: readers.map_err(failed)?, cluster })
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "mmap_size", 64 << 20)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    // The log shrinks again after a burst.
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// A setting that SQLite did not take is silently another one, so it is read back.
+fn assert_durable(connection: &Connection, folder: &str) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Sql { folder: folder.to_owned(), source };
+    let not_durable = |setting, found| OpenError::NotDurable { folder: folder.to_owned(), setting, found };
+    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(failed)?;
+    if synchronous != SYNCHRONOUS_FULL {
+        return Err(not_durable("synchronous", synchronous.to_string()));
+    }
+    let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(failed)?;
+    if journal != "wal" {
+        return Err(not_durable("journal_mode", journal));
+    }
+    let foreign_keys: bool = connection.query_row("PRAGMA foreign_keys", [], |row| row.get(0)).map_err(failed)?;
+    if !foreign_keys {
+        return Err(not_durable("foreign_keys", "off".to_owned()));
+    }
+    Ok(())
+}
+
+/// The folder's own id, drawn when it was first opened.
+fn cluster(connection: &Connection) -> rusqlite::Result<String> {
+    let stored =
+        connection.query_row("SELECT value FROM meta WHERE key = 'cluster'", [], |row| row.get(0)).optional()?;
+    if let Some(cluster) = stored {
+        return Ok(cluster);
+    }
+    let random: [u8; 4] = connection.query_row("SELECT randomblob(4)", [], |row| row.get(0))?;
+    let cluster: String = random
+        .iter()
+        .map(|byte| char::from(b"abcdefghijklmnopqrstuvwxyz0123456789"[usize::from(*byte) % 36]))
+        .collect();
+    connection.execute("INSERT INTO meta (key, value) VALUES ('cluster', ?1)", [&cluster])?;
+    Ok(cluster)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_would_lose_writes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = open(folder.path(), 0).unwrap().writer;
+        assert!(assert_durable(&writer, "x").is_ok());
+        writer.pragma_update(None, "synchronous", "NORMAL").unwrap();
+        let refused = assert_durable(&writer, "x").unwrap_err();
+        assert_eq!(refused.to_string(), "the database in x cannot be kept safely: synchronous is 1");
+        assert!(refused.text().zh.contains("synchronous"));
+    }
+
+    #[test]
+    fn a_newer_database_is_refused_with_a_sentence_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = open(folder.path(), 0).unwrap().writer;
+        writer.pragma_update(None, "user_version", 99).unwrap();
+        drop(writer);
+        let refused = open(folder.path(), 0).unwrap_err();
+        assert!(refused.to_string().contains("is of version 99; this Fermi understands versions up to 1"), "{refused}");
+        assert!(refused.text().zh.contains("99"));
+    }
+}

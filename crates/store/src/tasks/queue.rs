@@ -1,0 +1,113 @@
+//! The tasks that something is due for: those that wait for workers, those that run, those whose time has come.
+
+use std::collections::HashMap;
+
+use fermi_domain::{ids::TaskId, phase::TaskPhase, task::Task};
+use rusqlite::{Params, params};
+
+use super::{columns::phase_of, record::read_task, task_id, task_seq};
+use crate::{
+    StoreError, Versioned, View,
+    row::{signed, unsigned},
+};
+
+/// A place in the queue, to go on behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuePlace {
+    priority: i32,
+    seq: i64,
+}
+
+impl QueuePlace {
+    /// Where a task stands, if it stands in the queue at all.
+    pub fn of(task: &Task) -> Option<Self> {
+        task_seq(&task.id).map(|seq| Self { priority: task.spec.priority, seq })
+    }
+}
+
+impl View<'_> {
+    /// The queue in the order in which tasks are placed: higher priority first, then first come. It holds those that
+    /// initialize as well as those that wait.
+    pub fn queued_tasks(&self, after: Option<QueuePlace>, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
+        let limit = signed(limit as u64);
+        match after {
+            None => self.tasks_by(
+                "SELECT revision, document FROM tasks WHERE standing = 1 ORDER BY priority DESC, seq LIMIT ?1",
+                [limit],
+            ),
+            Some(QueuePlace { priority, seq }) => self.tasks_by(
+                "SELECT revision, document FROM tasks WHERE standing = 1 AND priority <= ?2 \
+                 AND (priority < ?2 OR seq > ?3) ORDER BY priority DESC, seq LIMIT ?1",
+                params![limit, priority, seq],
+            ),
+        }
+    }
+
+    /// All tasks that may have processes somewhere: those that left the queue, until they are over and swept.
+    pub fn live_tasks(&self) -> Result<Vec<Versioned<Task>>, StoreError> {
+        self.tasks_by("SELECT revision, document FROM tasks WHERE standing = 2 ORDER BY seq", [])
+    }
+
+    /// Tasks that wanted to be looked at by now, the longest overdue first.
+    pub fn due_tasks(&self, now_ms: u64) -> Result<Vec<Versioned<Task>>, StoreError> {
+        self.tasks_by(
+            "SELECT revision, document FROM tasks WHERE wake_at_ms IS NOT NULL AND wake_at_ms <= ?1 \
+             ORDER BY wake_at_ms, seq",
+            [signed(now_ms)],
+        )
+    }
+
+    /// When the next task wants to be looked at.
+    pub fn next_wake(&self) -> Result<Option<u64>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT min(wake_at_ms) FROM tasks WHERE wake_at_ms IS NOT NULL")?;
+        let at: Option<i64> = statement.query_row([], |row| row.get(0))?;
+        Ok(at.map(unsigned))
+    }
+
+    /// How many tasks are in each phase; a phase without any is there with 0.
+    pub fn count_by_phase(&self) -> Result<HashMap<TaskPhase, u64>, StoreError> {
+        let mut counts: HashMap<TaskPhase, u64> = TaskPhase::ALL.into_iter().map(|phase| (phase, 0)).collect();
+        let mut statement = self.connection.prepare_cached("SELECT phase, number FROM task_counts")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            counts.insert(phase_of(row.get(0)?)?, unsigned(row.get(1)?));
+        }
+        Ok(counts)
+    }
+
+    fn tasks_by(&self, sql: &str, parameters: impl Params) -> Result<Vec<Versioned<Task>>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(parameters)?;
+        let mut tasks = Vec::new();
+        while let Some(row) = rows.next()? {
+            tasks.push(read_task(row)?);
+        }
+        Ok(tasks)
+    }
+}
+
+/// Who still needs something: tasks that are not over, found in their documents. Rarely asked, so it has no index.
+impl View<'_> {
+    /// The tasks that are not over and train a dataset.
+    pub fn open_tasks_with_dataset(&self, dataset: &str) -> Result<Vec<TaskId>, StoreError> {
+        self.open_tasks_with("$.dataset.datasetId", dataset)
+    }
+
+    /// The tasks that are not over and train one version of a dataset.
+    pub fn open_tasks_with_version(&self, version: &str) -> Result<Vec<TaskId>, StoreError> {
+        self.open_tasks_with("$.dataset.datasetVersionId", version)
+    }
+
+    /// The tasks that are not over and start from a model.
+    pub fn open_tasks_with_model(&self, model: &str) -> Result<Vec<TaskId>, StoreError> {
+        self.open_tasks_with("$.modelId", model)
+    }
+
+    fn open_tasks_with(&self, path: &str, id: &str) -> Result<Vec<TaskId>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT seq FROM tasks WHERE phase IN (0, 1, 2, 3, 4, 5) AND json_extract(brief, ?1) = ?2 ORDER BY seq",
+        )?;
+        Ok(statement.query_map([path, id], |row| Ok(task_id(row.get(0)?)))?.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,265 @@
+//! The other nouns: events, environments, leases, runs, datasets, models, answers, snapshots.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::collections::HashSet;
+
+use fermi_domain::{
+    ids::{EnvironmentId, Generation, TaskId, WorkerId},
+    phase::TaskPhase,
+    task::RunKey,
+};
+use fermi_store::{
+    Store, WriteError,
+    datasets::{CreateError, NewDataset},
+    environments::DeleteEnvironmentError,
+    events::EventFilter,
+    idempotency::Remembered,
+    leases::LeaseError,
+    models::NewModel,
+    runs::JournalError,
+    snapshots::Snapshot,
+};
+use support::{change, event, insert, open, read, registration, spec, write};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_are_told_in_the_order_of_their_cursors_and_read_by_filter() {
+    let (_folder, store) = open();
+    let task = store.write(|tx| tx.insert_task(spec("a"), 1)).await.unwrap().id;
+    let mut heard = store.subscribe();
+    let mut changes = store.changes();
+    changes.mark_unchanged();
+    let writers: Vec<_> = (0..200)
+        .map(|number| {
+            let (store, task) = (store.clone(), task.clone());
+            tokio::spawn(async move {
+                let kind = if number % 2 == 0 { "task.even" } else { "node.odd" };
+                let task = (number % 4 < 2).then_some(&task).cloned();
+                store.write(move |tx| tx.append_event(event(kind, task.as_ref()))).await.unwrap()
+            })
+        })
+        .collect();
+    let mut cursors = HashSet::new();
+    for writer in writers {
+        cursors.insert(writer.await.unwrap());
+    }
+    assert_eq!(cursors.len(), 200);
+    assert!(changes.has_changed().unwrap());
+    for cursor in 1..=200 {
+        assert_eq!(heard.recv().await.unwrap().cursor, cursor);
+    }
+    let found = |after, filter: EventFilter, limit| read_events(&store, after, filter, limit);
+    assert_eq!(found(0, EventFilter::default(), 1000).await, (1..=200).collect::<Vec<u64>>());
+    assert_eq!(found(190, EventFilter::default(), 3).await, [191, 192, 193]);
+    assert_eq!(found(0, EventFilter { kind: Some("task.".into()), ..Default::default() }, 1000).await.len(), 100);
+    let both = EventFilter { task: Some(task.clone()), kind: Some("node".into()), environment: None };
+    assert_eq!(found(0, both, 1000).await.len(), 50);
+    let nobody = EventFilter { task: Some(TaskId::from("nonsense")), ..Default::default() };
+    assert!(found(0, nobody, 10).await.is_empty());
+}
+
+async fn read_events(store: &Store, after: u64, filter: EventFilter, limit: usize) -> Vec<u64> {
+    let events = store.read(move |view| view.events(after, &filter, limit)).await.unwrap();
+    events.into_iter().map(|event| event.cursor).collect()
+}
+
+#[test]
+fn old_events_are_forgotten_and_their_cursors_never_come_again() {
+    let (_folder, store) = open();
+    for time_ms in 1..=10 {
+        write(&store, move |tx| {
+            let mut event = event("x", None);
+            event.time_ms = time_ms;
+            tx.append_event(event)
+        });
+    }
+    let ends = || read(&store, |view| Ok((view.first_cursor()?, view.last_cursor()?)));
+    assert_eq!(ends(), (1, 10));
+    assert_eq!(write(&store, |tx| tx.prune_events(4, 1000)), 3);
+    assert_eq!(ends(), (4, 10));
+    assert_eq!(write(&store, |tx| tx.prune_events(0, 2)), 5);
+    assert_eq!(ends(), (9, 10));
+    assert_eq!(write(&store, |tx| tx.prune_events(1000, 1000)), 2);
+    assert_eq!(ends(), (11, 10));
+    assert_eq!(write(&store, |tx| tx.append_event(event("x", None))), 11);
+}
+
+#[test]
+fn an_environment_keeps_its_id_under_its_name() {
+    let (_folder, store) = open();
+    let first = write(&store, |tx| tx.register_environment(&registration("gn6"), 100));
+    let second = write(&store, |tx| tx.register_environment(&registration("gn7"), 100));
+    assert_eq!((first.environment.id.as_str(), second.environment.id.as_str()), ("env-001", "env-002"));
+    let mut again = registration("gn6");
+    again.environment.cpu_cores = 64;
+    again.instance = Some("other".into());
+    let again = write(&store, move |tx| tx.register_environment(&again, 200));
+    assert_eq!((again.environment.id.as_str(), again.revision), ("env-001", 2));
+    assert_eq!((again.first_seen_ms, again.last_seen_ms, again.environment.cpu_cores), (100, 200, 64));
+    assert_eq!(read(&store, |view| view.environments()), [again.clone(), second]);
+    assert_eq!(read(&store, |view| view.environment_by_name("gn6")), Some(again.clone()));
+    assert_eq!(read(&store, |view| view.environment_by_name("GN6")), None);
+    let stale = first.clone();
+    assert!(store.write_blocking(move |tx| tx.update_environment(&stale)).is_err());
+    let mut fresh = again.clone();
+    fresh.labels.insert("zone".into(), "a".into());
+    store.write_blocking(move |tx| tx.update_environment(&fresh)).unwrap();
+    assert!(write(&store, |tx| tx.environment_seen(&EnvironmentId::from("env-001"), 300)));
+    let kept = read(&store, |view| view.environment(&EnvironmentId::from("env-001"))).unwrap();
+    assert_eq!((kept.labels["zone"].as_str(), kept.last_seen_ms, kept.revision), ("a", 300, 3));
+}
+
+fn worker(name: &str) -> (WorkerId, EnvironmentId) {
+    let worker: WorkerId = name.parse().unwrap();
+    let environment = EnvironmentId::from(if worker.node() == "gn6" { "env-001" } else { "env-002" });
+    (worker, environment)
+}
+
+fn lease(store: &Store, task: &TaskId, workers: &[&str]) -> Result<(), LeaseError> {
+    let (task, workers) = (task.clone(), workers.iter().map(|name| worker(name)).collect::<Vec<_>>());
+    let leased = store.write_blocking(move |tx| {
+        tx.lease(workers.iter().map(|(worker, environment)| (worker, environment)), &task, Generation(1))
+    });
+    leased.map_err(WriteError::flatten)
+}
+
+#[test]
+fn a_worker_is_leased_to_one_task_and_all_or_none_are() {
+    let (_folder, store) = open();
+    write(&store, |tx| tx.register_environment(&registration("gn6"), 1));
+    let (one, two) = (insert(&store, spec("1")).id, insert(&store, spec("2")).id);
+    lease(&store, &one, &["gn6-0", "gn7-0"]).unwrap();
+    lease(&store, &one, &["gn6-0", "gn7-0"]).unwrap();
+    let refused = lease(&store, &two, &["gn6-1", "gn7-0"]).unwrap_err();
+    assert!(matches!(&refused, LeaseError::Held { worker, by } if worker.to_string() == "gn7-0" && *by == one));
+    assert_eq!(read(&store, |view| view.leases()).len(), 2, "gn6-1 was not leased");
+    assert!(matches!(lease(&store, &TaskId::from("task-99"), &["gn9-0"]), Err(LeaseError::NoTask)));
+    let refused = store.write_blocking(|tx| tx.delete_environment(&EnvironmentId::from("env-001"))).unwrap_err();
+    assert!(matches!(refused, WriteError::Refused(DeleteEnvironmentError::Leased { by }) if by == one));
+
+    let id = one.clone();
+    assert_eq!(write(&store, move |tx| tx.release_environment(&id, &EnvironmentId::from("env-002"))), 1);
+    lease(&store, &two, &["gn7-0"]).unwrap();
+    let id = one.clone();
+    assert_eq!(write(&store, move |tx| tx.release(&id)), 1);
+    store.write_blocking(|tx| tx.delete_environment(&EnvironmentId::from("env-001"))).unwrap();
+    let leases = read(&store, |view| view.leases());
+    assert_eq!(leases, [("gn7-0".parse().unwrap(), two)].into());
+}
+
+#[test]
+fn a_piece_of_a_journal_counts_once_together_with_what_it_changed() {
+    let (_folder, store) = open();
+    let task = insert(&store, spec("a")).id;
+    let key: RunKey = format!("{task}-g1-n0-i1").parse().unwrap();
+    let environment = EnvironmentId::from("env-001");
+    let (k, e) = (key.clone(), environment.clone());
+    store.write_blocking(move |tx| tx.put_run(&k, &e)).unwrap();
+    let take = |from: u64, to: u64, tail: &'static [u8]| {
+        let key = key.clone();
+        let taken = store.write_blocking(move |tx| {
+            // Even when the piece is refused only afterwards, its effect goes with it.
+            tx.append_event(event("journal", Some(&key.task)))?;
+            tx.advance_journal(&key, from, to, tail)
+        });
+        taken.map_err(WriteError::flatten)
+    };
+    take(0, 100, b"{\"half").unwrap();
+    for (from, to) in [(0, 100), (99, 200), (101, 150)] {
+        assert!(matches!(take(from, to, b""), Err(JournalError::Offset { have: 100 })));
+    }
+    take(100, 130, b"").unwrap();
+    assert_eq!(read(&store, |view| view.events(0, &EventFilter::default(), 10)).len(), 2);
+    let k = key.clone();
+    assert!(write(&store, move |tx| tx.run_gone(&k)));
+    let (k, e) = (key.clone(), environment.clone());
+    let kept = store.write_blocking(move |tx| tx.put_run(&k, &e)).unwrap();
+    assert_eq!((kept.journal_length, kept.gone, kept.tail.len()), (130, true, 0), "putting it again forgets nothing");
+    assert!(read(&store, move |view| view.runs_in(&environment)).is_empty());
+    let unknown: RunKey = "task-77-g1-n0-i1".parse().unwrap();
+    let refused = store.write_blocking(move |tx| tx.advance_journal(&unknown, 0, 1, b""));
+    assert!(matches!(refused, Err(WriteError::Refused(JournalError::NoRun))));
+
+    lease(&store, &task, &["gn6-0"]).unwrap();
+    let id = task.clone();
+    assert!(write(&store, move |tx| tx.delete_task(&id)));
+    assert!(read(&store, move |view| view.run(&key)).is_none());
+    assert!(read(&store, |view| view.leases()).is_empty());
+    assert!(read(&store, |view| view.events(0, &EventFilter::default(), 10)).is_empty());
+    assert!(!write(&store, move |tx| tx.delete_task(&task)));
+}
+
+#[test]
+fn datasets_models_and_versions_have_names_of_their_own() {
+    let (_folder, store) = open();
+    let new = |name: &str| NewDataset { name: name.into(), description: Some("d".into()), ..Default::default() };
+    let first = store.write_blocking(move |tx| tx.create_dataset(&new("C4"), 5)).unwrap();
+    let second = store.write_blocking(move |tx| tx.create_dataset(&new("c4"), 5)).unwrap();
+    assert_eq!((first.id.as_str(), second.id.as_str()), ("dataset-001", "dataset-002"));
+    let refused = store.write_blocking(move |tx| tx.create_dataset(&new("C4"), 5));
+    assert!(matches!(refused, Err(WriteError::Refused(CreateError::NameTaken))));
+    let version = |dataset: &'static str, name: &'static str| {
+        let made = store.write_blocking(move |tx| tx.create_version(dataset, name, "/data", 6));
+        made.map_err(WriteError::flatten)
+    };
+    assert_eq!(version("dataset-001", "v1").unwrap().id, "version-001");
+    assert_eq!(version("dataset-002", "v1").unwrap().id, "version-002");
+    assert!(matches!(version("dataset-001", "v1"), Err(CreateError::NameTaken)));
+    assert!(matches!(version("dataset-009", "v1"), Err(CreateError::Missing)));
+    let page = store.read_blocking(|view| view.list_datasets(Some("C"), 1, None)).unwrap();
+    assert_eq!((page.rows[0].id.as_str(), page.total), ("dataset-002", None));
+    let next = page.next;
+    let page = store.read_blocking(move |view| view.list_datasets(None, 1, next.as_ref())).unwrap();
+    assert_eq!((page.rows[0].clone(), page.next, page.total), (first, None, Some(2)));
+
+    let mut trains = spec("t");
+    trains.dataset = Some(fermi_domain::task::DatasetVersion {
+        dataset_id: "dataset-001".into(),
+        dataset_version_id: "version-001".into(),
+    });
+    trains.model_id = Some("model-001".into());
+    let id = insert(&store, trains).id;
+    let users = || {
+        read(&store, |view| {
+            let found = [
+                view.open_tasks_with_dataset("dataset-001")?,
+                view.open_tasks_with_version("version-001")?,
+                view.open_tasks_with_model("model-001")?,
+            ];
+            Ok(found.map(|tasks| tasks.len()))
+        })
+    };
+    assert_eq!(users(), [1, 1, 1]);
+    change(&store, &id, 1, |task| task.phase = TaskPhase::Succeeded);
+    assert_eq!(users(), [0, 0, 0]);
+
+    assert!(write(&store, |tx| tx.delete_dataset("dataset-001")));
+    assert_eq!(read(&store, |view| view.version("version-001")), None);
+    assert_eq!(read(&store, |view| view.versions_of("dataset-002")).len(), 1);
+    assert!(write(&store, |tx| tx.delete_version("version-002")));
+    let model = NewModel { name: "Qwen".into(), ..Default::default() };
+    let model = store.write_blocking(move |tx| tx.create_model(&model, 7)).unwrap();
+    assert_eq!(read(&store, |view| view.model("model-001")), Some(model));
+    assert!(write(&store, |tx| tx.delete_model("model-001")));
+    assert_eq!(store.read_blocking(|view| view.list_models(None, 10, None)).unwrap().total, Some(0));
+}
+
+#[test]
+fn an_answer_is_remembered_once_and_a_snapshot_kept_by_its_digest() {
+    let (_folder, store) = open();
+    let answer = |digest: &str| Remembered { digest: digest.into(), status: 200, body: b"{}\0".to_vec() };
+    assert_eq!(write(&store, move |tx| tx.remember("tasks", "k", &answer("a"), 10)), None);
+    assert_eq!(write(&store, move |tx| tx.remember("tasks", "k", &answer("b"), 11)), Some(answer("a")));
+    assert_eq!(read(&store, |view| view.recall("models", "k")), None);
+    assert_eq!(write(&store, |tx| tx.forget_older_than(10)), 0);
+    assert_eq!(write(&store, |tx| tx.forget_older_than(11)), 1);
+    assert_eq!(read(&store, |view| view.recall("tasks", "k")), None);
+
+    let snapshot = Snapshot { digest: "sha".into(), name: "code".into(), bytes: 9, created_ms: 1 };
+    let kept = snapshot.clone();
+    assert!(write(&store, move |tx| Ok(tx.put_snapshot(&kept)? && !tx.put_snapshot(&kept)?)));
+    assert_eq!(read(&store, |view| view.snapshot("sha")), Some(snapshot.clone()));
+    assert_eq!(read(&store, |view| view.snapshots()), [snapshot]);
+    assert!(write(&store, |tx| tx.delete_snapshot("sha")));
+}

@@ -1,0 +1,117 @@
+"""Data parallel training with PyTorch DDP, as a script and as a function.
+
+    fermi run --nproc-per-node 2 examples/train_ddp.py --epochs 5
+    torchrun --nproc-per-node 2 examples/train_ddp.py --epochs 5
+    python examples/train_ddp.py
+
+    from examples.train_ddp import train_ddp
+    train_ddp(model=YourModel(), input_size=100, hidden_size=200, output_size=10, batch_size=32, epochs=10, lr=0.001)
+"""
+
+import argparse
+import datetime
+import json
+import os
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
+RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+
+
+def start() -> torch.device:
+    """Joins the process group that the launcher describes; alone, a group of one."""
+    for name, alone in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}.items():
+        os.environ.setdefault(name, alone)
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+    seconds = int(os.environ.get("FERMI_COLLECTIVE_TIMEOUT", "600"))
+    backend = os.environ.get("FERMI_BACKEND") or ("nccl" if cuda else "gloo")
+    dist.init_process_group(backend, timeout=datetime.timedelta(seconds=seconds))
+    return device
+
+
+def samples(inputs: int, outputs: int, count: int = 2048) -> TensorDataset:
+    """Classes that a linear teacher gives; the same on every rank."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(count, inputs, generator=generator)
+    return TensorDataset(x, (x @ torch.randn(inputs, outputs, generator=generator)).argmax(1))
+
+
+def save(state: dict) -> None:
+    """Writes under another name first: a checkpoint is there whole or not at all."""
+    CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+    torch.save(state, CHECKPOINTS / "draft.pt")
+    (CHECKPOINTS / "draft.pt").rename(CHECKPOINTS / f"step-{state['step']:06d}.pt")
+
+
+def report(step: int, total: int, epoch: int, loss: float) -> None:
+    if path := os.environ.get("FERMI_PROGRESS_FILE"):
+        line = {"time": time.time(), "step": step, "totalSteps": total, "epoch": epoch, "loss": loss}
+        with open(path, "a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch_size=32, epochs=10, lr=0.001,
+              crash_at=None) -> float:
+    """Trains `model`, a small network when none is given, and returns the last loss."""
+    device = start()
+    rank, world = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(0)
+    if model is None:
+        model = nn.Sequential(nn.Linear(input_size, hidden_size), nn.ReLU(), nn.Linear(hidden_size, output_size))
+    ddp = DistributedDataParallel(model.to(device), device_ids=[device.index] if device.type == "cuda" else None)
+    optimizer = torch.optim.AdamW(ddp.parameters(), lr)
+    data = samples(input_size, output_size)
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, batch_size, sampler=sampler, drop_last=True)
+    step = first = 0
+    newest = max(CHECKPOINTS.glob("step-*.pt"), default=None) if RESUME else None
+    if newest:
+        state = torch.load(newest, map_location=device)
+        ddp.module.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        step, first = state["step"], state["epoch"] + 1
+        print(f"[Rank {rank}] resumes at step {step} from {newest.name}", flush=True)
+    loss = torch.zeros((), device=device)
+    for epoch in range(first, epochs):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            loss = nn.functional.cross_entropy(ddp(x.to(device)), y.to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            step += 1
+            if rank == 0:
+                report(step, epochs * len(loader), epoch, loss.item())
+            if step == crash_at and rank == world - 1 and not RESUME:
+                raise RuntimeError("simulated hardware fault")
+        mean = loss.detach().clone()
+        dist.all_reduce(mean)
+        if rank == 0:
+            print(f"epoch {epoch + 1}/{epochs} step {step} loss {mean.item() / world:.4f}", flush=True)
+            save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "epoch": epoch})
+        dist.barrier()
+    checksum = sum(parameter.double().sum().item() for parameter in model.parameters())
+    print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}", flush=True)
+    dist.destroy_process_group()
+    return loss.item()
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--epochs", type=int, default=10)
+    arguments.add_argument("--batch-size", type=int, default=int(os.environ.get("FERMI_MICRO_BATCH_SIZE", "32")))
+    arguments.add_argument("--lr", type=float, default=0.001)
+    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--local-rank", "--local_rank", type=int, help="from launchers of old; not needed")
+    args = arguments.parse_args()
+    train_ddp(batch_size=args.batch_size, epochs=args.epochs, lr=args.lr, crash_at=args.crash_at)

@@ -1,0 +1,106 @@
+"""Training with DeepSpeed, ZeRO-1, 2 or 3.
+
+    fermi run --nproc-per-node 2 examples/train_deepspeed.py --zero-stage 3 --steps 60
+    deepspeed --num_gpus 2 examples/train_deepspeed.py --deepspeed_config configs/deepspeed/zero2.json
+
+The configuration is --deepspeed_config, else FERMI_CONFIG_FILE where the launcher wrote one, else a small one of its own.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from torch import nn
+
+CHECKPOINTS = os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints")
+RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+WIDTH = 64
+
+
+def without_auto(section: dict) -> dict:
+    """DeepSpeed itself does not know "auto"; leaving a key out means its own value."""
+    known = {key: value for key, value in section.items() if value != "auto"}
+    return {key: without_auto(value) if isinstance(value, dict) else value for key, value in known.items()}
+
+
+def configuration(args: argparse.Namespace) -> dict:
+    path = args.deepspeed_config or os.environ.get("FERMI_CONFIG_FILE")
+    if path:
+        config = without_auto(json.loads(Path(path).read_text()))
+        config.setdefault("train_micro_batch_size_per_gpu", args.batch_size)
+    else:
+        config = {
+            "train_micro_batch_size_per_gpu": args.batch_size,
+            "zero_optimization": {"stage": args.zero_stage},
+            "optimizer": {"type": "AdamW", "params": {"lr": 3e-3, "torch_adam": True}},
+        }
+    if not torch.cuda.is_available():
+        # The formats and the pinned memory of GPUs.
+        config.get("fp16", {})["enabled"] = False
+        for key in ("offload_optimizer", "offload_param"):
+            config["zero_optimization"].get(key, {}).pop("pin_memory", None)
+    config.setdefault("steps_per_print", 1_000_000)
+    return config
+
+
+def report(step: int, total: int, loss: float) -> None:
+    if path := os.environ.get("FERMI_PROGRESS_FILE"):
+        with open(path, "a") as file:
+            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--deepspeed_config", help="a JSON of DeepSpeed's")
+    arguments.add_argument("--zero-stage", type=int, default=2, choices=[0, 1, 2, 3])
+    arguments.add_argument("--batch-size", type=int, default=16)
+    arguments.add_argument("--steps", type=int, default=60)
+    arguments.add_argument("--save-every", type=int, default=20)
+    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--local_rank", type=int, help="from DeepSpeed's launcher; LOCAL_RANK says the same")
+    args = arguments.parse_args()
+    deepspeed.init_distributed()
+    rank, world = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(0)
+    layers = [nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(4)]
+    model = nn.Sequential(*layers, nn.Linear(WIDTH, 1))
+    config = configuration(args)
+    engine, optimizer, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
+    step = 0
+    if RESUME and (Path(CHECKPOINTS) / "latest").exists():
+        _, state = engine.load_checkpoint(CHECKPOINTS)
+        step = state["step"]
+        print(f"[Rank {rank}] resumes at step {step}", flush=True)
+    micro, passes = engine.train_micro_batch_size_per_gpu(), engine.gradient_accumulation_steps()
+    dtype = next(engine.module.parameters()).dtype
+    generator = torch.Generator()
+    while step < args.steps:
+        for part in range(passes):
+            generator.manual_seed((step * passes + part) * world + rank)
+            x = torch.randn(micro, WIDTH, generator=generator).to(engine.device, dtype)
+            loss = nn.functional.mse_loss(engine(x), x.mean(1, keepdim=True) * 4)
+            engine.backward(loss)
+            engine.step()
+        step += 1
+        if step == args.crash_at and rank == world - 1 and not RESUME:
+            raise RuntimeError("simulated hardware fault")
+        mean = loss.detach().float().clone()
+        dist.all_reduce(mean)
+        if rank == 0:
+            report(step, args.steps, mean.item() / world)
+        if step % args.save_every == 0:
+            if rank == 0:
+                print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
+            engine.save_checkpoint(CHECKPOINTS, tag=f"step-{step:06d}", client_state={"step": step})
+    batch = engine.train_batch_size()
+    print(f"[Rank {rank}] done: step {step}, ZeRO-{engine.zero_optimization_stage()}, batch {batch}", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Fully sharded training with PyTorch FSDP2, on GPUs or CPUs; checkpoints are sharded too.
+
+    fermi run --nproc-per-node 2 examples/train_fsdp.py --steps 60
+    torchrun --nproc-per-node 2 examples/train_fsdp.py --steps 60
+
+Reads FERMI_CONFIG_FILE (fsdp_config.json) where the launcher wrote one: sharding strategy, mesh, precision, offload.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch import nn
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+
+CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
+RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+WIDTH = 64
+
+
+def settings() -> dict:
+    path = os.environ.get("FERMI_CONFIG_FILE", "")
+    return json.loads(Path(path).read_text()) if path.endswith(".json") else {}
+
+
+def shard(model: nn.Sequential, device: str, config: dict) -> nn.Module:
+    """Divides each layer and then the whole. FSDP1's names of strategies stand for FSDP2's settings."""
+    split = config.get("device_mesh")
+    if split:
+        mesh = init_device_mesh(device, (split["replicate"], split["shard"]), mesh_dim_names=("replicate", "shard"))
+    else:
+        mesh = init_device_mesh(device, (dist.get_world_size(),))
+    precision = config.get("mixed_precision", {})
+    param = getattr(torch, precision.get("param_dtype", "float32"))
+    reduce = getattr(torch, precision.get("reduce_dtype", "float32"))
+    policy = {
+        "mesh": mesh,
+        "reshard_after_forward": config.get("reshard_after_forward", True),
+        "mp_policy": MixedPrecisionPolicy(param_dtype=param, reduce_dtype=reduce, output_dtype=torch.float32),
+        "offload_policy": CPUOffloadPolicy() if config.get("offload_params") and device == "cuda" else OffloadPolicy(),
+    }
+    for layer in model:
+        fully_shard(layer, **policy)
+    return fully_shard(model, **policy)
+
+
+def save(step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Every rank writes its part; the folder gets its name when all are done."""
+    draft = CHECKPOINTS / ".draft"
+    if dist.get_rank() == 0:
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+    dist.barrier()
+    parameters, states = get_state_dict(model, optimizer)
+    dcp.save({"model": parameters, "optimizer": states, "step": step}, checkpoint_id=draft)
+    if dist.get_rank() == 0:
+        draft.rename(CHECKPOINTS / f"step-{step:06d}")
+    dist.barrier()
+
+
+def load(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    newest = max(CHECKPOINTS.glob("step-*"), default=None)
+    if not (RESUME and newest):
+        return 0
+    parameters, states = get_state_dict(model, optimizer)
+    state = {"model": parameters, "optimizer": states, "step": 0}
+    dcp.load(state, checkpoint_id=newest)
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+    print(f"[Rank {dist.get_rank()}] resumes at step {state['step']} from {newest.name}", flush=True)
+    return state["step"]
+
+
+def report(step: int, total: int, loss: float) -> None:
+    if path := os.environ.get("FERMI_PROGRESS_FILE"):
+        with open(path, "a") as file:
+            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--steps", type=int, default=60)
+    arguments.add_argument("--save-every", type=int, default=20)
+    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    args = arguments.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group(os.environ.get("FERMI_BACKEND") or ("nccl" if device == "cuda" else "gloo"))
+    rank, world = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(0)
+    layers = [nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU()) for _ in range(4)]
+    model = nn.Sequential(*layers, nn.Linear(WIDTH, 1)).to(device)
+    whole = sum(parameter.numel() for parameter in model.parameters())
+    model = shard(model, device, settings())
+    mine = sum(parameter.to_local().numel() for parameter in model.parameters())
+    if world > 1 and mine >= whole:
+        raise RuntimeError(f"nothing is sharded: this rank holds all {whole} parameters")
+    optimizer = torch.optim.AdamW(model.parameters(), 3e-3)
+    step = load(model, optimizer)
+    # Batches follow from rank and step alone, so that a resumed training sees what it would have seen.
+    generator = torch.Generator()
+    while step < args.steps:
+        generator.manual_seed(step * world + rank)
+        x = torch.randn(64, WIDTH, generator=generator).to(device)
+        loss = nn.functional.mse_loss(model(x), x.mean(1, keepdim=True) * 4)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        step += 1
+        if step == args.crash_at and rank == world - 1 and not RESUME:
+            raise RuntimeError("simulated hardware fault")
+        mean = loss.detach().clone()
+        dist.all_reduce(mean)
+        if rank == 0:
+            report(step, args.steps, mean.item() / world)
+        if step % args.save_every == 0:
+            if rank == 0:
+                print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
+            save(step, model, optimizer)
+    print(f"[Rank {rank}] done: step {step}, holds {mine} of {whole} parameters", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

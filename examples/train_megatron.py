@@ -1,0 +1,131 @@
+"""A tiny GPT on megatron-core with tensor parallelism, by Megatron-LM's argument names.
+
+    fermi run --nproc-per-node 2 examples/train_megatron.py --tensor-model-parallel-size 2
+    torchrun --nproc-per-node 2 examples/train_megatron.py --tensor-model-parallel-size 2
+
+Without CUDA two of megatron-core's calls are replaced (`shim_for_cpu`); that shows the parallel layout, not the speed.
+Arguments of Megatron-LM that this example does not know are ignored.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+warnings.filterwarnings("ignore")
+CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
+RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+VOCABULARY = 128
+
+
+def shim_for_cpu() -> None:
+    """megatron-core asks for the current CUDA device and forks CUDA's random state even where there is none."""
+    import megatron.core.tensor_parallel.random as random
+
+    torch.cuda.current_device = lambda: torch.device("cpu")
+    random.CudaRNGStatesTracker.fork = lambda self, name=None: contextlib.nullcontext()
+
+
+def tiny_gpt(args: argparse.Namespace, cuda: bool) -> torch.nn.Module:
+    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+    from megatron.core.models.gpt.gpt_model import GPTModel
+    from megatron.core.transformer.transformer_config import TransformerConfig
+
+    config = TransformerConfig(
+        num_layers=args.num_layers, hidden_size=args.hidden_size, num_attention_heads=args.num_attention_heads,
+        tensor_model_parallel_size=args.tensor_model_parallel_size, use_cpu_initialization=not cuda,
+        pipeline_dtype=torch.float32, attention_dropout=0.0, hidden_dropout=0.0, bias_dropout_fusion=False,
+        masked_softmax_fusion=False, bias_activation_fusion=False, gradient_accumulation_fusion=False,
+        apply_rope_fusion=False,
+    )
+    return GPTModel(config=config, transformer_layer_spec=get_gpt_layer_local_spec(), vocab_size=VOCABULARY,
+                    max_sequence_length=args.seq_length, position_embedding_type="learned_absolute")
+
+
+def report(step: int, total: int, loss: float) -> None:
+    if path := os.environ.get("FERMI_PROGRESS_FILE"):
+        with open(path, "a") as file:
+            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    sizes = {"tensor-model-parallel-size": 1, "pipeline-model-parallel-size": 1, "num-layers": 2, "hidden-size": 32,
+             "num-attention-heads": 4, "seq-length": 16, "micro-batch-size": 4, "train-iters": 30, "save-interval": 10}
+    for name, usual in sizes.items():
+        arguments.add_argument(f"--{name}", type=int, default=usual)
+    arguments.add_argument("--lr", type=float, default=1e-2)
+    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    args, _ = arguments.parse_known_args()
+    if args.pipeline_model_parallel_size > 1:
+        raise SystemExit("this example has no pipeline schedule: give --pipeline-model-parallel-size 1")
+    cuda = torch.cuda.is_available()
+    if cuda:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group(os.environ.get("FERMI_BACKEND") or ("nccl" if cuda else "gloo"))
+    torch.manual_seed(123)
+    from megatron.core import parallel_state as layout
+
+    if not cuda:
+        shim_for_cpu()
+    layout.initialize_model_parallel(tensor_model_parallel_size=args.tensor_model_parallel_size)
+    if cuda:
+        from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
+
+        model_parallel_cuda_manual_seed(123)
+    rank, world = dist.get_rank(), dist.get_world_size()
+    tensor_rank, data_rank = layout.get_tensor_model_parallel_rank(), layout.get_data_parallel_rank()
+    model = tiny_gpt(args, cuda)
+    device = torch.device("cuda", torch.cuda.current_device()) if cuda else torch.device("cpu")
+    model.to(device)
+    optimizer = torch.optim.Adam(model.parameters(), args.lr)
+    step = 0
+    # Each tensor parallel part is a file of its own; data parallel copies hold the same.
+    done = max(CHECKPOINTS.glob("step-*/complete"), default=None) if RESUME else None
+    if done:
+        state = torch.load(done.parent / f"tensor-{tensor_rank}.pt", map_location=device, weights_only=False)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        step = state["step"]
+        print(f"[Rank {rank}] resumes at step {step}", flush=True)
+    tokens = torch.randint(0, VOCABULARY, (args.micro_batch_size, args.seq_length + 1),
+                           generator=torch.Generator().manual_seed(7 + data_rank)).to(device)
+    places = torch.arange(args.seq_length, device=device).unsqueeze(0).expand(args.micro_batch_size, -1)
+    mask = torch.triu(torch.ones(args.seq_length, args.seq_length, dtype=torch.bool, device=device), 1)[None, None]
+    while step < args.train_iters:
+        loss = model(tokens[:, :-1].contiguous(), places, mask, labels=tokens[:, 1:].contiguous()).float().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                dist.all_reduce(parameter.grad, group=layout.get_data_parallel_group())
+                parameter.grad /= layout.get_data_parallel_world_size()
+        optimizer.step()
+        step += 1
+        if step == args.crash_at and rank == world - 1 and not RESUME:
+            raise RuntimeError("simulated hardware fault")
+        if rank == 0:
+            report(step, args.train_iters, loss.item())
+        if step % args.save_interval == 0:
+            folder = CHECKPOINTS / f"step-{step:06d}"
+            folder.mkdir(parents=True, exist_ok=True)
+            if data_rank == 0:
+                state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+                torch.save(state, folder / f"tensor-{tensor_rank}.pt")
+            dist.barrier()
+            if rank == 0:
+                (folder / "complete").touch()
+                print(f"step {step}/{args.train_iters} loss {loss.item():.4f}", flush=True)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    print(f"[Rank {rank}] done: step {step}, TP {args.tensor_model_parallel_size}, {parameters} parameters here", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

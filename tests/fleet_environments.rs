@@ -1,0 +1,116 @@
+//! Environments come, fall silent, come back; names are unique; and nobody reaches the API who should not.
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{Fleet, Run, eventually, signal};
+
+fn kinds(fleet: &Fleet) -> Vec<String> {
+    let events = fleet.get("/events?pageSize=200");
+    events["items"].as_array().unwrap().iter().map(|event| event["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_silent_environment_is_suspect_then_offline_and_back_by_itself() {
+    let fleet = Fleet::of(&[("quiet", 1)]);
+    let agent = fleet.agent_pid(0);
+    signal(agent, libc::SIGSTOP);
+    fleet.environment_is("quiet", "suspect");
+    fleet.environment_is("quiet", "offline");
+    let id = fleet.environment_id("quiet");
+    let request = json!({"taskName": "x", "command": {"argv": ["true"]}, "distributedConfig": {"nodeIds": [id]}});
+    let (status, answer) = fleet.post("/training-tasks", &request);
+    assert_eq!((status, answer["error"]["id"].as_str()), (422, Some("environment_offline")), "{answer}");
+    signal(agent, libc::SIGCONT);
+    fleet.environment_is("quiet", "running");
+    let kinds = kinds(&fleet);
+    for kind in ["environment.connected", "environment.suspect", "environment.offline", "environment.back"] {
+        assert!(kinds.iter().any(|known| known == kind), "{kind} is missing in {kinds:?}");
+    }
+}
+
+#[test]
+fn a_second_agent_of_the_same_name_is_refused_with_a_sentence() {
+    let fleet = Fleet::of(&[("taken", 1)]);
+    let server = format!("http://{}", fleet.address());
+    let data = fleet.place.path().join("other");
+    let mut command =
+        fleet.place.fermi(["agent", "--server", &server, "--name", "taken", "--zone", "z", "--workers", "1"]);
+    let second = Run::start(command.arg("--data-dir").arg(data));
+    second.says("another agent is connected under the name taken");
+    second.signal(libc::SIGTERM);
+    second.ended();
+    fleet.environment_is("taken", "running");
+}
+
+#[test]
+fn declared_resources_are_counted_and_marked() {
+    let mut fleet = Fleet::server();
+    fleet.add(
+        "big",
+        1,
+        &["--declare", "gpus=2xA100,cpus=16,memory=128GiB", "--kind", "jupyter", "--label", "team=nlp"],
+    );
+    let environments = fleet.get("/environments");
+    let big = &environments["items"][0];
+    assert_eq!(
+        (&big["gpuCount"], &big["gpuType"], &big["cpuCores"], &big["memory"]),
+        (&json!(2), &json!("A100"), &json!(16), &json!(128))
+    );
+    assert_eq!(
+        (&big["declared"], &big["kind"], &big["labels"]["team"]),
+        (&json!(true), &json!("jupyter"), &json!("nlp"))
+    );
+    assert_eq!(big["workers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_task_on_a_held_worker_waits_says_for_whom_and_starts_when_it_is_free() {
+    let fleet = Fleet::of(&[("only", 1)]);
+    let first = fleet.run_script("echo up; sleep 600", 0);
+    fleet.says(&first, 1, 0, "up");
+    let second = fleet.run_script("echo mine", 0);
+    let waiting = fleet.task_is(&second, "queued");
+    eventually("a reason", || {
+        let task = fleet.task(&second);
+        task["reason"]["en"].as_str().is_some_and(|reason| reason.contains(&first)).then_some(())
+    });
+    assert_eq!(waiting["worldSize"], 0);
+    let (status, _) = fleet.post(&format!("/training-tasks/{first}/stop"), &json!({}));
+    assert_eq!(status, 200);
+    fleet.task_is(&first, "stopped");
+    fleet.task_is(&second, "succeeded");
+    assert_eq!(fleet.log(&second, 1, 0), "mine\n");
+    fleet.assert_idle();
+}
+
+/// A raw request, with headers that a browser would not let a page set.
+fn ask(fleet: &Fleet, headers: &[(&str, &str)]) -> (u16, Value) {
+    let http: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let mut request = http.get(format!("http://{}/api/v1/environments", fleet.address()));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut answer = request.call().unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+#[test]
+fn on_loopback_no_web_page_reaches_the_api() {
+    let fleet = Fleet::server();
+    assert_eq!(ask(&fleet, &[]).0, 200);
+    assert_eq!(ask(&fleet, &[("host", "localhost:7070")]).0, 200);
+    assert_eq!(ask(&fleet, &[("origin", &format!("http://{}", fleet.address()))]).0, 200);
+    for headers in [
+        &[("host", "evil.example")][..],
+        &[("host", "127.0.0.1.evil.example")],
+        &[("origin", "http://evil.example")],
+        &[("origin", "null")],
+        &[("sec-fetch-site", "cross-site")],
+    ] {
+        let (status, answer) = ask(&fleet, headers);
+        assert_eq!(status, 403, "{headers:?}");
+        assert!(answer["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{answer}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The OpenAPI document against the server that serves it: schemathesis makes requests of every kind from the document
+//! and looks at the answers.
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::json;
+use support::{Fleet, torch_python};
+
+#[test]
+fn schemathesis_finds_no_server_error() {
+    let fleet = Fleet::of(&[("only", 1)]);
+    // Something is there to be found: a task that is over, a dataset, a model.
+    let task = fleet.run_script("echo hello", 0);
+    fleet.task_is(&task, "succeeded");
+    assert_eq!(fleet.post("/datasets", &json!({ "name": "corpus" })).0, 200);
+    assert_eq!(fleet.post("/models", &json!({ "name": "bert" })).0, 200);
+    let schema = format!("http://{}/api/openapi.json", fleet.address());
+    let out = Command::new(torch_python().with_file_name("schemathesis"))
+        .args(["run", &schema, "--phases", "examples,coverage,fuzzing", "--max-examples", "20", "--seed", "7"])
+        .args(["--checks", "not_a_server_error", "--generation-deterministic", "--no-color", "--warnings", "off"])
+        // Live streams have no end.
+        .args(["--request-timeout", "20", "--workers", "2"])
+        .current_dir(fleet.place.work())
+        .env("HOME", fleet.place.home())
+        .output()
+        .expect("these tests need schemathesis; `make venv` installs it");
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(fleet.task(&task)["status"], "succeeded", "{text}");
+}

@@ -1,0 +1,297 @@
+//! A control plane under test: a real server and real agents as processes, spoken to through the public API alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Place, eventually, processes};
+
+/// A server with its agents.
+pub struct Fleet {
+    pub place: Place,
+    /// `127.0.0.1:<port>`, the same over all its lives.
+    address: String,
+    server: Option<Child>,
+    agents: Vec<Agent>,
+    http: ureq::Agent,
+}
+
+struct Agent {
+    name: String,
+    zone: String,
+    workers: u32,
+    options: Vec<String>,
+    process: Option<Child>,
+}
+
+impl Fleet {
+    /// A server alone.
+    pub fn server() -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(30)))
+            .build();
+        let mut fleet = Self {
+            place: Place::new(),
+            address: "127.0.0.1:0".to_owned(),
+            server: None,
+            agents: Vec::new(),
+            http: config.into(),
+        };
+        fleet.start_server();
+        fleet
+    }
+
+    /// A server and environments of these names with so many workers each, all of them connected.
+    pub fn of(environments: &[(&str, u32)]) -> Self {
+        let mut fleet = Self::server();
+        for (name, workers) in environments {
+            fleet.add(name, *workers, &[]);
+        }
+        fleet
+    }
+
+    /// One more environment.
+    pub fn add(&mut self, name: &str, workers: u32, options: &[&str]) {
+        self.agents.push(Agent {
+            name: name.to_owned(),
+            zone: format!("zone-{name}"),
+            workers,
+            options: options.iter().map(|option| (*option).to_owned()).collect(),
+            process: None,
+        });
+        self.start_agent(self.agents.len() - 1);
+        self.environment_is(name, "running");
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.place.path().join("server")
+    }
+
+    /// An agent's own folder.
+    pub fn agent_data(&self, agent: usize) -> PathBuf {
+        self.place.path().join(format!("agent-{}", self.agents[agent].name))
+    }
+
+    pub fn start_server(&mut self) {
+        let log = self.place.path().join("server.log");
+        let out = fs::File::options().create(true).append(true).open(&log).unwrap();
+        let before = fs::metadata(&log).map_or(0, |meta| meta.len()) as usize;
+        let mut command = self.place.fermi(["server", "--listen", &self.address, "--data-dir"]);
+        command.arg(self.data()).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
+        self.server = Some(command.spawn().unwrap());
+        self.address = eventually("the server to say where it listens", || {
+            let text = fs::read_to_string(&log).ok()?;
+            let at = text.get(before..)?.split("http://").nth(1)?;
+            let address: String =
+                at.chars().take_while(|letter| letter.is_ascii_digit() || ".:".contains(*letter)).collect();
+            at.contains('\n').then_some(address.trim_end_matches(':').to_owned())
+        });
+        eventually("the server to be ready", || (self.try_get("/readyz")?.0 == 200).then_some(()));
+    }
+
+    pub fn start_agent(&mut self, agent: usize) {
+        let data = self.agent_data(agent);
+        let log = self.place.path().join(format!("agent-{}.log", self.agents[agent].name));
+        let out = fs::File::options().create(true).append(true).open(log).unwrap();
+        let known = &self.agents[agent];
+        let server = format!("http://{}", self.address);
+        let workers = known.workers.to_string();
+        let mut command = self.place.fermi(["agent", "--server", &server, "--name", &known.name]);
+        command.args(["--zone", &known.zone, "--workers", &workers]).args(&known.options);
+        command.arg("--data-dir").arg(data).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
+        self.agents[agent].process = Some(command.spawn().unwrap());
+    }
+
+    pub fn server_pid(&self) -> i32 {
+        self.server.as_ref().unwrap().id() as i32
+    }
+
+    pub fn agent_pid(&self, agent: usize) -> i32 {
+        self.agents[agent].process.as_ref().unwrap().id() as i32
+    }
+
+    /// `kill -9`, and waits for the end.
+    pub fn kill_server(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+
+    pub fn kill_agent(&mut self, agent: usize) {
+        let mut process = self.agents[agent].process.take().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Warden and supervisor of the run on an agent, as its live note names them.
+    pub fn keepers(&self, agent: usize) -> Option<(i32, i32)> {
+        let notes = fs::read_dir(self.agent_data(agent).join("live")).ok()?;
+        notes.flatten().find_map(|note| {
+            let note: Value = serde_json::from_slice(&fs::read(note.path()).ok()?).ok()?;
+            let pid = |index: usize| note["keepers"][index]["pid"].as_i64().map(|pid| pid as i32);
+            Some((pid(0)?, pid(1)?))
+        })
+    }
+
+    /// The machine is switched off: the agent and everything that it ever started, at once.
+    pub fn kill_environment(&mut self, agent: usize) {
+        let (warden, supervisor) = eventually("keepers", || self.keepers(agent));
+        let below = processes::below(&[warden, supervisor]);
+        let pids: Vec<i32> = [warden, supervisor].into_iter().chain(below.iter().map(|process| process.pid)).collect();
+        // Stopped first, so that nobody does anything about the death of another.
+        for pid in pids.iter().chain([&self.agent_pid(agent)]) {
+            super::signal(*pid, libc::SIGSTOP);
+        }
+        self.kill_agent(agent);
+        for pid in pids {
+            super::signal(pid, libc::SIGKILL);
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        let path = if path.starts_with("/api") || path.starts_with("/readyz") {
+            path.to_owned()
+        } else {
+            format!("/api/v1{path}")
+        };
+        format!("http://{}{path}", self.address)
+    }
+
+    fn try_get(&self, path: &str) -> Option<(u16, Value)> {
+        let mut answer = self.http.get(self.url(path)).header("accept-language", "en").call().ok()?;
+        let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().ok()?;
+        Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null)))
+    }
+
+    /// What the API answers: its `data`.
+    pub fn get(&self, path: &str) -> Value {
+        let (status, mut answer) = self.try_get(path).unwrap_or_else(|| panic!("no answer to GET {path}"));
+        assert_eq!(status, 200, "GET {path}: {answer}");
+        answer["data"].take()
+    }
+
+    /// Status and whole answer.
+    pub fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let mut answer = self
+            .http
+            .post(self.url(path))
+            .header("accept-language", "en")
+            .header("content-type", "application/json")
+            .send(body.to_string())
+            .unwrap();
+        let text = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    /// Creates a task on all agents that runs this shell script in each rank. Answers with its id.
+    pub fn run_script(&self, script: &str, max_restarts: u32) -> String {
+        self.create(json!({
+            "taskName": "a test",
+            "command": { "argv": ["/bin/sh", "-c", script] },
+            "policies": { "restart": { "maxRestarts": max_restarts }, "nodeLostAfter": 5 },
+            "distributedConfig": { "framework": "command" },
+        }))
+    }
+
+    /// Creates a task on all agents, the first one master, with what else is given.
+    pub fn create(&self, mut request: Value) -> String {
+        let ids: Vec<String> = self.agents.iter().map(|agent| self.environment_id(&agent.name)).collect();
+        let nodes = &mut request["distributedConfig"];
+        nodes["enabled"] = json!(ids.len() > 1);
+        nodes["nodeIds"] = json!(ids);
+        nodes["masterNode"] = json!(ids[0]);
+        let (status, answer) = self.post("/training-tasks", &request);
+        assert_eq!(status, 200, "{answer}");
+        answer["data"]["taskId"].as_str().unwrap().to_owned()
+    }
+
+    fn environment(&self, name: &str) -> Option<Value> {
+        let (_, answer) = self.try_get("/environments")?;
+        answer["data"]["items"].as_array()?.iter().find(|environment| environment["name"] == name).cloned()
+    }
+
+    pub fn environment_id(&self, name: &str) -> String {
+        self.environment(name).unwrap()["id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn environment_is(&self, name: &str, status: &str) {
+        eventually(&format!("the environment {name} to be {status}"), || {
+            (self.environment(name)?["status"] == status).then_some(())
+        });
+    }
+
+    pub fn task(&self, id: &str) -> Value {
+        self.get(&format!("/training-tasks/{id}"))
+    }
+
+    /// Waits until the task has this status; one that is over with another is told with all that is known.
+    pub fn task_is(&self, id: &str, status: &str) -> Value {
+        eventually(&format!("{id} to be {status}"), || {
+            let (_, answer) = self.try_get(&format!("/training-tasks/{id}"))?;
+            let now = answer["data"]["status"].as_str()?;
+            let is_over = matches!(now, "succeeded" | "failed" | "stopped");
+            assert!(now == status || !is_over, "{id} is {now}, not {status}: {:#}", answer["data"]);
+            (now == status).then(|| answer["data"].clone())
+        })
+    }
+
+    /// All that a rank wrote to stdout in an attempt.
+    pub fn log(&self, id: &str, attempt: u32, rank: u32) -> String {
+        let path = format!(
+            "/training-tasks/{id}/logs?attempt={attempt}&rank={rank}&stream=stdout&limitBytes=4194304&offset=0"
+        );
+        let Some((200, answer)) = self.try_get(&path) else { return String::new() };
+        let chunks = answer["data"]["chunks"].as_array().cloned().unwrap_or_default();
+        chunks.iter().filter_map(|chunk| chunk["text"].as_str()).collect()
+    }
+
+    /// Waits until a rank has said this in its newest attempt.
+    pub fn says(&self, id: &str, attempt: u32, rank: u32, text: &str) {
+        eventually(&format!("rank {rank} of {id} to say {text} in attempt {attempt}"), || {
+            self.log(id, attempt, rank).contains(text).then_some(())
+        });
+    }
+
+    /// Nothing of any task is left on the machine, and every worker is free.
+    pub fn assert_idle(&self) {
+        for (index, agent) in self.agents.iter().enumerate().filter(|(_, agent)| agent.process.is_some()) {
+            self.environment_is(&agent.name, "running");
+            eventually("no live note to be left", || self.keepers(index).is_none().then_some(()));
+        }
+        let ours: Vec<i32> = self
+            .agents
+            .iter()
+            .filter_map(|agent| agent.process.as_ref())
+            .chain(&self.server)
+            .map(|process| process.id() as i32)
+            .collect();
+        eventually("no process of a task to be left", || {
+            self.place.alive().iter().all(|process| ours.contains(&process.pid)).then_some(())
+        });
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let server = self.server.iter_mut();
+        for process in self.agents.iter_mut().filter_map(|agent| agent.process.as_mut()).chain(server) {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        if std::thread::panicking() {
+            for name in fs::read_dir(self.place.path()).into_iter().flatten().flatten() {
+                if name.path().extension().is_some_and(|extension| extension == "log") {
+                    eprintln!("== {}\n{}", name.path().display(), fs::read_to_string(name.path()).unwrap_or_default());
+                }
+            }
+        }
+    }
+}
