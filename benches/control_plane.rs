@@ -36,7 +36,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use control_plane::options::Options;
-use control_plane::{agents, creates, flood, followers, idle, reads, submit, writer};
+use control_plane::{agents, creates, fleet, flood, followers, idle, outside, reads, submit, writer};
 use report::Report;
 
 /// Why something could not be measured.
@@ -70,6 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<ExitCode, Trouble> {
+    outside::end_marked_when_interrupted(fleet::own_mark())?;
     let mut report = Report::begin(&[]);
     let mut broken = false;
     for (name, measure) in PARTS.iter().filter(|(name, _)| options.wants(name)) {

@@ -6,8 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -18,6 +16,11 @@ use crate::Trouble;
 /// In the environment of everything that is started here, and inherited by all that this starts in turn.
 const MARK: &str = "FERMI_BENCH_MARK";
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What all that this bench ever starts carries.
+pub fn own_mark() -> String {
+    format!("{MARK}={}-", std::process::id())
+}
 
 pub struct Fleet {
     folder: TempDir,
@@ -37,7 +40,7 @@ impl Fleet {
         // Copies, so that a build which goes on meanwhile changes nothing under measurement.
         fs::copy(env!("CARGO_BIN_EXE_fermi"), folder.path().join("fermi"))?;
         fs::copy("/proc/self/exe", folder.path().join("bench-rank"))?;
-        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mark = format!("{}-{}.", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let address = String::new();
         let mut fleet = Self { folder, mark, address, server: None, agents: Vec::new(), names: Vec::new() };
         let data = fleet.data().display().to_string();
@@ -182,18 +185,8 @@ impl Drop for Fleet {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // Ranks outlive agents, and what forks while it is being ended is met in the next round.
-        let pair = format!("{MARK}={}", self.mark);
-        for _ in 0..100 {
-            let left = outside::marked(&pair);
-            if left.is_empty() {
-                break;
-            }
-            for pid in left {
-                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        // Ranks outlive agents.
+        outside::end_marked(&format!("{MARK}={}", self.mark));
         if std::thread::panicking() || std::env::var_os("FERMI_BENCH_LOGS").is_some() {
             let _ = Command::new("tail").arg("-n").arg("40").args(self.logs()).status();
         }

@@ -19,6 +19,8 @@ const FOLLOWERS: usize = 1_000;
 const THREADS: usize = 2;
 const CREATES: usize = 200;
 const CREATE_EVERY: Duration = Duration::from_millis(50);
+/// How long a follower waits to be let in.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the last events may take to arrive.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -58,7 +60,7 @@ pub fn measure(report: &mut Report) -> Result<(), Trouble> {
         for thread in threads {
             thread.join().map_err(|_| "a thread of followers failed")??;
         }
-        created
+        created.map_err(|trouble| format!("beside {FOLLOWERS} followers nobody else is served: {trouble}").into())
     })?;
     let after = pss_mb(fleet.server_pid());
 
@@ -135,8 +137,9 @@ fn tasks_of_events(fleet: &Fleet) -> Result<Vec<(u64, String)>, Trouble> {
 impl Follower {
     /// Returns when the server has begun to speak.
     fn open(address: &str) -> io::Result<Self> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+        let address = address.parse().map_err(io::Error::other)?;
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(b"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n")?;
         let mut head = [0; 4_096];
         let read = stream.read(&mut head)?;

@@ -1,10 +1,12 @@
 //! Processes seen from outside: what they hold, what they use, and who carries a mark.
 
 use std::fs;
-use std::time::Instant;
+use std::io;
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::unistd::{SysconfVar, sysconf};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 /// What shells give a program.
 const USUAL_FILES: u64 = 1_024;
@@ -47,16 +49,45 @@ impl CpuMeter {
     }
 }
 
-/// Living processes in whose environment this pair stands.
-pub fn marked(pair: &str) -> Vec<i32> {
+/// Living processes with a pair in their environment that begins like this.
+pub fn marked(beginning: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid: &i32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == pair.as_bytes())
+            environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(beginning.as_bytes()))
         })
         .collect()
+}
+
+/// Ends them all; what forks while it is being ended is met in the next round.
+pub fn end_marked(beginning: &str) {
+    for _ in 0..100 {
+        let left = marked(beginning);
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            // One that is dead already is as good.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whoever interrupts a bench wants its servers, agents and ranks to be gone as well, and ranks outlive everything else.
+/// Call it while there is one thread. The programs that are started later begin with no signal blocked.
+pub fn end_marked_when_interrupted(beginning: String) -> io::Result<()> {
+    let signals: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+    signals.thread_block()?;
+    std::thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
+        if let Ok(signal) = signals.wait() {
+            end_marked(&beginning);
+            std::process::exit(128 + signal as i32);
+        }
+    })?;
+    Ok(())
 }
 
 /// Lets this process have thousands of connections. What is started later would inherit it: see [`usual_files`].

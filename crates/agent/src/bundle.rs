@@ -100,6 +100,8 @@ pub fn make(assignment: &Assignment, places: &Places, homes: &Homes, inherited: 
         ranks,
         places: WhoPlaces::Known,
         late,
+        serves: assignment.serves,
+        made_for: None,
         restarts: assignment.restarts,
         ladder: assignment.ladder.clone(),
         start_timeout_ms: assignment.start_timeout_ms,
@@ -215,6 +217,7 @@ pub(crate) mod tests {
     use fermi_domain::healing::RestartPolicy;
     use fermi_domain::ids::{Rank, WorkerId};
     use fermi_domain::ladder::StopLadder;
+    use fermi_domain::launch::Serves;
 
     use super::*;
 
@@ -239,6 +242,7 @@ pub(crate) mod tests {
             source: None,
             files: Vec::new(),
             env: Vec::new(),
+            serves: Serves::Nothing,
             master_address: "127.0.0.1".into(),
             master_port: None,
             secret: "s".into(),

@@ -28,3 +28,4 @@ pub use agent::run;
 pub use declared::{Declared, DeclaredError};
 pub use error::AgentError;
 pub use options::{AgentNews, AgentOptions, StopFlag};
+pub use places::interface_to;

@@ -10,7 +10,7 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::language::Text;
-use fermi_domain::launch::{LaunchFile, Phrase, RankLaunch};
+use fermi_domain::launch::{LaunchFile, Phrase, RankLaunch, Serves};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -197,6 +197,9 @@ pub struct Assignment {
     /// Of every rank, beyond the contract's.
     #[serde(default)]
     pub env: Vec<(String, Phrase)>,
+    /// What the first node's supervisor offers to the ranks.
+    #[serde(default)]
+    pub serves: Serves,
     /// Where all nodes reach the first one.
     pub master_address: String,
     /// On the first node: the port that the user named, else any. On the others: the one that it got.

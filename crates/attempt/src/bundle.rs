@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPlace};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
+use fermi_domain::launch::Serves;
 use fermi_process::output::Show;
 use fermi_process::pty::WindowSize;
 use fermi_process::spawn::StdinPlan;
@@ -49,6 +50,13 @@ pub struct NodeBundle {
     /// What can be written down only once rank 0 has its port.
     #[serde(default)]
     pub late: Late,
+    /// What the first node's supervisor offers to the ranks while they run.
+    #[serde(default)]
+    pub serves: Serves,
+    /// The one place in the world for which variables and files of a framework were made, when they were made before the
+    /// nodes had met.
+    #[serde(default)]
+    pub made_for: Option<Placement>,
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,

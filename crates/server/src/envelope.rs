@@ -43,7 +43,8 @@ pub struct Problem {
     pub id: Cow<'static, str>,
     pub field: Option<String>,
     pub text: Text,
-    pub hint: Option<Text>,
+    /// Boxed, so that a refusal is not a burden to every answer.
+    pub hint: Option<Box<Text>>,
 }
 
 impl Problem {
@@ -62,7 +63,7 @@ impl Problem {
 
     #[must_use]
     pub fn hint(mut self, hint: Text) -> Self {
-        self.hint = Some(hint);
+        self.hint = Some(Box::new(hint));
         self
     }
 

@@ -47,7 +47,8 @@ impl Guard {
             return Err(forbidden(
                 "cross_site",
                 Text::new("拒绝来自其他网站的请求", "requests from other web sites are refused"),
-            ));
+            )
+            .hint(Text::new("直接打开服务器自己的页面", "open the server's own page instead")));
         }
         if self.on_loopback {
             self.judge_host(uri, headers)?;
@@ -88,7 +89,11 @@ impl Guard {
         Err(forbidden(
             "origin_not_allowed",
             Text::new(format!("拒绝来自“{shown}”的网页请求"), format!("requests of pages from '{shown}' are refused")),
-        ))
+        )
+        .hint(Text::new(
+            "从服务器自己的页面访问，或以 --allowed-host 启动服务器",
+            "use the server's own page, or start the server with --allowed-host",
+        )))
     }
 
     fn is_allowed(&self, name: &str) -> bool {
@@ -174,9 +179,16 @@ mod tests {
 
     #[test]
     fn on_loopback_our_own_names_pass_and_others_do_not() {
-        for host in
-            ["localhost", "LOCALHOST:7070", "127.0.0.1:7070", "127.0.0.1", "[::1]:7070", "[::1]", "127.0.0.2", "fermi.example"]
-        {
+        for host in [
+            "localhost",
+            "LOCALHOST:7070",
+            "127.0.0.1:7070",
+            "127.0.0.1",
+            "[::1]:7070",
+            "[::1]",
+            "127.0.0.2",
+            "fermi.example",
+        ] {
             assert_eq!(loopback(&[("host", host)]), None, "{host}");
         }
         for host in

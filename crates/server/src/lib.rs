@@ -14,6 +14,7 @@ pub mod http;
 mod hub;
 mod key_file;
 pub mod openapi;
+mod plan;
 mod reconcilers;
 mod serve;
 

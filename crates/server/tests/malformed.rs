@@ -1,5 +1,7 @@
 //! Requests that nobody should send: each is answered with a 4xx, a sentence and an id, and changes nothing.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod cluster;
 
 use axum::body::Body;

@@ -124,6 +124,7 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
         source: None,
         files: Vec::new(),
         env: vec![("PORT_TOO".into(), Phrase::place(Place::MasterPort))],
+        serves: Default::default(),
         master_address: "127.0.0.1".into(),
         master_port: None,
         secret: "s".into(),

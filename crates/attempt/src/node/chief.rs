@@ -6,7 +6,9 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use fermi_collective::KeyValueServer;
 use fermi_domain::language::Text;
+use fermi_domain::launch::Serves;
 use fermi_process::clock::Monotonic;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
@@ -63,6 +65,8 @@ pub struct Chief {
     own_placement: Placement,
     is_elastic: bool,
     listener: Option<TcpListener>,
+    /// What ranks meet at, where that is not rank 0 itself. Each attempt has its own.
+    rendezvous: Option<KeyValueServer>,
     /// Watches the door and all links: the cost of a look does not grow with the number of nodes.
     watch: Epoll,
     next_key: u64,
@@ -106,6 +110,7 @@ impl Chief {
             own_placement: bundle.own_placement(),
             is_elastic: bundle.gathering.is_elastic(),
             listener: None,
+            rendezvous: None,
             watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next_key: DOOR + 1,
             strangers: HashMap::new(),
@@ -205,6 +210,8 @@ impl Chief {
 
     /// Opens the door, unless nobody is missing.
     fn assemble(&mut self, hands: &Hands, teller: &mut Teller) -> Vec<Happening> {
+        // The port is the door's now, and what ranks of the last attempt have put there is of no use to the next.
+        self.rendezvous = None;
         if !self.assembly.is_full() && self.listener.is_none() {
             match link::listen(self.lease.port) {
                 Ok(listener) => {
@@ -213,12 +220,7 @@ impl Chief {
                     let _ = self.watch.add(&listener, event);
                     self.listener = Some(listener);
                 }
-                Err(error) => teller.tell(RunEvent::Waiting {
-                    text: Text::new(
-                        format!("无法监听端口 {}：{error}", self.lease.port),
-                        format!("cannot listen on port {}: {error}", self.lease.port),
-                    ),
-                }),
+                Err(error) => teller.tell(RunEvent::Waiting { text: deaf(self.lease.port, &error) }),
             }
         }
         let first_call = Duration::from_millis(hands.bundle.gathering.last_call_ms);
@@ -255,6 +257,7 @@ impl Chief {
 
     fn start(&mut self, attempt: u32, resume: bool, hands: &mut Hands, teller: &mut Teller) -> Vec<Happening> {
         let master_port = self.lease.port;
+        self.serve(hands, teller);
         let master_addr = hands.bundle.master_addr.clone();
         let started = RunEvent::AttemptStarted { attempt, master_addr, master_port, resume };
         let mut news = self.tell_all(started, hands, teller);
@@ -264,6 +267,21 @@ impl Chief {
             news.extend(self.say(node, word, hands, teller));
         }
         news
+    }
+
+    /// Opens what this node serves to the ranks of the attempt. Without it they say themselves that nobody answers.
+    fn serve(&mut self, hands: &Hands, teller: &mut Teller) {
+        match hands.bundle.serves {
+            Serves::Nothing => {}
+            Serves::HorovodRendezvous => {
+                // Blocking, unlike the door: it has a thread of its own.
+                let listener = TcpListener::bind(("0.0.0.0", self.lease.port));
+                match listener.and_then(KeyValueServer::start) {
+                    Ok(server) => self.rendezvous = Some(server),
+                    Err(error) => teller.tell(RunEvent::Waiting { text: deaf(self.lease.port, &error) }),
+                }
+            }
+        }
     }
 
     fn say_to_all(&mut self, word: &Word, hands: &mut Hands, teller: &mut Teller) -> Vec<Happening> {
@@ -436,6 +454,11 @@ impl Chief {
             ),
         });
     }
+}
+
+/// Nobody can be heard at the port.
+fn deaf(port: u16, error: &io::Error) -> Text {
+    Text::new(format!("无法监听端口 {port}：{error}"), format!("cannot listen on port {port}: {error}"))
 }
 
 /// How this node introduces itself.

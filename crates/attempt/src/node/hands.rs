@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use fermi_domain::exit::Exit;
+use fermi_domain::launch::Serves;
 use fermi_process::cgroup::Cgroup;
 use fermi_process::clock;
 use fermi_process::output::{Pump, Tails};
@@ -19,7 +20,7 @@ use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
 use crate::joined;
-use crate::word::{Report, Start, Word};
+use crate::word::{Placement, Report, Start, Word};
 use fermi_domain::event::RunEvent;
 
 /// How long the terminal may hold up the reading of a dead rank's last words.
@@ -76,7 +77,11 @@ impl Hands {
             Word::Signal { signal } => self.crew.signal(signal),
             Word::Kill => self.crew.signal(libc::SIGKILL),
             Word::CheckJoined => {
-                let missing = joined::missing(&self.crew.candidates(), self.master_port);
+                let missing = match self.bundle.serves {
+                    Serves::Nothing => joined::missing(&self.crew.candidates(), self.master_port),
+                    // Ranks only call there for a moment: that none is on the line says nothing.
+                    Serves::HorovodRendezvous => Vec::new(),
+                };
                 return vec![Report::NotJoined { missing }];
             }
             Word::Sweep => {
@@ -135,6 +140,11 @@ impl Hands {
         self.attempt = start.attempt;
         self.master_port = start.master_port;
         self.oom_kills = procfs::oom_kills();
+        if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.placement) {
+            let error = made_for_another(made_for, &start.placement);
+            let reports = self.bundle.ranks.iter().take(1).map(|plan| never_began(plan, &error));
+            return reports.chain(self.never_tried()).collect();
+        }
         self.bundle.take_place(&start.placement);
         let facts = self.bundle.facts(start);
         self.bundle.late.write_files(start.master_port);
@@ -236,6 +246,20 @@ impl Hands {
             plan.terminal = plan.terminal.map(|_| size);
         }
     }
+}
+
+/// The files and variables of a framework hold for one shape of the world.
+fn made_for_another(made_for: &Placement, found: &Placement) -> io::Error {
+    let shape = |placement: &Placement| {
+        let Placement { first_rank, world_size, node_rank, node_count } = placement;
+        format!("rank {first_rank} of {world_size} on node {node_rank} of {node_count}")
+    };
+    io::Error::other(format!(
+        "the framework's files were made for {}, but the nodes that met make this {}; with --framework every node needs \
+         the same number of ranks",
+        shape(made_for),
+        shape(found),
+    ))
 }
 
 fn never_began(plan: &RankPlan, error: &io::Error) -> Report {

@@ -21,6 +21,7 @@ use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Order, Reading};
 use crate::port;
 use fermi_domain::event::RunEvent;
+use fermi_domain::launch::Serves;
 
 /// Why a supervisor ended before its run did.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +48,12 @@ pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDe
 /// it is raised only where it must be.
 fn allow_files_for(bundle: &NodeBundle) {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let needed = 64 + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
+    let guests = match bundle.serves {
+        Serves::Nothing => 0,
+        // Ranks come and go there, at times many at once.
+        Serves::HorovodRendezvous => 512,
+    };
+    let needed = 64 + guests + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
         && now < needed
     {

@@ -48,6 +48,9 @@ pub enum RunProblem {
     WorldAgainstProcesses { world: u32, processes: u32 },
     TorchrunNotFound,
     KeepersNotStarted { error: String },
+    /// Said by the framework itself.
+    Framework { text: Text, hint: Text },
+    FrameworkWithoutSeat,
     Slurm(SlurmProblem),
 }
 
@@ -192,6 +195,11 @@ impl RunProblem {
                 format!("无法启动 supervisor：{error}"),
                 format!("the supervisor could not be started: {error}"),
             ),
+            Self::Framework { text, .. } => text.clone(),
+            Self::FrameworkWithoutSeat => Text::new(
+                "--framework 需要事先知道每个 rank 的位置",
+                "--framework must know the place of every rank beforehand",
+            ),
             Self::Slurm(problem) => problem.text(),
         }
     }
@@ -312,6 +320,11 @@ impl RunProblem {
             Self::KeepersNotStarted { .. } => Text::new(
                 "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",
                 "check the limits on processes and memory (ulimit -a); Linux 5.4 or newer is needed",
+            ),
+            Self::Framework { hint, .. } => hint.clone(),
+            Self::FrameworkWithoutSeat => Text::new(
+                "在每台机器上给出 --nnodes 与 --node-rank，节点数固定，不用 --rank；每台机器的进程数相同",
+                "give --nnodes (a number, no range) and --node-rank on every machine, no --rank; with as many processes on each",
             ),
             Self::Slurm(problem) => problem.hint(),
         }

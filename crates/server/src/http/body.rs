@@ -315,7 +315,7 @@ mod tests {
             (r#"{"policies":[]}"#, "policies"),
             (r#"{"distributedConfig":{"strategy":[1,2,3]}}"#, "distributedConfig.strategy"),
             ("null", "body"),
-            (r#"{"taskName":"a","taskName":"b"}"#, "taskName"),
+            (r#"{"taskName":"a","taskName":"b"}"#, "body"),
         ] {
             let (code, id, found, _) = refused(body);
             assert_eq!((code, id.as_str()), (422, "field_invalid"), "{body}");

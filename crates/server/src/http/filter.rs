@@ -98,7 +98,7 @@ fn phase(word: &str) -> Result<TaskPhase, Problem> {
 }
 
 /// A column with a direction, such as `createdAt desc`.
-pub fn order<'a, T: Copy>(text: &str, columns: &[(&'a str, T)]) -> Result<(T, bool), Problem> {
+pub fn order<T: Copy>(text: &str, columns: &[(&str, T)]) -> Result<(T, bool), Problem> {
     let mut words = text.split_whitespace();
     let column = words.next().and_then(|word| columns.iter().find(|(name, _)| *name == word));
     let descending = match words.next() {

@@ -80,7 +80,7 @@ impl Params {
     }
 
     /// One of a few words.
-    pub fn choice<'a, T: Copy>(&self, name: &'static str, choices: &[(&'a str, T)]) -> Result<Option<T>, Problem> {
+    pub fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let found = choices.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice);
         found.map(Some).ok_or_else(|| {

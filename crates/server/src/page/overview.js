@@ -46,7 +46,7 @@ export function overview(view) {
       const { items } = await get('/training-tasks?pageSize=50');
       if (!items.length) {
         const name = Object.values(known.names)[0] ?? 'my-env';
-        swap(tasks, empty(w('noTasks'), w('noTasksHint'), `fermi task create --name hello --env ${name} --follow -- train.py`));
+        swap(tasks, empty(w('noTasks'), w('noTasksHint'), `fermi task create --name hello --env ${name} --follow -- sh -c 'echo hello from rank $RANK'`));
         return;
       }
       await Promise.all(items.slice(0, MOST_DRAWN).map(look));
@@ -102,7 +102,7 @@ export function overview(view) {
   function tick() {
     for (const { id, at } of known.heard) {
       const element = environments.querySelector(`[data-heard="${CSS.escape(id)}"]`);
-      if (element) element.textContent = `${w('heard')} ${at === null ? w('never') : ago(at)}`;
+      if (element) element.textContent = `${w('heard')} ${at === null ? w('never') : Date.now() - at < 3000 ? w('now') : ago(at)}`;
     }
   }
 

@@ -12,6 +12,7 @@ const WORDS = {
   heard: ['心跳', 'heard'],
   ago: ['前', ' ago'],
   never: ['从未', 'never'],
+  now: ['刚刚', 'just now'],
   up: ['已运行', 'up'],
   declared: ['声明值', 'declared'],
   free: ['空闲', 'free'],

@@ -1,7 +1,7 @@
 //! A server without a socket: its core on a fresh folder, three environments with agents that answer, a dataset and a
 //! model; requests go straight into its router.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use axum::Router;
 use axum::body::Body;

@@ -109,7 +109,8 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), Refused> {
     Ok(())
 }
 
-fn known(name: &str) -> Result<Framework, Refused> {
+/// The framework of this name.
+pub(in crate::commands) fn known(name: &str) -> Result<Framework, Refused> {
     Framework::parse(name).ok_or_else(|| {
         let names = Framework::ALL.map(Framework::as_str);
         Refused {

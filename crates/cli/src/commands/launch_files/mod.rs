@@ -1,8 +1,8 @@
 //! `fermi launch`: what a framework needs to start, as files. ([`super::launch`] is `fermi launch-multi-node`.)
 
 mod cluster;
-mod generate;
-mod settings;
+pub(super) mod generate;
+pub(super) mod settings;
 mod write;
 
 use std::process::ExitCode;
@@ -27,9 +27,9 @@ enum Verb {
 
 /// Why nothing was written.
 #[derive(Debug)]
-struct Refused {
-    text: Text,
-    hint: Text,
+pub(super) struct Refused {
+    pub text: Text,
+    pub hint: Text,
 }
 
 impl From<LaunchRefusal> for Refused {

@@ -43,7 +43,7 @@ fn in_file(path: &Path, problems: &Problems) -> Refused {
 }
 
 /// `KEY=VALUE`; a value that is JSON is taken as such, anything else as a text.
-pub(super) fn given(set: &[String], settings: &mut Map<String, Value>) -> Result<(), Refused> {
+pub(in crate::commands) fn given(set: &[String], settings: &mut Map<String, Value>) -> Result<(), Refused> {
     for text in set {
         let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| Refused {
             text: Text::new(format!("--set {text} 无效"), format!("--set {text} is no setting")),

@@ -80,6 +80,19 @@ pub struct RunFlags {
     #[arg(long, help_heading = LAUNCH)]
     pub use_torchrun: bool,
 
+    /// Everything that this framework needs: pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax
+    #[arg(long, value_name = "NAME", help_heading = FRAMEWORK)]
+    pub framework: Option<String>,
+    /// A setting of the framework, such as zeroStage=3 (repeatable)
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "framework", help_heading = FRAMEWORK)]
+    pub set: Vec<String>,
+    /// Ranks that share each layer
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "framework", help_heading = FRAMEWORK)]
+    pub tensor_parallel: u32,
+    /// Stages that the layers are divided into
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "framework", help_heading = FRAMEWORK)]
+    pub pipeline_parallel: u32,
+
     /// Folder for logs; each run makes its own in it, /dev/null keeps none [default: ~/.local/state/fermi/runs]
     #[arg(long, value_name = "DIR", env = "PET_LOG_DIR", hide_env = true, help_heading = OUTPUT)]
     pub log_dir: Option<PathBuf>,
@@ -194,6 +207,7 @@ pub struct RunFlags {
 
 const LAUNCH: &str = "Launch";
 const NODES: &str = "Several machines";
+const FRAMEWORK: &str = "Framework";
 const OUTPUT: &str = "Output";
 const STOPPING: &str = "Stopping and waiting";
 const DEVICES: &str = "Devices";
@@ -206,6 +220,7 @@ Examples:
   fermi run -n gpu --max-restarts 3 train.py          one rank per GPU, restarted up to three times
   fermi run -n 4 --tee 3 train.py                     all ranks, each line behind [host:rank]
   fermi run -n 2 --no-python fermi trainer            the built-in trainer, without Python
+  fermi run -n 2 --framework deepspeed --set zeroStage=3 train.py   with the engine's files and variables
   fermi run -n 4 --dry-run train.py                   what would be started";
 
 /// torchrun's switches as variables: 0 or 1; anything else that is set is a mistake worth a sentence.

@@ -1,6 +1,6 @@
 //! What the plan needs to know of this machine and of the user's environment: looked up once, then passed as a value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -10,6 +10,9 @@ use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
 use super::{slurm, terminal};
+
+/// How the names begin by which people tune what is below a framework.
+const TUNING: [&str; 6] = ["NCCL_", "GLOO_", "XLA_", "TORCH_", "CUDA_", "DEEPSPEED_"];
 
 /// The machine as `fermi run` found it.
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub struct Machine {
     pub omp_num_threads: Option<String>,
     pub nccl_async_error_handling: bool,
     pub cuda_visible_devices: Option<String>,
+    /// Variables by which the user tunes a library; no framework's usual value replaces them.
+    pub tuned: BTreeSet<String>,
     pub prefix_template: Option<String>,
     pub shutdown_timeout: Option<String>,
     pub stdin: Stdin,
@@ -74,6 +79,7 @@ impl Machine {
             omp_num_threads: text(contract::OMP_NUM_THREADS),
             nccl_async_error_handling: std::env::var_os(contract::TORCH_NCCL_ASYNC_ERROR_HANDLING).is_some(),
             cuda_visible_devices: text(contract::CUDA_VISIBLE_DEVICES),
+            tuned: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_tuning).collect(),
             prefix_template: text(contract::TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE),
             shutdown_timeout: text(contract::TORCH_ELASTIC_SHUTDOWN_TIMEOUT),
             stdin: stdin(),
@@ -84,6 +90,10 @@ impl Machine {
             slurm_address: slurm::address_of,
         })
     }
+}
+
+fn is_tuning(name: &String) -> bool {
+    TUNING.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn stdin() -> Stdin {

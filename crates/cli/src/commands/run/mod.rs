@@ -8,6 +8,7 @@ pub(super) mod devices;
 mod dry_run;
 mod filters;
 mod flags;
+mod framework;
 mod gathering;
 mod interpreter;
 mod json;

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fermi_attempt::bundle::{self, NodeBundle, RankPlan};
-use fermi_attempt::late::Late;
 use fermi_domain::contract::{self, RankPlace};
 use fermi_domain::exit::parse_signal;
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::{Rung, StopLadder};
+use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::output::Show;
 use fermi_process::spawn::StdinPlan;
@@ -17,7 +17,7 @@ use fermi_process::spawn::StdinPlan;
 use super::flags::RunFlags;
 use super::machine::{Machine, Stdin};
 use super::slurm::{self, InSlurm};
-use super::{affinity, devices, filters, gathering, interpreter};
+use super::{affinity, devices, filters, framework, gathering, interpreter};
 
 /// More processes than this on one machine is a slip of the finger.
 const MOST_PROCESSES: usize = 4096;
@@ -26,6 +26,10 @@ const MOST_PROCESSES: usize = 4096;
 #[derive(Debug)]
 pub struct Plan {
     pub bundle: NodeBundle,
+    /// Files of the framework, written when the run really starts.
+    pub files: Vec<(PathBuf, String)>,
+    /// What the framework decided.
+    pub notes: Vec<Text>,
     /// Signals that stop the run.
     pub signals: Vec<i32>,
     /// Where all runs are kept, when this one is kept there too: old ones are pruned after it.
@@ -59,7 +63,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     );
     let shared = shared_variables(flags, machine, omp.as_deref())?;
     let visible = visible_devices(flags, machine, &crew)?;
-    let ranks = places
+    let mut ranks: Vec<RankPlan> = places
         .into_iter()
         .enumerate()
         .map(|(index, place)| {
@@ -81,6 +85,14 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
             }
         })
         .collect();
+    let here = framework::Here {
+        launch: folders.run.as_ref().unwrap_or(&folders.output).join("launch"),
+        output: folders.output.clone(),
+        checkpoint: folders.checkpoint.clone(),
+        master_addr: &gathering.address,
+        gathering: &gathering.gathering,
+    };
+    let framework = framework::add(flags, machine, &here, &mut ranks)?;
     let bundle = NodeBundle {
         version: bundle::VERSION,
         torch_run_id: flags
@@ -103,7 +115,9 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         gathering: gathering.gathering,
         ranks,
         places: seat.as_ref().map(slurm::who_places).unwrap_or_default(),
-        late: Late::default(),
+        late: framework.late,
+        serves: framework.serves,
+        made_for: framework.made_for,
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
         start_timeout_ms: flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?,
@@ -114,7 +128,15 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     ms("--monitor-interval", &flags.monitor_interval)?;
     let signals = signals(&flags.signals_to_handle)?;
     let slurm = seat.as_ref().map(|_| InSlurm { job_folder: folders.job, coordinates: bundle.gathering.coordinates });
-    Ok(Plan { bundle, signals, runs_folder: folders.runs, omp_num_threads: omp.filter(|_| cpus.is_none()), slurm })
+    Ok(Plan {
+        bundle,
+        files: framework.files,
+        notes: framework.notes,
+        signals,
+        runs_folder: folders.runs,
+        omp_num_threads: omp.filter(|_| cpus.is_none()),
+        slurm,
+    })
 }
 
 /// Where Slurm has put this process, if the run is to follow it.
@@ -388,7 +410,8 @@ fn unicode(path: &Path) -> Result<(), RunProblem> {
 }
 
 /// Makes the folders of the run; done when it really starts, not for a dry run.
-pub fn make_folders(bundle: &NodeBundle) -> Result<(), RunProblem> {
+pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
+    let bundle = &plan.bundle;
     if let Some(run) = &bundle.run_folder {
         let parent = run.parent().unwrap_or(run);
         if parent.is_file() {
@@ -397,11 +420,17 @@ pub fn make_folders(bundle: &NodeBundle) -> Result<(), RunProblem> {
     }
     // Who wants no logs gets no folder for outputs either, unless one was named.
     let outputs = Some(&bundle.checkpoint_dir).filter(|_| bundle.run_folder.is_some());
+    let not_writable = |path: &Path, error: std::io::Error| RunProblem::FolderNotWritable {
+        path: path.display().to_string(),
+        error: error.to_string(),
+    };
     for folder in bundle.run_folder.iter().chain(outputs) {
-        fs::create_dir_all(folder).map_err(|error| RunProblem::FolderNotWritable {
-            path: folder.display().to_string(),
-            error: error.to_string(),
-        })?;
+        fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
+    }
+    for (path, text) in &plan.files {
+        let folder = path.parent().unwrap_or(path);
+        fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
+        fs::write(path, text).map_err(|error| not_writable(path, error))?;
     }
     Ok(())
 }

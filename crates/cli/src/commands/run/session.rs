@@ -34,11 +34,19 @@ const AFTER_KILL: Duration = Duration::from_secs(10);
 
 /// Starts the plan and stays until nothing of it is left.
 pub fn run(plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
-    plan::make_folders(&plan.bundle)?;
+    plan::make_folders(&plan)?;
+    say_notes(&plan, flags);
     say_what_was_swept(&stale::sweep_stale(&plan.bundle.live_folder));
     let mut session = Session::start(plan, flags)?;
     session.listen();
     Ok(session.finish())
+}
+
+/// What the framework decided, unless somebody else reads.
+fn say_notes(plan: &Plan, flags: &RunFlags) {
+    for note in plan.notes.iter().filter(|_| !flags.quiet && !flags.json) {
+        speech::say(&format!("fermi: {}\n", note.in_language(speech::language())));
+    }
 }
 
 fn say_what_was_swept(ended: &[stale::Ended]) {

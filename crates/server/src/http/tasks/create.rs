@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure, Warning};
+use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure};
 use fermi_domain::aggregate::Aggregate;
 use fermi_domain::environment::Environment;
 use fermi_domain::language::{Language, Text};
@@ -20,6 +20,7 @@ use crate::envelope::{Answer, Problem, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
 use crate::http::once::{Key, once};
+use crate::plan;
 
 /// Creates a task and starts it as soon as its workers are free.
 #[utoipa::path(post, path = "/api/v1/training-tasks", tag = "training-tasks",
@@ -102,6 +103,9 @@ async fn store(
     language: Language,
 ) -> Reply {
     let Accepted { spec, aggregate, warnings } = accepted;
+    let plan = plan::advice(core, &spec, environments).await?;
+    let mut notes = notes;
+    notes.extend(plan.as_ref().map(|plan| plan.sentence.clone()));
     let first = view::chosen(&spec, environments).first().map_or_else(String::new, |first| first.name.clone());
     let description = aggregate.as_ref().map(|sum| Created::description(sum, &first).text());
     let mut answer = CreateAnswer {
@@ -109,7 +113,8 @@ async fn store(
         status: fermi_domain::phase::TaskPhase::Initializing,
         distributed_info: view::distributed_info(&spec, environments),
         description: description.map(|text| text.in_language(language).to_owned()).unwrap_or_default(),
-        warnings: warnings.iter().map(|warning| Warning::of(warning, language)).collect(),
+        warnings: plan::warnings(&warnings, plan.as_ref(), language),
+        plan: plan.and_then(|plan| serde_json::to_value(plan).ok()),
     };
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {

@@ -97,10 +97,13 @@ fn reported(chunks: &LocalChunks, task: &TaskId, attempt: u32, wanted: &Wanted) 
     Ok(all)
 }
 
+/// Name, environment, rank, GPU.
+type SeriesKey = (&'static str, String, Option<u32>, Option<u32>);
+
 /// What agents measured lately, on the machines that the task uses.
 fn measured(core: &Core, task: &Task, wanted: &Wanted) -> Vec<Series> {
     let (from, to) = (task.started_ms.unwrap_or(u64::MAX), task.ended_ms.unwrap_or(u64::MAX));
-    let mut by_key: BTreeMap<(&'static str, String, Option<u32>, Option<u32>), Vec<Point>> = BTreeMap::new();
+    let mut by_key: BTreeMap<SeriesKey, Vec<Point>> = BTreeMap::new();
     for node in &task.nodes {
         for beat in core.hub().samples(&node.environment) {
             if !(from..=to).contains(&beat.time_ms) {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview, Warning};
+use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview};
 use fermi_domain::messages;
 use fermi_domain::validation::validate;
 
@@ -10,6 +10,7 @@ use crate::assignment;
 use crate::core::Core;
 use crate::envelope::{Answer, Reply, language};
 use crate::http::body::JsonBody;
+use crate::plan;
 
 /// Checks a create request and shows what it would start; nothing is stored.
 #[utoipa::path(post, path = "/api/v1/training-tasks/preview", tag = "training-tasks",
@@ -28,14 +29,15 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
             Some(Launch::from(&assignment::launch(spec, ranks, &environments, &paths)?))
         }
     };
+    let plan = plan::advice(&core, spec, &environments).await?;
     let framework = spec.distributed.framework.unwrap_or_default();
     let card = accepted.aggregate.as_ref().map(|sum| messages::CardLine::all(sum, framework)).unwrap_or_default();
     Answer::ok(&Preview {
         aggregate: accepted.aggregate,
-        warnings: accepted.warnings.iter().map(|warning| Warning::of(warning, language)).collect(),
+        warnings: plan::warnings(&accepted.warnings, plan.as_ref(), language),
         rank_map: ranks.map(Vec::from).unwrap_or_default(),
         launch,
         card: card.iter().map(|line| CardLine { text: line.text() }).collect(),
-        plan: None,
+        plan: plan.and_then(|plan| serde_json::to_value(plan).ok()),
     })
 }

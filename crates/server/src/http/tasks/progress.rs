@@ -30,8 +30,11 @@ pub fn reports(bytes: &[u8]) -> impl Iterator<Item = Report> + '_ {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// The numbers of one line, by name.
-pub fn numbers(line: &[u8]) -> Option<(u64, Option<u64>, Vec<(String, f64)>)> {
+/// Numbers with their names.
+pub type Named = Vec<(String, f64)>;
+
+/// The time in milliseconds, the step and the numbers of one line.
+pub fn numbers(line: &[u8]) -> Option<(u64, Option<u64>, Named)> {
     let Ok(Value::Object(fields)) = serde_json::from_slice(line) else { return None };
     let number = |name: &str| fields.get(name).and_then(Value::as_f64);
     let time = milliseconds(number("time")?)?;
