@@ -12,10 +12,10 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint unit tools venv venv-bench demo demo-run up bench docs clean
+.PHONY: help build test test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build the binary: target/release/fermi
 	$(CARGO) build $(PROFILE)
@@ -41,8 +41,16 @@ venv: $(VENV)/.made-from-$(shell cksum < tests/requirements.txt | cut -d' ' -f1)
 $(VENV)/.made-from-%: tests/requirements.txt
 	python3 -m venv "$(VENV)"
 	"$(VENV)/bin/pip" install --quiet --requirement tests/requirements.txt
+	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
 	@rm -f "$(VENV)"/.made-from-*
 	@touch "$@"
+
+test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
+	@tests/engines/horovod.sh "$(VENV)" "$(CACHE)/horovod"
+	FERMI_HOROVOD_PYTHON="$(CACHE)/horovod/bin/python" $(CARGO) test $(PROFILE) -p fermi-cli --test horovod -- --nocapture the_real_horovod
+
+test-gpu: ## On a machine with a GPU and PyTorch: DDP and FSDP with NCCL from the generated bundle (FERMI names the binary)
+	@tests/gpu/nccl.sh
 
 demo: build ## A server and three environments here train together over six ranks; nothing stays behind
 	@$(FERMI) demo
@@ -65,7 +73,7 @@ venv-bench: venv
 
 docs: build ## Write docs/reference/cli.md from the built binary
 	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
-	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
+	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch 'launch generate' launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
 	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
 	done; } > docs/reference/cli.md
 

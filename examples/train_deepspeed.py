@@ -97,8 +97,10 @@ def main() -> None:
             if rank == 0:
                 print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
             engine.save_checkpoint(CHECKPOINTS, tag=f"step-{step:06d}", client_state={"step": step})
-    batch = engine.train_batch_size()
-    print(f"[Rank {rank}] done: step {step}, ZeRO-{engine.zero_optimization_stage()}, batch {batch}", flush=True)
+    batch, stage = engine.train_batch_size(), engine.zero_optimization_stage()
+    with deepspeed.zero.GatheredParameters(list(engine.module.parameters()), enabled=stage == 3):
+        checksum = sum(parameter.double().sum().item() for parameter in engine.module.parameters())
+    print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}, ZeRO-{stage}, batch {batch}", flush=True)
     dist.destroy_process_group()
 
 

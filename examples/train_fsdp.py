@@ -125,7 +125,8 @@ def main() -> None:
             if rank == 0:
                 print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
             save(step, model, optimizer)
-    print(f"[Rank {rank}] done: step {step}, holds {mine} of {whole} parameters", flush=True)
+    checksum = sum(parameter.full_tensor().double().sum().item() for parameter in model.parameters())
+    print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}, holds {mine} of {whole}", flush=True)
     dist.destroy_process_group()
 
 

@@ -48,6 +48,20 @@ def tiny_gpt(args: argparse.Namespace, cuda: bool) -> torch.nn.Module:
                     max_sequence_length=args.seq_length, position_embedding_type="learned_absolute")
 
 
+@torch.no_grad()
+def checksum(model: torch.nn.Module) -> float:
+    """Of the whole model: what is divided is summed over the parts, what every part has is taken as this one has it."""
+    from megatron.core import parallel_state as layout
+
+    total = 0.0
+    for parameter in model.parameters():
+        part = parameter.double().sum()
+        if getattr(parameter, "tensor_model_parallel", False):
+            dist.all_reduce(part, group=layout.get_tensor_model_parallel_group())
+        total += part.item()
+    return total
+
+
 def report(step: int, total: int, loss: float) -> None:
     if path := os.environ.get("FERMI_PROGRESS_FILE"):
         with open(path, "a") as file:
@@ -55,7 +69,8 @@ def report(step: int, total: int, loss: float) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser()
+    # An argument of Megatron-LM's such as --save is not short for one of these.
+    arguments = argparse.ArgumentParser(allow_abbrev=False)
     sizes = {"tensor-model-parallel-size": 1, "pipeline-model-parallel-size": 1, "num-layers": 2, "hidden-size": 32,
              "num-attention-heads": 4, "seq-length": 16, "micro-batch-size": 4, "train-iters": 30, "save-interval": 10}
     for name, usual in sizes.items():
@@ -122,8 +137,8 @@ def main() -> None:
             if rank == 0:
                 (folder / "complete").touch()
                 print(f"step {step}/{args.train_iters} loss {loss.item():.4f}", flush=True)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(f"[Rank {rank}] done: step {step}, TP {args.tensor_model_parallel_size}, {parameters} parameters here", flush=True)
+    here = sum(parameter.numel() for parameter in model.parameters())
+    print(f"[Rank {rank}] done: step {step}, parameters {checksum(model):.6f}, holds {here}", flush=True)
     dist.destroy_process_group()
 
 

@@ -58,11 +58,16 @@ impl Link {
     pub fn hear<T: DeserializeOwned>(&mut self) -> io::Result<(Vec<T>, Reading)> {
         let reading = self.inbox.fill(&mut self.stream)?;
         self.heard = Instant::now();
+        Ok((self.left_over()?, reading))
+    }
+
+    /// What has come already: a message that arrived together with the one before shows on no descriptor.
+    pub fn left_over<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         let mut messages = Vec::new();
         while let Some(message) = self.inbox.take()? {
             messages.push(message);
         }
-        Ok((messages, reading))
+        Ok(messages)
     }
 
     /// How long nothing has been heard.

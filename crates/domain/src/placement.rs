@@ -67,7 +67,10 @@ fn reason(queued: &Queued, holders: &[String]) -> Text {
     };
     if !queued.unreachable.is_empty() {
         let names = list(&queued.unreachable);
-        return Text::new(format!("等待开发环境恢复：{names}"), format!("waits for environments that are not there: {names}"));
+        return Text::new(
+            format!("等待开发环境恢复：{names}"),
+            format!("waits for environments that are not there: {names}"),
+        );
     }
     if holders.is_empty() {
         return Text::new("排在前面的任务也在等待这些 Worker", "a task before it waits for the same workers");

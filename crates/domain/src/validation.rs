@@ -13,9 +13,7 @@ use crate::{
     ids::EnvironmentId,
     layout,
     messages::Refusal,
-    task::{
-        DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Source, Strategy, TaskSpec, Work,
-    },
+    task::{DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Source, Strategy, TaskSpec, Work},
     warnings::{Warning, warnings},
 };
 
@@ -167,8 +165,8 @@ fn work(request: &CreateRequest) -> Result<Work, Refusal> {
 
 fn labels(labels: &BTreeMap<String, String>) -> Result<(), Refusal> {
     let fits = |text: &str| text.chars().count() <= LONGEST_NAME && !text.chars().any(char::is_control);
-    let is_right = labels.len() <= MOST_LABELS
-        && labels.iter().all(|(key, value)| !key.is_empty() && fits(key) && fits(value));
+    let is_right =
+        labels.len() <= MOST_LABELS && labels.iter().all(|(key, value)| !key.is_empty() && fits(key) && fits(value));
     if is_right { Ok(()) } else { Err(Refusal::LabelsInvalid) }
 }
 

@@ -60,7 +60,10 @@ pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, fermi_store::S
         .read(move |view| {
             let version = dataset.map(|dataset| view.version(&dataset.dataset_version_id)).transpose()?.flatten();
             let model = model.map(|id| view.model(&id)).transpose()?.flatten();
-            Ok::<_, fermi_store::StoreError>(Paths { dataset: version.map(|version| version.path), model: model.and_then(|model| model.path) })
+            Ok::<_, fermi_store::StoreError>(Paths {
+                dataset: version.map(|version| version.path),
+                model: model.and_then(|model| model.path),
+            })
         })
         .await
 }
@@ -72,8 +75,8 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     let paths = paths(core, &task.spec).await.map_err(unavailable)?;
     let environments = core.known_environments();
     let ranks = task.rank_map.as_ref().ok_or_else(|| Text::new("尚未分配 rank", "no ranks are given yet"))?;
-    let launch = launch(&task.spec, ranks, &environments, &paths)
-        .map_err(|refusal| joined(&refusal.text(), &refusal.hint()))?;
+    let launch =
+        launch(&task.spec, ranks, &environments, &paths).map_err(|refusal| joined(&refusal.text(), &refusal.hint()))?;
     let first = task.nodes.first().map(|first| &first.environment);
     let master_address = environments
         .iter()

@@ -2,13 +2,14 @@
 //! reconcilers.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::TaskId;
-use fermi_store::{Store, StoreError};
 use fermi_store::chunks::LocalChunks;
+use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::hub::{Hub, Liveness};
@@ -26,6 +27,8 @@ struct Inner {
     snapshots: PathBuf,
     environments: RwLock<Arc<Vec<Environment>>>,
     bells: Bells,
+    /// Counts the moments at which a waiting task may have become able to start.
+    openings: AtomicU64,
     logs: broadcast::Sender<TaskId>,
     shutdown: watch::Sender<bool>,
 }
@@ -49,6 +52,7 @@ impl Core {
             snapshots,
             environments: RwLock::default(),
             bells: Bells::default(),
+            openings: AtomicU64::default(),
             logs: broadcast::channel(1_024).0,
             shutdown: watch::channel(false).0,
         }))
@@ -109,7 +113,8 @@ impl Core {
 
     /// Reads the environments and leases anew; called when one of them has changed, never per request.
     pub async fn refresh_environments(&self) -> Result<(), StoreError> {
-        let (rows, leases) = self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
+        let (rows, leases) =
+            self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
         let environments: Vec<Environment> = rows
             .into_iter()
             .map(|row| {
@@ -125,7 +130,13 @@ impl Core {
             })
             .collect();
         *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);
+        self.0.openings.fetch_add(1, Ordering::Release);
         Ok(())
+    }
+
+    /// Grows whenever environments or leases have changed: as long as it stays, whoever waits has to wait on.
+    pub fn openings(&self) -> u64 {
+        self.0.openings.load(Ordering::Acquire)
     }
 
     /// Ends streams and reconcilers.

@@ -84,7 +84,10 @@ pub fn create(tx: &mut Transaction<'_>, spec: TaskSpec, notes: Vec<Text>, now_ms
     let task = tx.insert_task(spec, now_ms)?;
     let created = Note {
         kind: "task.created",
-        text: Text::new(format!("任务“{}”已创建", task.spec.name), format!("the task '{}' was created", task.spec.name)),
+        text: Text::new(
+            format!("任务“{}”已创建", task.spec.name),
+            format!("the task '{}' was created", task.spec.name),
+        ),
     };
     tx.append_event(event_of(&task, created, now_ms))?;
     for text in notes {
@@ -125,7 +128,8 @@ impl Core {
     /// Lets something happen to a task, durably, and wakes whoever has to act on it.
     pub async fn happen(&self, id: &TaskId, happening: Happening) -> Result<Task, CourseError> {
         let (id, now_ms) = (id.clone(), self.now_ms());
-        let task = self.store().write(move |tx| happen(tx, &id, [happening], now_ms)).await.map_err(WriteError::flatten)?;
+        let task =
+            self.store().write(move |tx| happen(tx, &id, [happening], now_ms)).await.map_err(WriteError::flatten)?;
         self.ring();
         Ok(task)
     }

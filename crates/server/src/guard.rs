@@ -25,6 +25,11 @@ pub struct Guard {
 /// Open to everybody, so that a load balancer can look.
 const OPEN: [&str; 3] = ["/livez", "/readyz", "/version"];
 
+/// Whether a path needs no token: health, and the page itself, which holds nothing and asks for the token.
+fn is_open(method: &Method, path: &str) -> bool {
+    OPEN.contains(&path) || (*method == Method::GET && !path.starts_with("/api") && path != "/metrics")
+}
+
 impl Guard {
     /// For a listener on loopback that everybody on this machine may use.
     pub fn on_loopback(address: SocketAddr, allowed_hosts: &[String]) -> Self {
@@ -54,7 +59,7 @@ impl Guard {
             self.judge_host(uri, headers)?;
         }
         match &self.token {
-            Some(token) if !OPEN.contains(&uri.path()) => judge_token(token, headers),
+            Some(token) if !is_open(method, uri.path()) => judge_token(token, headers),
             _ => Ok(()),
         }
     }

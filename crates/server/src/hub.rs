@@ -154,7 +154,13 @@ impl Hub {
     }
 
     /// Says a word to an environment's agent once per line. Answers whether it has been said over the present one.
-    pub fn say_once(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str, word: impl FnOnce() -> ServerWord) -> bool {
+    pub fn say_once(
+        &self,
+        environment: &EnvironmentId,
+        run: &RunKey,
+        what: &'static str,
+        word: impl FnOnce() -> ServerWord,
+    ) -> bool {
         let mut seats = self.seats();
         let Some(seat) = seats.get_mut(environment) else { return false };
         let Some(line) = &seat.line else { return false };

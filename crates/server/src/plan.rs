@@ -11,11 +11,7 @@ use serde_json::Value;
 use crate::core::Core;
 
 /// Advice where the chosen model is one that the planner knows and every node has GPUs.
-pub async fn advice(
-    core: &Core,
-    spec: &TaskSpec,
-    environments: &[Environment],
-) -> Result<Option<Advice>, StoreError> {
+pub async fn advice(core: &Core, spec: &TaskSpec, environments: &[Environment]) -> Result<Option<Advice>, StoreError> {
     let Some(id) = spec.model_id.clone() else { return Ok(None) };
     let model: Option<_> = core.store().read(move |view| view.model(&id)).await?;
     Ok(model.and_then(|model| advise::advise(&question(model.name, spec, environments))))
@@ -29,8 +25,7 @@ pub fn warnings(
 ) -> Vec<fermi_api::v1::Warning> {
     let found = found.iter().map(|warning| fermi_api::v1::Warning::of(warning, language));
     let too_large = plan.filter(|plan| !plan.fits);
-    let too_large =
-        too_large.map(|plan| fermi_api::v1::Warning::new("does_not_fit", plan.sentence.clone(), language));
+    let too_large = too_large.map(|plan| fermi_api::v1::Warning::new("does_not_fit", plan.sentence.clone(), language));
     found.chain(too_large).collect()
 }
 

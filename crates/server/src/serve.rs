@@ -28,9 +28,14 @@ pub struct ServerOptions {
 #[derive(Clone, Debug)]
 pub enum ServerNews {
     /// It answers at this address.
-    Listening { address: SocketAddr },
+    Listening {
+        address: SocketAddr,
+    },
     /// A token is needed; it is in this file. The word itself is there only when it was made just now.
-    Token { file: PathBuf, made: Option<String> },
+    Token {
+        file: PathBuf,
+        made: Option<String>,
+    },
     Stopping,
 }
 
@@ -51,11 +56,21 @@ pub enum ServerError {
 
 /// Serves until SIGTERM or SIGINT.
 pub fn run(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -> Result<(), ServerError> {
+    allow_many_connections();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("fermi-server").build()?;
     let outcome = runtime.block_on(serve(options, tell));
     // What still runs on the blocking pool is a read for somebody who is gone.
     runtime.shutdown_background();
     outcome
+}
+
+/// Agents and followers hold connections open; the usual 1,024 files are soon used up.
+fn allow_many_connections() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // With fewer it serves fewer at once.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    }
 }
 
 async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -> Result<(), ServerError> {

@@ -103,9 +103,12 @@ impl Membership {
         let address = format!("{}:{}", hands.bundle.master_addr, master_port(hands));
         match news {
             News::Waiting(text) => teller.tell(RunEvent::Waiting { text }),
-            News::Joined(link) => {
+            News::Joined(mut link) => {
                 teller.tell(RunEvent::NodeLinked { address });
+                // The last node to come is told to start in the same breath as it is welcomed.
+                let words = link.left_over::<Word>().unwrap_or_default();
                 self.state = State::Linked(link);
+                self.obey(words, hands, teller);
             }
             News::Refused(refusal) => {
                 let reason = refusal.text();
@@ -122,6 +125,14 @@ impl Membership {
     fn read_link(&mut self, hands: &mut Hands, teller: &mut Teller) {
         let State::Linked(link) = &mut self.state else { return };
         let (words, reading) = link.hear::<Word>().unwrap_or((Vec::new(), Reading::Closed));
+        self.obey(words, hands, teller);
+        if reading == Reading::Closed && !self.over {
+            hands.end_at_once(teller);
+            self.coordinator_lost(hands, teller);
+        }
+    }
+
+    fn obey(&mut self, words: Vec<Word>, hands: &mut Hands, teller: &mut Teller) {
         for word in words {
             if word == Word::Over {
                 self.over = true;
@@ -129,10 +140,6 @@ impl Membership {
             }
             let reports = hands.obey(word, teller);
             self.report(reports);
-        }
-        if reading == Reading::Closed && !self.over {
-            hands.end_at_once(teller);
-            self.coordinator_lost(hands, teller);
         }
     }
 

@@ -7,49 +7,131 @@ use crate::messages::slurm::SlurmProblem;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunProblem {
     NoScript,
-    UnknownOption { name: String, near: Option<String> },
-    ScriptNotFound { path: String },
-    ScriptIsFolder { path: String },
-    ScriptNotReadable { path: String, error: String },
-    ScriptIsProgram { path: String },
-    ProgramNotFound { name: String },
-    ProgramNotExecutable { path: String },
-    PythonNotFound { tried: String },
+    UnknownOption {
+        name: String,
+        near: Option<String>,
+    },
+    ScriptNotFound {
+        path: String,
+    },
+    ScriptIsFolder {
+        path: String,
+    },
+    ScriptNotReadable {
+        path: String,
+        error: String,
+    },
+    ScriptIsProgram {
+        path: String,
+    },
+    ProgramNotFound {
+        name: String,
+    },
+    ProgramNotExecutable {
+        path: String,
+    },
+    PythonNotFound {
+        tried: String,
+    },
     ModuleWithoutPython,
-    RunPathWithoutFile { path: String },
-    BadProcessCount { value: String },
-    TooManyProcesses { value: usize, most: usize },
-    TwoProcessCounts { one: String, other: String },
+    RunPathWithoutFile {
+        path: String,
+    },
+    BadProcessCount {
+        value: String,
+    },
+    TooManyProcesses {
+        value: usize,
+        most: usize,
+    },
+    TwoProcessCounts {
+        one: String,
+        other: String,
+    },
     NoGpu,
-    NotEnoughGpus { wanted: usize, found: usize },
-    BadNodeCount { value: String },
-    NodeRankBeyond { value: u32, nodes: u32 },
+    NotEnoughGpus {
+        wanted: usize,
+        found: usize,
+    },
+    BadNodeCount {
+        value: String,
+    },
+    NodeRankBeyond {
+        value: u32,
+        nodes: u32,
+    },
     NodeRankMissing,
     MasterAddrMissing,
-    BadEndpoint { value: String },
+    BadEndpoint {
+        value: String,
+    },
     RanksFilterOnSeveralNodes,
-    BadStreams { flag: &'static str, value: String },
-    BadRankList { flag: &'static str, value: String },
-    BadSignal { value: String },
-    BadDuration { flag: &'static str, value: String },
-    BadPort { value: String },
-    BadAssignment { value: String },
-    BadDeviceList { flag: &'static str, value: String },
-    UnknownHost { value: String },
-    BadCpuList { value: String },
-    LogFolderIsFile { path: String },
-    FolderNotWritable { path: String, error: String },
-    PathNotUnicode { path: String },
+    BadStreams {
+        flag: &'static str,
+        value: String,
+    },
+    BadRankList {
+        flag: &'static str,
+        value: String,
+    },
+    BadSignal {
+        value: String,
+    },
+    BadDuration {
+        flag: &'static str,
+        value: String,
+    },
+    BadPort {
+        value: String,
+    },
+    BadAssignment {
+        value: String,
+    },
+    BadDeviceList {
+        flag: &'static str,
+        value: String,
+    },
+    UnknownHost {
+        value: String,
+    },
+    BadCpuList {
+        value: String,
+    },
+    LogFolderIsFile {
+        path: String,
+    },
+    FolderNotWritable {
+        path: String,
+        error: String,
+    },
+    PathNotUnicode {
+        path: String,
+    },
     NoHome,
-    NoWorkingFolder { error: String },
-    UnknownMode { value: String },
+    NoWorkingFolder {
+        error: String,
+    },
+    UnknownMode {
+        value: String,
+    },
     RankWithoutWorld,
-    RankBeyondWorld { rank: u32, world: u32 },
-    WorldAgainstProcesses { world: u32, processes: u32 },
+    RankBeyondWorld {
+        rank: u32,
+        world: u32,
+    },
+    WorldAgainstProcesses {
+        world: u32,
+        processes: u32,
+    },
     TorchrunNotFound,
-    KeepersNotStarted { error: String },
+    KeepersNotStarted {
+        error: String,
+    },
     /// Said by the framework itself.
-    Framework { text: Text, hint: Text },
+    Framework {
+        text: Text,
+        hint: Text,
+    },
     FrameworkWithoutSeat,
     Slurm(SlurmProblem),
 }

@@ -254,7 +254,9 @@ mod tests {
 
     #[test]
     fn what_names_no_run_or_would_leave_its_folder_is_refused() {
-        for text in ["", "task-1", "task-1-g1-n0", "../x-g1-n0-i1", "a/b-g1-n0-i1", "t-g+1-n0-i1", "-g1-n0-i1", "t-g1-n0-i"] {
+        for text in
+            ["", "task-1", "task-1-g1-n0", "../x-g1-n0-i1", "a/b-g1-n0-i1", "t-g+1-n0-i1", "-g1-n0-i1", "t-g1-n0-i"]
+        {
             assert!(text.parse::<RunKey>().is_err(), "{text}");
         }
     }

@@ -25,9 +25,14 @@ pub async fn length(State(core): State<Core>, Path(run): Path<RunKey>) -> Respon
 
 /// What a piece of a journal led to.
 enum Taking {
-    Taken { length: u64, rings: bool },
+    Taken {
+        length: u64,
+        rings: bool,
+    },
     /// The piece begins elsewhere than where the last one ended.
-    Elsewhere { length: u64 },
+    Elsewhere {
+        length: u64,
+    },
     /// The run is of an older launch, or of a task that is not there any more.
     Unwanted,
 }

@@ -23,6 +23,8 @@ use crate::hub::{Line, OFFLINE_AFTER};
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
+/// Words are short, and there may be thousands of links.
+const SMALL: usize = 4 << 10;
 const HEARTBEAT_MS: u64 = 1_000;
 /// Words that wait for a slow agent; beyond this its line is broken.
 const WAITING_WORDS: usize = 1_024;
@@ -34,7 +36,8 @@ pub async fn answer(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     State(core): State<Core>,
 ) -> Response {
-    upgrade.max_message_size(1 << 20).on_upgrade(move |socket| serve(socket, peer, core))
+    let upgrade = upgrade.max_message_size(1 << 20).read_buffer_size(SMALL).write_buffer_size(SMALL);
+    upgrade.on_upgrade(move |socket| serve(socket, peer, core))
 }
 
 async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
@@ -70,7 +73,8 @@ async fn first_word(socket: &mut WebSocket) -> Option<Hello> {
         Ok(AgentWord::Hello(hello)) => Some(*hello),
         Ok(_) => None,
         Err(error) => {
-            let reason = Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"));
+            let reason =
+                Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"));
             let hint = Text::new("请安装与服务端相同的版本", "install the release that the server has");
             speak(socket, &ServerWord::Refused { reason, hint }).await;
             None
@@ -93,7 +97,10 @@ async fn admit(
     check(hello)?;
     let unavailable = |error: &dyn std::fmt::Display| {
         (
-            Text::new(format!("服务端暂时无法登记该环境：{error}"), format!("the server cannot register this now: {error}")),
+            Text::new(
+                format!("服务端暂时无法登记该环境：{error}"),
+                format!("the server cannot register this now: {error}"),
+            ),
             Text::new("代理会自动重试", "the agent tries again by itself"),
         )
     };

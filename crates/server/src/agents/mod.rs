@@ -19,10 +19,7 @@ pub fn router(core: Core) -> Router {
     Router::new()
         .route(fermi_api::link::LINK_PATH, get(link::answer))
         .route("/api/agent/v1/runs/{run}/journal", post(journal::take).get(journal::length))
-        .route(
-            "/api/agent/v1/runs/{run}/streams/{attempt}/{rank}/{kind}",
-            post(streams::take).get(streams::length),
-        )
+        .route("/api/agent/v1/runs/{run}/streams/{attempt}/{rank}/{kind}", post(streams::take).get(streams::length))
         .route("/api/agent/v1/snapshots/{digest}", get(snapshots::give))
         .layer(DefaultBodyLimit::max(LARGEST_PIECE))
         .with_state(core)

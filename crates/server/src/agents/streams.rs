@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
 use fermi_domain::task::RunKey;
-use fermi_store::chunks::{AppendError, ChunkStore, StreamKind, StreamName};
 use fermi_store::StoreError;
+use fermi_store::chunks::{AppendError, ChunkStore, StreamKind, StreamName};
 use serde::Deserialize;
 
 use super::journal::unavailable;

@@ -52,9 +52,10 @@ async fn look(core: &Core, told: &mut HashMap<EnvironmentId, Liveness>) -> Resul
 
 fn event(core: &Core, id: &EnvironmentId, name: &str, liveness: Liveness) -> NewEvent {
     let (kind, text) = match liveness {
-        Liveness::Here => {
-            ("environment.back", Text::new(format!("开发环境 {name} 已恢复"), format!("the environment {name} is back")))
-        }
+        Liveness::Here => (
+            "environment.back",
+            Text::new(format!("开发环境 {name} 已恢复"), format!("the environment {name} is back")),
+        ),
         Liveness::Suspect => (
             "environment.suspect",
             Text::new(
@@ -66,7 +67,9 @@ fn event(core: &Core, id: &EnvironmentId, name: &str, liveness: Liveness) -> New
             "environment.offline",
             Text::new(
                 format!("开发环境 {name} 已离线：检查机器与网络，或重新启动 fermi agent"),
-                format!("the environment {name} is offline: look at the machine and its network, or start `fermi agent` again"),
+                format!(
+                    "the environment {name} is offline: look at the machine and its network, or start `fermi agent` again"
+                ),
             ),
         ),
     };

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::{TaskId, WorkerId};
 use fermi_domain::language::Text;
-use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::{Board, Placement, Queued};
 use fermi_domain::rank_map::{ChosenNode, RankMap, RankMapError, for_task};
 use fermi_domain::task::{Happening, Task, TaskSpec};
@@ -25,45 +24,72 @@ const BREATH: Duration = Duration::from_millis(5);
 const PAGE: usize = 64;
 
 pub async fn run(core: Core) {
+    let mut seen = None;
     loop {
         let began = Instant::now();
-        if let Err(error) = look(&core).await {
+        if let Err(error) = look(&core, &mut seen).await {
             tracing::error!(%error, "the queue could not be served");
+            seen = None;
         }
         tokio::time::sleep(BREATH.saturating_sub(began.elapsed())).await;
         rest(&core.bells().placement, AT_LEAST_EVERY).await;
     }
 }
 
-async fn look(core: &Core) -> Result<(), StoreError> {
+/// What the last look at the whole queue has shown.
+struct Seen {
+    openings: u64,
+    board: Board,
+}
+
+/// As long as no worker was freed and no environment came, those who wait go on waiting, and only who is new is looked at.
+async fn look(core: &Core, seen: &mut Option<Seen>) -> Result<(), StoreError> {
+    let openings = core.openings();
     let environments = core.known_environments();
-    let mut board = Board::new(core.store().read(|view| view.leases()).await?);
-    let workers = || environments.iter().flat_map(Environment::workers).map(|worker| worker.id);
-    let mut after = None;
-    let mut has_started = false;
-    loop {
-        let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
-        let Some(last) = page.last() else { break };
-        after = QueuePlace::of(&last.value);
-        let is_full = board.is_full(workers());
-        let mut news = Vec::new();
-        for queued in &page {
-            let task = &queued.value;
-            if is_full && task.phase != TaskPhase::Initializing {
-                continue;
-            }
-            news.push((task.id.clone(), decide(task, &environments, &mut board)));
+    let has_started = match seen.as_mut().filter(|seen| seen.openings == openings) {
+        Some(Seen { board, .. }) => look_at_new(core, &environments, board).await?,
+        None => {
+            let mut board = Board::new(core.store().read(|view| view.leases()).await?);
+            let has_started = look_at_all(core, &environments, &mut board).await?;
+            *seen = Some(Seen { openings, board });
+            has_started
         }
-        if is_full && news.is_empty() {
-            break;
-        }
-        has_started |= carry_out(core, news).await?;
-    }
+    };
     if has_started {
         core.refresh_environments().await?;
         core.bells().nodes.notify_one();
     }
     Ok(())
+}
+
+async fn look_at_new(core: &Core, environments: &[Environment], board: &mut Board) -> Result<bool, StoreError> {
+    let mut has_started = false;
+    let mut before = None;
+    loop {
+        let page = core.store().read(|view| view.initializing_tasks(PAGE)).await?;
+        // One that could not be dealt with is left for the next look.
+        let first = page.first().map(|task| task.value.id.clone());
+        if first == before {
+            return Ok(has_started);
+        }
+        before = first;
+        let news = page.iter().map(|task| (task.value.id.clone(), decide(&task.value, environments, board))).collect();
+        has_started |= carry_out(core, news).await?;
+    }
+}
+
+async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Board) -> Result<bool, StoreError> {
+    let workers = || environments.iter().flat_map(Environment::workers).map(|worker| worker.id);
+    let mut after = None;
+    let mut has_started = false;
+    while !board.is_full(workers()) {
+        let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
+        let Some(last) = page.last() else { break };
+        after = QueuePlace::of(&last.value);
+        let news = page.iter().map(|task| (task.value.id.clone(), decide(&task.value, environments, board))).collect();
+        has_started |= carry_out(core, news).await?;
+    }
+    Ok(has_started | look_at_new(core, environments, board).await?)
 }
 
 /// What is decided for a task, before it is stored.

@@ -5,7 +5,11 @@ use std::collections::HashMap;
 use fermi_domain::{ids::TaskId, phase::TaskPhase, task::Task};
 use rusqlite::{Params, params};
 
-use super::{columns::phase_of, record::read_task, task_id, task_seq};
+use super::{
+    columns::{phase_code, phase_of},
+    record::read_task,
+    task_id, task_seq,
+};
 use crate::{
     StoreError, Versioned, View,
     row::{signed, unsigned},
@@ -41,6 +45,14 @@ impl View<'_> {
                 params![limit, priority, seq],
             ),
         }
+    }
+
+    /// The tasks of the queue that nobody has looked at yet, first come first.
+    pub fn initializing_tasks(&self, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
+        self.tasks_by(
+            "SELECT revision, document FROM tasks WHERE standing = 1 AND phase = ?2 ORDER BY seq LIMIT ?1",
+            params![signed(limit as u64), phase_code(TaskPhase::Initializing)],
+        )
     }
 
     /// All tasks that may have processes somewhere: those that left the queue, until they are over and swept.

@@ -6,8 +6,8 @@
 use super::{AttemptRecord, NodeRun, NodeRunState, RankRecord, StopWish, Task};
 use crate::{
     event::{Outcome, RunEvent},
-    healing::{self, Decision, FailedAttempt},
     failure::Recurrence,
+    healing::{self, Decision, FailedAttempt},
     ids::{AttemptNumber, Generation, NodeRank, Rank},
     language::Text,
     phase::{AttemptEvent, TaskEvent, TaskPhase},
@@ -21,15 +21,27 @@ pub enum Happening {
     /// It is ready to be placed.
     Prepared,
     /// It waits for workers that others hold, or for an environment that is not there.
-    MustWait { reason: Text },
+    MustWait {
+        reason: Text,
+    },
     /// Its workers are leased.
-    Placed { rank_map: RankMap },
+    Placed {
+        rank_map: RankMap,
+    },
     /// A line of a node's journal.
-    Journal { node: NodeRank, event: Box<RunEvent> },
+    Journal {
+        node: NodeRank,
+        event: Box<RunEvent>,
+    },
     /// An agent could not start its part.
-    LaunchFailed { node: NodeRank, reason: Text },
+    LaunchFailed {
+        node: NodeRank,
+        reason: Text,
+    },
     /// No process of a node's run is left.
-    Gone { node: NodeRank },
+    Gone {
+        node: NodeRank,
+    },
     /// The first node's environment has been out of reach for so long that nobody waits for it.
     CoordinatorUnreachable,
     /// Somebody asks for its end.
@@ -140,10 +152,7 @@ impl Story<'_> {
             self.task.phase = next;
             self.task.reason = None;
             let text = next.text();
-            self.note(
-                kind_of(next),
-                Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)),
-            );
+            self.note(kind_of(next), Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)));
             if next.is_final() {
                 self.task.ended_ms = Some(self.now_ms);
                 self.task.restart_at_ms = None;
@@ -312,7 +321,12 @@ impl Story<'_> {
 
     fn rank_started(&mut self, number: u32, rank: Rank, pid: i32) {
         let (now_ms, world) = (self.now_ms, self.task.world_size() as usize);
-        let worker = self.task.rank_map.as_ref().and_then(|map| map.slots().get(rank.0 as usize)).map(|slot| slot.worker.clone());
+        let worker = self
+            .task
+            .rank_map
+            .as_ref()
+            .and_then(|map| map.slots().get(rank.0 as usize))
+            .map(|slot| slot.worker.clone());
         let Some(attempt) = self.attempt_or_new(number) else { return };
         let at = attempt.ranks.partition_point(|record| record.rank < rank);
         if attempt.ranks.get(at).is_some_and(|record| record.rank == rank) {
@@ -450,18 +464,22 @@ impl Story<'_> {
             self.fail(Verdict::of(VerdictKind::StoppedByUser));
             return;
         }
-        let (number, lived_ms) = self.task.attempt().map_or((0, 0), |attempt| {
-            (attempt.number.get(), self.now_ms.saturating_sub(attempt.started_ms))
-        });
+        let (number, lived_ms) = self
+            .task
+            .attempt()
+            .map_or((0, 0), |attempt| (attempt.number.get(), self.now_ms.saturating_sub(attempt.started_ms)));
         self.attempt_failed(number, verdict.clone());
         let policy = self.task.spec.policies.restart;
-        let decision = healing::decide(policy, FailedAttempt {
-            recurrence: Recurrence::MayPass,
-            lived_ms,
-            made_progress: true,
-            restarts_used: self.task.restarts_used,
-            start_up_failures_in_a_row: 0,
-        });
+        let decision = healing::decide(
+            policy,
+            FailedAttempt {
+                recurrence: Recurrence::MayPass,
+                lived_ms,
+                made_progress: true,
+                restarts_used: self.task.restarts_used,
+                start_up_failures_in_a_row: 0,
+            },
+        );
         match decision {
             Decision::Restart { after_ms } => {
                 self.task.restarts_used += 1;

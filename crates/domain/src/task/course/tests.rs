@@ -52,9 +52,8 @@ impl Play {
     }
 
     fn placed(&mut self) -> &mut Self {
-        let nodes: Vec<ChosenNode> = ["a", "b", "c"]
-            .map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z")))
-            .into();
+        let nodes: Vec<ChosenNode> =
+            ["a", "b", "c"].map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z"))).into();
         let rank_map = for_task(&nodes, &"a".into()).unwrap();
         self.play(Happening::Placed { rank_map })
     }

@@ -32,7 +32,15 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
     let environments = core.known_environments();
     let key = Key::of(&headers, "training-tasks", &body.bytes)?;
     let accepted = validate(&body.value, &environments)?;
-    let notes = checked(&accepted.spec, &environments)?;
+    checked(&accepted.spec, &environments)?;
+    let is_unspoken = body.value.command.is_none() && body.value.recipe.is_none();
+    let notes = is_unspoken.then(|| {
+        Text::new(
+            "未指定 command 或 recipe，使用内置训练器",
+            "neither a command nor a recipe is given: the built-in trainer runs",
+        )
+    });
+    let notes = notes.into_iter().collect();
     store(&core, accepted, notes, &environments, key, language(&headers)).await
 }
 
@@ -71,8 +79,8 @@ pub async fn clone(
         warnings: warnings(&chosen, spec.distributed.framework, spec.distributed.strategy),
         spec,
     };
-    let notes = checked(&accepted.spec, &environments)?;
-    store(&core, accepted, notes, &environments, key, language(&headers)).await
+    checked(&accepted.spec, &environments)?;
+    store(&core, accepted, Vec::new(), &environments, key, language(&headers)).await
 }
 
 /// The name of a copy, within the bounds of names.
@@ -81,17 +89,15 @@ fn copy_of(name: &str) -> String {
     format!("{}-copy", name.chars().take(most).collect::<String>())
 }
 
-/// What the engine would refuse is refused before anything is stored. Gives what the task's log shall say.
-pub fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, Problem> {
+/// What the engine would refuse is refused before anything is stored.
+fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<(), Problem> {
     if let Work::Builtin { .. } = spec.work {
-        return Ok(vec![Text::new(
-            "未指定 command 或 recipe，使用内置训练器",
-            "neither a command nor a recipe is given: the built-in trainer runs",
-        )]);
+        return Ok(());
     }
-    let Ok(ranks) = crate::reconcilers::rank_map(spec, environments) else { return Ok(Vec::new()) };
-    assignment::launch(spec, &ranks, environments, &Paths::default())?;
-    Ok(Vec::new())
+    if let Ok(ranks) = crate::reconcilers::rank_map(spec, environments) {
+        assignment::launch(spec, &ranks, environments, &Paths::default())?;
+    }
+    Ok(())
 }
 
 async fn store(

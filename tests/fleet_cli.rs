@@ -1,0 +1,95 @@
+//! The nouns of the command line against a real server: what they print, and how they end.
+
+mod support;
+
+use serde_json::Value;
+use support::{Ended, Fleet, Run};
+
+fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
+    let mut command = fleet.place.fermi(words);
+    Run::whole(command.env("FERMI_SERVER", format!("http://{}", fleet.address())).env("FERMI_LANG", "en"))
+}
+
+fn json(fleet: &Fleet, words: &[&str]) -> Value {
+    let ended = fermi(fleet, &[words, &["--json"]].concat());
+    assert_eq!(ended.code(), Some(0), "{words:?}: {}", ended.err());
+    serde_json::from_str(&ended.out()).unwrap_or_else(|error| panic!("{words:?} is no JSON: {error}\n{}", ended.out()))
+}
+
+#[test]
+fn a_task_is_created_followed_and_read_by_the_command_line() {
+    let fleet = Fleet::of(&[("gn6", 2), ("gn7", 1)]);
+    let list = fermi(&fleet, &["env", "list"]);
+    assert!(list.out().contains("gn6") && list.out().contains("gn7"), "{}", list.out());
+    assert_eq!(json(&fleet, &["env", "list"])["items"].as_array().unwrap().len(), 2);
+
+    let script = "echo hello from $RANK";
+    let words = ["task", "create", "--name", "greeting", "--env", "gn6", "--env", "gn7", "--master", "gn7"];
+    let words = [&words[..], &["--framework", "command", "--wait", "--", "sh", "-c", script]].concat();
+    let created = fermi(&fleet, &words);
+    assert_eq!(created.code(), Some(0), "{}", created.err());
+    let id = created.out().lines().next().unwrap().to_owned();
+    assert_eq!(id, "task-1");
+
+    for (rank, node) in [(0, "gn7"), (1, "gn6"), (2, "gn6")] {
+        fleet.says(&id, 1, rank, &format!("hello from {rank}"));
+        let log = fermi(&fleet, &["task", "logs", &id, "--rank", &rank.to_string()]).out();
+        assert_eq!(log, format!("[{node}:{rank}] hello from {rank}\n"));
+    }
+    let found = fermi(&fleet, &["task", "logs", &id, "--search", "FROM 2"]).out();
+    assert!(found.is_empty() || found.contains("from 2"), "{found}");
+    assert_eq!(json(&fleet, &["task", "show", &id])["status"], "succeeded");
+    assert!(fermi(&fleet, &["task", "explain", &id]).out().contains("the training finished"));
+    assert!(fermi(&fleet, &["task", "list"]).out().contains("greeting"));
+}
+
+#[test]
+fn a_failed_training_fails_the_wait_and_explain_says_why() {
+    let fleet = Fleet::of(&[("gn6", 2)]);
+    let words = ["task", "create", "--name", "bad", "--env", "gn6", "--framework", "command", "--wait", "--"];
+    let ended = fermi(&fleet, &[&words[..], &["sh", "-c", "echo broken >&2; exit 3"]].concat());
+    assert_eq!(ended.code(), Some(1), "{}", ended.err());
+    let why = fermi(&fleet, &["task", "explain", "task-1"]);
+    assert!(why.out().contains("exit code 3") && why.out().contains("broken"), "{}", why.out());
+}
+
+#[test]
+fn exit_codes_are_those_of_the_page() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    assert_eq!(fermi(&fleet, &["task", "show", "task-99"]).code(), Some(3));
+    let unknown = ["task", "create", "--name", "x", "--env", "nowhere", "--", "true"];
+    let refused = fermi(&fleet, &unknown);
+    assert!(matches!(refused.code(), Some(2 | 3)), "{}", refused.err());
+    assert!(refused.err().contains("nowhere") && refused.err().contains("hint:"), "{}", refused.err());
+    assert_eq!(fermi(&fleet, &["model", "create", "bert"]).code(), Some(0));
+    assert_eq!(fermi(&fleet, &["model", "create", "bert"]).code(), Some(5));
+    let mut away = fleet.place.fermi(["env", "list"]);
+    let away = Run::whole(away.env("FERMI_SERVER", "http://127.0.0.1:9").env("FERMI_LANG", "en"));
+    assert_eq!(away.code(), Some(7));
+    assert!(away.err().contains("hint:"), "{}", away.err());
+}
+
+#[test]
+fn a_folder_is_sent_once_and_runs_on_every_node() {
+    let fleet = Fleet::of(&[("gn6", 1), ("gn7", 1)]);
+    fleet.place.file("code/main.sh", "cat data/说明.txt\n");
+    fleet.place.file("code/data/说明.txt", "你好\n");
+    let words = ["task", "create", "--name", "sent", "--env", "gn6", "--env", "gn7", "--framework", "command"];
+    let ended = fermi(&fleet, &[&words[..], &["--source", "code", "--wait", "--", "sh", "main.sh"]].concat());
+    assert_eq!(ended.code(), Some(0), "{}", ended.err());
+    for rank in 0..2 {
+        fleet.says("task-1", 1, rank, "你好");
+    }
+}
+
+#[test]
+fn the_demo_trains_six_ranks_and_leaves_nothing() {
+    let place = support::Place::new();
+    let ended = Run::whole(place.fermi(["demo"]).env("FERMI_LANG", "en"));
+    assert_eq!(ended.code(), Some(0), "{}{}", ended.out(), ended.err());
+    let text = format!("{}{}", ended.out(), ended.err());
+    for line in ["all 6 ranks hold the same parameters", "nothing is left running", "北京可用区A"] {
+        assert!(text.contains(line), "{line} is missing in\n{text}");
+    }
+    place.assert_empty();
+}

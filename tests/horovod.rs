@@ -1,0 +1,119 @@
+//! Horovod's rendezvous, served by the first node's supervisor: a client that behaves like Horovod's own meets there,
+//! under `fermi run` and through agents. The real Horovod is a suite of its own (`make test-horovod`), since it must be
+//! built: FERMI_HOROVOD_PYTHON names an interpreter that has it, and without one those tests say that they are left out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "the helpers beside the tests are tests too, and what is left out is said aloud"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use support::{Fleet, Place, Run, python, script};
+
+const SAYS: &str = "has met all in attempt 2";
+
+#[test]
+fn ranks_meet_under_fermi_run_and_a_restart_finds_nothing_of_the_attempt_before() {
+    let place = Place::new();
+    let mut command = place.run(["-n", "3", "--framework", "horovod", "--max-restarts", "1"]);
+    Run::whole(command.arg(script("horovod_client.py")).arg("--fail-first")).expect(0);
+    for rank in 0..3 {
+        let said = place.rank_text(1, rank, "stdout.log");
+        assert_eq!(said, format!("rank {rank} of 3 {SAYS}\n"));
+    }
+    place.assert_empty();
+}
+
+#[test]
+fn ranks_meet_over_several_nodes_under_fermi_run() {
+    let place = Place::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let node = |rank: &'static str| {
+        let mut command = place.run(["--nnodes", "2", "--node-rank", rank, "--master-addr", "127.0.0.1"]);
+        command.args(["--master-port", &port, "-n", "2", "--framework", "horovod"]);
+        // Two nodes on one machine are told apart by name.
+        command.env("FERMI_NODE_NAME", format!("host{rank}"));
+        Run::start(command.arg(script("horovod_client.py")))
+    };
+    let (second, first) = (node("1"), node("0"));
+    first.ended().expect(0);
+    second.ended().expect(0);
+    place.assert_empty();
+}
+
+#[test]
+fn ranks_meet_through_agents_on_unequal_nodes_and_after_a_restart() {
+    let fleet = Fleet::of(&[("small", 1), ("big", 2)]);
+    let id = fleet.create(json!({
+        "taskName": "horovod",
+        "command": { "argv": [script("horovod_client.py"), "--fail-first"], "interpreter": python() },
+        "policies": { "restart": { "maxRestarts": 1 } },
+        "distributedConfig": { "framework": "horovod" },
+    }));
+    fleet.task_is(&id, "succeeded");
+    for rank in 0..3 {
+        fleet.says(&id, 2, rank, &format!("rank {rank} of 3 {SAYS}"));
+    }
+    fleet.assert_idle();
+}
+
+/// An interpreter with the real Horovod, if there is one.
+fn horovod() -> Option<PathBuf> {
+    let named = std::env::var_os("FERMI_HOROVOD_PYTHON").filter(|path| !path.is_empty()).map(PathBuf::from);
+    if named.is_none() {
+        eprintln!("left out: the real Horovod (make test-horovod builds and runs it)");
+    }
+    named
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/train_horovod.py").canonicalize().unwrap()
+}
+
+/// The sum of all parameters at the end.
+fn checksum(log: &str) -> &str {
+    log.split("parameters ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or_else(|| panic!("{log}"))
+}
+
+fn loss_fell(log: &str) {
+    let loss = |line: &str| line.split(" loss ").nth(1)?.trim().parse::<f64>().ok();
+    let losses: Vec<f64> = log.lines().filter_map(loss).collect();
+    assert!(losses.len() > 1 && losses[losses.len() - 1] < 0.8 * losses[0], "the loss did not fall: {losses:?}");
+}
+
+#[test]
+fn the_real_horovod_trains_under_fermi_run() {
+    let Some(python) = horovod() else { return };
+    let place = Place::new();
+    let mut command = place.run(["-n", "2", "--framework", "horovod"]);
+    Run::whole(command.arg(example()).args(["--steps", "100"]).env("PYTHON_EXEC", python)).expect(0);
+    let logs = [0, 1].map(|rank| place.rank_text(0, rank, "stdout.log"));
+    loss_fell(&logs[0]);
+    assert_eq!(checksum(&logs[0]), checksum(&logs[1]));
+    place.assert_empty();
+}
+
+#[test]
+fn the_real_horovod_trains_through_agents() {
+    let Some(python) = horovod() else { return };
+    let fleet = Fleet::of(&[("one", 1), ("two", 1)]);
+    let id = fleet.create(json!({
+        "taskName": "horovod",
+        "command": { "argv": [example(), "--steps", "100"], "interpreter": python },
+        "distributedConfig": { "framework": "horovod" },
+    }));
+    fleet.says(&id, 1, 0, "done: step 100");
+    fleet.says(&id, 1, 1, "done: step 100");
+    fleet.task_is(&id, "succeeded");
+    let logs = [0, 1].map(|rank| fleet.log(&id, 1, rank));
+    loss_fell(&logs[0]);
+    assert_eq!(checksum(&logs[0]), checksum(&logs[1]));
+    fleet.assert_idle();
+}
