@@ -29,11 +29,12 @@ fn example(name: &str) -> String {
 }
 
 /// The folder of programs beside the interpreter first: DeepSpeed asks for ninja. What it compiles on first use lies
-/// in the environment too.
-fn engine_variables() -> [(&'static str, String); 2] {
+/// in the environment too. One thread each, since all nodes are this one machine.
+fn engine_variables() -> [(&'static str, String); 3] {
     let bin = torch_python().parent().unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    [("PATH", path), ("TORCH_EXTENSIONS_DIR", bin.with_file_name("torch_extensions").display().to_string())]
+    let extensions = bin.with_file_name("torch_extensions").display().to_string();
+    [("PATH", path), ("TORCH_EXTENSIONS_DIR", extensions), ("OMP_NUM_THREADS", "1".to_owned())]
 }
 
 /// Whether to go on: no, said aloud, where the engine was left out.
@@ -122,7 +123,8 @@ fn kill_and_resume(fleet: &Fleet, id: &str, ranks: u32, when: &str) -> f64 {
     assert!(resumed > 0.0 && resumed <= reached, "resumed at {resumed}, had reached {reached}");
     let next = steps(&again)[0];
     assert!(next > resumed, "step {next} was done twice: {again}");
-    let logs: Vec<String> = (0..ranks).map(|rank| whole_log(fleet, id, 2, rank)).collect();
+    let mut logs: Vec<String> = (0..ranks).map(|rank| whole_log(fleet, id, 2, rank)).collect();
+    logs[0].insert_str(0, &fleet.log(id, 1, 0));
     let (step, _) = trained_alike(&logs);
     assert!(step > resumed);
     fleet.assert_idle();
@@ -139,17 +141,17 @@ fn whole_log(fleet: &Fleet, id: &str, attempt: u32, rank: u32) -> String {
 #[test]
 fn ddp_on_unequal_nodes_goes_on_after_a_killed_rank() {
     let fleet = Fleet::of(&[("small", 1), ("big", 2)]);
-    let id = create(&fleet, "pytorch-ddp", &["train_ddp.py", "--epochs", "60"], json!({}), Value::Null);
+    let id = create(&fleet, "pytorch-ddp", &["train_ddp.py", "--epochs", "12"], json!({}), Value::Null);
     // 2,048 samples in batches of 32 on three ranks: 21 steps an epoch.
-    assert_eq!(kill_and_resume(&fleet, &id, 3, "epoch 3/60"), 60.0 * 21.0);
+    assert_eq!(kill_and_resume(&fleet, &id, 3, "epoch 2/12"), 12.0 * 21.0);
 }
 
 #[test]
 fn fsdp_over_two_nodes_goes_on_from_its_sharded_checkpoint() {
     let fleet = Fleet::of(&[("one", 1), ("two", 1)]);
-    let script = ["train_fsdp.py", "--steps", "800", "--save-every", "100"];
+    let script = ["train_fsdp.py", "--steps", "200", "--save-every", "20"];
     let id = create(&fleet, "pytorch-fsdp", &script, json!({"shardingStrategy": "FULL_SHARD"}), Value::Null);
-    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 200/800"), 800.0);
+    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 40/200"), 200.0);
 }
 
 /// Small batches and a learning rate that shows within seconds.
@@ -163,9 +165,9 @@ fn deepspeed_zero_2_over_two_nodes_goes_on_from_its_checkpoint() {
         return;
     }
     let fleet = Fleet::of(&[("one", 1), ("two", 1)]);
-    let script = ["train_deepspeed.py", "--steps", "800", "--save-every", "100"];
+    let script = ["train_deepspeed.py", "--steps", "200", "--save-every", "20"];
     let id = create(&fleet, "deepspeed", &script, deepspeed_settings(2), Value::Null);
-    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 200/800"), 800.0);
+    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 40/200"), 200.0);
     assert!(fleet.log(&id, 2, 0).contains(", ZeRO-2, batch 32"), "the generated file was not the one that was read");
 }
 
@@ -175,9 +177,9 @@ fn jax_finds_its_processes_without_an_argument_and_goes_on_after_a_killed_one() 
         return;
     }
     let fleet = Fleet::of(&[("one", 1), ("two", 1)]);
-    let script = ["train_jax.py", "--steps", "6000", "--save-every", "200"];
+    let script = ["train_jax.py", "--steps", "3000", "--save-every", "100"];
     let id = create(&fleet, "jax", &script, json!({}), Value::Null);
-    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 600/6000"), 6000.0);
+    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 300/3000"), 3000.0);
     assert!(fleet.log(&id, 2, 1).contains("of 2 processes"));
 }
 
@@ -191,11 +193,11 @@ fn megatron_core_with_the_cpu_shim_divides_a_tiny_gpt_and_goes_on_after_a_killed
     let fleet = Fleet::of(&[("one", 2)]);
     let settings = json!({
         "numLayers": 2, "hiddenSize": 32, "numAttentionHeads": 4, "seqLength": 16, "microBatchSize": 4,
-        "trainIters": 400, "saveInterval": 50, "learningRate": 0.01,
+        "trainIters": 100, "saveInterval": 10, "learningRate": 0.01,
     });
     let strategy = json!({"dataParallel": 1, "pipelineParallel": 1, "tensorParallel": 2});
     let id = create(&fleet, "megatron-lm", &["train_megatron.py"], settings, strategy);
-    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 100/400"), 400.0);
+    assert_eq!(kill_and_resume(&fleet, &id, 2, "step 30/100"), 100.0);
     // Two layers of 12 x 32 x 32 and an embedding of 128 x 32: each part holds little more than half.
     let (held, whole) = (numbers(&fleet.log(&id, 2, 0), "holds ")[0], f64::from(2 * 12 * 32 * 32 + 128 * 32));
     assert!(held < 0.7 * whole, "rank 0 holds {held} of about {whole} parameters: nothing was divided");

@@ -1,8 +1,15 @@
 //! The nouns of the command line against a real server: what they print, and how they end.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
 mod support;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Ended, Fleet, Run};
 
 fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
@@ -10,7 +17,7 @@ fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
     Run::whole(command.env("FERMI_SERVER", format!("http://{}", fleet.address())).env("FERMI_LANG", "en"))
 }
 
-fn json(fleet: &Fleet, words: &[&str]) -> Value {
+fn data(fleet: &Fleet, words: &[&str]) -> Value {
     let ended = fermi(fleet, &[words, &["--json"]].concat());
     assert_eq!(ended.code(), Some(0), "{words:?}: {}", ended.err());
     serde_json::from_str(&ended.out()).unwrap_or_else(|error| panic!("{words:?} is no JSON: {error}\n{}", ended.out()))
@@ -21,7 +28,7 @@ fn a_task_is_created_followed_and_read_by_the_command_line() {
     let fleet = Fleet::of(&[("gn6", 2), ("gn7", 1)]);
     let list = fermi(&fleet, &["env", "list"]);
     assert!(list.out().contains("gn6") && list.out().contains("gn7"), "{}", list.out());
-    assert_eq!(json(&fleet, &["env", "list"])["items"].as_array().unwrap().len(), 2);
+    assert_eq!(data(&fleet, &["env", "list"])["items"].as_array().unwrap().len(), 2);
 
     let script = "echo hello from $RANK";
     let words = ["task", "create", "--name", "greeting", "--env", "gn6", "--env", "gn7", "--master", "gn7"];
@@ -38,7 +45,7 @@ fn a_task_is_created_followed_and_read_by_the_command_line() {
     }
     let found = fermi(&fleet, &["task", "logs", &id, "--search", "FROM 2"]).out();
     assert!(found.is_empty() || found.contains("from 2"), "{found}");
-    assert_eq!(json(&fleet, &["task", "show", &id])["status"], "succeeded");
+    assert_eq!(data(&fleet, &["task", "show", &id])["status"], "succeeded");
     assert!(fermi(&fleet, &["task", "explain", &id]).out().contains("the training finished"));
     assert!(fermi(&fleet, &["task", "list"]).out().contains("greeting"));
 }
@@ -80,6 +87,31 @@ fn a_folder_is_sent_once_and_runs_on_every_node() {
     for rank in 0..2 {
         fleet.says("task-1", 1, rank, "你好");
     }
+}
+
+#[test]
+fn the_request_of_the_form_trains_the_built_in_model_on_any_number_of_ranks_and_says_so() {
+    let fleet = Fleet::of(&[("pytorch-dev-env", 2), ("llm-training-env", 1)]);
+    let id_of = |path: &str, body: Value| fleet.post(path, &body).1["data"]["id"].as_str().unwrap().to_owned();
+    let dataset = id_of("/datasets", json!({ "name": "corpus" }));
+    let version = id_of(&format!("/datasets/{dataset}/versions"), json!({ "version": "v1", "path": "/data/corpus" }));
+    let task = fleet.create(json!({
+        "taskName": "gpt3-pretraining",
+        "datasetId": dataset,
+        "datasetVersionId": version,
+        "modelId": id_of("/models", json!({ "name": "gpt3-tiny" })),
+        "launchMode": "existing",
+        "distributedConfig": {
+            "framework": "deepspeed",
+            "strategy": { "dataParallel": 2, "pipelineParallel": 4, "tensorParallel": 8 },
+        },
+    }));
+    let done = fleet.task_is(&task, "succeeded");
+    assert_eq!(done["distributedInfo"]["nodeCount"], 2);
+    let events = fleet.get(&format!("/training-tasks/{task}/events"));
+    let said = |text: &str| events["items"].to_string().contains(text);
+    assert!(said("the built-in trainer runs"), "{events:#}");
+    fleet.says(&task, 1, 2, "parameters");
 }
 
 #[test]

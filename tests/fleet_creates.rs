@@ -1,5 +1,12 @@
 //! What the server has answered, it has: under `kill -9`, under many clients at once, and down to the disk.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};

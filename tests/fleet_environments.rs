@@ -1,5 +1,12 @@
 //! Environments come, fall silent, come back; names are unique; and nobody reaches the API who should not.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
 mod support;
 
 use serde_json::{Value, json};

@@ -1,6 +1,13 @@
 //! The kill matrix of the control plane: whoever is killed, whenever, the outcome is as promised, nothing is left behind,
 //! and no byte of a log is lost or doubled.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
 mod support;
 
 use serde_json::Value;

@@ -59,7 +59,7 @@ const REFUSED: [&[&str]; 10] = [
     &["--framework", "pytorch-fsdp", "--node", "gn6:1", "--node", "gn7:2", "--set", "shardingStrategy=HYBRID_SHARD"],
     &["--framework", "megatron-lm", "--node", "gn6:6", "--tensor-parallel", "4"],
     &["--framework", "jax", "--node", "gn6:none"],
-    &["--framework", "jax", "--backend", "mpi"],
+    &["--framework", "jax", "--backend", "smoke"],
     &["--config", "missing.yaml"],
 ];
 

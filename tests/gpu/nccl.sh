@@ -15,9 +15,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-check() { # check NAME COMMAND…
-    name=$1; shift
-    if "$@" > /dev/null 2>&1; then echo "ok    $name"; else echo "FAIL  $name"; failed=1; fi
+check() { # check WHAT COMMAND…
+    what=$1; shift
+    if "$@" > /dev/null 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; failed=1; fi
 }
 
 [ -x "$FERMI" ] || { echo "FAIL  no fermi at $FERMI: name one in FERMI"; exit 1; }

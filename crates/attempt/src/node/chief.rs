@@ -210,7 +210,7 @@ impl Chief {
 
     /// Opens the door, unless nobody is missing.
     fn assemble(&mut self, hands: &Hands, teller: &mut Teller) -> Vec<Happening> {
-        // The port is the door's now, and what ranks of the last attempt have put there is of no use to the next.
+        // The port is the door's now.
         self.rendezvous = None;
         if !self.assembly.is_full() && self.listener.is_none() {
             match link::listen(self.lease.port) {
@@ -271,6 +271,8 @@ impl Chief {
 
     /// Opens what this node serves to the ranks of the attempt. Without it they say themselves that nobody answers.
     fn serve(&mut self, hands: &Hands, teller: &mut Teller) {
+        // What ranks of the attempt before have put there would lead the next ones astray.
+        self.rendezvous = None;
         match hands.bundle.serves {
             Serves::Nothing => {}
             Serves::HorovodRendezvous => {

@@ -25,9 +25,9 @@ pub struct TrainerFlags {
     /// Steps to train
     #[arg(long, default_value_t = TrainerConfig::default().steps)]
     steps: u64,
-    /// Sequences per step over all ranks
-    #[arg(long, value_name = "N", default_value_t = TrainerConfig::default().global_batch)]
-    global_batch: usize,
+    /// Sequences per step over all ranks [default: 16, or the next number that all ranks can share]
+    #[arg(long, value_name = "N")]
+    global_batch: Option<usize>,
     /// Sequences a rank takes at once; the rest is accumulated [default: its whole share]
     #[arg(long, value_name = "N")]
     micro_batch: Option<usize>,
@@ -61,7 +61,7 @@ pub struct TrainerFlags {
 
 pub fn execute(flags: &TrainerFlags) -> ExitCode {
     let outcome = placement().and_then(|placement| {
-        train(&config(flags), &placement, &mut io::stdout())
+        train(&config(flags, &placement), &placement, &mut io::stdout())
             .map_err(|error| (describe(&error), usage_or_failed(&error)))
     });
     match outcome {
@@ -73,13 +73,15 @@ pub fn execute(flags: &TrainerFlags) -> ExitCode {
     }
 }
 
-fn config(flags: &TrainerFlags) -> TrainerConfig {
+fn config(flags: &TrainerFlags, placement: &Placement) -> TrainerConfig {
     let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let is_first_attempt = std::env::var(contract::FERMI_ATTEMPT).is_ok_and(|attempt| attempt == "1");
     TrainerConfig {
         preset: flags.preset,
         steps: flags.steps,
-        global_batch: flags.global_batch,
+        global_batch: flags.global_batch.unwrap_or_else(|| {
+            TrainerConfig::default().global_batch.next_multiple_of(placement.world_size.max(1))
+        }),
         micro_batch: flags.micro_batch,
         seq_len: flags.seq_len,
         lr: flags.lr,

@@ -81,12 +81,11 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), Refused> {
         infiniband: flags.no_infiniband.then_some(false),
         ..LaunchOptions::default()
     };
+    let mut said = Vec::new();
     let mut framework = flags.framework.as_deref().map(known).transpose()?;
     if let Some(path) = &flags.config {
         let file = settings::training_yaml(path, &cluster)?;
-        for line in file.lines() {
-            speech::say(&format!("{}\n", line.in_language(speech::language())));
-        }
+        said.extend(file.lines());
         options.framework.clone_from(file.settings());
         options.backend = options.backend.or_else(|| Some(file.backend.to_owned()));
         framework = framework.or(Some(file.strategy.framework()));
@@ -96,8 +95,14 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), Refused> {
     let order =
         LaunchOrder { spec: &spec, ranks: &cluster.ranks, nodes: &cluster.nodes, dataset_path: None, model_path: None };
     let launch = launch(&order)?;
-    for note in &launch.notes {
-        speech::say(&format!("{}\n", note.in_language(speech::language())));
+    // The file's own reading of the batch is the launch's too, once.
+    for note in launch.notes.iter().cloned() {
+        if !said.contains(&note) {
+            said.push(note);
+        }
+    }
+    for line in &said {
+        speech::say(&format!("{}\n", line.in_language(speech::language())));
     }
     let written = write::all(&flags.out, &launch, &cluster, flags.master_port)?;
     if flags.json {
