@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean
+.PHONY: help build test test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,10 +28,11 @@ lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
 
-unit: ## All tests
+unit: ## All tests but those of make test-engines, test-horovod and test-gpu
+	@echo "left out here: DeepSpeed, JAX, Megatron, FSDP (make test-engines), Horovod's own build (make test-horovod), GPUs (make test-gpu)"
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
-	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast; \
-	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
+	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast -E 'not binary(engines)'; \
+	else echo "cargo-nextest is not installed: running cargo test instead"; FERMI_LEAVE_OUT=engines $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
 
 tools: ## Namespaces, sshd and Slurm for the tests of several machines
 	@tests/tools.sh
@@ -41,9 +42,13 @@ venv: $(VENV)/.made-from-$(shell cksum < tests/requirements.txt | cut -d' ' -f1)
 $(VENV)/.made-from-%: tests/requirements.txt
 	python3 -m venv "$(VENV)"
 	"$(VENV)/bin/pip" install --quiet --requirement tests/requirements.txt
-	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
 	@rm -f "$(VENV)"/.made-from-*
 	@touch "$@"
+
+test-engines: build venv ## DDP, FSDP, DeepSpeed, JAX and Megatron-core for real, under fermi run and through agents (minutes)
+	"$(VENV)/bin/pip" install --quiet --requirement tests/engines/requirements.txt
+	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
+	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test engines --no-fail-fast
 
 test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
 	@tests/engines/horovod.sh "$(VENV)" "$(CACHE)/horovod"

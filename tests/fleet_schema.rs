@@ -35,5 +35,6 @@ fn schemathesis_finds_no_server_error() {
         .expect("these tests need schemathesis; `make venv` installs it");
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
-    assert_eq!(fleet.task(&task)["status"], "succeeded", "{text}");
+    // It may well have deleted the task; the server answers as before.
+    fleet.environment_is("only", "running");
 }

@@ -22,6 +22,8 @@ TRAINING_LOOP = {
     "save", "load", "distributed_backend", "distributed_timeout_minutes", "group_query_attention",
     "num_layers_per_virtual_pipeline_stage",
 }
+# Of Megatron-DeepSpeed, the joint of the two; no package holds its parser.
+MEGATRON_DEEPSPEED = {"deepspeed", "deepspeed_config", "zero_stage"}
 
 
 def deepspeed_config(path: Path, launch: dict) -> str:
@@ -100,7 +102,8 @@ def megatron_arguments(path: Path, launch: dict) -> str:
     kinds = (TransformerConfig, OptimizerConfig, DistributedDataParallelConfig)
     fields = {kind: {field.name for field in dataclasses.fields(kind)} for kind in kinds}
     values = {RENAMED.get(name, name): value for name, value in given.items()}
-    unknown = [name for name in values if name not in TRAINING_LOOP and not any(name in known for known in fields.values())]
+    known = TRAINING_LOOP.union(MEGATRON_DEEPSPEED if "deepspeed" in values else (), *fields.values())
+    unknown = sorted(set(values) - known)
     assert not unknown, f"neither megatron-core nor the table knows {unknown}"
     shape = {name: value for name, value in values.items() if name in fields[TransformerConfig]}
     # Its own rules are checked when it is made. A pipeline wants to know the type that it passes on.

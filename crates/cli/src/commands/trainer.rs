@@ -79,9 +79,9 @@ fn config(flags: &TrainerFlags, placement: &Placement) -> TrainerConfig {
     TrainerConfig {
         preset: flags.preset,
         steps: flags.steps,
-        global_batch: flags.global_batch.unwrap_or_else(|| {
-            TrainerConfig::default().global_batch.next_multiple_of(placement.world_size.max(1))
-        }),
+        global_batch: flags
+            .global_batch
+            .unwrap_or_else(|| TrainerConfig::default().global_batch.next_multiple_of(placement.world_size.max(1))),
         micro_batch: flags.micro_batch,
         seq_len: flags.seq_len,
         lr: flags.lr,

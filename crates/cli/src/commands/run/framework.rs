@@ -166,7 +166,7 @@ impl World {
                 node_rank: NodeRank(node),
                 node: name(node),
                 environment: EnvironmentId::from(name(node).as_str()),
-                worker: WorkerId::new(&name(node), local),
+                worker: WorkerId::new(name(node), local),
                 gpu: on_gpus.then_some(local),
             })
             .collect();

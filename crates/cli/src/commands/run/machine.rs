@@ -79,7 +79,10 @@ impl Machine {
             omp_num_threads: text(contract::OMP_NUM_THREADS),
             nccl_async_error_handling: std::env::var_os(contract::TORCH_NCCL_ASYNC_ERROR_HANDLING).is_some(),
             cuda_visible_devices: text(contract::CUDA_VISIBLE_DEVICES),
-            tuned: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_tuning).collect(),
+            tuned: std::env::vars_os()
+                .filter_map(|(name, _)| name.into_string().ok())
+                .filter(|name| is_tuning(name))
+                .collect(),
             prefix_template: text(contract::TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE),
             shutdown_timeout: text(contract::TORCH_ELASTIC_SHUTDOWN_TIMEOUT),
             stdin: stdin(),
@@ -92,7 +95,7 @@ impl Machine {
     }
 }
 
-fn is_tuning(name: &String) -> bool {
+fn is_tuning(name: &str) -> bool {
     TUNING.iter().any(|prefix| name.starts_with(prefix))
 }
 

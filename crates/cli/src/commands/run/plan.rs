@@ -427,9 +427,12 @@ pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
     for folder in bundle.run_folder.iter().chain(outputs) {
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
     }
-    for (path, text) in &plan.files {
+    let late = bundle.late.files.iter().map(|(path, _)| path);
+    for path in plan.files.iter().map(|(path, _)| path).chain(late) {
         let folder = path.parent().unwrap_or(path);
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
+    }
+    for (path, text) in &plan.files {
         fs::write(path, text).map_err(|error| not_writable(path, error))?;
     }
     Ok(())

@@ -10,10 +10,13 @@ use crate::{
     healing::{self, Decision, FailedAttempt},
     ids::{AttemptNumber, Generation, NodeRank, Rank},
     language::Text,
-    phase::{AttemptEvent, TaskEvent, TaskPhase},
+    phase::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase},
     rank_map::RankMap,
     verdict::{Verdict, VerdictKind},
 };
+
+/// A node on which so many supervisors in a row were lost is given up.
+const MOST_INCARNATIONS: u32 = 32;
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq)]
@@ -285,7 +288,7 @@ impl Story<'_> {
             self.task.attempts.push(AttemptRecord {
                 number,
                 generation,
-                phase: crate::phase::AttemptPhase::Launching,
+                phase: AttemptPhase::Launching,
                 started_ms,
                 ended_ms: None,
                 resumed: false,
@@ -302,6 +305,9 @@ impl Story<'_> {
 
     fn attempt_started(&mut self, number: u32, resume: bool, port: u16) {
         let Some(attempt) = self.attempt_or_new(number) else { return };
+        if attempt.phase.is_final() {
+            return;
+        }
         attempt.resumed = resume;
         let resumed = if resume { ("，从检查点继续", ", from the newest checkpoint") } else { ("", "") };
         let at = self.task.rank_map.as_ref().and_then(|map| map.slots().first()).map(|slot| slot.node.clone());
@@ -327,13 +333,19 @@ impl Story<'_> {
             .as_ref()
             .and_then(|map| map.slots().get(rank.0 as usize))
             .map(|slot| slot.worker.clone());
+        let begins_anew = self.task.restart_at_ms.is_some();
         let Some(attempt) = self.attempt_or_new(number) else { return };
+        if begins_anew {
+            // Heard of only after its coordinator was lost: it happened, and it is over.
+            attempt.phase = AttemptPhase::Failed;
+        }
         let at = attempt.ranks.partition_point(|record| record.rank < rank);
         if attempt.ranks.get(at).is_some_and(|record| record.rank == rank) {
             return;
         }
         attempt.ranks.insert(at, RankRecord { rank, worker, pid, started_ms: now_ms, ended_ms: None, exit: None });
-        if attempt.ranks.len() == world {
+        // News of an attempt that has failed meanwhile starts nothing.
+        if attempt.ranks.len() == world && !attempt.phase.is_final() {
             self.turn_attempt(number, AttemptEvent::RanksUp);
             if self.task.phase == TaskPhase::Restarting {
                 self.turn(TaskEvent::WorkersLeased);
@@ -384,8 +396,23 @@ impl Story<'_> {
         self.replace_members();
     }
 
-    /// Nodes whose supervisor is gone while the coordinator waits for them get a new one.
+    /// Whether the coordinator lives and has no attempt that runs: it waits for nodes.
+    fn coordinator_waits(&self) -> bool {
+        let generation = self.task.generation;
+        let current = self.task.attempt().filter(|attempt| attempt.generation == generation);
+        let is_idle = current.is_none_or(|attempt| attempt.phase.is_final());
+        let is_on_its_way = matches!(self.task.phase, TaskPhase::Starting | TaskPhase::Restarting);
+        is_on_its_way && is_idle && self.task.stop.is_none() && !self.task.first_node_is_gone()
+    }
+
+    /// Nodes whose supervisor is gone while the coordinator waits for them get a new one; one whose supervisors keep dying
+    /// ends the task.
     fn replace_members(&mut self) {
+        let hopeless = self.task.nodes.iter().find(|node| node.incarnation >= MOST_INCARNATIONS);
+        if let Some(node) = hopeless.filter(|node| node.state == NodeRunState::Gone) {
+            self.fail(Verdict::of(VerdictKind::SupervisorLost { node: node.name.clone() }));
+            return;
+        }
         for node in self.task.nodes.iter_mut().filter(|node| node.node_rank.0 > 0 && node.state == NodeRunState::Gone) {
             node.incarnation += 1;
             node.state = NodeRunState::Wanted;
@@ -451,7 +478,7 @@ impl Story<'_> {
             self.requeue_when_swept();
         } else if node.0 == 0 {
             self.coordinator_lost(&name);
-        } else if self.task.phase == TaskPhase::Restarting && !self.task.first_node_is_gone() {
+        } else if self.coordinator_waits() {
             self.replace_members();
         }
         self.begin_again_when_swept();

@@ -257,3 +257,44 @@ fn a_first_node_out_of_reach_is_waited_for_while_restarts_are_left() {
     assert_eq!(play.task.phase, TaskPhase::Failed);
     assert!(!play.task.is_swept(), "its ranks may still run");
 }
+
+#[test]
+fn ranks_that_are_heard_of_after_their_coordinator_was_lost_start_nothing() {
+    let mut play = Play::new(2);
+    play.placed().run_started(0).run_started(1).run_started(2);
+    play.told(0, RunEvent::AttemptStarted { attempt: 1, master_addr: "a".into(), master_port: 29500, resume: false });
+    for rank in 0..2 {
+        play.told(0, RunEvent::RankStarted { attempt: 1, rank, local_rank: rank, pid: 100 });
+    }
+    play.gone(0);
+    for rank in 2..6 {
+        play.told(rank / 2, RunEvent::RankStarted { attempt: 1, rank, local_rank: rank % 2, pid: 100 });
+    }
+    assert_eq!(play.task.phase, TaskPhase::Restarting);
+    play.gone(1).gone(2);
+    assert_eq!((play.task.phase, play.task.generation.0), (TaskPhase::Starting, 2));
+    assert!(play.task.attempts.iter().all(|attempt| attempt.phase.is_final()));
+    play.run_started(0).run_started(1).run_started(2).attempt_started(2);
+    assert_eq!(play.task.phase, TaskPhase::Running);
+}
+
+#[test]
+fn an_attempt_that_is_heard_of_only_after_the_loss_keeps_its_number() {
+    let mut play = Play::new(2);
+    play.placed().run_started(0).run_started(1).run_started(2).gone(0);
+    play.told(1, RunEvent::RankStarted { attempt: 1, rank: 2, local_rank: 0, pid: 100 });
+    play.gone(1).gone(2);
+    assert_eq!(play.task.attempts.len(), 1, "the next launch must not write under the same number");
+    assert!(play.task.attempts[0].phase.is_final());
+}
+
+#[test]
+fn a_member_that_dies_before_the_first_attempt_is_replaced() {
+    let mut play = Play::new(0);
+    play.placed().run_started(0).run_started(1).gone(1);
+    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Launch]);
+    for _ in 0..MOST_INCARNATIONS {
+        play.gone(1);
+    }
+    assert_eq!(play.task.phase, TaskPhase::Failed, "not for ever");
+}
