@@ -1,5 +1,12 @@
 //! Settings files as people write them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+
 use std::{fs, path::Path};
 
 use fermi_domain::{framework::Framework, language::Language};
