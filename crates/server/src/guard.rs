@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_a_token_is_needed_for_all_but_health() {
+    fn elsewhere_a_token_is_needed_for_all_but_health_and_the_page() {
         let guard = Guard { token: Some("secret".to_owned()), ..Guard::default() };
         let with = |path: &str, value: &'static str| judge(&guard, Method::GET, path, &[("authorization", value)]);
         assert_eq!(with("/api/v1/x", "Bearer secret"), None);
@@ -233,7 +233,12 @@ mod tests {
         {
             assert_eq!(with("/api/v1/x", wrong).as_deref(), Some("unauthorized"), "{wrong}");
         }
-        assert_eq!(judge(&guard, Method::GET, "/", &[]).as_deref(), Some("unauthorized"));
-        assert_eq!(judge(&guard, Method::GET, "/livez", &[("host", "anything")]), None);
+        for path in ["/api/v1/x", "/api/agent/v1/link", "/api/openapi.json", "/metrics"] {
+            assert_eq!(judge(&guard, Method::GET, path, &[]).as_deref(), Some("unauthorized"), "{path}");
+        }
+        assert_eq!(judge(&guard, Method::POST, "/", &[]).as_deref(), Some("unauthorized"));
+        for path in ["/", "/page/app.js", "/training/task-1", "/livez"] {
+            assert_eq!(judge(&guard, Method::GET, path, &[("host", "anything")]), None, "{path}");
+        }
     }
 }
