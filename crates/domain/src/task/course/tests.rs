@@ -1,12 +1,16 @@
 //! Courses of a task, played from its creation to its end.
 
+use super::journal::MOST_INCARNATIONS;
 use super::*;
 use crate::{
     environment::tests::environment,
+    event::Outcome,
     exit::Exit,
     ids::TaskId,
+    phase::TaskPhase,
     rank_map::{ChosenNode, for_task},
     task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, TaskSpec, Work},
+    verdict::{Verdict, VerdictKind},
 };
 
 /// A task on three nodes of two ranks each.

@@ -1,0 +1,261 @@
+//! What the journals of a task's nodes tell, and what that makes of it.
+
+use super::story::Story;
+use crate::{
+    event::{Outcome, RunEvent},
+    ids::{AttemptNumber, NodeRank, Rank},
+    language::Text,
+    phase::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase},
+    task::{AttemptRecord, NodeRunState, RankRecord},
+    verdict::{Verdict, VerdictKind},
+};
+
+/// A node on which so many supervisors in a row were lost is given up.
+pub(super) const MOST_INCARNATIONS: u32 = 32;
+
+impl Story<'_> {
+    pub(super) fn read(&mut self, node: NodeRank, event: RunEvent) {
+        let is_first = node.0 == 0;
+        match event {
+            RunEvent::RunStarted { master_port, .. } => self.run_started(node, master_port),
+            RunEvent::RankStarted { attempt, rank, pid, .. } => self.rank_started(attempt, Rank(rank), pid),
+            RunEvent::RankExited { attempt, rank, exit, .. } => {
+                let now_ms = self.now_ms;
+                if let Some(record) = self.rank(attempt, Rank(rank)) {
+                    record.ended_ms = Some(now_ms);
+                    record.exit = Some(exit);
+                }
+            }
+            // What the coordinator tells stands in the journals of all nodes; its own is the one that counts.
+            _ if !is_first => {}
+            RunEvent::AttemptStarted { attempt, resume, master_port, .. } => {
+                self.attempt_started(attempt, resume, master_port);
+            }
+            RunEvent::Stopping { attempt, .. } | RunEvent::Killing { attempt } => {
+                self.turn_attempt(attempt, AttemptEvent::StopBegan);
+            }
+            RunEvent::AttemptFailed { attempt, verdict } => self.attempt_failed(attempt, *verdict),
+            RunEvent::RestartScheduled { restarts_used, max_restarts, after_ms, .. } => {
+                self.restart_scheduled(restarts_used, max_restarts, after_ms);
+            }
+            RunEvent::RestartRefused { text, .. } => self.note("restart.refused", text),
+            RunEvent::NodeSuspect { name, .. } => self.note(
+                "node.suspect",
+                Text::new(format!("节点 {name} 暂时没有消息"), format!("nothing has been heard of {name} for a while")),
+            ),
+            RunEvent::NodeBack { name } => {
+                self.note("node.back", Text::new(format!("节点 {name} 已恢复"), format!("{name} is back")));
+            }
+            RunEvent::NodeLost { name, text } => self.note(
+                "node.lost",
+                Text::new(format!("失去节点 {name}：{}", text.zh), format!("{name} is lost: {}", text.en)),
+            ),
+            RunEvent::NodeRefused { name, text, .. } => self.note(
+                "node.refused",
+                Text::new(format!("拒绝 {name}：{}", text.zh), format!("{name} was refused: {}", text.en)),
+            ),
+            RunEvent::RunEnded { outcome, verdict, .. } => self.run_ended(outcome, *verdict),
+            RunEvent::Refused { message, .. } => {
+                self.fail(Verdict::of(VerdictKind::LaunchRefused { reason: message }));
+            }
+            RunEvent::Waiting { .. }
+            | RunEvent::NodeJoined { .. }
+            | RunEvent::NodeLinked { .. }
+            | RunEvent::Swept { .. }
+            | RunEvent::OutputLost { .. } => {}
+        }
+    }
+
+    fn run_started(&mut self, node: NodeRank, port: Option<u16>) {
+        if let Some(node) = self.node(node).filter(|node| node.state == NodeRunState::Wanted) {
+            node.state = NodeRunState::Alive;
+        }
+        if let (0, Some(port)) = (node.0, port) {
+            self.task.master_port = Some(port);
+            for other in self.task.nodes.iter_mut().filter(|other| other.state == NodeRunState::Waiting) {
+                other.state = NodeRunState::Wanted;
+            }
+        }
+    }
+
+    fn attempt(&mut self, number: u32) -> Option<&mut AttemptRecord> {
+        self.task.attempts.iter_mut().rev().find(|attempt| attempt.number.get() == number)
+    }
+
+    /// Ranks of another node may be heard of before the coordinator says that the attempt began.
+    fn attempt_or_new(&mut self, number: u32) -> Option<&mut AttemptRecord> {
+        if self.attempt(number).is_none() {
+            let number = AttemptNumber::new(number)?;
+            let generation = self.task.generation;
+            let started_ms = self.now_ms;
+            self.task.attempts.push(AttemptRecord {
+                number,
+                generation,
+                phase: AttemptPhase::Launching,
+                started_ms,
+                ended_ms: None,
+                resumed: false,
+                ranks: Vec::new(),
+                verdict: None,
+            });
+        }
+        self.attempt(number)
+    }
+
+    fn rank(&mut self, attempt: u32, rank: Rank) -> Option<&mut RankRecord> {
+        self.attempt(attempt)?.ranks.iter_mut().find(|record| record.rank == rank)
+    }
+
+    fn attempt_started(&mut self, number: u32, resume: bool, port: u16) {
+        let Some(attempt) = self.attempt_or_new(number) else { return };
+        if attempt.phase.is_final() {
+            return;
+        }
+        attempt.resumed = resume;
+        let resumed = if resume { ("，从检查点继续", ", from the newest checkpoint") } else { ("", "") };
+        let at = self.task.rank_map.as_ref().and_then(|map| map.slots().first()).map(|slot| slot.node.clone());
+        let at = at.unwrap_or_default();
+        let world = self.task.world_size();
+        self.note(
+            "attempt.started",
+            Text::new(
+                format!("第 {number} 次启动：{world} 个 rank，主节点 {at}:{port}{}", resumed.0),
+                format!("attempt {number}: {world} ranks, master {at}:{port}{}", resumed.1),
+            ),
+        );
+        if self.task.phase == TaskPhase::Restarting {
+            self.turn(TaskEvent::WorkersLeased);
+        }
+    }
+
+    fn rank_started(&mut self, number: u32, rank: Rank, pid: i32) {
+        let (now_ms, world) = (self.now_ms, self.task.world_size() as usize);
+        let worker = self
+            .task
+            .rank_map
+            .as_ref()
+            .and_then(|map| map.slots().get(rank.0 as usize))
+            .map(|slot| slot.worker.clone());
+        let begins_anew = self.task.restart_at_ms.is_some();
+        let Some(attempt) = self.attempt_or_new(number) else { return };
+        if begins_anew {
+            // Heard of only after its coordinator was lost: it happened, and it is over.
+            attempt.phase = AttemptPhase::Failed;
+        }
+        let at = attempt.ranks.partition_point(|record| record.rank < rank);
+        if attempt.ranks.get(at).is_some_and(|record| record.rank == rank) {
+            return;
+        }
+        attempt.ranks.insert(at, RankRecord { rank, worker, pid, started_ms: now_ms, ended_ms: None, exit: None });
+        // News of an attempt that has failed meanwhile starts nothing.
+        if attempt.ranks.len() == world && !attempt.phase.is_final() {
+            self.turn_attempt(number, AttemptEvent::RanksUp);
+            if self.task.phase == TaskPhase::Restarting {
+                self.turn(TaskEvent::WorkersLeased);
+            }
+            self.turn(TaskEvent::RanksUp);
+        }
+    }
+
+    fn turn_attempt(&mut self, number: u32, event: AttemptEvent) {
+        let now_ms = self.now_ms;
+        if let Some(attempt) = self.attempt(number)
+            && let Ok(next) = attempt.phase.next(event)
+        {
+            attempt.phase = next;
+            if next.is_final() {
+                attempt.ended_ms.get_or_insert(now_ms);
+            }
+        }
+    }
+
+    pub(super) fn attempt_failed(&mut self, number: u32, verdict: Verdict) {
+        let headline = verdict.headline();
+        self.note(
+            "attempt.failed",
+            Text::new(
+                format!("第 {number} 次启动失败：{}", headline.zh),
+                format!("attempt {number} failed: {}", headline.en),
+            ),
+        );
+        self.turn_attempt(number, AttemptEvent::EndedBadly);
+        if let Some(attempt) = self.attempt(number) {
+            attempt.verdict = Some(verdict);
+        }
+    }
+
+    fn restart_scheduled(&mut self, used: u32, most: u32, after_ms: u64) {
+        // The coordinator counts its own restarts; those of generations before are added by its budget.
+        let before = self.task.spec.policies.restart.max_restarts.saturating_sub(most);
+        self.task.restarts_used = before + used;
+        let (used, most) = (before + used, before + most);
+        self.turn(TaskEvent::RestartGranted);
+        let text = Text::new(
+            format!("将重新启动全部 rank（{used}/{most}），等待 {:.1} 秒", after_ms as f64 / 1e3),
+            format!("all ranks are started again ({used} of {most}) in {:.1} s", after_ms as f64 / 1e3),
+        );
+        self.task.reason = Some(text.clone());
+        self.note("restart.scheduled", text);
+        self.replace_members();
+    }
+
+    /// Whether the coordinator lives and has no attempt that runs: it waits for nodes.
+    pub(super) fn coordinator_waits(&self) -> bool {
+        let generation = self.task.generation;
+        let current = self.task.attempt().filter(|attempt| attempt.generation == generation);
+        let is_idle = current.is_none_or(|attempt| attempt.phase.is_final());
+        let is_on_its_way = matches!(self.task.phase, TaskPhase::Starting | TaskPhase::Restarting);
+        is_on_its_way && is_idle && self.task.stop.is_none() && !self.task.first_node_is_gone()
+    }
+
+    /// Nodes whose supervisor is gone while the coordinator waits for them get a new one; one whose supervisors keep dying
+    /// ends the task.
+    pub(super) fn replace_members(&mut self) {
+        let hopeless = self.task.nodes.iter().find(|node| node.incarnation >= MOST_INCARNATIONS);
+        if let Some(node) = hopeless.filter(|node| node.state == NodeRunState::Gone) {
+            self.fail(Verdict::of(VerdictKind::SupervisorLost { node: node.name.clone() }));
+            return;
+        }
+        for node in self.task.nodes.iter_mut().filter(|node| node.node_rank.0 > 0 && node.state == NodeRunState::Gone) {
+            node.incarnation += 1;
+            node.state = NodeRunState::Wanted;
+        }
+    }
+
+    fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
+        let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
+        match outcome {
+            Outcome::Succeeded => {
+                self.turn_attempt(number, AttemptEvent::EndedWell);
+                self.task.verdict = Some(verdict);
+                self.turn(TaskEvent::Finished);
+            }
+            Outcome::Failed => self.fail(verdict),
+            Outcome::Stopped { .. } => {
+                self.turn_attempt(number, AttemptEvent::EndedOnRequest);
+                if self.task.phase != TaskPhase::Stopping {
+                    self.turn(TaskEvent::StopRequested);
+                }
+                self.task.verdict = Some(verdict);
+                self.turn(TaskEvent::RanksGone);
+            }
+        }
+    }
+
+    /// It is over, badly; or on request, if somebody had asked.
+    pub(super) fn fail(&mut self, verdict: Verdict) {
+        if let Some(number) = self.task.attempt().map(|attempt| attempt.number.get()) {
+            self.turn_attempt(number, AttemptEvent::EndedBadly);
+            if let Some(attempt) = self.attempt(number) {
+                attempt.verdict.get_or_insert_with(|| verdict.clone());
+            }
+        }
+        let headline = verdict.headline();
+        self.task.verdict = Some(verdict);
+        if self.task.phase == TaskPhase::Stopping {
+            self.turn(TaskEvent::RanksGone);
+        } else if self.turn(TaskEvent::GaveUp) {
+            self.task.reason = Some(headline);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A change of a task in the making: what was asked, placed, started, lost, and begun again.
+
+use super::{Happening, Note};
+use crate::{
+    failure::Recurrence,
+    healing::{self, Decision, FailedAttempt},
+    ids::{Generation, NodeRank},
+    language::Text,
+    phase::{TaskEvent, TaskPhase},
+    rank_map::RankMap,
+    task::{NodeRun, NodeRunState, StopWish, Task},
+    verdict::{Verdict, VerdictKind},
+};
+
+/// A change in the making.
+pub(super) struct Story<'a> {
+    pub(super) task: &'a mut Task,
+    pub(super) now_ms: u64,
+    pub(super) notes: Vec<Note>,
+}
+
+impl Story<'_> {
+    pub(super) fn take(&mut self, happening: Happening) {
+        match happening {
+            Happening::Prepared => {
+                self.turn(TaskEvent::Prepared);
+            }
+            Happening::MustWait { reason } => self.must_wait(reason),
+            Happening::Placed { rank_map } => self.placed(rank_map),
+            Happening::Journal { node, event } => self.read(node, *event),
+            Happening::LaunchFailed { node, reason } => self.launch_failed(node, reason),
+            Happening::Gone { node } => self.gone(node),
+            Happening::CoordinatorUnreachable => self.coordinator_unreachable(),
+            Happening::StopAsked(wish) => self.stop_asked(wish),
+            Happening::RestartAsked => self.restart_asked(),
+            Happening::TimePassed => self.begin_again_when_swept(),
+        }
+    }
+
+    pub(super) fn note(&mut self, kind: &'static str, text: Text) {
+        self.notes.push(Note { kind, text });
+    }
+
+    /// Changes the phase, if the event fits; an event that comes too late changes nothing.
+    pub(super) fn turn(&mut self, event: TaskEvent) -> bool {
+        let Ok(next) = self.task.phase.next(event) else { return false };
+        if next != self.task.phase {
+            self.task.phase = next;
+            self.task.reason = None;
+            let text = next.text();
+            self.note(kind_of(next), Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)));
+            if next.is_final() {
+                self.task.ended_ms = Some(self.now_ms);
+                self.task.restart_at_ms = None;
+            }
+        }
+        true
+    }
+
+    fn must_wait(&mut self, reason: Text) {
+        if self.task.phase == TaskPhase::Initializing {
+            self.turn(TaskEvent::Prepared);
+        }
+        if self.task.phase == TaskPhase::Queued && self.task.reason.as_ref() != Some(&reason) {
+            self.note("task.waiting", reason.clone());
+            self.task.reason = Some(reason);
+        }
+    }
+
+    fn placed(&mut self, rank_map: RankMap) {
+        if self.task.phase == TaskPhase::Initializing {
+            self.turn(TaskEvent::Prepared);
+        }
+        if !self.turn(TaskEvent::WorkersLeased) {
+            return;
+        }
+        self.task.started_ms.get_or_insert(self.now_ms);
+        self.task.nodes = rank_map
+            .nodes()
+            .map(|node| NodeRun {
+                environment: node.environment.clone(),
+                name: node.node.to_owned(),
+                node_rank: node.node_rank,
+                incarnation: 0,
+                state: NodeRunState::Waiting,
+            })
+            .collect();
+        self.task.rank_map = Some(rank_map);
+        self.launch();
+    }
+
+    /// A new generation: the first node is wanted, the others wait for its port.
+    fn launch(&mut self) {
+        self.task.generation = Generation(self.task.generation.0 + 1);
+        self.task.master_port = None;
+        self.task.restart_at_ms = None;
+        for node in &mut self.task.nodes {
+            node.incarnation = 1;
+            node.state = if node.node_rank.0 == 0 { NodeRunState::Wanted } else { NodeRunState::Waiting };
+        }
+    }
+
+    pub(super) fn node(&mut self, node: NodeRank) -> Option<&mut NodeRun> {
+        self.task.nodes.iter_mut().find(|known| known.node_rank == node)
+    }
+
+    fn launch_failed(&mut self, node: NodeRank, reason: Text) {
+        let name = self.node(node).map(|node| {
+            node.state = NodeRunState::Gone;
+            node.name.clone()
+        });
+        let name = name.unwrap_or_default();
+        let reason = Text::new(format!("{name}：{}", reason.zh), format!("{name}: {}", reason.en));
+        self.note("launch.failed", reason.clone());
+        if !self.task.phase.is_final() {
+            self.fail(Verdict::of(VerdictKind::LaunchRefused { reason }));
+        }
+        self.requeue_when_swept();
+    }
+
+    fn gone(&mut self, node: NodeRank) {
+        let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
+        run.state = NodeRunState::Gone;
+        let name = run.name.clone();
+        if self.task.phase.is_final() {
+            self.requeue_when_swept();
+        } else if node.0 == 0 {
+            self.coordinator_lost(&name);
+        } else if self.coordinator_waits() {
+            self.replace_members();
+        }
+        self.begin_again_when_swept();
+    }
+
+    /// The supervisor that decides is gone without a word: the server decides in its place.
+    fn coordinator_lost(&mut self, name: &str) {
+        let verdict = Verdict::of(VerdictKind::SupervisorLost { node: name.to_owned() });
+        if self.task.stop.is_some() {
+            self.fail(Verdict::of(VerdictKind::StoppedByUser));
+            return;
+        }
+        let (number, lived_ms) = self
+            .task
+            .attempt()
+            .map_or((0, 0), |attempt| (attempt.number.get(), self.now_ms.saturating_sub(attempt.started_ms)));
+        self.attempt_failed(number, verdict.clone());
+        let policy = self.task.spec.policies.restart;
+        let decision = healing::decide(
+            policy,
+            FailedAttempt {
+                recurrence: Recurrence::MayPass,
+                lived_ms,
+                made_progress: true,
+                restarts_used: self.task.restarts_used,
+                start_up_failures_in_a_row: 0,
+            },
+        );
+        match decision {
+            Decision::Restart { after_ms } => {
+                self.task.restarts_used += 1;
+                if self.task.phase != TaskPhase::Restarting {
+                    self.turn(TaskEvent::RestartGranted);
+                }
+                self.task.restart_at_ms = Some(self.now_ms + after_ms);
+                let (used, most) = (self.task.restarts_used, policy.max_restarts);
+                self.note(
+                    "restart.scheduled",
+                    Text::new(
+                        format!("将在所有节点清理完毕后重新启动（{used}/{most}）"),
+                        format!("all ranks are started again once every node is swept ({used} of {most})"),
+                    ),
+                );
+            }
+            Decision::GiveUp(reason) => {
+                self.note("restart.refused", reason.text(policy));
+                self.fail(verdict);
+            }
+        }
+    }
+
+    /// Members have ended themselves; whether the first node's ranks still run cannot be known.
+    fn coordinator_unreachable(&mut self) {
+        let Some(name) = self.task.nodes.first().map(|node| node.name.clone()) else { return };
+        let reason = Text::new(
+            format!("主节点 {name} 失去联系，等待其恢复"),
+            format!("the first node {name} is out of reach; waiting for it"),
+        );
+        if self.task.phase.is_final() || self.task.reason.as_ref() == Some(&reason) {
+            return;
+        }
+        if self.task.restarts_used >= self.task.spec.policies.restart.max_restarts {
+            self.fail(Verdict::of(VerdictKind::NodeLost { node: name }));
+        } else {
+            self.note("task.waiting", reason.clone());
+            self.task.reason = Some(reason);
+        }
+    }
+
+    /// The next generation begins only when nothing of this one is left anywhere.
+    fn begin_again_when_swept(&mut self) {
+        let is_due = self.task.restart_at_ms.is_some_and(|at| self.now_ms >= at);
+        if is_due && self.task.is_swept() && self.task.phase == TaskPhase::Restarting {
+            self.task.resume = true;
+            self.launch();
+            self.turn(TaskEvent::WorkersLeased);
+        }
+    }
+
+    fn stop_asked(&mut self, wish: StopWish) {
+        if self.task.phase.is_final() {
+            return;
+        }
+        let force = wish.force || self.task.stop.is_some_and(|stop| stop.force);
+        self.task.stop = Some(StopWish { force, ..wish });
+        self.turn(TaskEvent::StopRequested);
+        if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
+            // A restart was waiting and nothing runs.
+            self.task.verdict = Some(Verdict::of(VerdictKind::StoppedByUser));
+            self.turn(TaskEvent::RanksGone);
+        }
+        if self.task.phase == TaskPhase::Stopped {
+            self.task.verdict.get_or_insert_with(|| Verdict::of(VerdictKind::StoppedByUser));
+        }
+        self.requeue_when_swept();
+    }
+
+    fn restart_asked(&mut self) {
+        if self.task.phase.is_final() && self.task.is_swept() {
+            self.begin_anew();
+        } else if self.task.phase.is_final() {
+            self.task.stop = Some(StopWish { force: true, then_restart: true });
+        } else {
+            self.stop_asked(StopWish { force: false, then_restart: true });
+        }
+    }
+
+    fn requeue_when_swept(&mut self) {
+        let wants = self.task.stop.is_some_and(|stop| stop.then_restart);
+        if wants && self.task.phase.is_final() && self.task.is_swept() {
+            self.begin_anew();
+        }
+    }
+
+    /// The same task from the queue on, with fresh restarts; attempts go on counting.
+    fn begin_anew(&mut self) {
+        self.task.stop = None;
+        self.task.verdict = None;
+        self.task.ended_ms = None;
+        self.task.restarts_used = 0;
+        self.task.nodes.clear();
+        self.task.resume = !self.task.attempts.is_empty();
+        self.turn(TaskEvent::RestartAsked);
+    }
+}
+
+fn kind_of(phase: TaskPhase) -> &'static str {
+    match phase {
+        TaskPhase::Initializing => "task.initializing",
+        TaskPhase::Queued => "task.queued",
+        TaskPhase::Starting => "task.starting",
+        TaskPhase::Running => "task.running",
+        TaskPhase::Restarting => "task.restarting",
+        TaskPhase::Stopping => "task.stopping",
+        TaskPhase::Succeeded => "task.succeeded",
+        TaskPhase::Failed => "task.failed",
+        TaskPhase::Stopped => "task.stopped",
+    }
+}
