@@ -68,6 +68,20 @@ fn declared_resources_are_counted_and_marked() {
         (&json!(true), &json!("jupyter"), &json!("nlp"))
     );
     assert_eq!(big["workers"].as_array().unwrap().len(), 2);
+
+    // Where model and GPUs are known the planner is asked, and says what would fit.
+    let model = fleet.post("/models", &json!({ "name": "llama2-7b" })).1["data"]["id"].clone();
+    let nodes = json!({ "nodeIds": [big["id"]], "framework": "pytorch-ddp" });
+    let request = json!({
+        "taskName": "x", "modelId": model, "command": { "argv": ["true"] }, "distributedConfig": nodes,
+    });
+    for path in ["/training-tasks/preview", "/training-tasks"] {
+        let (status, answer) = fleet.post(path, &request);
+        let data = &answer["data"];
+        assert_eq!((status, &data["plan"]["fits"]), (200, &json!(false)), "{answer:#}");
+        let warned = data["warnings"].as_array().unwrap().iter().any(|warning| warning["id"] == "does_not_fit");
+        assert!(warned, "{answer:#}");
+    }
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use fermi_api::client::{BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Refused, ServerAddress};
+use fermi_api::client::{
+    Answer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, Refused, ServerAddress,
+};
+use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
 use fermi_domain::language::Text;
 
@@ -29,6 +32,25 @@ pub enum Problem {
 
 /// What a command comes to.
 pub type Outcome = Result<ExitCode, Problem>;
+
+/// Looks through all pages of a list.
+pub fn find<T>(
+    page: impl Fn(&Query) -> Result<Answer<Page<T>>, ClientError>,
+    is_meant: impl Fn(&T) -> bool,
+) -> Result<Option<T>, ClientError> {
+    let mut token: Option<String> = None;
+    loop {
+        let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("pageToken", token.as_deref());
+        let page = page(&query)?.data;
+        if let Some(found) = page.items.into_iter().find(&is_meant) {
+            return Ok(Some(found));
+        }
+        token = page.next_page_token;
+        if token.is_none() {
+            return Ok(None);
+        }
+    }
+}
 
 impl From<ClientError> for Problem {
     fn from(error: ClientError) -> Self {

@@ -29,15 +29,17 @@ pub struct Paint {
 
 impl Paint {
     pub fn for_stderr() -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { on: std::io::stderr().is_terminal() && !refused && !dumb }
+        Self::on(std::io::stderr().is_terminal())
     }
 
     pub fn for_stdout() -> Self {
+        Self::on(std::io::stdout().is_terminal())
+    }
+
+    fn on(terminal: bool) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { on: std::io::stdout().is_terminal() && !refused && !dumb }
+        Self { on: terminal && !refused && !dumb }
     }
 
     #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use fermi_domain::language::Text;
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
@@ -52,6 +53,40 @@ pub enum ServerError {
     Read(#[from] fermi_store::StoreError),
     #[error("the server failed: {0}")]
     Failed(#[from] io::Error),
+}
+
+impl ServerError {
+    /// The sentence for people, in both languages.
+    pub fn text(&self) -> Text {
+        let zh = match self {
+            Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
+            Self::Store(error) => return error.text(),
+            Self::Listen { address, source } => format!("无法监听 {address}：{source}"),
+            Self::Read(error) => format!("无法读取开发环境：{error}"),
+            Self::Failed(error) => format!("服务失败：{error}"),
+        };
+        Text::new(zh, self.to_string())
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::Store(error) => error.hint(),
+            Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Text::new(
+                format!("{address} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
+                format!(
+                    "somebody listens on {address} already; choose another port with --listen, or end that one first"
+                ),
+            ),
+            Self::Listen { .. } => Text::new(
+                "--listen 要写本机的地址，例如 127.0.0.1:7070",
+                "--listen wants an address of this machine, such as 127.0.0.1:7070",
+            ),
+            Self::Folder { .. } | Self::Read(_) | Self::Failed(_) => {
+                Text::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
+            }
+        }
+    }
 }
 
 /// Serves until SIGTERM or SIGINT.

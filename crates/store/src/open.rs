@@ -3,7 +3,7 @@
 use std::{fs::File, io, path::Path, time::Duration};
 
 use fermi_domain::language::Text;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
 use crate::{
@@ -64,6 +64,24 @@ impl OpenError {
             None => self.to_string(),
         };
         Text::new(zh, en)
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Text {
+        match self {
+            Self::Held { .. } => Text::new(
+                "先结束那个服务，或用 --data-dir 换一个文件夹",
+                "end that server first, or name another folder with --data-dir",
+            ),
+            Self::Newer { .. } => Text::new("安装更新版本的 fermi", "install a newer fermi"),
+            Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Text::new(
+                "fermi.db 已损坏或不是数据库；从备份恢复，或把它移走以重新开始",
+                "fermi.db is damaged or no database; restore it from a backup, or move it away to begin anew",
+            ),
+            Self::Folder { .. } | Self::NotDurable { .. } | Self::Sql { .. } | Self::Threads(_) => {
+                Text::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
+            }
+        }
     }
 }
 

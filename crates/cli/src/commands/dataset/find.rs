@@ -1,10 +1,10 @@
 //! Datasets and versions by the names that people use, or by id.
 
-use fermi_api::client::{Client, ClientError, Query};
-use fermi_api::v1::{Dataset, DatasetVersion, MOST_PER_PAGE};
+use fermi_api::client::{Client, ClientError};
+use fermi_api::v1::{Dataset, DatasetVersion};
 use fermi_domain::language::Text;
 
-use crate::connection::Problem;
+use crate::connection::{self, Problem};
 use crate::exit_code;
 
 /// The dataset that is meant; an id wins over a name.
@@ -14,22 +14,12 @@ pub fn dataset(client: &Client, text: &str) -> Result<Dataset, Problem> {
         Err(ClientError::Refused(refused)) if refused.code == 404 => {}
         Err(error) => return Err(error.into()),
     }
-    let mut token: Option<String> = None;
-    loop {
-        let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("pageToken", token.as_deref());
-        let page = client.datasets(&query)?.data;
-        if let Some(found) = page.items.into_iter().find(|dataset| dataset.name == text) {
-            return Ok(found);
-        }
-        token = page.next_page_token;
-        if token.is_none() {
-            return Err(Problem::Own {
-                message: Text::new(format!("没有数据集 “{text}”"), format!("there is no dataset '{text}'")),
-                hint: Text::new("fermi dataset list 列出全部数据集", "'fermi dataset list' shows them all"),
-                code: exit_code::NOT_FOUND,
-            });
-        }
-    }
+    let found = connection::find(|query| client.datasets(query), |dataset| dataset.name == text)?;
+    found.ok_or_else(|| Problem::Own {
+        message: Text::new(format!("没有数据集 “{text}”"), format!("there is no dataset '{text}'")),
+        hint: Text::new("fermi dataset list 列出全部数据集", "'fermi dataset list' shows them all"),
+        code: exit_code::NOT_FOUND,
+    })
 }
 
 /// The version that is meant, or the newest where none is.

@@ -9,10 +9,10 @@ use fermi_planner::search::{Candidate, rank};
 use fermi_planner::strategy::{Choice, Strategy, best_of_each, choose, framework_by_table};
 use serde_json::{Value, json};
 
-use super::show::{Tint, bar, columns, number, padded, seconds};
+use super::show::{bar, columns, number, padded, seconds};
 use super::workload::{Workload, WorkloadFlags};
 use super::{KnowledgeFlags, Refusal, files};
-use crate::speech;
+use crate::speech::{self, Paint};
 
 /// Flags of the plain command.
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ pub fn execute(flags: &RecommendFlags) -> Result<(), Refusal> {
         let text = serde_json::to_string_pretty(&plan.json(language)).unwrap_or_default();
         speech::print(&(text + "\n"));
     } else {
-        speech::print(&plan.text(language, Tint::for_stdout(), &constants));
+        speech::print(&plan.text(language, Paint::for_stdout(), &constants));
     }
     Ok(())
 }
@@ -135,13 +135,13 @@ impl Plan<'_> {
         })
     }
 
-    fn text(&self, language: Language, tint: Tint, _constants: &Constants) -> String {
+    fn text(&self, language: Language, paint: Paint, _constants: &Constants) -> String {
         let zh = language == Language::ZhCn;
         let say = |z: &'static str, e: &'static str| if zh { z } else { e };
         let r = &self.workload.request;
         let mut out = format!(
             "\n{}  {:.2}B {} · {} × {} · {} {} · {} {}\n",
-            tint.strong(&self.workload.model),
+            paint.bold(&self.workload.model),
             r.architecture.params() as f64 / 1e9,
             say("参数", "parameters"),
             r.cluster.gpus,
@@ -152,17 +152,17 @@ impl Plan<'_> {
             r.global_batch,
         );
         for note in &self.workload.machines.notes {
-            out += &tint.faint(&format!("{}\n", note.in_language(language)));
+            out += &paint.dim(&format!("{}\n", note.in_language(language)));
         }
         match &self.choice {
-            Some(choice) => self.recommendation(&mut out, choice, language, tint),
-            None => self.nothing_fits(&mut out, language, tint),
+            Some(choice) => self.recommendation(&mut out, choice, language, paint),
+            None => self.nothing_fits(&mut out, language, paint),
         }
-        self.alternatives(&mut out, zh, tint);
+        self.alternatives(&mut out, zh, paint);
         if let Some(rates) = self.rates {
             out += &format!(
                 "\n{}  {} {:.3e} · {} {:.3e}\n",
-                tint.strong(say("学习率", "Learning rate")),
+                paint.bold(say("学习率", "Learning rate")),
                 say("线性", "linear"),
                 rates.linear,
                 say("平方根", "square root"),
@@ -172,15 +172,15 @@ impl Plan<'_> {
         out
     }
 
-    fn recommendation(&self, out: &mut String, choice: &Choice, language: Language, tint: Tint) {
+    fn recommendation(&self, out: &mut String, choice: &Choice, language: Language, paint: Paint) {
         let zh = language == Language::ZhCn;
         let say = |z: &'static str, e: &'static str| if zh { z } else { e };
         let c = &choice.candidate;
         let l = &c.job.layout;
         *out += &format!(
             "\n{}  {}\n  {}\n",
-            tint.strong(say("推荐", "Recommended")),
-            tint.good(&format!("{}  {}", choice.strategy.name(), layout_words(c))),
+            paint.bold(say("推荐", "Recommended")),
+            paint.green(&format!("{}  {}", choice.strategy.name(), layout_words(c))),
             choice.reason.in_language(language)
         );
         *out += &format!(
@@ -198,7 +198,7 @@ impl Plan<'_> {
         );
         *out += &format!(
             "\n{}  {} {} · {} tokens/s · MFU {:.1} %\n",
-            tint.strong(say("速度", "Speed")),
+            paint.bold(say("速度", "Speed")),
             say("每步", "step"),
             seconds(c.seconds()),
             number(c.tokens_per_s()),
@@ -218,17 +218,17 @@ impl Plan<'_> {
             .filter(|(_, part)| *part / total >= 0.005)
             .map(|(name, part)| format!("{name} {:.0} %", part / total * 100.0))
             .collect();
-        *out += &format!("  {}\n", tint.faint(&shown.join(" · ")));
-        memory_bars(out, c, zh, tint);
+        *out += &format!("  {}\n", paint.dim(&shown.join(" · ")));
+        memory_bars(out, c, zh, paint);
     }
 
-    fn nothing_fits(&self, out: &mut String, language: Language, tint: Tint) {
+    fn nothing_fits(&self, out: &mut String, language: Language, paint: Paint) {
         let zh = language == Language::ZhCn;
         let nearest = self.ranked.first();
         let missing = nearest.map_or(0.0, Candidate::missing_gib);
         *out += &format!(
             "\n{}\n",
-            tint.bad(&if zh {
+            paint.red(&if zh {
                 format!("没有布局放得下：最接近的每张 GPU 还差 {missing:.1} GiB")
             } else {
                 format!("Nothing fits: the nearest layout lacks {missing:.1} GiB per GPU")
@@ -251,15 +251,15 @@ impl Plan<'_> {
         );
         *out += &format!("{}\n", way_out.in_language(language));
         if let Some(nearest) = nearest {
-            memory_bars(out, nearest, zh, tint);
+            memory_bars(out, nearest, zh, paint);
         }
-        *out += &format!("\n{}\n", tint.strong(if zh { "怎样放得下" } else { "What would make it fit" }));
+        *out += &format!("\n{}\n", paint.bold(if zh { "怎样放得下" } else { "What would make it fit" }));
         let rows: Vec<Vec<String>> = self
             .remedies
             .iter()
             .map(|m| {
                 vec![
-                    if m.fits { tint.good("✓") } else { tint.bad("✗") },
+                    if m.fits { paint.green("✓") } else { paint.red("✗") },
                     m.what.in_language(language).to_owned(),
                     format!("{:.1} GiB", m.needed_gib),
                     if m.fits { seconds(m.step_time_s) } else { String::new() },
@@ -269,7 +269,7 @@ impl Plan<'_> {
         *out += &columns(&rows);
     }
 
-    fn alternatives(&self, out: &mut String, zh: bool, tint: Tint) {
+    fn alternatives(&self, out: &mut String, zh: bool, paint: Paint) {
         let head = if zh {
             ["策略", "布局", "微批", "重计算", "每步", "tokens/s", "MFU", "显存 GiB"]
         } else {
@@ -297,7 +297,7 @@ impl Plan<'_> {
         if fitting.len() > 1 {
             *out += &format!(
                 "\n{}\n{}",
-                tint.strong(if zh { "能放下的方案" } else { "Ranked alternatives" }),
+                paint.bold(if zh { "能放下的方案" } else { "Ranked alternatives" }),
                 columns(&fitting)
             );
         }
@@ -306,7 +306,7 @@ impl Plan<'_> {
             .filter(|(_, c)| !c.fits)
             .map(|(s, c)| {
                 vec![
-                    tint.bad("✗"),
+                    paint.red("✗"),
                     s.name().to_owned(),
                     if zh {
                         format!("差 {:.1} GiB", c.missing_gib())
@@ -317,10 +317,10 @@ impl Plan<'_> {
             })
             .collect();
         if !lacking.is_empty() {
-            *out += &format!("\n{}\n{}", tint.strong(if zh { "放不下的" } else { "Does not fit" }), columns(&lacking));
+            *out += &format!("\n{}\n{}", paint.bold(if zh { "放不下的" } else { "Does not fit" }), columns(&lacking));
         }
         let count = self.ranked.len();
-        *out += &tint.faint(&if zh {
+        *out += &paint.dim(&if zh {
             format!("\n共估算 {count} 种布局\n")
         } else {
             format!("\n{count} layouts estimated\n")
@@ -329,13 +329,13 @@ impl Plan<'_> {
 }
 
 /// Memory per GPU, one bar a term.
-fn memory_bars(out: &mut String, c: &Candidate, zh: bool, tint: Tint) {
+fn memory_bars(out: &mut String, c: &Candidate, zh: bool, paint: Paint) {
     let card = c.job.cluster.gpu.memory_gib;
     let needed = c.memory.needed_gib();
     let names = ["参数", "梯度", "优化器", "激活", "logits", "临时", "上下文"];
     *out += &format!(
         "\n{}  {:.1} / {:.0} GiB ({:.0} %)\n",
-        tint.strong(if zh { "每张 GPU 的显存" } else { "Memory per GPU" }),
+        paint.bold(if zh { "每张 GPU 的显存" } else { "Memory per GPU" }),
         needed,
         card,
         needed / card * 100.0
@@ -344,6 +344,6 @@ fn memory_bars(out: &mut String, c: &Candidate, zh: bool, tint: Tint) {
     for (at, (name, bytes)) in c.memory.terms().into_iter().enumerate() {
         let gib = bytes / GIB;
         let label = if zh { names[at] } else { name };
-        *out += &format!("  {} {:>7.2} {}\n", padded(label, 12), gib, tint.term(at, &bar(gib / longest, 40)));
+        *out += &format!("  {} {:>7.2} {}\n", padded(label, 12), gib, paint.nth(at as u32, &bar(gib / longest, 40)));
     }
 }

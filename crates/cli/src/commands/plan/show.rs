@@ -1,52 +1,5 @@
 //! Numbers, bars and columns for a terminal.
 
-use std::io::IsTerminal;
-
-/// Colour on a terminal, none in a file.
-#[derive(Clone, Copy, Debug)]
-pub struct Tint {
-    on: bool,
-}
-
-impl Tint {
-    pub fn for_stdout() -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { on: std::io::stdout().is_terminal() && !refused && !dumb }
-    }
-
-    #[cfg(test)]
-    pub fn none() -> Self {
-        Self { on: false }
-    }
-
-    fn wrap(self, code: &str, text: &str) -> String {
-        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-
-    pub fn strong(self, text: &str) -> String {
-        self.wrap("1", text)
-    }
-
-    pub fn good(self, text: &str) -> String {
-        self.wrap("1;32", text)
-    }
-
-    pub fn bad(self, text: &str) -> String {
-        self.wrap("31", text)
-    }
-
-    pub fn faint(self, text: &str) -> String {
-        self.wrap("2", text)
-    }
-
-    /// One colour for each term of a bar.
-    pub fn term(self, index: usize, text: &str) -> String {
-        const COLOURS: [&str; 7] = ["34", "36", "35", "32", "33", "31", "90"];
-        self.wrap(COLOURS[index % COLOURS.len()], text)
-    }
-}
-
 /// Three digits, with thousands where there are many.
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -144,7 +97,6 @@ mod tests {
     fn chinese_cells_line_up() {
         assert_eq!(padded("显存", 6), "显存  ");
         assert_eq!(columns(&[vec!["参数".into(), "a".into()], vec!["x".into(), "b".into()]]), "  参数  a\n  x     b\n");
-        assert_eq!(Tint::none().good("ok"), "ok");
     }
 
     #[test]

@@ -49,28 +49,10 @@ pub fn execute(flags: &ServerFlags) -> ExitCode {
 fn serve(flags: &ServerFlags) -> Outcome {
     let options = options(flags)?;
     let folder = options.data_dir.clone();
-    let listen = options.listen;
     let as_json = flags.json;
     log_to_stderr();
     let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
-    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| {
-        let hint = match &error {
-            fermi_server::ServerError::Listen { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse => {
-                Text::new(
-                    format!("{listen} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
-                    format!(
-                        "somebody listens on {listen} already; choose another port with --listen, or end that one first"
-                    ),
-                )
-            }
-            _ => Text::new(
-                "检查地址、目录权限和磁盘空间",
-                "check the address, the folder's permissions and the disk's space",
-            ),
-        };
-        let message = chain(&error);
-        Problem::failed(Text::new(message.clone(), message), hint)
-    })
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::failed(error.text(), error.hint()))
 }
 
 /// One line per change of state; RUST_LOG says otherwise.
@@ -173,18 +155,4 @@ fn shown(address: SocketAddr) -> String {
         return format!("{}:{}", host.unwrap_or_else(|| "localhost".to_owned()), address.port());
     }
     address.to_string()
-}
-
-/// An error with everything that stands behind it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text.push_str(&format!(": {more}"));
-        }
-        source = cause.source();
-    }
-    text
 }
