@@ -28,26 +28,28 @@ lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
 
-unit: ## All tests but those of make test-engines, test-horovod and test-gpu
-	@echo "left out here: DeepSpeed, JAX, Megatron, FSDP (make test-engines), Horovod's own build (make test-horovod), GPUs (make test-gpu)"
+unit: ## All tests but those of make test-horovod and test-gpu
+	@echo "left out here: Horovod's own build (make test-horovod), GPUs (make test-gpu)"
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
-	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast -E 'not binary(engines)'; \
-	else echo "cargo-nextest is not installed: running cargo test instead"; FERMI_LEAVE_OUT=engines $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
+	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast; \
+	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
 
-tools: ## Namespaces, sshd and Slurm for the tests of several machines
+tools: ## What the tests need of the system: namespaces, sshd, Slurm, a compiler, mpirun
 	@tests/tools.sh
 
-venv: $(VENV)/.made-from-$(shell cksum < tests/requirements.txt | cut -d' ' -f1) ## The Python environment with the real training engines
+# Its stamp has the checksum of what it is made from: a fresh clone makes nothing anew. DeepSpeed's op is compiled here, so
+# that no test waits for a compiler.
+MADE_FROM := $(shell cat tests/requirements.txt tests/engines/build_ops.py | cksum | cut -d' ' -f1)
+venv: tools $(VENV)/.made-from-$(MADE_FROM) ## The Python environment with the real training engines
 
-$(VENV)/.made-from-%: tests/requirements.txt
+$(VENV)/.made-from-%:
 	python3 -m venv "$(VENV)"
 	"$(VENV)/bin/pip" install --quiet --requirement tests/requirements.txt
+	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
 	@rm -f "$(VENV)"/.made-from-*
 	@touch "$@"
 
-test-engines: build venv ## DDP, FSDP, DeepSpeed, JAX and Megatron-core for real, under fermi run and through agents (minutes)
-	"$(VENV)/bin/pip" install --quiet --requirement tests/engines/requirements.txt
-	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
+test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Megatron-core on the real engines
 	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test engines --no-fail-fast
 
 test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
@@ -78,7 +80,7 @@ venv-bench: venv
 
 docs: build ## Write docs/reference/cli.md from the built binary
 	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
-	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch 'launch generate' launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
+	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch 'launch generate' 'launch settings' launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
 	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
 	done; } > docs/reference/cli.md
 

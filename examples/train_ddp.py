@@ -12,7 +12,9 @@ import argparse
 import datetime
 import json
 import os
+import signal
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -73,6 +75,7 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
     data = samples(input_size, output_size)
     sampler = DistributedSampler(data)
     loader = DataLoader(data, batch_size, sampler=sampler, drop_last=True)
+    passes = int(os.environ.get("FERMI_GRADIENT_ACCUMULATION_STEPS", "1"))
     step = first = 0
     newest = max(CHECKPOINTS.glob("step-*.pt"), default=None) if RESUME else None
     if newest:
@@ -84,16 +87,20 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
     loss = torch.zeros((), device=device)
     for epoch in range(first, epochs):
         sampler.set_epoch(epoch)
-        for x, y in loader:
-            loss = nn.functional.cross_entropy(ddp(x.to(device)), y.to(device))
-            optimizer.zero_grad()
-            loss.backward()
+        for index, (x, y) in enumerate(loader, 1):
+            is_last = index % passes == 0
+            with nullcontext() if is_last else ddp.no_sync():
+                loss = nn.functional.cross_entropy(ddp(x.to(device)), y.to(device))
+                (loss / passes).backward()
+            if not is_last:
+                continue
             optimizer.step()
+            optimizer.zero_grad()
             step += 1
             if rank == 0:
-                report(step, epochs * len(loader), epoch, loss.item())
+                report(step, epochs * (len(loader) // passes), epoch, loss.item())
             if step == crash_at and rank == world - 1 and not RESUME:
-                raise RuntimeError("simulated hardware fault")
+                os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().clone()
         dist.all_reduce(mean)
         if rank == 0:
@@ -111,7 +118,9 @@ if __name__ == "__main__":
     arguments.add_argument("--epochs", type=int, default=10)
     arguments.add_argument("--batch-size", type=int, default=int(os.environ.get("FERMI_MICRO_BATCH_SIZE", "32")))
     arguments.add_argument("--lr", type=float, default=0.001)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
     arguments.add_argument("--local-rank", "--local_rank", type=int, help="from launchers of old; not needed")
     args = arguments.parse_args()
     train_ddp(batch_size=args.batch_size, epochs=args.epochs, lr=args.lr, crash_at=args.crash_at)
+    # gloo's threads outlive their group; one that still runs when the interpreter ends would abort a finished rank.
+    os._exit(0)

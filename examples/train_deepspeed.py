@@ -9,6 +9,7 @@ The configuration is --deepspeed_config, else FERMI_CONFIG_FILE where the launch
 import argparse
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def main() -> None:
     arguments.add_argument("--batch-size", type=int, default=16)
     arguments.add_argument("--steps", type=int, default=60)
     arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
     arguments.add_argument("--local_rank", type=int, help="from DeepSpeed's launcher; LOCAL_RANK says the same")
     args = arguments.parse_args()
     deepspeed.init_distributed()
@@ -72,8 +73,9 @@ def main() -> None:
     config = configuration(args)
     engine, optimizer, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
     step = 0
-    if RESUME and (Path(CHECKPOINTS) / "latest").exists():
-        _, state = engine.load_checkpoint(CHECKPOINTS)
+    done = max(Path(CHECKPOINTS).glob("step-*/complete"), default=None) if RESUME else None
+    if done:
+        _, state = engine.load_checkpoint(CHECKPOINTS, tag=done.parent.name)
         step = state["step"]
         print(f"[Rank {rank}] resumes at step {step}", flush=True)
     micro, passes = engine.train_micro_batch_size_per_gpu(), engine.gradient_accumulation_steps()
@@ -88,7 +90,7 @@ def main() -> None:
             engine.step()
         step += 1
         if step == args.crash_at and rank == world - 1 and not RESUME:
-            raise RuntimeError("simulated hardware fault")
+            os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().float().clone()
         dist.all_reduce(mean)
         if rank == 0:
@@ -96,7 +98,11 @@ def main() -> None:
         if step % args.save_every == 0:
             if rank == 0:
                 print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
-            engine.save_checkpoint(CHECKPOINTS, tag=f"step-{step:06d}", client_state={"step": step})
+            tag = f"step-{step:06d}"
+            engine.save_checkpoint(CHECKPOINTS, tag=tag, client_state={"step": step})
+            # DeepSpeed names its latest before every rank has written its part, and then waits for all of them.
+            if rank == 0:
+                (Path(CHECKPOINTS) / tag / "complete").touch()
     batch, stage = engine.train_batch_size(), engine.zero_optimization_stage()
     with deepspeed.zero.GatheredParameters(list(engine.module.parameters()), enabled=stage == 3):
         checksum = sum(parameter.double().sum().item() for parameter in engine.module.parameters())
@@ -106,3 +112,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    # gloo's threads outlive their group; one that still runs when the interpreter ends would abort a finished rank.
+    os._exit(0)

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--steps", type=int, default=60)
     arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
     args = arguments.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda":
@@ -107,16 +108,20 @@ def main() -> None:
     step = load(model, optimizer)
     # Batches follow from rank and step alone, so that a resumed training sees what it would have seen.
     generator = torch.Generator()
+    batch = int(os.environ.get("FERMI_MICRO_BATCH_SIZE", "64"))
+    passes = int(os.environ.get("FERMI_GRADIENT_ACCUMULATION_STEPS", "1"))
     while step < args.steps:
-        generator.manual_seed(step * world + rank)
-        x = torch.randn(64, WIDTH, generator=generator).to(device)
-        loss = nn.functional.mse_loss(model(x), x.mean(1, keepdim=True) * 4)
-        optimizer.zero_grad()
-        loss.backward()
+        for index in range(passes):
+            generator.manual_seed((step * passes + index) * world + rank)
+            x = torch.randn(batch, WIDTH, generator=generator).to(device)
+            model.set_requires_gradient_sync(index == passes - 1)
+            loss = nn.functional.mse_loss(model(x), x.mean(1, keepdim=True) * 4)
+            (loss / passes).backward()
         optimizer.step()
+        optimizer.zero_grad()
         step += 1
         if step == args.crash_at and rank == world - 1 and not RESUME:
-            raise RuntimeError("simulated hardware fault")
+            os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().clone()
         dist.all_reduce(mean)
         if rank == 0:
@@ -132,3 +137,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    # gloo's threads outlive their group; one that still runs when the interpreter ends would abort a finished rank.
+    os._exit(0)

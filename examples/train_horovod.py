@@ -7,6 +7,7 @@
 import argparse
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--steps", type=int, default=100)
     arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
     args = arguments.parse_args()
     hvd.init()
     rank, world = hvd.rank(), hvd.size()
@@ -67,7 +68,7 @@ def main() -> None:
         optimizer.step()
         step += 1
         if step == args.crash_at and rank == world - 1 and not RESUME:
-            raise RuntimeError("simulated hardware fault")
+            os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
             report(step, args.steps, loss.item())
         if step % args.save_every == 0 and rank == 0:

@@ -2,7 +2,7 @@
 
     fermi task create … --framework jax -- examples/train_jax.py
     fermi run --nproc-per-node 2 examples/train_jax.py
-    torchrun --nproc-per-node 2 --no-python python examples/train_jax.py
+    mpirun -np 2 python examples/train_jax.py
 
 Process-aware: only process 0 prints, writes progress and saves checkpoints; the batch is split by the process count.
 """
@@ -10,6 +10,7 @@ Process-aware: only process 0 prints, writes progress and saves checkpoints; the
 import argparse
 import json
 import os
+import signal
 import time
 import traceback
 from pathlib import Path
@@ -67,7 +68,7 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=100)
     arguments.add_argument("--batch-size", type=int, default=128, help="of all processes together")
     arguments.add_argument("--save-every", type=int, default=20)
-    arguments.add_argument("--crash-at", type=int, help="fail at this step in the first attempt")
+    arguments.add_argument("--crash-at", type=int, help="the last rank dies, as by kill -9, at this step in the first attempt")
     args = arguments.parse_args()
     dist_info = init_distributed_environment()
     rank, world = dist_info["rank"], dist_info["world_size"]
@@ -83,6 +84,9 @@ def main() -> None:
         print(f"[Rank {rank}] resumes at step {step} from {newest.name}", flush=True)
     weights = {name: jax.device_put(value.astype(np.float32), whole) for name, value in start.items()}
     local_batch_size = args.batch_size // jax.process_count()
+    if micro := os.environ.get("FERMI_MICRO_BATCH_SIZE"):
+        # One larger pass is the same as several that are added up.
+        local_batch_size = int(micro) * int(os.environ.get("FERMI_GRADIENT_ACCUMULATION_STEPS", "1"))
     while step < args.steps:
         batches = np.random.default_rng([step, rank])
         x = batches.normal(size=(local_batch_size, WIDTH)).astype(np.float32)
@@ -93,7 +97,7 @@ def main() -> None:
         value = float(loss.addressable_data(0))
         step += 1
         if step == args.crash_at and rank == world - 1 and not RESUME:
-            raise RuntimeError("simulated hardware fault")
+            os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
             report(step, args.steps, value)
         if step % args.save_every == 0 and rank == 0:

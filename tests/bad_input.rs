@@ -172,7 +172,7 @@ fn refused(place: &Place, name: &str, language: &str, ended: &Ended) -> String {
     assert_eq!(ended.out(), "", "{name} ({language})");
     assert!(!place.work().join("ran").exists(), "{name}: the script was started");
     let err = ended.err();
-    let (error, hint) = if language == "zh" { ("错误: ", "提示: ") } else { ("error: ", "hint: ") };
+    let (error, hint) = if language == "zh" { ("错误：", "提示：") } else { ("error: ", "hint: ") };
     let (sentence, advice) = err.split_once("\n\n").unwrap_or_else(|| panic!("{name}: no blank line in {err:?}"));
     assert!(sentence.starts_with(error), "{name}: {err}");
     assert!(advice.starts_with(hint), "{name}: {err}");

@@ -89,6 +89,44 @@ fn a_folder_is_sent_once_and_runs_on_every_node() {
     }
 }
 
+/// Settings, a training.yaml and the DeepSpeed file that it names go with a task, and its launch is made from them.
+#[test]
+fn a_task_takes_the_engines_settings_and_a_training_yaml() {
+    let fleet = Fleet::of(&[("gn6", 1), ("gn7", 2)]);
+    fleet.place.file("conf/ds.json", r#"{"zero_optimization": {"stage": 1, "own": 7}, "gradient_clipping": 2.0}"#);
+    fleet.place.file(
+        "conf/training.yaml",
+        "training:\n  distributed_strategy: deepspeed\n  deepspeed: {config_path: ds.json}\n  bf16: true\n  per_device_train_batch_size: 2\n",
+    );
+    let words =
+        ["task", "create", "--name", "settings", "--env", "gn6", "--env", "gn7", "--config", "conf/training.yaml"];
+    let script = "cat $FERMI_CONFIG_FILE $FERMI_TRAINING_FILE";
+    let words = [&words[..], &["--set", "gradientAccumulationSteps=4", "--wait", "--", "sh", "-c", script]].concat();
+    let ended = fermi(&fleet, &words);
+    assert_eq!(ended.code(), Some(0), "{}", ended.err());
+    for said in ["\"train_batch_size\": 24", "\"own\": 7", "\"gradient_clipping\": 2.0", "per_device_train_batch_size"]
+    {
+        fleet.says("task-1", 1, 2, said);
+    }
+    assert_eq!(data(&fleet, &["task", "show", "task-1"])["framework"], "deepspeed");
+
+    let megatron = ["task", "preview", "--name", "m", "--env", "gn7", "--framework", "megatron-lm"];
+    let preview = fermi(&fleet, &[&megatron[..], &["--tensor-parallel", "2", "--", "pretrain.py"]].concat()).out();
+    assert!(preview.contains("pretrain.py --tensor-model-parallel-size 2"), "{preview}");
+
+    let refusals: [(&[&str], &str); 4] = [
+        (&["--set", "zeroStge=1", "--framework", "deepspeed", "--", "x.py"], "did you mean zeroStage?"),
+        (&["--set", "config=@nowhere.json", "--framework", "deepspeed", "--", "x.py"], "cannot read nowhere.json"),
+        (&["--framework", "ddp", "--", "x.py"], "did you mean pytorch-ddp?"),
+        (&["--frmework", "jax", "--", "x.py"], "--frmework"),
+    ];
+    for (words, said) in refusals {
+        let refused = fermi(&fleet, &[&["task", "create", "--name", "x", "--env", "gn6"], words].concat());
+        assert_eq!(refused.code(), Some(2), "{words:?}: {}", refused.err());
+        assert!(refused.err().contains(said), "{words:?}: {}", refused.err());
+    }
+}
+
 #[test]
 fn the_request_of_the_form_trains_the_built_in_model_on_any_number_of_ranks_and_says_so() {
     let fleet = Fleet::of(&[("pytorch-dev-env", 2), ("llm-training-env", 1)]);

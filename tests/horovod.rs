@@ -10,10 +10,15 @@
     reason = "the helpers beside the tests are tests too, and what is left out is said aloud"
 )]
 
+#[path = "engines/job.rs"]
+mod job;
+#[path = "engines/said.rs"]
+mod said;
 mod support;
 
 use std::path::{Path, PathBuf};
 
+use job::{Fate, Job};
 use serde_json::json;
 use support::{Fleet, Place, Run, python, script};
 
@@ -65,55 +70,30 @@ fn ranks_meet_through_agents_on_unequal_nodes_and_after_a_restart() {
 }
 
 /// An interpreter with the real Horovod, if there is one.
-fn horovod() -> Option<PathBuf> {
+fn horovod() -> Option<&'static Path> {
     let named = std::env::var_os("FERMI_HOROVOD_PYTHON").filter(|path| !path.is_empty()).map(PathBuf::from);
     if named.is_none() {
         eprintln!("left out: the real Horovod (make test-horovod builds and runs it)");
     }
-    named
-}
-
-fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/train_horovod.py").canonicalize().unwrap()
-}
-
-/// The sum of all parameters at the end.
-fn checksum(log: &str) -> &str {
-    log.split("parameters ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or_else(|| panic!("{log}"))
-}
-
-fn loss_fell(log: &str) {
-    let loss = |line: &str| line.split(" loss ").nth(1)?.trim().parse::<f64>().ok();
-    let losses: Vec<f64> = log.lines().filter_map(loss).collect();
-    assert!(losses.len() > 1 && losses[losses.len() - 1] < 0.8 * losses[0], "the loss did not fall: {losses:?}");
+    named.map(|path| &*Box::leak(path.into_boxed_path()))
 }
 
 #[test]
-fn the_real_horovod_trains_under_fermi_run() {
+fn the_real_horovod_ends_alike_through_agents_after_a_kill_and_by_horovodrun() {
     let Some(python) = horovod() else { return };
-    let place = Place::new();
-    let mut command = place.run(["-n", "2", "--framework", "horovod"]);
-    Run::whole(command.arg(example()).args(["--steps", "100"]).env("PYTHON_EXEC", python)).expect(0);
-    let logs = [0, 1].map(|rank| place.rank_text(0, rank, "stdout.log"));
-    loss_fell(&logs[0]);
-    assert_eq!(checksum(&logs[0]), checksum(&logs[1]));
-    place.assert_empty();
-}
-
-#[test]
-fn the_real_horovod_trains_through_agents() {
-    let Some(python) = horovod() else { return };
-    let fleet = Fleet::of(&[("one", 1), ("two", 1)]);
-    let id = fleet.create(json!({
-        "taskName": "horovod",
-        "command": { "argv": [example(), "--steps", "100"], "interpreter": python },
-        "distributedConfig": { "framework": "horovod" },
-    }));
-    fleet.says(&id, 1, 0, "done: step 100");
-    fleet.says(&id, 1, 1, "done: step 100");
-    fleet.task_is(&id, "succeeded");
-    let logs = [0, 1].map(|rank| fleet.log(&id, 1, rank));
-    loss_fell(&logs[0]);
-    assert_eq!(checksum(&logs[0]), checksum(&logs[1]));
-    fleet.assert_idle();
+    let job = Job {
+        framework: "horovod",
+        python,
+        script: "train_horovod.py",
+        words: &["--steps", "60", "--save-every", "10"],
+        settings: json!({}),
+        tensor_parallel: 1,
+    };
+    let ours = job.under_run(&Place::new(), 2, Fate::DiesAt(35, 30));
+    assert_eq!(ours.step, 60.0);
+    job.through_agents(&[1, 1], Fate::DiesAt(35, 30)).is_as(&ours);
+    job.through_agents(&[1, 2], Fate::Undisturbed);
+    let options = ["--gloo", "-np", "2", "--network-interfaces", "lo", "--output-filename", "logs"];
+    let options = [&options[..], &[python.to_str().unwrap()]].concat();
+    job.by_launcher(&python.with_file_name("horovodrun"), &options, &[]).is_as(&ours);
 }

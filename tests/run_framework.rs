@@ -147,7 +147,7 @@ fn nodes_with_unequal_ranks_start_nothing_and_say_why() {
 #[test]
 fn what_does_not_fit_is_refused_with_a_sentence_and_a_hint() {
     let cases: [(&[&str], &[&str]); 6] = [
-        (&["--framework", "deepsped"], &["The framework deepsped is not known", "choose one of"]),
+        (&["--framework", "deepsped"], &["The framework deepsped is not known", "did you mean deepspeed?"]),
         (&["--framework", "deepspeed", "--set", "zeroStge=3"], &["zeroStge", "did you mean zeroStage?"]),
         (&["--framework", "deepspeed", "--set", "zeroStage"], &["--set zeroStage is no setting", "give KEY=VALUE"]),
         (&["--framework", "megatron-lm", "-n", "2", "--tensor-parallel", "3"], &["hint:"]),

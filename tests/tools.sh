@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests of several machines need (namespaces, sshd, Slurm, strace), on a Debian where we are root. Elsewhere it
-# names what is missing; the tests that need it then fail unless FERMI_LEAVE_OUT names their part (netns, ssh, slurm, strace).
+# Installs what the tests need of the system (namespaces, sshd, Slurm, strace, mpirun, what Python and DeepSpeed are built
+# with), on a Debian where we are root. Elsewhere it names what is missing; the tests that need it then fail unless
+# FERMI_LEAVE_OUT names their part (netns, ssh, slurm, strace, mpirun).
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -15,6 +16,11 @@ need slurmctld slurmctld
 need slurmd slurmd
 need sbatch slurm-client
 need strace strace
+need mpirun openmpi-bin
+need g++ g++
+python() { python3 -c "$1" 2>/dev/null; }
+python 'import ensurepip, venv' || missing+=(python3-venv)
+python 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' || missing+=(python3-dev)
 
 [ ${#missing[@]} -gt 0 ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -23,7 +23,13 @@ TRAINING_LOOP = {
     "num_layers_per_virtual_pipeline_stage",
 }
 # Of Megatron-DeepSpeed, the joint of the two; no package holds its parser.
-MEGATRON_DEEPSPEED = {"deepspeed", "deepspeed_config", "zero_stage"}
+MEGATRON_DEEPSPEED = {
+    "deepspeed", "deepspeed_config", "zero_stage", "no_pipeline_parallel", "num_key_value_heads", "moe_expert_parallel_size",
+}
+# What its parser, which is an older Megatron-LM's, does not know.
+NOT_MEGATRON_DEEPSPEED = {
+    "context_parallel_size", "num_query_groups", "group_query_attention", "expert_model_parallel_size",
+}
 
 
 def deepspeed_config(path: Path, launch: dict) -> str:
@@ -83,7 +89,7 @@ def fsdp_plugin(launch: dict) -> None:
     """accelerate's own reading of the variables that the ranks get."""
     from accelerate.utils import FullyShardedDataParallelPlugin
 
-    variables = {name: value for name, value in launch["env"] if isinstance(value, str)}
+    variables = launch["nodes"][0]["ranks"][0]["env"]
     with mock.patch.dict(os.environ, variables):
         plugin = FullyShardedDataParallelPlugin()
     wanted = variables["FSDP_STATE_DICT_TYPE"]
@@ -103,8 +109,17 @@ def megatron_arguments(path: Path, launch: dict) -> str:
     fields = {kind: {field.name for field in dataclasses.fields(kind)} for kind in kinds}
     values = {RENAMED.get(name, name): value for name, value in given.items()}
     known = TRAINING_LOOP.union(MEGATRON_DEEPSPEED if "deepspeed" in values else (), *fields.values())
-    unknown = sorted(set(values) - known)
+    if "deepspeed" in values:
+        known -= NOT_MEGATRON_DEEPSPEED
+        pipeline = values["pipeline_model_parallel_size"] > 1
+        assert values.get("no_pipeline_parallel", False) == (values["zero_stage"] > 1 and not pipeline)
+    unknown = sorted(set(given) - known - set(RENAMED))
     assert not unknown, f"neither megatron-core nor the table knows {unknown}"
+    # Rules of the parsers that no class of megatron-core holds.
+    assert "save" not in values or values.get("save_interval", 0) > 0, "--save needs --save-interval"
+    assert not (values.get("fp16") and values.get("bf16")), "--fp16 and --bf16 exclude each other"
+    assert values["distributed_backend"] in ("nccl", "gloo"), values["distributed_backend"]
+    assert values.get("max_position_embeddings", 0) >= values.get("seq_length", 0)
     shape = {name: value for name, value in values.items() if name in fields[TransformerConfig]}
     # Its own rules are checked when it is made. A pipeline wants to know the type that it passes on.
     if shape.get("pipeline_model_parallel_size", 1) > 1:

@@ -1,12 +1,18 @@
 #!/bin/sh
 # Builds Horovod against the torch of an environment, once: horovod.sh TORCH_ENVIRONMENT TARGET_ENVIRONMENT
 # Its last release wants C++14, today's torch C++20: two of its CMake files are changed before it is built.
-# Needs g++ and make; about six CPU minutes.
+# Needs g++, make and Python's headers, and tells what is missing; CMake comes with it. About six CPU minutes.
 set -eu
 
 torch=$1 target=$2 version=0.28.1
 stamp=$target/.horovod-$version-$("$torch/bin/python" -c 'import torch; print(torch.__version__)')
 [ -e "$stamp" ] && exit 0
+
+for tool in g++ make tar; do
+    command -v "$tool" > /dev/null || { echo "Horovod is built here and finds no $tool; on Debian: apt-get install g++ make tar python3-dev"; exit 1; }
+done
+"$torch/bin/python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2> /dev/null \
+    || { echo "Horovod is built here and finds no Python.h; on Debian: apt-get install python3-dev"; exit 1; }
 
 echo "building Horovod $version in $target (once, some minutes)"
 rm -rf "$target"

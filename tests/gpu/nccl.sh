@@ -49,6 +49,12 @@ PY
 
 train ddp pytorch-ddp '' train_ddp.py --epochs 4
 train fsdp pytorch-fsdp '--set precision=bf16' train_fsdp.py --steps 60
+train offload pytorch-fsdp '--set offloadParams=true' train_fsdp.py --steps 60
+cat > "$work/training.yaml" <<'YAML'
+training: {distributed_strategy: fsdp, bf16: true, per_device_train_batch_size: 32, gradient_accumulation_steps: 2}
+YAML
+train yaml pytorch-fsdp "--config $work/training.yaml" train_fsdp.py --steps 60
+check "yaml: it says the effective batch" grep -q 'effective batch 64 = 32 x 1 ranks x 2' "$work/yaml.out"
 check "ddp: the backend was nccl" sh -c "FERMI_STATE_DIR=$work/dry '$FERMI' run -n gpu --framework pytorch-ddp --dry-run '$here/examples/train_ddp.py' | grep -q FERMI_BACKEND=nccl"
 check "nothing is left running" sh -c "! grep -lsz FERMI_RUN_MARK= /proc/[0-9]*/environ | grep -q ."
 [ "$failed" -eq 0 ] && echo "all held" || echo "some did not hold"

@@ -163,6 +163,7 @@ fn variables(
     if let Some(rung) = &assignment.ladder.checkpoint {
         env.push((contract::FERMI_CHECKPOINT_SIGNAL.to_owned(), signal_name(rung.signal)));
     }
+    env.extend(places.search_path.clone().map(|path| (contract::PATH.to_owned(), path)));
     env.extend(devices(assignment, inherited).map(|list| (contract::CUDA_VISIBLE_DEVICES.to_owned(), list)));
     for (name, value) in phrases(assignment, rank).filter(|(_, value)| !is_late(value)) {
         env.retain(|(known, _)| known != name);
@@ -265,6 +266,7 @@ pub(crate) mod tests {
             source: "/src 目录".into(),
             fermi: "/bin/fermi".into(),
             python: "/usr/bin/python3".into(),
+            search_path: None,
             master_address: assignment.master_address.clone(),
             interface: "eth0".into(),
         };

@@ -20,6 +20,8 @@ pub struct Places {
     pub source: PathBuf,
     pub fermi: PathBuf,
     pub python: PathBuf,
+    /// The PATH of the ranks where it is not the agent's own.
+    pub search_path: Option<String>,
     pub master_address: String,
     pub interface: String,
 }

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use fermi_api::link::{Assignment, LaunchFailed};
 use fermi_attempt::bundle::NodeBundle;
+use fermi_attempt::virtual_env;
+use fermi_domain::contract;
 use fermi_domain::language::Text;
 use fermi_domain::launch::{Phrase, Place};
 use fermi_domain::task::{RunKey, Source};
@@ -127,17 +129,19 @@ pub fn prepare(
         }
     }
     let needs = |place: Place| all_phrases(assignment).any(|phrase| phrase.places().any(|named| named == place));
+    let python = match needs(Place::Python) {
+        true => places::python(assignment.interpreter.as_deref(), &work)?,
+        false => PathBuf::new(),
+    };
+    let path = std::env::var_os(contract::PATH).unwrap_or_default();
     let places = Places {
         launch: launch.clone(),
         outputs,
         checkpoints,
         source: source.unwrap_or_else(|| work.clone()),
         fermi: own_binary(),
-        python: if needs(Place::Python) {
-            places::python(assignment.interpreter.as_deref(), &work)?
-        } else {
-            PathBuf::new()
-        },
+        search_path: virtual_env::search_path(&python, &path),
+        python,
         master_address: assignment.master_address.clone(),
         interface: if needs(Place::Interface) {
             places::interface_to(&assignment.master_address).unwrap_or_default()

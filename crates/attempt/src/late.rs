@@ -23,7 +23,8 @@ pub struct Late {
 }
 
 impl Late {
-    fn fill(&self, phrase: &Phrase, master_port: u16) -> String {
+    /// A phrase with everything in it.
+    pub fn fill(&self, phrase: &Phrase, master_port: u16) -> String {
         phrase.fill(|place| match place {
             Place::MasterPort => master_port.to_string(),
             other => self.known.iter().find(|(known, _)| *known == other).map_or_else(String::new, |(_, v)| v.clone()),

@@ -21,4 +21,5 @@ pub mod link;
 pub mod node;
 pub mod port;
 pub mod run_folder;
+pub mod virtual_env;
 pub mod word;

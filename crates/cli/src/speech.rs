@@ -80,13 +80,14 @@ impl Paint {
 
 /// `error: <what>`, a blank line, `hint: <what to do>`.
 pub fn error_text(language: Language, paint: Paint, message: &str, hint: Option<&str>) -> String {
-    let (error, advice) = match language {
-        Language::ZhCn => ("错误:", "提示:"),
-        Language::En => ("error:", "hint:"),
+    // A Chinese colon brings its own space.
+    let (error, advice, gap) = match language {
+        Language::ZhCn => ("错误：", "提示：", ""),
+        Language::En => ("error:", "hint:", " "),
     };
-    let mut text = format!("{} {message}\n", paint.red(error));
+    let mut text = format!("{}{gap}{message}\n", paint.red(error));
     if let Some(hint) = hint {
-        text.push_str(&format!("\n{} {hint}\n", paint.yellow(advice)));
+        text.push_str(&format!("\n{}{gap}{hint}\n", paint.yellow(advice)));
     }
     text
 }

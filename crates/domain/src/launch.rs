@@ -3,6 +3,8 @@
 //! What only the node itself knows (its folders, the port that rank 0 got) stands as a [`Place`] in a [`Phrase`] and is
 //! filled in there. No text of the user is ever searched for such places, so that any character may stand in a name.
 
+use std::net::Ipv6Addr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EnvironmentId, NodeRank, Rank, WorkerId};
@@ -161,15 +163,26 @@ impl Phrase {
         })
     }
 
-    /// The whole text, with what `know` says for each place.
+    /// The whole text, with what `know` says for each place. An IPv6 address gets brackets where a port follows, since
+    /// its end could not be told otherwise.
     pub fn fill(&self, mut know: impl FnMut(Place) -> String) -> String {
-        self.pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Text(text) => text.clone(),
-                Piece::Place { place } => know(*place),
-            })
-            .collect()
+        let mut filled = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Place { place } => {
+                    let known = know(*place);
+                    let before_a_port = *place == Place::MasterAddress
+                        && matches!(self.pieces.get(at + 1), Some(Piece::Text(next)) if next.starts_with(':'));
+                    if before_a_port && known.parse::<Ipv6Addr>().is_ok() {
+                        filled.push_str(&format!("[{known}]"));
+                    } else {
+                        filled.push_str(&known);
+                    }
+                }
+            }
+        }
+        filled
     }
 
     /// For people: places in angle brackets, such as `<launchFolder>/ds_config.json`.
@@ -222,6 +235,16 @@ mod tests {
         assert_eq!(phrase.fill(|_| "10.0.0.6".into()), "tcp://10.0.0.6:{masterPort}<x> '\"$");
         assert_eq!(phrase.shown(), "tcp://<masterAddress>:{masterPort}<x> '\"$");
         assert_eq!(phrase.places().collect::<Vec<_>>(), [Place::MasterAddress]);
+    }
+
+    #[test]
+    fn an_ipv6_address_before_a_port_gets_brackets() {
+        let known = |place| if place == Place::MasterPort { "29500".into() } else { "fe80::1".to_owned() };
+        let endpoint = Phrase::place(Place::MasterAddress).then(":").then_place(Place::MasterPort);
+        assert_eq!(endpoint.fill(known), "[fe80::1]:29500");
+        assert_eq!(endpoint.fill(|_| "gn6".into()), "gn6:gn6");
+        assert_eq!(Phrase::place(Place::MasterAddress).fill(known), "fe80::1");
+        assert_eq!(Phrase::place(Place::MasterAddress).then(", ").fill(known), "fe80::1, ");
     }
 
     #[test]

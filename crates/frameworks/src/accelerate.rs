@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use fermi_domain::{
     contract::engines,
+    language::Text,
     launch::{Phrase, Place},
 };
 
@@ -13,16 +14,25 @@ use crate::{deepspeed::Configuration, draft::Draft, fsdp::Sharding, order::Launc
 pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, file: Phrase, draft: &mut Draft) {
     draft.env.set(engines::ACCELERATE_USE_DEEPSPEED, "true");
     draft.env.set(engines::ACCELERATE_DEEPSPEED_CONFIG_FILE, file.clone());
-    draft.env.set(engines::ACCELERATE_MIXED_PRECISION, configuration.precision.in_accelerate());
+    if configuration.decides("precision") {
+        draft.env.set(engines::ACCELERATE_MIXED_PRECISION, configuration.precision.in_accelerate());
+    }
+    if !order.on_gpus() {
+        draft.notes.push(Text::new(
+            "accelerate 在 CPU 上使用 DeepSpeed 时只计 1 个进程，各 rank 得到相同的数据；直接调用 deepspeed.initialize 的脚本不受影响",
+            "with DeepSpeed on CPU accelerate counts one process, so all ranks get the same data; scripts that call deepspeed.initialize are not concerned",
+        ));
+    }
     let head = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: \"";
     let mut rest = "\"\n".to_owned();
     let _ = writeln!(rest, "  zero3_init_flag: {}", configuration.zero.stage == 3);
+    if order.ranks.node_count() > 1 {
+        // Otherwise accelerate takes pdsh to reach the other machines, and a host file.
+        rest.push_str("  deepspeed_multinode_launcher: standard\n");
+    }
     // accelerate refuses a precision here beside a DeepSpeed file, which has its own.
-    let text = places_of_machines(
-        order,
-        Phrase::text(head).then_place(Place::LaunchFolder).then(format!("/{}{rest}", crate::deepspeed::FILE)),
-    );
-    draft.file("accelerate_deepspeed.yaml", text);
+    let text = Phrase::text(head).then_place(Place::LaunchFolder).then(format!("/{}{rest}", crate::deepspeed::FILE));
+    file_of_machines("accelerate_deepspeed.yaml", order, text, draft);
 }
 
 /// For FSDP: everything by variables.
@@ -49,7 +59,7 @@ pub(crate) fn fsdp(order: &LaunchOrder<'_>, sharding: &Sharding, draft: &mut Dra
     if !order.on_gpus() {
         text.push_str("use_cpu: true\n");
     }
-    draft.file("accelerate_fsdp.yaml", places_of_machines(order, Phrase::text(text)));
+    file_of_machines("accelerate_fsdp.yaml", order, Phrase::text(text), draft);
 }
 
 /// Flags and numbers stand bare in YAML.
@@ -59,6 +69,19 @@ fn spelled(value: &str) -> String {
     } else {
         yaml::scalar(value)
     }
+}
+
+/// `accelerate launch` starts as many processes on each machine as on any other, so nodes that differ have no file.
+fn file_of_machines(name: &str, order: &LaunchOrder<'_>, text: Phrase, draft: &mut Draft) {
+    let ranks = order.ranks_per_node();
+    if ranks.iter().any(|count| Some(count) != ranks.first()) {
+        draft.notes.push(Text::new(
+            format!("各节点 rank 数不同，accelerate launch 无法启动：不写 {name}"),
+            format!("accelerate launch starts equally many processes on every node: no {name} for nodes that differ"),
+        ));
+        return;
+    }
+    draft.file(name, places_of_machines(order, text));
 }
 
 /// The same file lies on every node, so it says nothing that differs: `accelerate launch --machine_rank N` does.

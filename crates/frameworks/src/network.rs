@@ -17,8 +17,12 @@ pub(crate) fn add(order: &LaunchOrder<'_>, draft: &mut Draft) -> Result<(), Laun
             draft.env.set(engines::NCCL_SOCKET_IFNAME, interface);
             draft.env.set(engines::GLOO_SOCKET_IFNAME, interface);
         }
-        // Gloo takes the address that the host's own name resolves to, which is often 127.0.1.1.
+        // Gloo takes the address that the host's own name resolves to, which is often 127.0.1.1; NCCL the first interface
+        // that it finds, which may be a container's bridge.
         None if order.ranks.node_count() > 1 => {
+            if order.on_gpus() {
+                draft.env.set(engines::NCCL_SOCKET_IFNAME, Phrase::place(Place::Interface));
+            }
             draft.env.set(engines::GLOO_SOCKET_IFNAME, Phrase::place(Place::Interface));
         }
         None => {}
@@ -37,12 +41,11 @@ pub(crate) fn add(order: &LaunchOrder<'_>, draft: &mut Draft) -> Result<(), Laun
         draft.env.set(engines::NCCL_P2P_DISABLE, "1");
     }
     if let Some(level) = options.nccl_debug.as_deref() {
-        let level =
-            word("ncclDebug", level, Text::new("VERSION、WARN、INFO 或 TRACE", "VERSION, WARN, INFO or TRACE"))?;
+        let level = level_of("ncclDebug", level, &["VERSION", "WARN", "INFO", "TRACE", "ABORT", "NONE"])?;
         draft.env.set(engines::NCCL_DEBUG, level);
     }
     if let Some(level) = options.torch_debug.as_deref() {
-        let level = word("torchDebug", level, Text::new("OFF、INFO 或 DETAIL", "OFF, INFO or DETAIL"))?;
+        let level = level_of("torchDebug", level, &["OFF", "INFO", "DETAIL"])?;
         draft.env.set(engines::TORCH_DISTRIBUTED_DEBUG, level);
     }
     if options.cuda_launch_blocking == Some(true) {
@@ -70,4 +73,13 @@ fn infiniband(order: &LaunchOrder<'_>, draft: &mut Draft) {
 fn word<'a>(option: &'static str, given: &'a str, wanted: Text) -> Result<&'a str, LaunchRefusal> {
     let fine = !given.is_empty() && !given.chars().any(|letter| letter.is_control() || letter.is_whitespace());
     fine.then_some(given).ok_or(LaunchRefusal::OptionInvalid { option, wanted })
+}
+
+/// One of the levels of a log, in any case.
+fn level_of(option: &'static str, given: &str, levels: &[&'static str]) -> Result<&'static str, LaunchRefusal> {
+    let found = levels.iter().find(|level| level.eq_ignore_ascii_case(given.trim()));
+    found.copied().ok_or_else(|| {
+        let wanted = Text::new(format!(" {} 之一", levels.join("、")), format!("one of {}", levels.join(", ")));
+        LaunchRefusal::OptionInvalid { option, wanted }
+    })
 }

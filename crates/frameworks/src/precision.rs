@@ -25,20 +25,27 @@ impl Precision {
         order: &LaunchOrder<'_>,
         usual: Self,
     ) -> Result<(Self, Option<Text>), LaunchRefusal> {
-        match settings.choice("precision", &["fp32", "fp16", "bf16"])? {
-            Some("fp16") if !order.on_gpus() => {
+        match Self::of(settings, "precision")? {
+            Some(Self::Fp16) if !order.on_gpus() => {
                 Err(LaunchRefusal::HalfPrecisionOnCpu { key: settings.key("precision") })
             }
-            Some("fp16") => Ok((Self::Fp16, None)),
-            Some("bf16") => Ok((Self::Bf16, None)),
-            Some(_) => Ok((Self::Fp32, None)),
+            Some(given) => Ok((given, None)),
             None if order.on_gpus() => Ok((usual, None)),
             None if usual == Self::Fp32 => Ok((Self::Fp32, None)),
             None => {
-                let note = Text::new("没有 GPU：使用 fp32", "there is no GPU under every rank: fp32");
+                let note = Text::new("并非每个 rank 都有 GPU：使用 fp32", "not every rank has a GPU: fp32");
                 Ok((Self::Fp32, Some(note)))
             }
         }
+    }
+
+    /// The value of a setting that names one.
+    pub(crate) fn of(settings: &Settings<'_>, name: &str) -> Result<Option<Self>, LaunchRefusal> {
+        Ok(settings.choice(name, &["fp32", "fp16", "bf16"])?.map(|word| match word {
+            "fp16" => Self::Fp16,
+            "bf16" => Self::Bf16,
+            _ => Self::Fp32,
+        }))
     }
 
     /// As accelerate spells it.

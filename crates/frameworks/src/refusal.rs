@@ -1,7 +1,13 @@
 //! Why there is no launch: what is wrong, in which field, and what to do.
 
-use fermi_domain::{framework::Framework, language::Text, messages::Refusal};
+use fermi_domain::{
+    framework::Framework,
+    language::{Language, Text},
+    messages::Refusal,
+};
 use thiserror::Error;
+
+use crate::training_yaml::Problems;
 
 /// A noun in Chinese and English.
 pub type Words = (&'static str, &'static str);
@@ -70,6 +76,8 @@ pub enum LaunchRefusal {
         here: String,
         there: String,
     },
+    /// The task's training.yaml.
+    Training(Problems),
 }
 
 impl LaunchRefusal {
@@ -88,15 +96,18 @@ impl LaunchRefusal {
             Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::CommandEmpty => "command_required",
             Self::Contradiction { .. } => "setting_contradiction",
+            Self::Training(_) => "training_invalid",
         }
     }
 
     /// The field of the request that is to be corrected.
     pub fn field(&self) -> String {
-        let setting = |key: &str| format!("options.framework.{key}");
+        // A flag is one that the user's own command has.
+        let setting = |key: &str| match key.strip_prefix("--") {
+            Some(_) => "command.argv".to_owned(),
+            None => format!("options.framework.{key}"),
+        };
         match self {
-            // A flag that the user's own command has.
-            Self::Contradiction { key, .. } if key.starts_with("--") => "command.argv".to_owned(),
             Self::SettingUnknown { key, .. }
             | Self::SettingTwice { key }
             | Self::SettingInvalid { key, .. }
@@ -110,6 +121,10 @@ impl LaunchRefusal {
             Self::Layout(refusal) => refusal.field().to_owned(),
             Self::RecipeUnknown { .. } => "recipe.name".to_owned(),
             Self::CommandEmpty => "command.argv".to_owned(),
+            Self::Training(problems) => {
+                let path = problems.0.first().map_or("", |problem| problem.path());
+                format!("options.training.{path}").trim_end_matches('.').to_owned()
+            }
         }
     }
 
@@ -123,6 +138,10 @@ impl LaunchRefusal {
             Self::SettingTwice { key } => {
                 Text::new(format!("设置 {key} 出现两次"), format!("The setting {key} is there in two spellings"))
             }
+            Self::SettingInvalid { key, given, .. } if key.starts_with("--") => Text::new(
+                format!("参数 {key} 的值 {given} 无效"),
+                format!("{given} is no value for the argument {key}"),
+            ),
             Self::SettingInvalid { key, given, .. } => {
                 Text::new(format!("设置 {key} 的值 {given} 无效"), format!("{given} is no value for the setting {key}"))
             }
@@ -138,7 +157,7 @@ impl LaunchRefusal {
             ),
             Self::BatchTooLarge => Text::new("批次过大", "The batch is too large"),
             Self::Indivisible { number, what, by, by_what, .. } => Text::new(
-                format!("{} {number} 不能被 {} {by} 整除", what.0, by_what.0),
+                format!("{} {number} 不能被{} {by} 整除", what.0, by_what.0),
                 format!("{} of {number} cannot be divided by {} of {by}", what.1, by_what.1),
             ),
             Self::Rule { text, .. } => text.clone(),
@@ -154,6 +173,13 @@ impl LaunchRefusal {
                 format!("{key} 在两处的值不同：{here} 与 {there}"),
                 format!("{key} is given twice with different values: {here} and {there}"),
             ),
+            Self::Training(problems) => {
+                let lines = |language| problems.lines(language).join("; ");
+                Text::new(
+                    format!("training.yaml 有误：{}", lines(Language::ZhCn)),
+                    format!("The training.yaml has mistakes: {}", lines(Language::En)),
+                )
+            }
         }
     }
 
@@ -190,9 +216,10 @@ impl LaunchRefusal {
                 format!("give a multiple of {by}, or another layout"),
             ),
             Self::Rule { hint, .. } => hint.clone(),
-            Self::HalfPrecisionOnCpu { .. } => {
-                Text::new("使用 bf16 或 fp32", "give bf16 or fp32, or choose environments with GPUs")
-            }
+            Self::HalfPrecisionOnCpu { .. } => Text::new(
+                "使用 bf16 或 fp32，或选择有 GPU 的环境",
+                "give bf16 or fp32, or choose environments with GPUs",
+            ),
             Self::Layout(refusal) => refusal.hint(),
             Self::RecipeUnknown { .. } => {
                 Text::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
@@ -202,6 +229,9 @@ impl LaunchRefusal {
                 "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",
             ),
             Self::Contradiction { .. } => Text::new("只保留一处", "say it in one place only"),
+            Self::Training(_) => {
+                Text::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key")
+            }
         }
     }
 }

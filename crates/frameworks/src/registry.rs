@@ -1,6 +1,11 @@
 //! The frameworks: one line each.
 
-use fermi_domain::{framework::Framework, language::Text, launch::TaskLaunch, task::Work};
+use fermi_domain::{
+    framework::Framework,
+    language::Text,
+    launch::TaskLaunch,
+    task::{TaskSpec, Work},
+};
 
 use crate::{
     ddp, deepspeed,
@@ -10,6 +15,7 @@ use crate::{
     plain,
     refusal::LaunchRefusal,
     settings::{Setting, Settings},
+    training_yaml,
 };
 use fermi_domain::contract::engines;
 
@@ -46,16 +52,29 @@ pub fn settings_of(framework: Framework) -> Vec<Setting> {
 
 /// Everything that starts, on every node, or the first reason why it cannot.
 pub fn launch(order: &LaunchOrder<'_>) -> Result<TaskLaunch, LaunchRefusal> {
+    let (spec, said) = training_yaml::apply(order)?;
+    let order = &LaunchOrder { spec: &spec, ..order.clone() };
     let framework = framework_of(order);
     let engine = engine(framework);
-    let settings = Settings::read(framework, "", engine.settings, &order.spec.options.framework)?;
+    let settings = Settings::read(framework, "", engine.settings, &spec.options.framework)?;
     let mut draft = Draft::begin(order)?;
     draft.env.set(engines::FERMI_FRAMEWORK, framework.as_str());
+    if let Some(sections) = &spec.options.training {
+        let text = serde_json::to_string_pretty(sections).unwrap_or_default();
+        let file = draft.file("training.json", text + "\n");
+        draft.env.set(engines::FERMI_TRAINING_FILE, file);
+    }
     (engine.add)(order, &settings, &mut draft)?;
+    draft.notes.splice(0..0, said);
     if let Some(note) = degrees_for_the_script(order, framework) {
         draft.notes.push(note);
     }
     Ok(draft.finish(order))
+}
+
+/// The task as its training.yaml makes it, for those who ask before there is a launch; itself where there is none.
+pub fn with_training(order: &LaunchOrder<'_>) -> Result<TaskSpec, LaunchRefusal> {
+    training_yaml::apply(order).map(|(spec, _)| spec.into_owned())
 }
 
 /// Engines that know data parallelism only leave the other degrees to the script.

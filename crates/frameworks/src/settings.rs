@@ -47,7 +47,8 @@ impl<'a> Settings<'a> {
         for (key, value) in given {
             let name = in_camel_case(key);
             if !names.contains(&name.as_str()) {
-                let suggestion = nearest(&name, names.iter().copied()).map(str::to_owned);
+                let suggestion = elsewhere(&name, &names).or_else(|| nearest(&name, names.iter().copied()));
+                let suggestion = suggestion.map(str::to_owned);
                 let key = format!("{prefix}{key}");
                 return Err(LaunchRefusal::SettingUnknown { framework, key, suggestion, known: names });
             }
@@ -57,6 +58,21 @@ impl<'a> Settings<'a> {
             }
         }
         Ok(Self { prefix, values })
+    }
+
+    /// These, with what stands elsewhere where they say nothing.
+    pub(crate) fn with_usual<'b>(&self, usual: &'b Map<String, Value>) -> Settings<'b>
+    where
+        'a: 'b,
+    {
+        let mut values: BTreeMap<String, &'b Value> = usual.iter().map(|(name, value)| (name.clone(), value)).collect();
+        values.extend(self.values.iter().map(|(name, value)| (name.clone(), *value)));
+        Settings { prefix: self.prefix, values }
+    }
+
+    /// The names of those that were given.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
     }
 
     /// The key as messages name it.
@@ -71,8 +87,12 @@ impl<'a> Settings<'a> {
         const MOST: u64 = 1 << 52;
         let whole = value.as_u64().or_else(|| whole_float(value));
         whole.filter(|number| (least..=MOST).contains(number)).map(Some).ok_or_else(|| {
-            let zh = format!("不小于 {least} 的整数");
-            self.refused(name, value, Text::new(zh, format!("a whole number of at least {least}")))
+            let wanted = if value.as_f64().is_some_and(|number| number > MOST as f64) {
+                Text::new(format!("不大于 {MOST} 的整数"), format!("a whole number of at most {MOST}"))
+            } else {
+                Text::new(format!("不小于 {least} 的整数"), format!("a whole number of at least {least}"))
+            };
+            self.refused(name, value, wanted)
         })
     }
 
@@ -93,7 +113,14 @@ impl<'a> Settings<'a> {
 
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, LaunchRefusal> {
         let Some(value) = self.values.get(name) else { return Ok(None) };
-        value.as_bool().map(Some).ok_or_else(|| self.refused(name, value, Text::new(" true 或 false", "true or false")))
+        // A text comes from a command line, where Python's words are at home too.
+        let in_words = || match value.as_str()?.to_ascii_lowercase().as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        };
+        let flag = value.as_bool().or_else(in_words);
+        flag.map(Some).ok_or_else(|| self.refused(name, value, Text::new(" true 或 false", "true or false")))
     }
 
     /// A text that can stand in an argument or a variable.
@@ -104,6 +131,26 @@ impl<'a> Settings<'a> {
             .filter(|text| !text.is_empty() && !text.contains('\0'))
             .map(Some)
             .ok_or_else(|| self.refused(name, value, Text::new("非空文本", "a text that is not empty")))
+    }
+
+    /// Words, as a list or with commas between them.
+    pub(crate) fn words(&self, name: &str) -> Result<Option<Vec<String>>, LaunchRefusal> {
+        let Some(value) = self.values.get(name) else { return Ok(None) };
+        let words: Option<Vec<&str>> = match value {
+            Value::String(text) => Some(text.split(',').collect()),
+            Value::Array(list) => list.iter().map(Value::as_str).collect(),
+            _ => None,
+        };
+        let fine = |word: &&str| !word.is_empty() && !word.contains(['\0', ',']);
+        let words = words.map(|words| words.into_iter().map(str::trim).collect::<Vec<_>>());
+        let words = words.filter(|words| !words.is_empty() && words.iter().all(fine));
+        words.map(|words| Some(words.into_iter().map(str::to_owned).collect())).ok_or_else(|| {
+            self.refused(
+                name,
+                value,
+                Text::new("名称的列表，例如 [\"A\",\"B\"]", "a list of names, such as [\"A\",\"B\"]"),
+            )
+        })
     }
 
     /// One of some words, in any case.
@@ -122,11 +169,9 @@ impl<'a> Settings<'a> {
     /// A number for each of a list, such as Adam's betas.
     pub(crate) fn pair(&self, name: &str) -> Result<Option<[f64; 2]>, LaunchRefusal> {
         let Some(value) = self.values.get(name) else { return Ok(None) };
+        let wanted = Text::new("两个数的列表，例如 [0.9,0.95]", "a list of two numbers, such as [0.9,0.95]");
         let numbers: Option<Vec<f64>> = value.as_array().map(|list| list.iter().filter_map(Value::as_f64).collect());
-        numbers
-            .and_then(|numbers| numbers.try_into().ok())
-            .map(Some)
-            .ok_or_else(|| self.refused(name, value, Text::new("两个数的列表", "a list of two numbers")))
+        numbers.and_then(|numbers| numbers.try_into().ok()).map(Some).ok_or_else(|| self.refused(name, value, wanted))
     }
 
     /// A section of its own.
@@ -152,7 +197,7 @@ fn whole_float(value: &Value) -> Option<u64> {
 }
 
 /// `zero_stage` is `zeroStage`.
-fn in_camel_case(key: &str) -> String {
+pub(crate) fn in_camel_case(key: &str) -> String {
     let mut name = String::with_capacity(key.len());
     let mut upper = false;
     for letter in key.chars() {
@@ -166,6 +211,34 @@ fn in_camel_case(key: &str) -> String {
         }
     }
     name
+}
+
+/// What engines and their files call the same thing.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("trainBatchSize", "globalBatchSize"),
+    ("effectiveBatchSize", "globalBatchSize"),
+    ("trainMicroBatchSizePerGpu", "microBatchSize"),
+    ("perDeviceTrainBatchSize", "microBatchSize"),
+    ("batchSize", "microBatchSize"),
+    ("accumulationSteps", "gradientAccumulationSteps"),
+    ("maxGradNorm", "gradientClipping"),
+    ("lr", "learningRate"),
+    ("warmupNumSteps", "warmupSteps"),
+    ("totalNumSteps", "totalSteps"),
+    ("maxSteps", "totalSteps"),
+    ("stage", "zeroStage"),
+    ("mixedPrecision", "precision"),
+    ("dtype", "precision"),
+    ("fp16", "precision"),
+    ("bf16", "precision"),
+    ("autoWrapPolicy", "wrapPolicy"),
+    ("transformerLayerClsToWrap", "transformerLayers"),
+];
+
+/// The framework's name for what goes by another one elsewhere.
+fn elsewhere(given: &str, known: &[&'static str]) -> Option<&'static str> {
+    let found = ELSEWHERE.iter().find(|(name, _)| name.eq_ignore_ascii_case(given))?.1;
+    known.contains(&found).then_some(found)
 }
 
 /// The known name that was probably meant; none when all are far.

@@ -1,7 +1,10 @@
 //! What one node of a task shall run, put together from what was decided.
 
+use std::borrow::Cow;
+
 use fermi_api::link::Assignment;
 use fermi_domain::environment::Environment;
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::launch::TaskLaunch;
 use fermi_domain::rank_map::RankMap;
@@ -21,26 +24,35 @@ pub fn launch(
     environments: &[Environment],
     paths: &Paths,
 ) -> Result<TaskLaunch, LaunchRefusal> {
-    let nodes: Vec<NodeFacts> = ranks
-        .nodes()
-        .map(|node| {
-            let environment = environments.iter().find(|environment| environment.id == *node.environment);
-            NodeFacts {
-                name: node.node.to_owned(),
-                address: environment.and_then(|environment| environment.address.clone()),
-                zone: environment.and_then(|environment| environment.zone.clone()),
-                gpu_model: environment.and_then(|environment| environment.gpus.first().map(|gpus| gpus.model.clone())),
-                gpu_count: environment.map_or(0, Environment::gpu_count),
-            }
-        })
-        .collect();
     fermi_frameworks::launch(&LaunchOrder {
         spec,
         ranks,
-        nodes: &nodes,
+        nodes: &nodes(ranks, environments),
         dataset_path: paths.dataset.clone(),
         model_path: paths.model.clone(),
     })
+}
+
+/// The task as its training.yaml makes it; itself where it has none, or one that will be refused anyway.
+pub fn with_training<'a>(spec: &'a TaskSpec, environments: &[Environment]) -> Cow<'a, TaskSpec> {
+    let Some(ranks) = spec.options.training.as_ref().and(crate::reconcilers::rank_map(spec, environments).ok()) else {
+        return Cow::Borrowed(spec);
+    };
+    let nodes = nodes(&ranks, environments);
+    let order = LaunchOrder { spec, ranks: &ranks, nodes: &nodes, dataset_path: None, model_path: None };
+    fermi_frameworks::with_training(&order).map_or(Cow::Borrowed(spec), Cow::Owned)
+}
+
+fn nodes(ranks: &RankMap, environments: &[Environment]) -> Vec<NodeFacts> {
+    let facts = |name: &str, environment: Option<&Environment>| NodeFacts {
+        name: name.to_owned(),
+        address: environment.and_then(|environment| environment.address.clone()),
+        zone: environment.and_then(|environment| environment.zone.clone()),
+        gpu_model: environment.and_then(|environment| environment.gpus.first().map(|gpus| gpus.model.clone())),
+        gpu_count: environment.map_or(0, Environment::gpu_count),
+    };
+    let known = |id: &EnvironmentId| environments.iter().find(|environment| environment.id == *id);
+    ranks.nodes().map(|node| facts(node.node, known(node.environment))).collect()
 }
 
 /// Where the chosen dataset and model are.

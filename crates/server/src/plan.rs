@@ -8,13 +8,14 @@ use fermi_planner::question::{Machine, Question};
 use fermi_store::StoreError;
 use serde_json::Value;
 
+use crate::assignment::with_training;
 use crate::core::Core;
 
 /// Advice where the chosen model is one that the planner knows and every node has GPUs.
 pub async fn advice(core: &Core, spec: &TaskSpec, environments: &[Environment]) -> Result<Option<Advice>, StoreError> {
     let Some(id) = spec.model_id.clone() else { return Ok(None) };
     let model: Option<_> = core.store().read(move |view| view.model(&id)).await?;
-    Ok(model.and_then(|model| advise::advise(&question(model.name, spec, environments))))
+    Ok(model.and_then(|model| advise::advise(&question(model.name, &with_training(spec, environments), environments))))
 }
 
 /// The warnings of a request, with the planner's where the model will not fit.

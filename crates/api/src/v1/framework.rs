@@ -20,11 +20,22 @@ pub struct FrameworkCard {
     pub suits: Text,
     /// 特点
     pub features: Vec<Text>,
+    /// The keys of `options.framework` that it knows.
+    pub settings: Vec<FrameworkSetting>,
 }
 
-impl From<domain::FrameworkCard> for FrameworkCard {
-    fn from(card: domain::FrameworkCard) -> Self {
+/// One setting of a framework.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FrameworkSetting {
+    #[schema(example = "zeroStage")]
+    pub name: String,
+    pub about: Text,
+}
+
+impl FrameworkCard {
+    pub fn new(card: domain::FrameworkCard, settings: Vec<FrameworkSetting>) -> Self {
         let domain::FrameworkCard { value, label, kind, vendor, suits, features } = card;
-        Self { value, label: label.to_owned(), kind, vendor, suits, features }
+        Self { value, label: label.to_owned(), kind, vendor, suits, features, settings }
     }
 }

@@ -31,7 +31,7 @@ pub use environment::{Environment, EnvironmentMetrics, GpuNow, MachineNow, Machi
 pub use event::Event;
 pub use explain::{Explanation, NodeWish, WaitingFor};
 pub use fermi_domain::validation::{CreateRequest, RequestedCommand, RequestedNodes, RequestedRecipe};
-pub use framework::FrameworkCard;
+pub use framework::{FrameworkCard, FrameworkSetting};
 pub use health::{Readiness, Version};
 pub use launch::{Launch, LaunchFile, LaunchNode, LaunchRank};
 pub use log::{LogChunk, LogGap, LogMatch, LogPiece, LogSearch, Logs, Stream};

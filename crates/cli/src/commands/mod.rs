@@ -4,6 +4,7 @@ mod agent;
 mod completions;
 mod dataset;
 mod demo;
+mod engine;
 mod env;
 mod launch;
 mod launch_files;

@@ -263,15 +263,17 @@ impl Refusal {
             }
             Self::ModelUnknown { .. } => Text::new("fermi model list 可查看", "`fermi model list` shows them"),
             Self::LayoutMismatch { fitting, .. } => Text::new(
-                format!("可用的组合：{}", fitting.iter().map(in_words).collect::<Vec<_>>().join("；")),
-                format!("layouts that fit: {}", fitting.iter().map(in_words).collect::<Vec<_>>().join("; ")),
+                format!("可用的组合：{}", in_words(fitting, "、", "；")),
+                format!("layouts that fit: {}", in_words(fitting, ", ", "; ")),
             ),
         }
     }
 }
 
 /// With the names of the request's fields, so that it can be copied.
-fn in_words(layout: &Strategy) -> String {
-    let Strategy { data_parallel, pipeline_parallel, tensor_parallel } = layout;
-    format!("dataParallel {data_parallel}, pipelineParallel {pipeline_parallel}, tensorParallel {tensor_parallel}")
+fn in_words(layouts: &[Strategy], within: &str, between: &str) -> String {
+    let words = layouts.iter().map(|Strategy { data_parallel: dp, pipeline_parallel: pp, tensor_parallel: tp }| {
+        format!("dataParallel {dp}{within}pipelineParallel {pp}{within}tensorParallel {tp}")
+    });
+    words.collect::<Vec<_>>().join(between)
 }

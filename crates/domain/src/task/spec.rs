@@ -127,6 +127,10 @@ pub struct LaunchOptions {
     /// Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub framework: serde_json::Map<String, serde_json::Value>,
+    /// A training.yaml as JSON: settings come from it that `framework` does not give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub training: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// Which environments train together, and how.

@@ -38,6 +38,10 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     let batch = if wanted.is_given() { Some(script_batch(order, wanted, draft)?) } else { None };
     let file = draft.file("pytorch_ddp_config.yaml", config::text(order, draft.backend, &tuning, batch, precision));
     draft.env.set(engines::FERMI_CONFIG_FILE, file);
+    if !order.on_gpus() {
+        // accelerate's processes do not find each other on CPU unless told so.
+        draft.env.set(engines::ACCELERATE_USE_CPU, "true");
+    }
     if settings.has("precision") {
         draft.env.set(engines::ACCELERATE_MIXED_PRECISION, precision.in_accelerate());
     }

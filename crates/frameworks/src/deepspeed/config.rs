@@ -3,7 +3,12 @@
 use fermi_domain::language::Text;
 use serde_json::{Map, Value, json};
 
-use super::zero::Zero;
+use super::{
+    integration::{self, Integration},
+    optimizer::Optimizer,
+    own_file, scheduler,
+    zero::Zero,
+};
 use crate::{
     batch::{Batch, Wanted},
     order::LaunchOrder,
@@ -13,7 +18,7 @@ use crate::{
 };
 
 /// What a micro-batch and the accumulation are when nobody says.
-const USUAL_BATCH: (u64, u64) = (4, 8);
+pub(crate) const USUAL_BATCH: (u64, u64) = (4, 8);
 const USUAL_LEARNING_RATE: f64 = 3e-5;
 
 /// Everything that the JSON says, decided.
@@ -23,12 +28,25 @@ pub(crate) struct Configuration {
     pub precision: Precision,
     pub zero: Zero,
     pub notes: Vec<Text>,
+    /// Said where nobody gave a batch.
+    usual_batch: Option<Text>,
+    integration: Integration,
+    /// The settings that somebody gave, the user's own file included.
+    given: Vec<String>,
     division: Division,
     gradient_clipping: f64,
     steps_per_print: u64,
-    optimizer: Option<Value>,
+    optimizer: Optimizer,
     scheduler: Option<Value>,
     profile: bool,
+    own_file: Option<OwnFile>,
+}
+
+/// The user's own JSON, and the settings that go over it.
+#[derive(Clone, Debug)]
+struct OwnFile {
+    json: Map<String, Value>,
+    set: Vec<String>,
 }
 
 /// Who divides the model itself.
@@ -66,54 +84,96 @@ impl Division {
 
 impl Configuration {
     pub(crate) fn read(order: &LaunchOrder<'_>, settings: &Settings<'_>) -> Result<Self, LaunchRefusal> {
+        let own = settings.section("config")?;
+        let in_own = own.map(own_file::as_settings).unwrap_or_default();
+        let given = settings;
+        let settings = &settings.with_usual(&in_own);
         let division = Division::of(order);
         let data_parallel = order.world() / division.ranks_per_copy();
-        let (batch, batch_note) = Wanted::read(settings)?.resolve(data_parallel.max(1), USUAL_BATCH)?;
+        let integration = Integration::read(settings)?;
+        let usual_batch = if own.is_some() { (1, 1) } else { USUAL_BATCH };
+        let wanted = Wanted::read(settings)?;
+        let (batch, batch_note) = wanted.resolve(data_parallel.max(1), usual_batch)?;
+        let own_file = own.map(|json| OwnFile { json: json.clone(), set: given.names().map(str::to_owned).collect() });
         let (precision, precision_note) = Precision::read(settings, order, Precision::Fp16)?;
         let (zero, zero_note) = Zero::read(settings, order)?;
         let learning_rate = settings.number("learningRate")?.unwrap_or(USUAL_LEARNING_RATE);
+        let (scheduler, scheduler_note) = scheduler::read(settings, integration, learning_rate)?;
+        let optimizer = Optimizer::read(settings, order, &zero, integration, learning_rate)?;
+        // What transformers decides is not ours to talk about.
+        let ours = integration != Integration::Transformers;
+        let notes = [batch_note, precision_note.filter(|_| ours), zero_note.filter(|_| ours), scheduler_note];
+        let scripts_own = (integration == Integration::Accelerate && optimizer.json.is_none()).then(scripts_own);
         Ok(Self {
             batch,
             precision,
             division,
             gradient_clipping: settings.number("gradientClipping")?.unwrap_or(1.0),
             steps_per_print: settings.count("stepsPerPrint")?.unwrap_or(10),
-            optimizer: optimizer(settings, order, learning_rate)?,
-            scheduler: scheduler(settings, learning_rate)?,
+            optimizer,
+            scheduler,
             profile: settings.flag("profile")?.unwrap_or(false),
             zero,
-            notes: [batch_note, precision_note, zero_note].into_iter().flatten().collect(),
+            own_file,
+            notes: notes.into_iter().flatten().chain(scripts_own).collect(),
+            usual_batch: (!wanted.is_given() && ours).then(|| usual_batch_note(usual_batch)),
+            integration,
+            given: settings.names().map(str::to_owned).collect(),
         })
+    }
+
+    /// Whether a setting's value stands in the file; what nobody set is left to transformers where that reads it.
+    pub(crate) fn decides(&self, setting: &str) -> bool {
+        self.integration != Integration::Transformers || self.given.iter().any(|name| name == setting)
+    }
+
+    /// What is to be said about the batch.
+    pub(crate) fn batch_notes(&self) -> Vec<Text> {
+        if !["microBatchSize", "gradientAccumulationSteps"].iter().all(|setting| self.decides(setting)) {
+            let zh = "批次未全部给出：auto，由 transformers 的 TrainingArguments 决定";
+            return vec![Text::new(zh, "the batch is not given in full: auto, as transformers' TrainingArguments say")];
+        }
+        self.usual_batch.iter().cloned().chain([self.batch.text()]).collect()
     }
 
     /// As a part of Megatron, which divides the model, brings the optimizer and knows the batch itself. Optimizer and
     /// scheduler are written only where the user named them.
     pub(crate) fn within_megatron(mut self, batch: Batch, precision: Precision, settings: &Settings<'_>) -> Self {
         self.batch = batch;
+        self.usual_batch = None;
+        self.integration = Integration::Nothing;
         if self.division != Division::Nobody {
             self.division = Division::Megatron;
         }
         if !settings.has("precision") {
             self.precision = precision;
         }
-        self.optimizer = self.optimizer.filter(|_| settings.has("optimizer"));
+        if !settings.has("optimizer") {
+            self.optimizer = Optimizer::of_the_script();
+        }
         self.scheduler = self.scheduler.filter(|_| settings.has("scheduler"));
         self
     }
 
-    /// The whole file.
-    pub(crate) fn json(&self, order: &LaunchOrder<'_>) -> Value {
+    /// The whole file, and what it changes of the user's own.
+    pub(crate) fn file(&self, order: &LaunchOrder<'_>) -> (Value, Vec<Text>) {
+        let made = self.made(order);
+        match &self.own_file {
+            Some(own) => own_file::under(&own.json, &own.set, &made, self.integration.fills_auto()),
+            None => (made, Vec::new()),
+        }
+    }
+
+    fn made(&self, order: &LaunchOrder<'_>) -> Value {
         let mut json = Map::new();
-        json.insert("zero_optimization".into(), self.zero.json());
+        let mut zero = self.zero.json();
+        if let Some(zero) = zero.as_object_mut().filter(|_| self.optimizer.needs_whole_gradients) {
+            zero.insert("reduce_scatter".into(), false.into());
+        }
+        json.insert("zero_optimization".into(), zero);
         match self.precision {
             Precision::Fp16 => {
-                json.insert(
-                    "fp16".into(),
-                    json!({
-                        "enabled": true, "loss_scale": 0, "loss_scale_window": 1000,
-                        "initial_scale_power": 16, "hysteresis": 2, "min_loss_scale": 1,
-                    }),
-                );
+                json.insert("fp16".into(), half_precision(true.into()));
             }
             Precision::Bf16 => {
                 json.insert("bf16".into(), json!({"enabled": true}));
@@ -122,7 +182,10 @@ impl Configuration {
                 json.insert("fp16".into(), json!({"enabled": false}));
             }
         }
-        json.extend(self.optimizer.clone().map(|optimizer| ("optimizer".to_owned(), optimizer)));
+        json.extend(self.optimizer.json.clone().map(|optimizer| ("optimizer".to_owned(), optimizer)));
+        if self.optimizer.untested_with_zero {
+            json.insert("zero_allow_untested_optimizer".into(), true.into());
+        }
         json.extend(self.scheduler.clone().map(|scheduler| ("scheduler".to_owned(), scheduler)));
         json.insert("gradient_accumulation_steps".into(), self.batch.accumulation.into());
         json.insert("gradient_clipping".into(), self.gradient_clipping.into());
@@ -143,7 +206,11 @@ impl Configuration {
         }
         let distributed = json!({"world_size": order.world(), "nodes": order.ranks.node_count()});
         json.insert("distributed".into(), distributed);
-        Value::Object(json)
+        let mut json = Value::Object(json);
+        if self.integration == Integration::Transformers {
+            integration::leave_open(&mut json, self.zero.stage, |name| self.decides(name));
+        }
+        json
     }
 }
 
@@ -156,52 +223,21 @@ fn profiling() -> [(String, Value); 2] {
     [("flops_profiler".into(), flops), ("comms_logger".into(), comms)]
 }
 
-fn optimizer(settings: &Settings<'_>, order: &LaunchOrder<'_>, lr: f64) -> Result<Option<Value>, LaunchRefusal> {
-    let kinds = ["AdamW", "Adam", "SGD", "Lamb", "OneBitAdam", "Lion", "Adagrad", "Muon", "none"];
-    let kind = settings.choice("optimizer", &kinds)?.unwrap_or("AdamW");
-    let mut params = Map::new();
-    params.insert("lr".into(), lr.into());
-    let decay = settings.number("weightDecay")?.unwrap_or(3e-7);
-    let betas = settings.pair("betas")?.unwrap_or([0.8, 0.999]);
-    let eps = settings.number("eps")?.unwrap_or(1e-8);
-    match kind {
-        "none" => return Ok(None),
-        "SGD" | "Adagrad" | "Muon" => {}
-        "Lion" => drop(params.insert("betas".into(), betas.into())),
-        _ => {
-            params.insert("betas".into(), betas.into());
-            params.insert("eps".into(), eps.into());
-        }
-    }
-    params.insert("weight_decay".into(), decay.into());
-    if matches!(kind, "AdamW" | "Adam") && !order.on_gpus() && settings.word("offloadOptimizer")?.is_none() {
-        // The fused one is built for CUDA when it is first used; on CPU torch's own does the same.
-        params.insert("torch_adam".into(), true.into());
-    }
-    Ok(Some(json!({"type": kind, "params": params})))
+/// fp16 with a loss scale that finds its own value.
+pub(super) fn half_precision(enabled: Value) -> Value {
+    json!({
+        "enabled": enabled, "loss_scale": 0, "loss_scale_window": 1000,
+        "initial_scale_power": 16, "hysteresis": 2, "min_loss_scale": 1,
+    })
 }
 
-fn scheduler(settings: &Settings<'_>, lr: f64) -> Result<Option<Value>, LaunchRefusal> {
-    let kinds = ["WarmupLR", "WarmupDecayLR", "WarmupCosineLR", "none"];
-    let kind = settings.choice("scheduler", &kinds)?.unwrap_or("WarmupLR");
-    let warmup = settings.count_from("warmupSteps", 0)?.unwrap_or(500);
-    let total = settings.count("totalSteps")?;
-    let without_total = || LaunchRefusal::Rule {
-        key: settings.key("totalSteps"),
-        text: Text::new(format!("{kind} 需要总步数"), format!("{kind} needs the number of steps in all")),
-        hint: Text::new("填写 totalSteps，或使用 WarmupLR", "give totalSteps, or take WarmupLR"),
-    };
-    let params = match kind {
-        "none" => return Ok(None),
-        "WarmupDecayLR" => {
-            let total = total.ok_or_else(without_total)?;
-            json!({"warmup_min_lr": 0, "warmup_max_lr": lr, "warmup_num_steps": warmup, "total_num_steps": total})
-        }
-        "WarmupCosineLR" => {
-            let total = total.ok_or_else(without_total)?;
-            json!({"warmup_min_ratio": 0, "warmup_num_steps": warmup, "total_num_steps": total})
-        }
-        _ => json!({"warmup_min_lr": 0, "warmup_max_lr": lr, "warmup_num_steps": warmup}),
-    };
-    Ok(Some(json!({"type": kind, "params": params})))
+fn usual_batch_note((micro, accumulation): (u64, u64)) -> Text {
+    Text::new(
+        format!("未给出批次：每个 rank {micro}，累积 {accumulation}"),
+        format!("no batch was given: {micro} of each rank, {accumulation} accumulation steps"),
+    )
+}
+
+fn scripts_own() -> Text {
+    Text::new("integration 为 accelerate：优化器由脚本提供", "integration is accelerate: the optimizer is the script's")
 }

@@ -1,11 +1,15 @@
 //! DeepSpeed: its JSON with batch sizes that hold for this world, the host file, and what its integrations read.
 
 mod config;
+mod integration;
+mod optimizer;
+mod own_file;
+mod scheduler;
 mod zero;
 
 use fermi_domain::{contract::engines, language::Text, launch::Phrase};
 
-pub(crate) use config::Configuration;
+pub(crate) use config::{Configuration, USUAL_BATCH};
 
 use crate::{
     accelerate, batch,
@@ -20,6 +24,11 @@ use crate::{
 /// What the JSON is made from; Megatron's `deepspeed` section takes these too.
 pub(crate) const FILE_SETTINGS: &[Setting] = &[
     precision::SETTING,
+    Setting::new(
+        "config",
+        "自己的 DeepSpeed JSON，其余设置覆盖其上",
+        "a DeepSpeed JSON of your own; the other settings go over it",
+    ),
     Setting::new("zeroStage", "ZeRO 阶段：0 到 3", "ZeRO stage, 0 to 3"),
     Setting::new("offloadOptimizer", "优化器状态放在 none、cpu 或 nvme", "where optimizer states go: none, cpu, nvme"),
     Setting::new(
@@ -41,6 +50,7 @@ pub(crate) const FILE_SETTINGS: &[Setting] = &[
         "WarmupLR, WarmupDecayLR, WarmupCosineLR, none",
     ),
     Setting::new("warmupSteps", "预热步数", "steps of warm-up"),
+    Setting::new("warmupType", "预热方式：log 或 linear", "how the rate rises: log or linear"),
     Setting::new("totalSteps", "总步数（衰减用）", "steps in all, for schedules that decay"),
     Setting::new("allgatherBucketSize", "all-gather 桶的元素数", "elements of an all-gather bucket"),
     Setting::new("reduceBucketSize", "reduce 桶的元素数", "elements of a reduce bucket"),
@@ -48,7 +58,11 @@ pub(crate) const FILE_SETTINGS: &[Setting] = &[
     Setting::new("overlapComm", "通信与计算是否重叠", "whether communication overlaps computation"),
     Setting::new("stepsPerPrint", "每多少步打印一次", "steps between prints"),
     Setting::new("profile", "是否输出性能分析", "whether to profile"),
-    Setting::new("integration", "transformers 时保留 auto", "transformers keeps auto; none is the plain engine"),
+    Setting::new(
+        "integration",
+        "transformers：未设置的值写 auto；accelerate：优化器与调度由脚本提供；none",
+        "transformers: auto for what is not set; accelerate: optimizer and schedule are the script's; none",
+    ),
 ];
 
 const OWN: &[Setting] = &[
@@ -63,6 +77,7 @@ pub(crate) const FILE: &str = "ds_config.json";
 
 pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusal> {
     note_on_layout(order, draft);
+    note_on_chosen_gpus(order, draft);
     let configuration = Configuration::read(order, settings)?;
     let file = add_file(order, &configuration, draft);
     draft.env.set(engines::FERMI_CONFIG_FILE, file.clone());
@@ -85,12 +100,18 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
 
 /// Writes the JSON, and what its numbers mean into the notes.
 pub(crate) fn add_file(order: &LaunchOrder<'_>, configuration: &Configuration, draft: &mut Draft) -> Phrase {
+    let first_note = draft.notes.len();
     draft.notes.extend(configuration.notes.iter().cloned());
-    draft.notes.push(configuration.batch.text());
-    draft.env.set_display(engines::FERMI_MICRO_BATCH_SIZE, configuration.batch.micro);
-    draft.env.set_display(engines::FERMI_GRADIENT_ACCUMULATION_STEPS, configuration.batch.accumulation);
-    let json = serde_json::to_string_pretty(&configuration.json(order)).unwrap_or_default();
-    draft.file(FILE, json + "\n")
+    draft.notes.extend(configuration.batch_notes());
+    if configuration.decides("microBatchSize") {
+        draft.env.set_display(engines::FERMI_MICRO_BATCH_SIZE, configuration.batch.micro);
+    }
+    if configuration.decides("gradientAccumulationSteps") {
+        draft.env.set_display(engines::FERMI_GRADIENT_ACCUMULATION_STEPS, configuration.batch.accumulation);
+    }
+    let (json, changed) = configuration.file(order);
+    draft.notes.splice(first_note..first_note, changed);
+    draft.file(FILE, serde_json::to_string_pretty(&json).unwrap_or_default() + "\n")
 }
 
 /// A division of work that is none of these ranks is accepted and has no effect; saying so is owed.
@@ -102,6 +123,25 @@ fn note_on_layout(order: &LaunchOrder<'_>, draft: &mut Draft) {
         draft.notes.push(Text::new(
             format!("并行策略需要 {product} 个 rank，现有 {ranks} 个：DeepSpeed 按数据并行启动"),
             format!("the strategy needs {product} ranks and there are {ranks}: DeepSpeed starts data parallel"),
+        ));
+    }
+}
+
+/// The host file has numbers of slots only, and DeepSpeed's launcher counts GPUs from 0.
+fn note_on_chosen_gpus(order: &LaunchOrder<'_>, draft: &mut Draft) {
+    let mut included = Vec::new();
+    let mut are_the_first = true;
+    for (host, node) in hosts::hosts(order).iter().zip(order.ranks.nodes()) {
+        let gpus: Vec<u32> = node.slots.iter().filter_map(|slot| slot.gpu).collect();
+        are_the_first &= gpus.iter().zip(0..).all(|(gpu, place)| *gpu == place);
+        let gpus = gpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        included.push(format!("{host}:{gpus}"));
+    }
+    if !are_the_first {
+        let include = included.join("@");
+        draft.notes.push(Text::new(
+            format!("hostfile 只有数量；用 deepspeed 启动时请加 --include {include}"),
+            format!("the hostfile has numbers only; with the deepspeed launcher give --include {include}"),
         ));
     }
 }

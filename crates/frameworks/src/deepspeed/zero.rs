@@ -20,14 +20,10 @@ pub(crate) struct Zero {
 
 /// Sizes that depend on the model's hidden size.
 #[derive(Clone, Copy, Debug)]
-enum Buckets {
-    /// transformers fills them in from the model.
-    Auto,
-    Known {
-        reduce: u64,
-        prefetch: u64,
-        persistence: u64,
-    },
+struct Buckets {
+    reduce: u64,
+    prefetch: u64,
+    persistence: u64,
 }
 
 impl Zero {
@@ -53,19 +49,8 @@ impl Zero {
             });
         }
         tensor_rule(settings, order, stage)?;
-        let integrated = settings.choice("integration", &["none", "transformers"])? == Some("transformers");
-        let buckets = buckets(settings, stage, integrated)?;
-        let note = match (stage, buckets) {
-            (3, Buckets::Known { reduce, prefetch, persistence }) if !settings.has("reduceBucketSize") => {
-                Some(Text::new(
-                    format!("ZeRO-3 的 auto 解析为 {reduce} / {prefetch} / {persistence}"),
-                    format!(
-                        "ZeRO-3's auto is resolved: reduce {reduce}, prefetch {prefetch}, persistence {persistence}"
-                    ),
-                ))
-            }
-            _ => None,
-        };
+        let buckets = buckets(settings, stage)?;
+        let note = (stage == 3 && !settings.has("reduceBucketSize")).then(|| buckets.text());
         let zero = Self {
             stage,
             offload_optimizer,
@@ -98,33 +83,26 @@ impl Zero {
     }
 
     fn lower_stages(&self, json: &mut Map<String, Value>) {
-        let reduce = match self.buckets {
-            Buckets::Auto => "auto".into(),
-            Buckets::Known { reduce, .. } => reduce.into(),
-        };
         let keys: [(&str, Value); 6] = [
             ("allgather_partitions", true.into()),
             ("allgather_bucket_size", self.allgather_bucket.into()),
             ("overlap_comm", self.overlap.into()),
             ("reduce_scatter", true.into()),
-            ("reduce_bucket_size", reduce),
+            ("reduce_bucket_size", self.buckets.reduce.into()),
             ("contiguous_gradients", true.into()),
         ];
         json.extend(keys.map(|(key, value)| (key.to_owned(), value)));
     }
 
     fn third_stage(&self, json: &mut Map<String, Value>) {
-        let (reduce, prefetch, persistence): (Value, Value, Value) = match self.buckets {
-            Buckets::Auto => ("auto".into(), "auto".into(), "auto".into()),
-            Buckets::Known { reduce, prefetch, persistence } => (reduce.into(), prefetch.into(), persistence.into()),
-        };
+        let Buckets { reduce, prefetch, persistence } = self.buckets;
         let keys: [(&str, Value); 9] = [
             ("overlap_comm", self.overlap.into()),
             ("contiguous_gradients", true.into()),
             ("sub_group_size", 1_000_000_000_u64.into()),
-            ("reduce_bucket_size", reduce),
-            ("stage3_prefetch_bucket_size", prefetch),
-            ("stage3_param_persistence_threshold", persistence),
+            ("reduce_bucket_size", reduce.into()),
+            ("stage3_prefetch_bucket_size", prefetch.into()),
+            ("stage3_param_persistence_threshold", persistence.into()),
             ("stage3_max_live_parameters", 1_000_000_000_u64.into()),
             ("stage3_max_reuse_distance", 1_000_000_000_u64.into()),
             ("stage3_gather_16bit_weights_on_model_save", true.into()),
@@ -139,6 +117,16 @@ impl Zero {
             }
             _ => json!({"device": device, "pin_memory": self.pin_memory}),
         }
+    }
+}
+
+impl Buckets {
+    fn text(self) -> Text {
+        let Self { reduce, prefetch, persistence } = self;
+        Text::new(
+            format!("ZeRO-3 的 auto 解析为：reduce {reduce}，prefetch {prefetch}，persistence {persistence}"),
+            format!("ZeRO-3's auto is resolved: reduce {reduce}, prefetch {prefetch}, persistence {persistence}"),
+        )
     }
 }
 
@@ -188,12 +176,9 @@ fn tensor_rule(settings: &Settings<'_>, order: &LaunchOrder<'_>, stage: u64) -> 
 }
 
 /// By the rule that transformers applies to `auto` where the hidden size is known, else fixed sizes.
-fn buckets(settings: &Settings<'_>, stage: u64, integrated: bool) -> Result<Buckets, LaunchRefusal> {
+fn buckets(settings: &Settings<'_>, stage: u64) -> Result<Buckets, LaunchRefusal> {
     let reduce = settings.count("reduceBucketSize")?;
     let hidden = settings.count("hiddenSize")?;
-    if integrated && stage == 3 && reduce.is_none() && hidden.is_none() {
-        return Ok(Buckets::Auto);
-    }
     let (usual, prefetch, persistence) = match (stage, hidden) {
         (3, Some(hidden)) => {
             let square = hidden.saturating_mul(hidden).min(1 << 52);
@@ -202,5 +187,5 @@ fn buckets(settings: &Settings<'_>, stage: u64, integrated: bool) -> Result<Buck
         (3, None) => (500_000_000, 50_000_000, 1_000_000),
         _ => (200_000_000, 0, 0),
     };
-    Ok(Buckets::Known { reduce: reduce.unwrap_or(usual), prefetch, persistence })
+    Ok(Buckets { reduce: reduce.unwrap_or(usual), prefetch, persistence })
 }

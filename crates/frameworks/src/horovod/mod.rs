@@ -1,7 +1,10 @@
 //! Horovod in gloo mode, without horovodrun: Fermi serves the rendezvous and gives each slot its variables.
 
+use std::collections::BTreeMap;
+
 use fermi_domain::{
     contract::engines,
+    ids::NodeRank,
     launch::{Phrase, Place, Serves},
     rank_map::RankSlot,
 };
@@ -18,7 +21,11 @@ use crate::{
 const OWN: &[Setting] = &[
     Setting::new("fusionThresholdMb", "张量融合缓冲区（MB）", "the fusion buffer in MB"),
     Setting::new("cycleTimeMs", "通信周期（毫秒）", "the cycle time in ms"),
-    Setting::new("timeline", "时间线文件名，写入输出目录", "a timeline file's name, in the output folder"),
+    Setting::new(
+        "timeline",
+        "时间线文件，相对路径位于输出目录",
+        "a timeline file, in the output folder unless its path is absolute",
+    ),
 ];
 
 pub(crate) const SETTINGS: &[&[Setting]] = &[batch::SETTINGS, OWN];
@@ -39,16 +46,20 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
         draft.env.set_display(engines::HOROVOD_GLOO_TIMEOUT_SECONDS, seconds);
     }
     draft.env.set_display(engines::HOROVOD_SIZE, order.ranks.world_size());
+    let names: BTreeMap<NodeRank, String> =
+        order.ranks.nodes().map(|node| node.node_rank).zip(hosts::names(order)).collect();
     draft.each_rank(order, |slot, variables| {
         let (cross_rank, cross_size) = cross(order, slot);
-        variables.set(engines::HOROVOD_HOSTNAME, host_name(slot));
+        // It goes into the rendezvous's addresses, and only has to tell nodes apart.
+        let name = names.get(&slot.node_rank).cloned().unwrap_or_default();
+        variables.set(engines::HOROVOD_HOSTNAME, name);
         variables.set_display(engines::HOROVOD_RANK, slot.rank);
         variables.set_display(engines::HOROVOD_LOCAL_RANK, slot.local_rank);
         variables.set_display(engines::HOROVOD_LOCAL_SIZE, slot.local_world_size);
         variables.set_display(engines::HOROVOD_CROSS_RANK, cross_rank);
         variables.set_display(engines::HOROVOD_CROSS_SIZE, cross_size);
     });
-    let file = draft.file("horovod_hosts", hosts::file(order));
+    let file = draft.file("horovod_hosts", hosts::bare_file(order));
     draft.env.set(engines::FERMI_CONFIG_FILE, file);
     draft.serves = Serves::HorovodRendezvous;
     Ok(())
@@ -62,7 +73,9 @@ fn tuning(settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusa
         draft.env.set_display(engines::HOROVOD_CYCLE_TIME, milliseconds);
     }
     if let Some(name) = settings.word("timeline")? {
-        draft.env.set(engines::HOROVOD_TIMELINE, Phrase::place(Place::OutputFolder).then(format!("/{name}")));
+        let in_folder = || Phrase::place(Place::OutputFolder).then(format!("/{name}"));
+        let path = if name.starts_with('/') { Phrase::text(name) } else { in_folder() };
+        draft.env.set(engines::HOROVOD_TIMELINE, path);
     }
     Ok(())
 }
@@ -72,9 +85,4 @@ fn cross(order: &LaunchOrder<'_>, slot: &RankSlot) -> (usize, usize) {
     let same = |other: &&RankSlot| other.local_rank == slot.local_rank;
     let before = order.ranks.slots().iter().filter(same).filter(|other| other.node_rank < slot.node_rank).count();
     (before, order.ranks.slots().iter().filter(same).count())
-}
-
-/// Horovod puts it into the rendezvous's addresses; it only has to tell nodes apart.
-fn host_name(slot: &RankSlot) -> String {
-    if hosts::is_host(&slot.node) { slot.node.clone() } else { format!("node{}", slot.node_rank) }
 }

@@ -5,6 +5,7 @@
 
 use fermi_domain::{
     contract::engines,
+    language::Text,
     launch::{Phrase, Place},
 };
 
@@ -31,9 +32,16 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     }
     let usual = if order.on_gpus() { "gpu" } else { "cpu" };
     let platform = settings.choice("platform", &["cpu", "gpu"])?.unwrap_or(usual);
+    if platform == "gpu" && !order.on_gpus() {
+        return Err(LaunchRefusal::Rule {
+            key: settings.key("platform"),
+            text: Text::new("gpu 平台需要每个 rank 都有 GPU", "The platform gpu needs a GPU under every rank"),
+            hint: Text::new("使用 cpu，或选择有 GPU 的环境", "give cpu, or choose environments with GPUs"),
+        });
+    }
     draft.env.set(engines::JAX_PLATFORM_NAME, platform);
     draft.env.set_display(engines::XLA_PYTHON_CLIENT_PREALLOCATE, settings.flag("preallocate")?.unwrap_or(false));
-    draft.env.set_display(engines::XLA_PYTHON_CLIENT_MEM_FRACTION, settings.number("memoryFraction")?.unwrap_or(0.9));
+    draft.env.set_display(engines::XLA_PYTHON_CLIENT_MEM_FRACTION, memory_fraction(settings)?);
     if platform == "cpu" {
         draft.env.set(engines::JAX_CPU_COLLECTIVES_IMPLEMENTATION, "gloo");
     }
@@ -49,4 +57,16 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
         variables.set_display(engines::OMPI_COMM_WORLD_LOCAL_RANK, slot.local_rank);
     });
     Ok(())
+}
+
+/// The share of a GPU's memory, which is neither nothing nor more than all of it.
+fn memory_fraction(settings: &Settings<'_>) -> Result<f64, LaunchRefusal> {
+    match settings.number("memoryFraction")? {
+        None => Ok(0.9),
+        Some(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        Some(share) => {
+            let wanted = Text::new("大于 0 且不超过 1 的数", "a number above 0 and up to 1");
+            Err(settings.refused("memoryFraction", &share.into(), wanted))
+        }
+    }
 }

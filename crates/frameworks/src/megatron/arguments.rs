@@ -1,109 +1,114 @@
-//! The arguments by Megatron-LM's names.
+//! The arguments by the parser's names.
 
-use fermi_domain::{
-    launch::{Phrase, Place},
-    task::Work,
+use fermi_domain::launch::{Phrase, Place};
+
+use super::{
+    argv::Argv,
+    names::{self, Name},
+    said::Said,
+    shape::Shape,
 };
+use crate::{draft::Draft, order::LaunchOrder, precision::Precision};
 
-use super::shape::Shape;
-use crate::{draft::Draft, order::LaunchOrder, precision::Precision, refusal::LaunchRefusal};
+/// A flag, with its value unless it is a switch.
+#[derive(Clone, Debug)]
+pub(super) struct Argument {
+    flag: &'static str,
+    value: Option<Phrase>,
+}
 
-/// All arguments that follow from the shape, flags and values as separate words.
-pub(super) fn of(order: &LaunchOrder<'_>, shape: &Shape, backend: &str) -> Vec<Phrase> {
-    let mut words = Vec::new();
+impl Argument {
+    pub(super) fn switch(flag: &'static str) -> Self {
+        Self { flag, value: None }
+    }
+
+    pub(super) fn with(flag: &'static str, value: impl Into<Phrase>) -> Self {
+        Self { flag, value: Some(value.into()) }
+    }
+}
+
+/// All arguments that follow from the shape, under the user's spelling where the command has them already.
+pub(super) fn of(order: &LaunchOrder<'_>, said: &Said<'_>, shape: &Shape, backend: &str) -> Vec<Argument> {
+    let scheduled = said.argv.has("--step-batch-size-schedule");
     let numbers = [
-        ("--tensor-model-parallel-size", Some(shape.tensor)),
-        ("--pipeline-model-parallel-size", Some(shape.pipeline)),
-        ("--context-parallel-size", (shape.context > 1).then_some(shape.context)),
-        ("--expert-model-parallel-size", shape.expert),
-        ("--num-experts", shape.experts),
-        ("--num-layers-per-virtual-pipeline-stage", shape.layers_per_virtual_stage),
-        ("--micro-batch-size", Some(shape.batch.micro)),
-        ("--global-batch-size", Some(shape.batch.global)),
-        ("--num-layers", shape.layers),
-        ("--hidden-size", shape.hidden),
-        ("--ffn-hidden-size", shape.ffn_hidden),
-        ("--num-attention-heads", shape.heads),
-        ("--num-query-groups", shape.query_groups),
-        ("--seq-length", shape.sequence),
-        ("--max-position-embeddings", shape.sequence),
-        ("--train-iters", shape.train_iters),
-        ("--save-interval", shape.save_interval),
-        ("--distributed-timeout-minutes", order.spec.options.timeout.map(|seconds| seconds.div_ceil(60))),
+        (names::TENSOR, Some(shape.tensor)),
+        (names::PIPELINE, Some(shape.pipeline)),
+        (names::CONTEXT, (shape.context > 1).then_some(shape.context)),
+        (names::EXPERT, shape.expert),
+        (names::EXPERTS, shape.experts),
+        (names::VIRTUAL_LAYERS, shape.layers_per_virtual_stage),
+        (names::MICRO_BATCH, Some(shape.batch.micro)),
+        (names::GLOBAL_BATCH, (!scheduled).then_some(shape.batch.global)),
+        (names::LAYERS, shape.layers),
+        (names::HIDDEN, shape.hidden),
+        (names::FFN_HIDDEN, shape.ffn_hidden),
+        (names::HEADS, shape.heads),
+        (names::QUERY_GROUPS, shape.query_groups),
+        (names::SEQUENCE, shape.sequence),
     ];
-    for (flag, number) in numbers {
-        words.extend(number.into_iter().flat_map(|number| [Phrase::text(flag), Phrase::text(number.to_string())]));
-    }
-    for (flag, number) in [("--lr", shape.learning_rate), ("--clip-grad", shape.clip_grad)] {
-        words.extend(number.into_iter().flat_map(|number| [Phrase::text(flag), Phrase::text(number.to_string())]));
-    }
-    let precision = match shape.precision {
-        Precision::Fp32 => None,
-        Precision::Fp16 => Some("--fp16"),
-        Precision::Bf16 => Some("--bf16"),
-    };
-    let switches = [
-        shape.sequence_parallel.then_some("--sequence-parallel"),
-        shape.query_groups.map(|_| "--group-query-attention"),
-        shape.distributed_optimizer.then_some("--use-distributed-optimizer"),
-        precision,
-    ];
-    words.extend(switches.into_iter().flatten().map(Phrase::text));
+    let mut all: Vec<Argument> = numbers.into_iter().filter_map(|(name, number)| named(said, name, number)).collect();
+    all.extend(shape.positions.map(|places| Argument::with("--max-position-embeddings", places.to_string())));
+    all.extend(named(said, names::TRAIN_ITERS, shape.train_iters));
+    all.extend(named(said, names::SAVE_INTERVAL, shape.saves.interval));
+    let minutes = order.spec.options.timeout.map(|seconds| seconds.div_ceil(60));
+    all.extend(minutes.map(|minutes| Argument::with("--distributed-timeout-minutes", minutes.to_string())));
+    all.extend(named(said, names::LEARNING_RATE, shape.learning_rate));
+    all.extend(named(said, names::CLIP_GRAD, shape.clip_grad));
+    all.extend(switches(said, shape).into_iter().flatten().map(Argument::switch));
     if let Some(how) = shape.recompute {
-        words.extend([Phrase::text("--recompute-granularity"), Phrase::text(how)]);
+        all.push(Argument::with("--recompute-granularity", how));
         if how == "full" {
-            words.extend(["--recompute-method", "uniform", "--recompute-num-layers", "1"].map(Phrase::text));
+            all.push(Argument::with("--recompute-method", "uniform"));
+            all.push(Argument::with("--recompute-num-layers", "1"));
         }
     }
-    words.extend([Phrase::text("--distributed-backend"), Phrase::text(backend)]);
-    let checkpoints = || Phrase::place(Place::CheckpointFolder);
-    words.extend([Phrase::text("--save"), checkpoints(), Phrase::text("--load"), checkpoints()]);
-    words
+    all.push(Argument::with("--distributed-backend", backend));
+    if shape.saves.in_our_folder {
+        let folder = ["--save", "--load"].map(|flag| Argument::with(flag, Phrase::place(Place::CheckpointFolder)));
+        all.extend(folder);
+    }
+    all
+}
+
+fn named(said: &Said<'_>, name: Name, number: Option<impl ToString>) -> Option<Argument> {
+    let flag = said.flag(&name).or_else(|| name.flags(said.parser).first().copied())?;
+    number.map(|number| Argument::with(flag, number.to_string()))
+}
+
+fn switches(said: &Said<'_>, shape: &Shape) -> [Option<&'static str>; 4] {
+    // The fork takes the number alone.
+    let grouped = shape.query_groups.is_some() && said.parser == names::Parser::MegatronLm;
+    [
+        shape.sequence_parallel.then_some("--sequence-parallel"),
+        grouped.then_some("--group-query-attention"),
+        shape.distributed_optimizer.then_some("--use-distributed-optimizer"),
+        match shape.precision {
+            Precision::Fp32 => None,
+            Precision::Fp16 => Some("--fp16"),
+            Precision::Bf16 => Some("--bf16"),
+        },
+    ]
 }
 
 /// One argument with its value per line.
-pub(super) fn file(words: &[Phrase]) -> Phrase {
+pub(super) fn file(arguments: &[Argument]) -> Phrase {
     let mut text = Phrase::default();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text = text.then(if is_flag(word) { "\n" } else { " " });
+    for Argument { flag, value } in arguments {
+        text = text.then(*flag);
+        if let Some(value) = value {
+            text = text.then(" ").followed_by(value);
         }
-        text = text.followed_by(word);
+        text = text.then("\n");
     }
-    text.then("\n")
+    text
 }
 
-fn is_flag(word: &Phrase) -> bool {
-    word.shown().starts_with("--")
-}
-
-/// Puts the arguments behind the user's own. One that the user gave too stays the user's; another value for it than the
-/// one that everything here was checked with is refused.
-pub(super) fn append(order: &LaunchOrder<'_>, words: Vec<Phrase>, draft: &mut Draft) -> Result<(), LaunchRefusal> {
-    let Work::Command { argv, .. } = &order.spec.work else { return Ok(()) };
-    let mut words = words.into_iter().peekable();
-    while let Some(flag) = words.next() {
-        let value = words.next_if(|next| !is_flag(next));
-        let name = flag.shown();
-        match (given(argv, &name), &value) {
-            (None, _) => {
-                draft.argv.push(flag);
-                draft.argv.extend(value);
-            }
-            (Some(Some(theirs)), Some(ours)) if ours.places().next().is_none() && ours.shown() != theirs => {
-                return Err(LaunchRefusal::Contradiction { key: name, here: theirs, there: ours.shown() });
-            }
-            (Some(_), _) => {}
+/// Puts those behind the user's own that are not among them.
+pub(super) fn append(argv: Argv<'_>, arguments: Vec<Argument>, draft: &mut Draft) {
+    for Argument { flag, value } in arguments {
+        if !argv.has(flag) {
+            draft.argv.push(Phrase::text(flag));
+            draft.argv.extend(value);
         }
     }
-    Ok(())
-}
-
-/// Whether the user's words hold a flag, and its value.
-fn given(argv: &[String], flag: &str) -> Option<Option<String>> {
-    argv.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(flag) {
-        Some("") => Some(argv.get(at + 1).filter(|next| !next.starts_with("--")).cloned()),
-        Some(rest) => rest.strip_prefix('=').map(|value| Some(value.to_owned())),
-        None => None,
-    })
 }

@@ -1,13 +1,25 @@
-//! Megatron-LM: arguments from the strategy, with its rules of division checked before anything starts.
+//! Megatron-LM: arguments from the strategy, with its rules checked before anything starts.
 //!
-//! Megatron's own parser is in no registry; the names and rules here are a table of ours, see [`arguments`].
+//! The user's command is read first. What stands there counts as much as a setting and is never overruled; what it does
+//! not say goes behind it. Megatron's own parser is in no registry; names and rules are a table of ours, see [`names`]
+//! and [`rules`].
 
 mod arguments;
+mod argv;
+mod joint;
+mod layout;
+mod names;
+mod precision;
 mod rules;
+mod said;
 mod shape;
 
 use fermi_domain::{
-    contract::engines, framework::Framework, language::Text, launch::Phrase, layout, messages::Refusal, task::Strategy,
+    contract,
+    contract::engines,
+    framework::Framework,
+    language::Text,
+    task::{DistributedConfig, TaskSpec},
 };
 
 use crate::{
@@ -15,14 +27,17 @@ use crate::{
     draft::Draft,
     hosts,
     order::LaunchOrder,
-    precision,
+    precision::SETTING as PRECISION,
     refusal::LaunchRefusal,
     settings::{Setting, Settings},
 };
+use argv::Argv;
+use names::Parser;
+use said::{Said, agree};
 use shape::Shape;
 
 const OWN: &[Setting] = &[
-    precision::SETTING,
+    PRECISION,
     Setting::new("numLayers", "层数", "layers"),
     Setting::new("hiddenSize", "隐藏维度", "hidden size"),
     Setting::new("ffnHiddenSize", "前馈层维度", "hidden size of the feed-forward part"),
@@ -39,11 +54,11 @@ const OWN: &[Setting] = &[
     Setting::new("trainIters", "训练步数", "steps"),
     Setting::new("learningRate", "学习率", "learning rate"),
     Setting::new("gradientClipping", "梯度裁剪", "the norm at which gradients are clipped"),
-    Setting::new("saveInterval", "每多少步保存一次", "steps between checkpoints"),
+    Setting::new("saveInterval", "每多少步保存一次，默认 500", "steps between checkpoints; 500 unless given"),
     Setting::new(
         "appendArguments",
-        "是否把参数追加到命令",
-        "whether the arguments go behind the command; true unless given",
+        "是否把参数追加到 Python 命令，默认 true",
+        "whether the arguments go behind a Python command; true unless given",
     ),
     Setting::new(
         "deepspeed",
@@ -55,74 +70,90 @@ const OWN: &[Setting] = &[
 pub(crate) const SETTINGS: &[&[Setting]] = &[batch::SETTINGS, OWN];
 
 pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusal> {
-    let strategy = strategy(order)?;
-    let (shape, notes) = Shape::read(order, settings, strategy)?;
-    rules::check(settings, &shape)?;
+    let known: &[&[Setting]] = &[deepspeed::FILE_SETTINGS];
+    let section = settings
+        .section("deepspeed")?
+        .map(|section| Settings::read(Framework::Deepspeed, "deepspeed.", known, section))
+        .transpose()?;
+    let argv = Argv::of(&order.spec.work);
+    let of_the_fork = section.is_some() || argv.has("--deepspeed");
+    let parser = if of_the_fork { Parser::MegatronDeepspeed } else { Parser::MegatronLm };
+    let said = &Said { argv, settings, parser };
+    let backend = backend(order, said, draft)?;
+    let strategy = layout::strategy(order, said)?;
+    let (shape, notes) = Shape::read(order, said, strategy, section.as_ref())?;
+    rules::check(said, &shape)?;
     draft.notes.extend(notes);
     draft.notes.push(shape.batch.text());
-    draft.notes.extend(tensor_across_nodes(order, strategy));
-    draft.env.set(engines::CUDA_DEVICE_MAX_CONNECTIONS, "1");
+    draft.notes.extend(layout::tensor_across_nodes(order, strategy));
+    connections(said, draft);
+    draft.env.set(contract::FERMI_BACKEND, backend.as_str());
     draft.env.set_display(engines::FERMI_MICRO_BATCH_SIZE, shape.batch.micro);
     draft.env.set_display(engines::FERMI_GRADIENT_ACCUMULATION_STEPS, shape.batch.accumulation);
     draft.env.set_display(engines::FERMI_DATA_PARALLEL, strategy.data_parallel);
     draft.env.set_display(engines::FERMI_PIPELINE_PARALLEL, strategy.pipeline_parallel);
     draft.env.set_display(engines::FERMI_TENSOR_PARALLEL, strategy.tensor_parallel);
-    let mut words = arguments::of(order, &shape, draft.backend);
-    if let Some(section) = settings.section("deepspeed")? {
-        words.extend(with_deepspeed(order, section, &shape, draft)?);
+    let mut arguments = arguments::of(order, said, &shape, &backend);
+    match &section {
+        Some(section) => {
+            // DeepSpeed shall see the division that the command says as if the task had it.
+            let distributed = DistributedConfig { strategy: Some(strategy), ..order.spec.distributed.clone() };
+            let spec = TaskSpec { distributed, ..order.spec.clone() };
+            let order = &LaunchOrder { spec: &spec, ..order.clone() };
+            arguments.extend(joint::add(order, said, section, &shape, draft)?);
+        }
+        None if of_the_fork => arguments.extend(joint::of_command(said, &shape)?),
+        None => {}
     }
-    let file = draft.file("megatron_args.txt", arguments::file(&words));
+    let file = draft.file("megatron_args.txt", arguments::file(&arguments));
     draft.env.set(engines::FERMI_CONFIG_FILE, file);
     draft.file("hostfile", hosts::file(order));
     if Draft::runs_users_program(order) && settings.flag("appendArguments")?.unwrap_or(true) {
-        arguments::append(order, words, draft)?;
+        if argv.is_python() {
+            arguments::append(argv, arguments, draft);
+        } else {
+            draft.notes.push(for_the_script());
+        }
     }
     Ok(())
 }
 
-/// The user's division of work, which must be one of exactly these ranks; data parallel when nothing is said.
-fn strategy(order: &LaunchOrder<'_>) -> Result<Strategy, LaunchRefusal> {
-    let ranks = order.ranks.world_size();
-    let Some(strategy) = order.spec.distributed.strategy else {
-        return Ok(Strategy { data_parallel: ranks, ..Strategy::default() });
-    };
-    if strategy.ranks() == u64::from(ranks) {
-        return Ok(strategy);
+/// Megatron takes two of torch's backends; the fork a few more, which only a command can name.
+fn backend(order: &LaunchOrder<'_>, said: &Said<'_>, draft: &Draft) -> Result<String, LaunchRefusal> {
+    const FLAG: &str = "--distributed-backend";
+    if let Some(here) = said.argv.value(FLAG) {
+        let there = order.spec.options.backend.as_ref().map(|_| draft.backend);
+        agree(FLAG, Some(here), "options.backend", there)?;
+        if here == "nccl" && !order.on_gpus() {
+            return Err(LaunchRefusal::Rule {
+                key: FLAG.to_owned(),
+                text: Text::new("NCCL 需要每个 rank 都有 GPU", "NCCL needs a GPU under every rank"),
+                hint: Text::new("使用 gloo，或去掉该参数", "give gloo, or leave the argument out"),
+            });
+        }
+        return Ok(here.to_owned());
     }
-    let fitting = layout::that_fit(&order.ranks_per_node(), strategy, 3);
-    Err(LaunchRefusal::Layout(Refusal::LayoutMismatch { strategy, ranks, fitting }))
+    if ["nccl", "gloo"].contains(&draft.backend) {
+        return Ok(draft.backend.to_owned());
+    }
+    let wanted = Text::new(" nccl 或 gloo：Megatron 只接受这两种", "nccl or gloo: Megatron takes no other");
+    Err(LaunchRefusal::OptionInvalid { option: "backend", wanted })
 }
 
-/// Tensor parallel parts talk in every layer; over a network that is slow.
-fn tensor_across_nodes(order: &LaunchOrder<'_>, strategy: Strategy) -> Option<Text> {
-    let within = order.ranks_per_node().iter().all(|ranks| ranks.is_multiple_of(strategy.tensor_parallel.max(1)));
-    (!within).then(|| {
-        Text::new(
-            format!("张量并行 {} 跨越节点，会变慢", strategy.tensor_parallel),
-            format!("tensor parallel {} reaches over nodes and will be slow", strategy.tensor_parallel),
-        )
-    })
+/// Kernels and communication in one queue overlap as Megatron wants it; its two ways of FSDP stop at such a queue.
+fn connections(said: &Said<'_>, draft: &mut Draft) {
+    match said.argv.which(&["--use-megatron-fsdp", "--use-torch-fsdp2"]) {
+        None => draft.env.set(engines::CUDA_DEVICE_MAX_CONNECTIONS, "1"),
+        Some(flag) => draft.notes.push(Text::new(
+            format!("{flag} 不允许 CUDA_DEVICE_MAX_CONNECTIONS=1，未设置该变量"),
+            format!("{flag} does not go with CUDA_DEVICE_MAX_CONNECTIONS=1: the variable is not set"),
+        )),
+    }
 }
 
-/// Writes DeepSpeed's JSON with Megatron's batch numbers and returns the arguments that name it.
-fn with_deepspeed(
-    order: &LaunchOrder<'_>,
-    section: &serde_json::Map<String, serde_json::Value>,
-    shape: &Shape,
-    draft: &mut Draft,
-) -> Result<Vec<Phrase>, LaunchRefusal> {
-    let known: &[&[Setting]] = &[deepspeed::FILE_SETTINGS];
-    let settings = Settings::read(Framework::Deepspeed, "deepspeed.", known, section)?;
-    let configuration = deepspeed::Configuration::read(order, &settings)?;
-    let configuration = configuration.within_megatron(shape.batch, shape.precision, &settings);
-    let stage = configuration.zero.stage;
-    let file = deepspeed::add_file(order, &configuration, draft);
-    draft.notes.pop();
-    Ok(vec![
-        Phrase::text("--deepspeed"),
-        Phrase::text("--deepspeed_config"),
-        file,
-        Phrase::text("--zero-stage"),
-        Phrase::text(stage.to_string()),
-    ])
+fn for_the_script() -> Text {
+    Text::new(
+        "命令不是 Python 脚本或模块，参数未追加；见 megatron_args.txt（FERMI_CONFIG_FILE）",
+        "no Python script or module: the arguments are not behind it but in megatron_args.txt (FERMI_CONFIG_FILE)",
+    )
 }

@@ -1,28 +1,40 @@
-//! Megatron's rules of division, as it checks them itself once every process is up.
+//! Megatron's rules, as it checks them itself once every process is up.
 
 use fermi_domain::language::Text;
 
-use super::shape::Shape;
-use crate::{
-    refusal::{LaunchRefusal, Words},
-    settings::Settings,
+use super::{
+    names::{self, Name, Parser},
+    said::Said,
+    shape::Shape,
 };
+use crate::refusal::{LaunchRefusal, Words};
+
+/// Arguments with which stages are not of one size.
+const UNEVEN_STAGES: [&str; 7] = [
+    "--decoder-first-pipeline-num-layers",
+    "--decoder-last-pipeline-num-layers",
+    "--pipeline-model-parallel-layout",
+    "--account-for-embedding-in-pipeline-split",
+    "--account-for-loss-in-pipeline-split",
+    "--hybrid-layer-pattern",
+    "--standalone-embedding-stage",
+];
 
 /// A number, a divisor, and what they are called. A number that is not known is not checked.
 struct Rule {
-    key: &'static str,
+    name: Name,
     what: Words,
     number: Option<u64>,
     by_what: Words,
     by: Option<u64>,
 }
 
-pub(super) fn check(settings: &Settings<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
-    for rule in rules(shape) {
+pub(super) fn check(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+    for rule in divisions(said, shape) {
         let (Some(number), Some(by)) = (rule.number, rule.by) else { continue };
         if !number.is_multiple_of(by) {
             return Err(LaunchRefusal::Indivisible {
-                key: settings.key(rule.key),
+                key: said.key(&rule.name),
                 number,
                 what: rule.what,
                 by,
@@ -30,95 +42,138 @@ pub(super) fn check(settings: &Settings<'_>, shape: &Shape) -> Result<(), Launch
             });
         }
     }
-    interleaving(settings, shape)
+    positions(said, shape)?;
+    interleaving(said, shape)
 }
 
-fn rules(shape: &Shape) -> [Rule; 9] {
+fn divisions(said: &Said<'_>, shape: &Shape) -> [Rule; 12] {
     let tensor: Words = ("张量并行度", "tensor parallelism");
-    let groups = shape.query_groups.filter(|groups| *groups >= shape.tensor);
-    let stage_layers = shape.layers.map(|layers| layers / shape.pipeline.max(1));
+    let groups: Words = ("查询组数", "query groups");
+    let heads: Words = ("注意力头数", "The number of attention heads");
+    let stages = (!UNEVEN_STAGES.iter().any(|flag| said.argv.has(flag))).then_some(shape.pipeline);
+    let stage_layers = shape.layers.zip(stages).map(|(layers, stages)| layers / stages.max(1));
+    let rule = |name: Name, what: Words, number: Option<u64>, by_what: Words, by: Option<u64>| Rule {
+        name,
+        what,
+        number,
+        by_what,
+        by,
+    };
     [
-        Rule {
-            key: "numLayers",
-            what: ("层数", "The number of layers"),
-            number: shape.layers,
-            by_what: ("流水线并行度", "pipeline parallelism"),
-            by: Some(shape.pipeline),
-        },
-        Rule {
-            key: "layersPerVirtualStage",
-            what: ("每段流水线的层数", "The layers of a stage"),
-            number: stage_layers,
-            by_what: ("每虚拟段层数", "layers of a virtual stage"),
-            by: shape.layers_per_virtual_stage,
-        },
-        Rule {
-            key: "numAttentionHeads",
-            what: ("注意力头数", "The number of attention heads"),
-            number: shape.heads,
-            by_what: tensor,
-            by: Some(shape.tensor),
-        },
-        Rule {
-            key: "numQueryGroups",
-            what: ("查询组数", "The number of query groups"),
-            number: groups,
-            by_what: tensor,
-            by: Some(shape.tensor),
-        },
-        Rule {
-            key: "hiddenSize",
-            what: ("隐藏维度", "The hidden size"),
-            number: shape.hidden,
-            by_what: ("注意力头数", "attention heads"),
-            by: shape.heads,
-        },
-        Rule {
-            key: "ffnHiddenSize",
-            what: ("前馈层维度", "The feed-forward size"),
-            number: shape.ffn_hidden,
-            by_what: tensor,
-            by: Some(shape.tensor),
-        },
-        Rule {
-            key: "seqLength",
-            what: ("序列长度", "The sequence length"),
-            number: shape.sequence,
-            by_what: tensor,
-            by: shape.sequence_parallel.then_some(shape.tensor),
-        },
-        Rule {
-            key: "seqLength",
-            what: ("序列长度", "The sequence length"),
-            number: shape.sequence,
-            by_what: ("两倍上下文并行度", "twice the context parallelism"),
-            by: (shape.context > 1).then_some(shape.context * 2),
-        },
-        Rule {
-            key: "numExperts",
-            what: ("专家数", "The number of experts"),
-            number: shape.experts,
-            by_what: ("专家并行度", "expert parallelism"),
-            by: shape.expert,
-        },
+        rule(
+            names::LAYERS,
+            ("层数", "The number of layers"),
+            shape.layers,
+            ("流水线并行度", "pipeline parallelism"),
+            stages,
+        ),
+        rule(
+            names::VIRTUAL_LAYERS,
+            ("每段流水线的层数", "The layers of a stage"),
+            stage_layers,
+            ("每虚拟段层数", "layers of a virtual stage"),
+            shape.layers_per_virtual_stage,
+        ),
+        rule(
+            names::LAYERS,
+            ("每段流水线的层数", "The layers of a stage"),
+            stage_layers,
+            ("虚拟段数", "virtual stages"),
+            shape.virtual_stages,
+        ),
+        rule(names::HEADS, heads, shape.heads, tensor, Some(shape.tensor)),
+        rule(names::HEADS, heads, shape.heads, groups, shape.query_groups),
+        rule(
+            names::QUERY_GROUPS,
+            ("查询组数", "The number of query groups"),
+            shape.query_groups.filter(|groups| *groups >= shape.tensor),
+            tensor,
+            Some(shape.tensor),
+        ),
+        rule(
+            names::QUERY_GROUPS,
+            ("张量并行度", "Tensor parallelism"),
+            Some(shape.tensor),
+            groups,
+            shape.query_groups.filter(|groups| *groups < shape.tensor),
+        ),
+        rule(
+            names::HIDDEN,
+            ("隐藏维度", "The hidden size"),
+            shape.hidden,
+            ("注意力头数", "attention heads"),
+            // Heads of a size of their own need not add up to the hidden size.
+            shape.heads.filter(|_| !said.argv.has("--kv-channels")),
+        ),
+        rule(names::FFN_HIDDEN, ("前馈层维度", "The feed-forward size"), shape.ffn_hidden, tensor, Some(shape.tensor)),
+        rule(
+            names::SEQUENCE,
+            ("序列长度", "The sequence length"),
+            shape.sequence,
+            tensor,
+            shape.sequence_parallel.then_some(shape.tensor),
+        ),
+        rule(
+            names::SEQUENCE,
+            ("序列长度", "The sequence length"),
+            shape.sequence,
+            ("两倍上下文并行度", "twice the context parallelism"),
+            (shape.context > 1 && said.parser == Parser::MegatronLm).then_some(shape.context * 2),
+        ),
+        rule(
+            names::EXPERTS,
+            ("专家数", "The number of experts"),
+            shape.experts,
+            ("专家并行度", "expert parallelism"),
+            shape.expert,
+        ),
     ]
 }
 
-/// Interleaved schedules send micro-batches in rounds of one per stage.
-fn interleaving(settings: &Settings<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
-    if shape.layers_per_virtual_stage.is_none() {
+/// There is a position for every place of a sequence.
+fn positions(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+    match (shape.sequence, shape.positions) {
+        (Some(sequence), Some(positions)) if positions < sequence => Err(LaunchRefusal::Rule {
+            key: "--max-position-embeddings".to_owned(),
+            text: Text::new(
+                format!("位置数 {positions} 少于序列长度 {sequence}"),
+                format!("{positions} positions are fewer than the sequence length of {sequence}"),
+            ),
+            hint: Text::new(
+                format!("提高 --max-position-embeddings，或减小 {}", said.key(&names::SEQUENCE)),
+                format!("give a higher --max-position-embeddings, or a smaller {}", said.key(&names::SEQUENCE)),
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Interleaved schedules need stages to alternate between, and send micro-batches in rounds of one per stage.
+fn interleaving(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+    let by_layers = shape.layers_per_virtual_stage.is_some();
+    if !by_layers && shape.virtual_stages.is_none_or(|stages| stages == 1) {
         return Ok(());
     }
-    if shape.pipeline < 2 {
+    let key =
+        if by_layers { said.key(&names::VIRTUAL_LAYERS) } else { "--num-virtual-stages-per-pipeline-rank".to_owned() };
+    let without_overlap = said.parser == Parser::MegatronDeepspeed || said.argv.has("--no-overlap-p2p-communication");
+    let least = if without_overlap { 3 } else { 2 };
+    if shape.pipeline < least {
         return Err(LaunchRefusal::Rule {
-            key: settings.key("layersPerVirtualStage"),
-            text: Text::new("交错流水线需要流水线并行大于 1", "Virtual stages need pipeline parallelism above 1"),
+            key,
+            text: Text::new(
+                format!("交错流水线需要流水线并行大于 {}", least - 1),
+                format!("Virtual stages need pipeline parallelism above {}", least - 1),
+            ),
             hint: Text::new("提高 pipelineParallel，或去掉此设置", "give a higher pipelineParallel, or leave it out"),
         });
     }
-    if !shape.batch.accumulation.is_multiple_of(shape.pipeline) {
+    let own_rounds = said.argv.has("--microbatch-group-size-per-virtual-pipeline-stage")
+        || said.argv.has("--step-batch-size-schedule")
+        || said.argv.has("--rampup-batch-size");
+    if !own_rounds && !shape.batch.accumulation.is_multiple_of(shape.pipeline) {
         return Err(LaunchRefusal::Indivisible {
-            key: settings.key("globalBatchSize"),
+            key: said.key(&names::GLOBAL_BATCH),
             number: shape.batch.accumulation,
             what: ("微批次数", "The number of micro-batches"),
             by: shape.pipeline,

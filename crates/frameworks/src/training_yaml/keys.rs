@@ -43,7 +43,12 @@ pub const SAME: &[(&str, &str)] = &[
     ("training.dataloader_prefetch_factor", "training.dataloader.prefetch_factor"),
     ("training.distributed_backend", "training.backend"),
     ("training.seed", "seed"),
+    ("training.algorithm", "algorithm"),
+    ("training.experiment_name", "experiment_name"),
 ];
+
+/// The largest whole number: above it sums would overflow and JSON would lose digits.
+pub const MOST: u64 = 1 << 52;
 
 pub const STRATEGIES: &[&str] = &["ddp", "deepspeed", "fsdp", "auto"];
 const PRECISIONS: &[&str] = &["no", "fp32", "fp16", "bf16"];
@@ -120,6 +125,12 @@ pub const KEYS: &[Key] = &[
 pub(super) fn at(path: &str) -> Option<&'static Key> {
     let exact = |path: &str| KEYS.iter().find(|key| key.path == path);
     exact(path).or_else(|| exact(&format!("{MAIN}.{path}")))
+}
+
+/// The path under which the value of a key is kept.
+pub(super) fn first_spelling(path: &str) -> Option<&'static str> {
+    let path = at(path)?.path;
+    Some(SAME.iter().find(|(_, second)| *second == path).map_or(path, |(first, _)| first))
 }
 
 /// Whether deeper keys stand below a path.

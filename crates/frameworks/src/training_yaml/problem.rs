@@ -11,8 +11,16 @@ pub enum Problem {
     Syntax {
         message: String,
     },
+    NotUtf8,
     /// The file is a list or a word.
     NotSections,
+    SeveralDocuments,
+    /// A key that is nothing, a list or a section.
+    KeyNotText,
+    Twice {
+        key: String,
+        line: u64,
+    },
     UnknownKey {
         path: String,
         suggestion: Option<String>,
@@ -38,7 +46,8 @@ impl Problem {
     /// Where it is; empty for the file as a whole.
     pub fn path(&self) -> &str {
         match self {
-            Self::Syntax { .. } | Self::NotSections => "",
+            Self::Syntax { .. } | Self::NotUtf8 | Self::NotSections | Self::SeveralDocuments | Self::KeyNotText => "",
+            Self::Twice { key, .. } => key,
             Self::UnknownKey { path, .. } | Self::WrongValue { path, .. } | Self::Unfit { path, .. } => path,
             Self::Disagree { one, .. } => &one.0,
         }
@@ -49,7 +58,14 @@ impl Problem {
             Self::Syntax { message } => {
                 Text::new(format!("不是有效的 YAML：{message}"), format!("not YAML: {message}"))
             }
+            Self::NotUtf8 => Text::new("文件不是 UTF-8 文本", "the file is no UTF-8 text"),
             Self::NotSections => Text::new("文件应由键和值组成", "the file must hold keys with values"),
+            Self::SeveralDocuments => Text::new("文件含有多个 YAML 文档", "the file holds more than one YAML document"),
+            Self::KeyNotText => Text::new("有一个键不是文本", "a key is no text"),
+            Self::Twice { key, line } => Text::new(
+                format!("键 {key} 在第 {line} 行重复"),
+                format!("the key {key} stands twice, again in line {line}"),
+            ),
             Self::UnknownKey { path, .. } => Text::new(format!("未知的键 {path}"), format!("unknown key {path}")),
             Self::WrongValue { path, given, .. } => {
                 Text::new(format!("{path} 的值 {given} 无效"), format!("{given} is no value for {path}"))
@@ -65,13 +81,16 @@ impl Problem {
     pub fn hint(&self) -> Text {
         match self {
             Self::Syntax { .. } => Text::new("检查缩进与引号", "look at indentation and quotes"),
+            Self::NotUtf8 => Text::new("另存为 UTF-8", "save it as UTF-8"),
             Self::NotSections => Text::new("例如 training: 及其下的键", "such as training: with keys below it"),
+            Self::SeveralDocuments => Text::new("删除 --- 之后的内容", "remove what follows the ---"),
+            Self::KeyNotText => Text::new("为它加上引号", "put it in quotes"),
             Self::UnknownKey { suggestion: Some(near), .. } => {
                 Text::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
             }
             Self::UnknownKey { .. } => Text::new("删除它", "remove it"),
             Self::WrongValue { wanted, .. } => Text::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en)),
-            Self::Disagree { .. } => Text::new("只保留一处", "keep one of them"),
+            Self::Disagree { .. } | Self::Twice { .. } => Text::new("只保留一处", "keep one of them"),
             Self::Unfit { hint, .. } => hint.clone(),
         }
     }

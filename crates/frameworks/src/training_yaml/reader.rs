@@ -6,6 +6,7 @@ use fermi_domain::language::Text;
 use serde_json::{Map, Value};
 
 use super::{
+    document,
     keys::{self, Key, Kind},
     problem::{Problem, Problems},
 };
@@ -18,22 +19,20 @@ pub struct TrainingYaml {
 }
 
 /// Reads a file; all mistakes at once.
-pub fn read(text: &str) -> Result<TrainingYaml, Problems> {
-    let document: Value = serde_saphyr::from_str(text)
-        .map_err(|error| Problems(vec![Problem::Syntax { message: first_line(&error.to_string()) }]))?;
-    let sections = match document {
-        Value::Object(sections) => sections,
-        Value::Null => Map::new(),
-        _ => return Err(Problems(vec![Problem::NotSections])),
-    };
-    let mut file = TrainingYaml::default();
-    let mut problems = Vec::new();
-    file.section("", &sections, &mut problems);
-    file.spellings(&mut problems);
-    if problems.is_empty() { Ok(file) } else { Err(Problems(problems)) }
+pub fn read(file: impl AsRef<[u8]>) -> Result<TrainingYaml, Problems> {
+    TrainingYaml::of(&document::sections(file)?)
 }
 
 impl TrainingYaml {
+    /// The known keys of a file's sections; all mistakes at once.
+    pub fn of(sections: &Map<String, Value>) -> Result<Self, Problems> {
+        let mut file = Self::default();
+        let mut problems = Vec::new();
+        file.section("", sections, &mut problems);
+        file.spellings(&mut problems);
+        if problems.is_empty() { Ok(file) } else { Err(Problems(problems)) }
+    }
+
     fn section(&mut self, above: &str, section: &Map<String, Value>, problems: &mut Vec<Problem>) {
         for (name, value) in section {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
@@ -71,7 +70,7 @@ impl TrainingYaml {
     /// Brings both spellings of a thing under the first one.
     fn spellings(&mut self, problems: &mut Vec<Problem>) {
         for (first, second) in keys::SAME {
-            let Some(other) = self.values.get(second).cloned() else { continue };
+            let Some(other) = self.values.remove(second) else { continue };
             match self.values.get(first) {
                 Some(value) if *value != other => problems.push(Problem::Disagree {
                     one: ((*first).to_owned(), value.to_string()),
@@ -82,9 +81,14 @@ impl TrainingYaml {
         }
     }
 
-    /// The value of a key by its path.
+    /// The value of a key by its path, in any of its spellings.
     pub fn get(&self, path: &str) -> Option<&Value> {
-        self.values.get(path)
+        self.values.get(path).or_else(|| self.values.get(keys::first_spelling(path)?))
+    }
+
+    /// All that the file says, each under its key's first spelling.
+    pub fn values(&self) -> &BTreeMap<&'static str, Value> {
+        &self.values
     }
 
     pub(super) fn count(&self, path: &str) -> Option<u64> {
@@ -110,7 +114,7 @@ fn of_kind(kind: Kind, value: &Value) -> Result<Value, Text> {
     let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
     let fine = match kind {
         Kind::Flag => value.as_bool().map(Value::from),
-        Kind::Count(least) => value.as_u64().filter(|number| (least..=1 << 52).contains(number)).map(Value::from),
+        Kind::Count(least) => value.as_u64().filter(|number| (least..=keys::MOST).contains(number)).map(Value::from),
         Kind::Number => number.filter(|number| number.is_finite() && *number >= 0.0).map(Value::from),
         Kind::Word => value.as_str().filter(|word| !word.is_empty()).map(Value::from),
         Kind::Choice(words) => choice(value, words),
@@ -152,7 +156,7 @@ fn wanted(kind: Kind) -> Text {
     }
 }
 
-/// The nearest key of the same section, else a key of that very name elsewhere.
+/// A key of that very name elsewhere, else the nearest key of the same section, which may stand in the main one.
 fn suggestion(above: &str, name: &str) -> Option<String> {
     let beside = |section: &str| {
         let prefix = if section.is_empty() { String::new() } else { format!("{section}.") };
@@ -165,10 +169,6 @@ fn suggestion(above: &str, name: &str) -> Option<String> {
     };
     let elsewhere =
         || keys::KEYS.iter().find(|key| key.path.ends_with(&format!(".{name}"))).map(|key| key.path.to_owned());
-    let main = || if above.is_empty() { beside(keys::MAIN) } else { None };
-    elsewhere().or_else(|| beside(above)).or_else(main)
-}
-
-fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().trim().to_owned()
+    let in_main = if above.is_empty() { keys::MAIN.to_owned() } else { format!("{}.{above}", keys::MAIN) };
+    elsewhere().or_else(|| beside(above)).or_else(|| beside(&in_main))
 }

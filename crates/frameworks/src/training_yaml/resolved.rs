@@ -1,13 +1,18 @@
 //! What a file means for a number of ranks.
 
 use fermi_domain::{framework::Framework, language::Text};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
+    engine_settings, model_size,
     problem::{Problem, Problems},
     reader::TrainingYaml,
+    schedule::Schedule,
 };
-use crate::batch::{Batch, Wanted};
+use crate::{
+    batch::{Batch, Wanted},
+    deepspeed,
+};
 
 /// What the file does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +69,8 @@ pub struct Resolved {
     pub deepspeed_config: Option<String>,
     pub warnings: Vec<Text>,
     settings: Map<String, Value>,
+    /// What a launch says besides; scripts that read the file themselves need not hear it.
+    notes: Vec<Text>,
 }
 
 impl ResolvedStrategy {
@@ -92,27 +99,51 @@ impl Resolved {
         &self.settings
     }
 
+    /// What is to be said when it is launched.
+    pub(super) fn notes(&self) -> &[Text] {
+        &self.notes
+    }
+
     /// What people shall see before anything starts.
     pub fn lines(&self) -> Vec<Text> {
-        let name = self.strategy.name();
-        let mut lines = vec![match &self.reason {
-            Some(reason) => Text::new(format!("策略 {name}：{}", reason.zh), format!("strategy {name}: {}", reason.en)),
-            None => Text::new(format!("策略 {name}"), format!("strategy {name}")),
-        }];
-        lines.push(self.batch.text());
-        lines.push(Text::new(
-            format!("精度 {}，后端 {}", self.precision, self.backend),
-            format!("precision {}, backend {}", self.precision, self.backend),
-        ));
-        if let Some(rate) = self.learning_rate {
-            lines.push(Text::new(format!("学习率 {rate}"), format!("learning rate {rate}")));
-        }
+        let mut lines = vec![self.strategy_line(), self.batch.text(), self.precision_line()];
+        lines.extend(self.rate_line());
         lines.extend(self.warnings.iter().map(|w| Text::new(format!("注意：{}", w.zh), format!("warning: {}", w.en))));
         lines
+    }
+
+    pub(super) fn strategy_line(&self) -> Text {
+        let name = self.strategy.name();
+        match &self.reason {
+            Some(reason) => Text::new(format!("策略 {name}：{}", reason.zh), format!("strategy {name}: {}", reason.en)),
+            None => Text::new(format!("策略 {name}"), format!("strategy {name}")),
+        }
+    }
+
+    pub(super) fn precision_line(&self) -> Text {
+        Text::new(
+            format!("精度 {}，后端 {}", self.precision, self.backend),
+            format!("precision {}, backend {}", self.precision, self.backend),
+        )
+    }
+
+    pub(super) fn rate_line(&self) -> Option<Text> {
+        let rate = self.learning_rate?;
+        Some(Text::new(format!("学习率 {rate}"), format!("learning rate {rate}")))
     }
 }
 
 impl TrainingYaml {
+    /// The framework that trains by this file, on any number of ranks.
+    pub fn framework(&self) -> Framework {
+        self.strategy(Facts::default(), &mut Vec::new()).0.framework()
+    }
+
+    /// The DeepSpeed JSON that it names.
+    pub fn deepspeed_file(&self) -> Option<&str> {
+        self.word("training.deepspeed.config_path")
+    }
+
     /// Decides what the file leaves open.
     pub fn resolve(&self, facts: Facts<'_>) -> Result<Resolved, Problems> {
         let mut warnings = Vec::new();
@@ -129,7 +160,13 @@ impl TrainingYaml {
                 .or_else(|| of_file("gradient_accumulation_steps")),
             global: None,
         };
-        let batch = wanted.resolve(u64::from(facts.ranks.max(1)), (1, 1)).map(|(batch, _)| batch);
+        // Nobody has said anything that DeepSpeed would go by, so what it usually gets holds.
+        let is_usual = matches!(strategy, ResolvedStrategy::DeepSpeed { .. })
+            && self.deepspeed_file().is_none()
+            && facts.deepspeed_file.is_none();
+        let usual_precision = if is_usual && facts.on_gpus { "fp16" } else { "fp32" };
+        let usual = if is_usual { deepspeed::USUAL_BATCH } else { (1, 1) };
+        let batch = wanted.resolve(u64::from(facts.ranks.max(1)), usual).map(|(batch, _)| batch);
         let batch = batch.map_err(|refusal| Problem::Unfit {
             path: "training.per_device_train_batch_size".into(),
             text: refusal.text(),
@@ -144,19 +181,39 @@ impl TrainingYaml {
             strategy,
             reason,
             batch,
-            precision,
+            precision: precision.unwrap_or(usual_precision),
             learning_rate: self.learning_rate(facts),
             backend: self.backend(facts, &mut warnings),
-            deepspeed_config: self.word("training.deepspeed.config_path").map(str::to_owned),
+            deepspeed_config: self.deepspeed_file().map(str::to_owned),
             warnings,
             settings: Map::new(),
+            notes: Vec::new(),
         };
-        resolved.settings = self.framework_settings(&resolved);
+        let mut settings = engine_settings::of(self, &resolved);
+        // What the engine would take anyway is left to it, so that it says so.
+        if is_usual && !wanted.is_given() {
+            settings.retain(|name, _| !["microBatchSize", "gradientAccumulationSteps"].contains(&name.as_str()));
+        }
+        if is_usual && precision.is_none() {
+            settings.remove("precision");
+        }
+        if let ResolvedStrategy::DeepSpeed { .. } = strategy {
+            let schedule = Schedule::of(self);
+            settings.extend(schedule.settings);
+            resolved.notes.extend(schedule.note);
+        }
+        resolved.settings = settings;
         Ok(resolved)
     }
 
-    /// `fp16: true` beside `bf16: true` means bf16; `mixed_precision` against a flag is an error.
-    fn precision(&self, facts: Facts<'_>, warnings: &mut Vec<Text>, problems: &mut Vec<Problem>) -> &'static str {
+    /// `fp16: true` beside `bf16: true` means bf16; `mixed_precision` against a flag is an error. None where neither this
+    /// file nor DeepSpeed's says anything.
+    fn precision(
+        &self,
+        facts: Facts<'_>,
+        warnings: &mut Vec<Text>,
+        problems: &mut Vec<Problem>,
+    ) -> Option<&'static str> {
         let (fp16, bf16) = (self.flag("training.fp16"), self.flag("training.bf16"));
         let mixed = self.word("training.mixed_precision").map(|word| if word == "no" { "fp32" } else { word });
         if fp16 == Some(true) && bf16 == Some(true) {
@@ -181,14 +238,14 @@ impl TrainingYaml {
         let wanted = match (mixed, fp16, bf16) {
             (Some("bf16"), ..) | (None, _, Some(true)) => "bf16",
             (Some("fp16"), ..) | (None, Some(true), _) => "fp16",
-            (None, None, None) => facts.deepspeed_precision().unwrap_or("fp32"),
+            (None, None, None) => facts.deepspeed_precision()?,
             _ => "fp32",
         };
         if wanted == "fp16" && !facts.on_gpus {
             warnings.push(Text::new("没有 GPU：fp16 改为 fp32", "there are no GPUs: fp32 instead of fp16"));
-            return "fp32";
+            return Some("fp32");
         }
-        wanted
+        Some(wanted)
     }
 
     fn strategy(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> (ResolvedStrategy, Option<Text>) {
@@ -210,7 +267,7 @@ impl TrainingYaml {
 
     /// The file's own stage, else that of DeepSpeed's JSON, else 2 where there is none.
     fn stage(&self, facts: Facts<'_>, own: Option<u8>, warnings: &mut Vec<Text>) -> Option<u8> {
-        let path = self.word("training.deepspeed.config_path");
+        let path = self.deepspeed_file();
         if let (Some(path), None) = (path, facts.deepspeed_file) {
             warnings.push(Text::new(
                 format!("{path} 未读取：其中的批次与精度未计入"),
@@ -223,7 +280,7 @@ impl TrainingYaml {
 
     /// Below 1B DDP, up to 7B ZeRO-2, above ZeRO-3; a boundary belongs to the middle row.
     fn by_size(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> (ResolvedStrategy, Option<Text>) {
-        let size = self.get("model.parameters").and_then(parameters).or(facts.model_parameters);
+        let size = self.get("model.parameters").and_then(model_size::parameters).or(facts.model_parameters);
         let Some(size) = size else {
             warnings.push(Text::new(
                 "模型大小未知，auto 使用 DDP；可填写 model.parameters，例如 7B",
@@ -262,60 +319,4 @@ impl TrainingYaml {
             _ => rate,
         })
     }
-
-    /// The framework's own settings, by the names that a task uses.
-    fn framework_settings(&self, resolved: &Resolved) -> Map<String, Value> {
-        let mut settings = Map::new();
-        let mut set = |name: &str, value: Option<Value>| {
-            settings.extend(value.map(|value| (name.to_owned(), value)));
-        };
-        set("microBatchSize", Some(resolved.batch.micro.into()));
-        set("gradientAccumulationSteps", Some(resolved.batch.accumulation.into()));
-        set("precision", Some(resolved.precision.into()));
-        match resolved.strategy {
-            ResolvedStrategy::Single | ResolvedStrategy::Ddp => {
-                set("bucketCapMb", self.get("training.ddp_bucket_cap_mb").cloned());
-                set("findUnusedParameters", self.get("training.find_unused_parameters").cloned());
-                set("broadcastBuffers", self.get("training.ddp_broadcast_buffers").cloned());
-                set("gradientAsBucketView", self.get("training.gradient_as_bucket_view").cloned());
-            }
-            ResolvedStrategy::DeepSpeed { stage } => {
-                set("zeroStage", stage.map(Value::from));
-                set("gradientClipping", self.get("training.max_grad_norm").cloned());
-                set("learningRate", resolved.learning_rate.map(Value::from));
-                set("warmupSteps", self.get("training.warmup_steps").cloned());
-                set("weightDecay", self.get("training.weight_decay").cloned());
-            }
-            ResolvedStrategy::Fsdp => {
-                set("shardingStrategy", self.get("training.fsdp.sharding_strategy").cloned());
-                set("minNumParams", self.get("training.fsdp.min_num_params").cloned());
-                set("offloadParams", self.get("training.fsdp.offload_params").cloned());
-                set("activationCheckpointing", self.get("training.gradient_checkpointing").cloned());
-                let layers = self.get("training.fsdp.transformer_layer_cls_to_wrap").and_then(Value::as_array);
-                let layers = layers.map(|list| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","));
-                set("transformerLayers", layers.map(|layers| json!(layers)));
-            }
-        }
-        settings
-    }
-}
-
-/// 7B, 350M, 7e9 or a plain number.
-fn parameters(value: &Value) -> Option<u64> {
-    let whole = |number: f64| -> Option<u64> {
-        let fine = number.is_finite() && (1.0..9e15).contains(&number);
-        if fine { format!("{number:.0}").parse().ok() } else { None }
-    };
-    if let Some(number) = value.as_f64() {
-        return whole(number);
-    }
-    let text = value.as_str()?.trim();
-    let (digits, factor) = match text.char_indices().last()? {
-        (at, 'B' | 'b') => (&text[..at], 1e9),
-        (at, 'M' | 'm') => (&text[..at], 1e6),
-        (at, 'K' | 'k') => (&text[..at], 1e3),
-        (at, 'T' | 't') => (&text[..at], 1e12),
-        _ => (text, 1.0),
-    };
-    whole(digits.trim().parse::<f64>().ok()? * factor)
 }

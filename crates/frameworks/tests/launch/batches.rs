@@ -2,7 +2,7 @@
 
 use fermi_domain::framework::Framework;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::machines::{Gpus, Scene, file, ranks, variable};
 
@@ -17,6 +17,11 @@ fn scene(framework: Framework, nodes: &[u32], numbers: [Option<u64>; 3]) -> Scen
         }
     }
     scene
+}
+
+fn with_numbers(keys: &[&str], numbers: [Option<u64>; 3]) -> Map<String, Value> {
+    let given = keys.iter().zip(numbers);
+    given.filter_map(|(key, number)| Some(((*key).to_owned(), number?.into()))).collect()
 }
 
 fn numbers() -> impl Strategy<Value = [Option<u64>; 3]> {
@@ -41,6 +46,35 @@ proptest! {
                 for (given, used) in numbers.iter().zip([micro, accumulation]) {
                     prop_assert!(given.is_none_or(|given| given == used));
                 }
+            }
+            Err(refusal) => prop_assert!(!refusal.text().zh.is_empty() && !refusal.hint().en.is_empty()),
+        }
+    }
+
+    #[test]
+    fn a_file_of_ones_own_and_a_training_yaml_hold_for_their_world(
+        nodes in proptest::collection::vec(1_u32..9, 1..5), numbers in numbers(), own in numbers(), said in numbers(),
+    ) {
+        let world: u64 = nodes.iter().map(|ranks| u64::from(*ranks)).sum();
+        let keys = ["train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "train_batch_size"];
+        let own_file: Map<String, Value> = with_numbers(&keys, own);
+        let mut yaml = with_numbers(&["per_device_train_batch_size", "gradient_accumulation_steps"], said);
+        yaml.insert("distributed_strategy".into(), "deepspeed".into());
+        let mut scene = scene(Framework::Deepspeed, &nodes, numbers).set("config", own_file);
+        scene.spec.options.training = Some(Map::from_iter([("training".to_owned(), yaml.into())]));
+        match scene.launch() {
+            Ok(launch) => {
+                let json: Value = serde_json::from_str(&file(&launch, "ds_config.json")).unwrap();
+                let [micro, accumulation, global] = keys.map(|key| json[key].as_u64().unwrap());
+                prop_assert!(micro > 0 && accumulation > 0);
+                prop_assert_eq!(global, micro * accumulation * world);
+                // The task's own words win over the YAML's, and those over the JSON's.
+                for (place, used) in [micro, accumulation].into_iter().enumerate() {
+                    let wanted = numbers[place].or(said[place]);
+                    prop_assert!(wanted.is_none_or(|wanted| wanted == used), "{wanted:?} became {used}");
+                }
+                let words = launch.notes.iter().map(|note| note.en.as_ref()).collect::<Vec<_>>();
+                prop_assert!(words.iter().any(|note| note.contains(&format!("effective batch {global} ="))), "{words:?}");
             }
             Err(refusal) => prop_assert!(!refusal.text().zh.is_empty() && !refusal.hint().en.is_empty()),
         }

@@ -8,7 +8,11 @@
 )]
 
 mod batches;
+mod engines;
+mod engines_of_torch;
 mod golden;
 mod machines;
+mod megatron;
 mod names;
 mod refusals;
+mod training;

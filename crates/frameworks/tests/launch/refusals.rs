@@ -24,6 +24,16 @@ fn every_mistake_has_its_sentence() {
     let cases = [
         deepspeed().set("zeroStge", 2),
         deepspeed().set("colour", "red"),
+        deepspeed().set("trainBatchSize", 64),
+        deepspeed().set("microBatchSize", 1e20),
+        deepspeed().set("betas", "0.9,0.95"),
+        deepspeed().set("betas", json!([0.9, 5])),
+        deepspeed().set("profile", "maybe"),
+        deepspeed().set("optimizer", "OneBitAdam"),
+        deepspeed().set("optimizer", "Lamb").set("offloadOptimizer", "cpu"),
+        Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("optimizer", "Lion"),
+        Scene::new(Framework::PytorchFsdp, &ONE, Gpus::OnePerRank).set("wrapPolicy", "layers"),
+        Scene::new(Framework::PytorchFsdp, &ONE, Gpus::OnePerRank).set("transformerLayers", json!(["A", 1])),
         deepspeed().set("zeroStage", 4),
         deepspeed().set("zeroStage", "two"),
         deepspeed().set("zeroStage", 2).set("zero_stage", 2),
@@ -44,7 +54,7 @@ fn every_mistake_has_its_sentence() {
         megatron().strategy(2, 4, 1).set("numLayers", 30),
         megatron().strategy(2, 1, 4).set("numAttentionHeads", 6),
         megatron().set("hiddenSize", 1000).set("numAttentionHeads", 16),
-        megatron().strategy(2, 1, 4).set("seqLength", 1022),
+        megatron().strategy(2, 1, 4).set("seqLength", 1022).set("sequenceParallel", true),
         megatron().set("globalBatchSize", 12).set("microBatchSize", 1),
         megatron().set("contextParallel", 3),
         megatron().set("layersPerVirtualStage", 2),
@@ -55,6 +65,7 @@ fn every_mistake_has_its_sentence() {
         wire(|scene| scene.spec.options.backend = Some("ncll".into())),
         wire(|scene| scene.spec.options.interface = Some("eth0 eth1".into())),
         wire(|scene| scene.spec.options.timeout = Some(0)),
+        wire(|scene| scene.spec.options.nccl_debug = Some("foo".into())),
     ];
     let mut page = String::new();
     for scene in cases {

@@ -1,6 +1,6 @@
 //! The frameworks that can be chosen.
 
-use fermi_api::v1::{Envelope, FrameworkCard, Page};
+use fermi_api::v1::{Envelope, FrameworkCard, FrameworkSetting, Page};
 use fermi_domain::framework::Framework;
 
 use crate::envelope::{Answer, Reply};
@@ -9,5 +9,11 @@ use crate::envelope::{Answer, Reply};
 #[utoipa::path(get, path = "/api/v1/frameworks", tag = "frameworks",
     responses((status = 200, body = Envelope<Page<FrameworkCard>>)))]
 pub async fn list() -> Reply {
-    Answer::ok(&Page::whole(Framework::ALL.map(|framework| FrameworkCard::from(framework.card())).into()))
+    Answer::ok(&Page::whole(Framework::ALL.map(card).into()))
+}
+
+fn card(framework: Framework) -> FrameworkCard {
+    let settings = fermi_frameworks::settings_of(framework);
+    let setting = |it: &fermi_frameworks::Setting| FrameworkSetting { name: it.name.to_owned(), about: it.about() };
+    FrameworkCard::new(framework.card(), settings.iter().map(setting).collect())
 }

@@ -121,7 +121,7 @@ fn judge(answer: &Answer, plan: &Plan, candidates: &[String], seconds: u64) -> C
 
 /// An error and its hint, which stand on lines of their own, as one.
 fn one_line<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let words = ["error: ", "hint: ", "错误: ", "提示: "];
+    let words = ["error: ", "hint: ", "错误：", "提示："];
     let bare = |line: &'a str| words.iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
     lines.filter(|line| !line.trim().is_empty()).map(bare).collect::<Vec<_>>().join(" · ")
 }

@@ -12,7 +12,6 @@ use super::Refused;
 pub(super) struct Cluster {
     pub ranks: RankMap,
     pub nodes: Vec<NodeFacts>,
-    pub on_gpus: bool,
 }
 
 /// Reads `NAME:RANKS[:ADDRESS[:ZONE]]`; one node of two ranks where nothing is said.
@@ -22,15 +21,16 @@ pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> 
     let mut slots = Vec::new();
     let mut nodes = Vec::new();
     for (node_rank, text) in (0_u32..).zip(given) {
-        let mut parts = text.splitn(4, ':');
+        let mut parts = text.splitn(3, ':');
         let name = parts.next().filter(|name| !name.is_empty()).ok_or_else(|| refused(text))?;
         let count = parts.next().and_then(|count| count.parse().ok()).filter(|count| (1..=4096).contains(count));
         let count: u32 = count.ok_or_else(|| refused(text))?;
         let filled = |part: Option<&str>| part.filter(|part| !part.is_empty()).map(str::to_owned);
+        let (address, zone) = address_and_zone(parts.next()).ok_or_else(|| refused(text))?;
         nodes.push(NodeFacts {
             name: name.to_owned(),
-            address: filled(parts.next()),
-            zone: filled(parts.next()),
+            address: filled(address),
+            zone: filled(zone),
             gpu_model: None,
             gpu_count: if on_gpus { count } else { 0 },
         });
@@ -48,15 +48,33 @@ pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> 
         }
     }
     let ranks = RankMap::try_from(slots).map_err(|error| Refused { text: error.text(), hint: error.hint() })?;
-    Ok(Cluster { ranks, nodes, on_gpus })
+    Ok(Cluster { ranks, nodes })
+}
+
+/// `ADDRESS[:ZONE]`; an address with colons of its own stands in brackets.
+fn address_and_zone(rest: Option<&str>) -> Option<(Option<&str>, Option<&str>)> {
+    let Some(rest) = rest else { return Some((None, None)) };
+    let (address, zone) = match rest.strip_prefix('[') {
+        Some(rest) => {
+            let (address, zone) = rest.split_once(']')?;
+            (address, if zone.is_empty() { None } else { Some(zone.strip_prefix(':')?) })
+        }
+        None => rest.split_once(':').map_or((rest, None), |(address, zone)| (address, Some(zone))),
+    };
+    let bare = |text: &str| text.starts_with(':') || text.parse::<std::net::Ipv6Addr>().is_ok();
+    // Without brackets it would be cut in the middle.
+    if !rest.starts_with('[') && (bare(rest) || zone.is_some_and(|zone| zone.starts_with(':'))) {
+        return None;
+    }
+    Some((Some(address), zone))
 }
 
 fn refused(text: &str) -> Refused {
     Refused {
         text: Text::new(format!("--node {text} 无效"), format!("--node {text} is no node")),
         hint: Text::new(
-            "格式为 名称:RANK数[:地址[:可用区]]，例如 gn6:4:10.0.0.6",
-            "give NAME:RANKS[:ADDRESS[:ZONE]], such as gn6:4:10.0.0.6",
+            "格式为 名称:RANK数[:地址[:可用区]]，例如 gn6:4:10.0.0.6；IPv6 地址加方括号",
+            "give NAME:RANKS[:ADDRESS[:ZONE]], such as gn6:4:10.0.0.6; an IPv6 address stands in brackets",
         ),
     }
 }

@@ -1,16 +1,16 @@
 //! `fermi launch`: what a framework needs to start, as files. ([`super::launch`] is `fermi launch-multi-node`.)
 
 mod cluster;
-pub(super) mod generate;
-pub(super) mod settings;
+mod generate;
+mod settings;
 mod write;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use fermi_domain::language::Text;
 use fermi_frameworks::LaunchRefusal;
 
+use super::engine::Refused;
 use crate::{exit_code, speech};
 
 /// Files, arguments and variables of a launch
@@ -23,13 +23,7 @@ pub struct LaunchFilesFlags {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Generate(Box<generate::GenerateFlags>),
-}
-
-/// Why nothing was written.
-#[derive(Debug)]
-pub(super) struct Refused {
-    pub text: Text,
-    pub hint: Text,
+    Settings(settings::SettingsFlags),
 }
 
 impl From<LaunchRefusal> for Refused {
@@ -39,8 +33,11 @@ impl From<LaunchRefusal> for Refused {
 }
 
 pub fn execute(flags: &LaunchFilesFlags) -> ExitCode {
-    let Verb::Generate(flags) = &flags.verb;
-    match generate::execute(flags) {
+    let done = match &flags.verb {
+        Verb::Generate(flags) => generate::execute(flags),
+        Verb::Settings(flags) => settings::execute(flags),
+    };
+    match done {
         Ok(()) => ExitCode::from(exit_code::DONE),
         Err(refused) => {
             speech::complain(&refused.text, &refused.hint);

@@ -1,56 +1,59 @@
-//! Settings of the framework: from a training.yaml and from the command line.
+//! `fermi launch settings [FRAMEWORK]`.
 
-use std::fs;
-use std::path::Path;
+use clap::Args;
+use fermi_domain::framework::Framework;
+use fermi_frameworks::{Setting, settings_of};
+use serde_json::json;
 
-use fermi_domain::language::{Language, Text};
-use fermi_frameworks::training_yaml::{self, Facts, Problems, Resolved};
-use serde_json::{Map, Value};
+use super::Refused;
+use crate::commands::engine;
+use crate::speech::{self, Paint};
 
-use super::{Refused, cluster::Cluster};
+/// List the settings that a framework knows, for --set and options.framework
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi launch settings deepspeed")]
+pub struct SettingsFlags {
+    /// pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax [default: all]
+    framework: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
 
-/// Reads a training.yaml, and the DeepSpeed file that it names where that one is there.
-pub(super) fn training_yaml(path: &Path, cluster: &Cluster) -> Result<Resolved, Refused> {
-    let text = fs::read_to_string(path).map_err(|error| Refused {
-        text: Text::new(
-            format!("无法读取 {}：{error}", path.display()),
-            format!("cannot read {}: {error}", path.display()),
-        ),
-        hint: Text::new("检查路径与权限", "look at the path and its permissions"),
-    })?;
-    let file = training_yaml::read(&text).map_err(|problems| in_file(path, &problems))?;
-    let named = file.get("training.deepspeed.config_path").and_then(Value::as_str);
-    let json = named.and_then(|named| fs::read_to_string(named).ok()).and_then(|text| serde_json::from_str(&text).ok());
-    let json: Option<Map<String, Value>> = json;
-    let facts = Facts {
-        ranks: cluster.ranks.world_size(),
-        on_gpus: cluster.on_gpus,
-        model_parameters: None,
-        deepspeed_file: json.as_ref(),
+pub(super) fn execute(flags: &SettingsFlags) -> Result<(), Refused> {
+    let frameworks = match &flags.framework {
+        Some(name) => vec![engine::known(name)?],
+        None => Framework::ALL.into(),
     };
-    file.resolve(facts).map_err(|problems| in_file(path, &problems))
-}
-
-fn in_file(path: &Path, problems: &Problems) -> Refused {
-    let lines = |language| problems.lines(language).join("\n  ");
-    Refused {
-        text: Text::new(
-            format!("{} 有误：\n  {}", path.display(), lines(Language::ZhCn)),
-            format!("{} has mistakes:\n  {}", path.display(), lines(Language::En)),
-        ),
-        hint: Text::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key"),
-    }
-}
-
-/// `KEY=VALUE`; a value that is JSON is taken as such, anything else as a text.
-pub(in crate::commands) fn given(set: &[String], settings: &mut Map<String, Value>) -> Result<(), Refused> {
-    for text in set {
-        let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| Refused {
-            text: Text::new(format!("--set {text} 无效"), format!("--set {text} is no setting")),
-            hint: Text::new("格式为 键=值，例如 zeroStage=3", "give KEY=VALUE, such as zeroStage=3"),
-        })?;
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        settings.insert(key.to_owned(), value);
-    }
+    let text = if flags.json { as_json(&frameworks) } else { as_lists(&frameworks, flags.framework.is_some()) };
+    speech::print(&text);
     Ok(())
+}
+
+fn as_json(frameworks: &[Framework]) -> String {
+    let setting = |setting: &Setting| json!({"name": setting.name, "about": setting.about()});
+    let one = |framework: &Framework| {
+        let settings: Vec<_> = settings_of(*framework).iter().map(setting).collect();
+        json!({"framework": framework, "settings": settings})
+    };
+    format!("{}\n", json!(frameworks.iter().map(one).collect::<Vec<_>>()))
+}
+
+/// A framework that has none is shown only where it was asked for.
+fn as_lists(frameworks: &[Framework], is_asked_for: bool) -> String {
+    let paint = Paint::for_stdout();
+    let language = speech::language();
+    let mut text = String::new();
+    for framework in frameworks {
+        let settings = settings_of(*framework);
+        if settings.is_empty() && !is_asked_for {
+            continue;
+        }
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text += &format!("{gap}{}\n", paint.bold(framework.as_str()));
+        let width = settings.iter().map(|setting| setting.name.len()).max().unwrap_or(0);
+        for setting in settings {
+            text += &format!("  {:width$}  {}\n", setting.name, setting.about().in_language(language));
+        }
+    }
+    text
 }

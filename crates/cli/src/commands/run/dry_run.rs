@@ -1,5 +1,7 @@
 //! `--dry-run`: what each rank would get.
 
+use std::path::Path;
+
 use fermi_attempt::bundle::{MasterPort, RankPlan};
 use fermi_attempt::port;
 use serde_json::json;
@@ -18,11 +20,29 @@ pub fn show(plan: &Plan, as_json: bool) {
                 json!({"rank": rank.place.rank, "localRank": rank.place.local_rank, "argv": argv, "env": env, "cpus": rank.cpus})
             })
             .collect();
-        format!("{}\n", json!({"v": 1, "runId": plan.bundle.run_id, "ranks": ranks}))
+        let files: Vec<_> = files(plan).map(|(path, text)| json!({"path": path, "text": text})).collect();
+        format!(
+            "{}\n",
+            json!({"v": 1, "runId": plan.bundle.run_id, "ranks": ranks, "files": files, "notes": plan.notes})
+        )
     } else {
-        ranks.map(|(rank, env)| describe(rank, &env)).collect::<Vec<_>>().join("\n")
+        let ranks = ranks.map(|(rank, env)| describe(rank, &env));
+        let files = files(plan).map(|(path, text)| format!("file {}\n{}", path.display(), indented(&text)));
+        ranks.chain(files).collect::<Vec<_>>().join("\n")
     };
     speech::print(&text);
+}
+
+/// The framework's files, as they would be written; the port as in the variables.
+fn files(plan: &Plan) -> impl Iterator<Item = (&Path, String)> {
+    let now = plan.files.iter().map(|(path, text)| (path.as_path(), text.clone()));
+    let late = &plan.bundle.late;
+    let later = late.files.iter().map(|(path, text)| (path.as_path(), late.fill(text, port(plan))));
+    now.chain(later)
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 fn describe(rank: &RankPlan, env: &[(String, String)]) -> String {
@@ -38,13 +58,17 @@ fn describe(rank: &RankPlan, env: &[(String, String)]) -> String {
     text
 }
 
-/// The first attempt's variables; the port is the first candidate where Fermi would choose.
-fn environment(plan: &Plan, rank: &RankPlan) -> Vec<(String, String)> {
-    let port = match plan.bundle.master_port {
+/// The first candidate where Fermi would choose.
+fn port(plan: &Plan) -> u16 {
+    match plan.bundle.master_port {
         MasterPort::Any => port::FIRST,
         MasterPort::Exactly(port) | MasterPort::Elsewhere(port) => port,
-    };
-    let start = plan.bundle.start(1, plan.bundle.resume, port, plan.bundle.own_placement());
+    }
+}
+
+/// The first attempt's variables.
+fn environment(plan: &Plan, rank: &RankPlan) -> Vec<(String, String)> {
+    let start = plan.bundle.start(1, plan.bundle.resume, port(plan), plan.bundle.own_placement());
     plan.bundle.variables(rank, &plan.bundle.facts(&start))
 }
 

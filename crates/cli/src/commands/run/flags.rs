@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fermi_domain::language::Text;
 
+use crate::commands::engine::EngineFlags;
 use crate::commands::usage::Expected;
 
 /// Run a script in several processes, on this machine or on several (instead of torchrun)
@@ -80,18 +81,8 @@ pub struct RunFlags {
     #[arg(long, help_heading = LAUNCH)]
     pub use_torchrun: bool,
 
-    /// Everything that this framework needs: pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax
-    #[arg(long, value_name = "NAME", help_heading = FRAMEWORK)]
-    pub framework: Option<String>,
-    /// A setting of the framework, such as zeroStage=3 (repeatable)
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "framework", help_heading = FRAMEWORK)]
-    pub set: Vec<String>,
-    /// Ranks that share each layer
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "framework", help_heading = FRAMEWORK)]
-    pub tensor_parallel: u32,
-    /// Stages that the layers are divided into
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "framework", help_heading = FRAMEWORK)]
-    pub pipeline_parallel: u32,
+    #[command(flatten)]
+    pub engine: EngineFlags,
 
     /// Folder for logs; each run makes its own in it, /dev/null keeps none [default: ~/.local/state/fermi/runs]
     #[arg(long, value_name = "DIR", env = "PET_LOG_DIR", hide_env = true, help_heading = OUTPUT)]
@@ -201,13 +192,12 @@ pub struct RunFlags {
     pub stop_on_stdin_eof: bool,
 
     /// The script and its arguments; options of Fermi come before it
-    #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true, help_heading = None::<&str>)]
     pub script: Vec<OsString>,
 }
 
 const LAUNCH: &str = "Launch";
 const NODES: &str = "Several machines";
-const FRAMEWORK: &str = "Framework";
 const OUTPUT: &str = "Output";
 const STOPPING: &str = "Stopping and waiting";
 const DEVICES: &str = "Devices";

@@ -12,12 +12,12 @@ use fermi_domain::language::Text;
 use fermi_domain::launch::{Phrase, Place, Serves, TaskLaunch};
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::rank_map::{RankMap, RankSlot};
-use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
+use fermi_domain::task::{DistributedConfig, LaunchMode, Policies, TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, NodeFacts};
 
 use super::flags::RunFlags;
 use super::machine::Machine;
-use crate::commands::launch_files::{Refused, generate, settings};
+use crate::commands::engine::{Engine, Refused};
 
 /// What the framework adds to a run.
 #[derive(Debug, Default)]
@@ -41,16 +41,16 @@ pub struct Here<'a> {
     pub gathering: &'a Gathering,
 }
 
-/// Adds the framework's words and variables to the ranks and says what else it needs; nothing without `--framework`.
+/// Adds the framework's words and variables to the ranks and says what else it needs; nothing without an engine.
 pub fn add(
     flags: &RunFlags,
     machine: &Machine,
     here: &Here<'_>,
     ranks: &mut [RankPlan],
 ) -> Result<Addition, RunProblem> {
-    let Some(name) = flags.framework.as_deref() else { return Ok(Addition::default()) };
+    let Some(engine) = wanted(flags)? else { return Ok(Addition::default()) };
     let world = World::of(flags, here.gathering, ranks)?;
-    let spec = spec(flags, name, &world)?;
+    let spec = spec(flags, engine, &world);
     let (map, nodes) = world.ranks_and_nodes(machine, ranks)?;
     let launched = |spec: &TaskSpec| {
         let order = LaunchOrder { spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
@@ -62,6 +62,7 @@ pub fn add(
     let mut plain = spec;
     plain.distributed.framework = Some(fermi_domain::framework::Framework::Command);
     plain.options.framework.clear();
+    plain.options.training = None;
     plain.distributed.strategy = None;
     let own_words = launched(&plain)?.argv.len();
     let interface = fermi_agent::interface_to(here.master_addr).unwrap_or_default();
@@ -178,38 +179,39 @@ impl World {
     }
 }
 
-fn spec(flags: &RunFlags, name: &str, world: &World) -> Result<TaskSpec, RunProblem> {
+/// The engine that is asked for; flags that only an engine heeds are refused without one.
+fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
+    let Some(first) = flags.engine.first_given() else { return Ok(None) };
     let refused = |Refused { text, hint }: Refused| RunProblem::Framework { text, hint };
-    let framework = generate::known(name).map_err(refused)?;
-    let mut options = LaunchOptions::default();
-    settings::given(&flags.set, &mut options.framework).map_err(refused)?;
-    let (pipeline_parallel, tensor_parallel) = (flags.pipeline_parallel, flags.tensor_parallel);
-    let share = pipeline_parallel.saturating_mul(tensor_parallel).max(1);
-    let strategy = (share > 1).then(|| Strategy {
-        // What does not divide is refused by the framework's own rule.
-        data_parallel: (world.own.world_size / share).max(1),
-        pipeline_parallel,
-        tensor_parallel,
-    });
+    let engine = flags.engine.read().map_err(refused)?;
+    if engine.framework.is_some() {
+        return Ok(Some(engine));
+    }
+    Err(RunProblem::Framework {
+        text: Text::new(
+            format!("{first} 需要 --framework 或 --config"),
+            format!("{first} needs --framework or --config"),
+        ),
+        hint: Text::new("例如 --framework pytorch-ddp", "such as --framework pytorch-ddp"),
+    })
+}
+
+fn spec(flags: &RunFlags, engine: Engine, world: &World) -> TaskSpec {
+    let (framework, strategy) = (engine.framework, engine.strategy(world.own.world_size));
     let argv = flags.script.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let own = flags.variables.iter().filter_map(|variable| variable.split_once('='));
     let env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Ok(TaskSpec {
+    TaskSpec {
         name: "run".to_owned(),
         dataset: None,
         model_id: None,
         launch_mode: LaunchMode::default(),
         work: Work::Command { argv, directory: None, env, interpreter: None },
         source: None,
-        distributed: DistributedConfig {
-            enabled: true,
-            framework: Some(framework),
-            strategy,
-            ..DistributedConfig::default()
-        },
-        options,
+        distributed: DistributedConfig { enabled: true, framework, strategy, ..DistributedConfig::default() },
+        options: engine.options,
         policies: Policies::default(),
         priority: 0,
         labels: Default::default(),
-    })
+    }
 }

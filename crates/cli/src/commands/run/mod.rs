@@ -53,6 +53,7 @@ fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     }
     let plan = plan::plan(&flags, &machine)?;
     if flags.dry_run {
+        session::say_notes(&plan, &flags);
         dry_run::show(&plan, flags.json);
         return Ok(ExitCode::SUCCESS);
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fermi_attempt::bundle::{self, NodeBundle, RankPlan};
+use fermi_attempt::virtual_env;
 use fermi_domain::contract::{self, RankPlace};
 use fermi_domain::exit::parse_signal;
 use fermi_domain::healing::RestartPolicy;
@@ -61,7 +62,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         crew.processes,
         cpus.as_ref().and_then(|cpus| cpus.first()).map(Vec::len),
     );
-    let shared = shared_variables(flags, machine, omp.as_deref())?;
+    let shared = shared_variables(flags, machine, omp.as_deref(), &argv)?;
     let visible = visible_devices(flags, machine, &crew)?;
     let mut ranks: Vec<RankPlan> = places
         .into_iter()
@@ -250,8 +251,13 @@ fn shared_variables(
     flags: &RunFlags,
     machine: &Machine,
     omp: Option<&str>,
+    argv: &[OsString],
 ) -> Result<Vec<(String, String)>, RunProblem> {
     let mut env = Vec::new();
+    let python = argv.first().filter(|_| !flags.no_python).map(Path::new);
+    if let Some(path) = python.and_then(|python| virtual_env::search_path(python, &machine.path)) {
+        env.push((contract::PATH.to_owned(), path));
+    }
     if let Some(threads) = omp {
         env.push((contract::OMP_NUM_THREADS.to_owned(), threads.to_owned()));
     }

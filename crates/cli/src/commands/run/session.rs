@@ -43,7 +43,7 @@ pub fn run(plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
 }
 
 /// What the framework decided, unless somebody else reads.
-fn say_notes(plan: &Plan, flags: &RunFlags) {
+pub(super) fn say_notes(plan: &Plan, flags: &RunFlags) {
     for note in plan.notes.iter().filter(|_| !flags.quiet && !flags.json) {
         speech::say(&format!("fermi: {}\n", note.in_language(speech::language())));
     }

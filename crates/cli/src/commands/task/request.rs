@@ -12,6 +12,7 @@ use fermi_domain::task::{LaunchOptions, Policies, Source};
 use fermi_domain::validation::BUILTIN;
 
 use super::source;
+use crate::commands::engine::{Engine, EngineFlags};
 use crate::commands::usage::Expected;
 use crate::commands::{dataset, env, model};
 use crate::connection::Problem;
@@ -28,9 +29,6 @@ pub struct RequestFlags {
     /// The environment that has rank 0
     #[arg(long, value_name = "ENV")]
     master: Option<String>,
-    /// pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax, command or builtin
-    #[arg(long, value_name = "NAME", default_value = "pytorch-ddp")]
-    framework: String,
     /// Only these workers of an environment, such as gn6=0,1 or gn6=0-3
     #[arg(long, value_name = "ENV=LIST", value_parser = parse_workers)]
     workers: Vec<(String, Vec<u32>)>,
@@ -73,8 +71,10 @@ pub struct RequestFlags {
     #[arg(long)]
     builtin: bool,
     /// What each rank runs, with its arguments [default: the built-in trainer]
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
+    #[command(flatten)]
+    engine: EngineFlags,
 }
 
 /// Whether a folder of code is really sent.
@@ -89,7 +89,8 @@ impl RequestFlags {
     /// Turns names into ids, and sends the code.
     pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, Problem> {
         let known = env::find::all(client)?;
-        let nodes = self.nodes(&known)?;
+        let engine = self.engine.read().map_err(|refused| Problem::usage(refused.text, refused.hint))?;
+        let nodes = self.nodes(&known, &engine)?;
         let (dataset_id, dataset_version_id) = match &self.dataset {
             Some(text) => {
                 let dataset = dataset::find::dataset(client, text)?;
@@ -115,7 +116,7 @@ impl RequestFlags {
             command,
             recipe,
             source,
-            options: LaunchOptions { master_port: self.port, ..LaunchOptions::default() },
+            options: LaunchOptions { master_port: self.port, ..engine.options },
             policies: Policies { restart: RestartPolicy { max_restarts: self.max_restarts }, ..Policies::default() },
             priority: self.priority,
             labels: self.label.iter().cloned().collect(),
@@ -123,7 +124,7 @@ impl RequestFlags {
         })
     }
 
-    fn nodes(&self, known: &[Environment]) -> Result<RequestedNodes, Problem> {
+    fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, Problem> {
         let id = |text: &str| env::find::one(known, text).map(|found| EnvironmentId::from(found.id.as_str()));
         let node_ids = self.envs.iter().map(|text| id(text)).collect::<Result<Vec<_>, _>>()?;
         let master_node = match &self.master {
@@ -132,13 +133,19 @@ impl RequestFlags {
         };
         let workers: Result<BTreeMap<_, _>, Problem> =
             self.workers.iter().map(|(text, list)| Ok((id(text)?, list.clone()))).collect();
+        let workers = workers?;
+        let ranks = |id: &EnvironmentId| match workers.get(id) {
+            Some(chosen) => chosen.len(),
+            None => known.iter().find(|it| it.id == id.as_str()).map_or(0, |it| it.workers.len()),
+        };
+        let ranks = node_ids.iter().map(ranks).sum::<usize>();
         Ok(RequestedNodes {
             enabled: Some(node_ids.len() > 1),
+            framework: Some(engine.framework.unwrap_or_default().as_str().to_owned()),
+            strategy: engine.strategy(u32::try_from(ranks).unwrap_or(u32::MAX)),
             node_ids,
             master_node,
-            framework: Some(self.framework.clone()),
-            strategy: None,
-            workers: workers?,
+            workers,
         })
     }
 

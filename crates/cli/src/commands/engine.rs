@@ -1,0 +1,218 @@
+//! What a training's engine is told: the flags that `run`, `task create` and `launch generate` share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fermi_domain::framework::Framework;
+use fermi_domain::language::{Language, Text};
+use fermi_domain::task::{LaunchOptions, Strategy};
+use fermi_frameworks::training_yaml::{self, Problems, TrainingYaml};
+use serde_json::{Map, Value};
+
+/// Why the flags cannot be used.
+#[derive(Debug)]
+pub struct Refused {
+    pub text: Text,
+    pub hint: Text,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Framework")]
+pub struct EngineFlags {
+    /// Everything that this framework needs: pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax, command, builtin
+    #[arg(long, value_name = "NAME")]
+    pub framework: Option<String>,
+    /// A setting of the framework, such as zeroStage=3, or config=@ds.json for a file (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A training.yaml: framework, batch, precision and more come from it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Ranks that share each layer [default: 1]
+    #[arg(long, value_name = "N", value_parser = degree())]
+    tensor_parallel: Option<u32>,
+    /// Stages that the layers are divided into [default: 1]
+    #[arg(long, value_name = "N", value_parser = degree())]
+    pipeline_parallel: Option<u32>,
+    /// Copies of the model that share the data [default: what the others leave]
+    #[arg(long, value_name = "N", value_parser = degree())]
+    data_parallel: Option<u32>,
+    /// nccl or gloo [default: nccl where every rank has a GPU]
+    #[arg(long, value_name = "NAME")]
+    backend: Option<String>,
+    /// Network interface of NCCL and gloo
+    #[arg(long, value_name = "NAME")]
+    interface: Option<String>,
+    /// How long collectives wait
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Keep NCCL off InfiniBand
+    #[arg(long)]
+    no_infiniband: bool,
+    /// NCCL_DEBUG
+    #[arg(long, value_name = "LEVEL")]
+    nccl_debug: Option<String>,
+}
+
+fn degree() -> impl clap::builder::TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=1_000_000)
+}
+
+/// What the flags say, with the files that they name.
+#[derive(Debug)]
+pub struct Engine {
+    /// The one that is named, else the one that the training.yaml decides for.
+    pub framework: Option<Framework>,
+    pub options: LaunchOptions,
+    degrees: [Option<u32>; 3],
+}
+
+impl EngineFlags {
+    /// The first flag that says something, for those who need to know whether an engine is wanted at all.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--framework", self.framework.is_some()),
+            ("--config", self.config.is_some()),
+            ("--set", !self.set.is_empty()),
+            ("--tensor-parallel", self.tensor_parallel.is_some()),
+            ("--pipeline-parallel", self.pipeline_parallel.is_some()),
+            ("--data-parallel", self.data_parallel.is_some()),
+            ("--backend", self.backend.is_some()),
+            ("--interface", self.interface.is_some()),
+            ("--timeout", self.timeout.is_some()),
+            ("--no-infiniband", self.no_infiniband),
+            ("--nccl-debug", self.nccl_debug.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+
+    pub fn read(&self) -> Result<Engine, Refused> {
+        let mut options = LaunchOptions {
+            backend: self.backend.clone(),
+            interface: self.interface.clone(),
+            timeout: self.timeout,
+            nccl_debug: self.nccl_debug.clone(),
+            infiniband: self.no_infiniband.then_some(false),
+            ..LaunchOptions::default()
+        };
+        let mut framework = self.framework.as_deref().map(known).transpose()?;
+        for text in &self.set {
+            let (key, value) = setting(text)?;
+            if options.framework.insert(key.clone(), value).is_some() {
+                return Err(Refused {
+                    text: Text::new(format!("--set {key} 给了两次"), format!("--set {key} is given twice")),
+                    hint: Text::new("只保留一处", "keep one of them"),
+                });
+            }
+        }
+        if let Some(path) = &self.config {
+            let (sections, file) = training(path)?;
+            if let (Some(named), false) = (file.deepspeed_file(), options.framework.contains_key("config")) {
+                let json = object(&beside(path, named), "training.deepspeed.config_path")?;
+                options.framework.insert("config".to_owned(), Value::Object(json));
+            }
+            framework = framework.or_else(|| Some(file.framework()));
+            options.training = Some(sections);
+        }
+        let degrees = [self.data_parallel, self.pipeline_parallel, self.tensor_parallel];
+        Ok(Engine { framework, options, degrees })
+    }
+}
+
+impl Engine {
+    /// The division of work over so many ranks, where one is wanted. What does not divide is refused by the framework's
+    /// own rule.
+    pub fn strategy(&self, ranks: u32) -> Option<Strategy> {
+        let [data, pipeline, tensor] = self.degrees;
+        data.or(pipeline).or(tensor)?;
+        let (pipeline_parallel, tensor_parallel) = (pipeline.unwrap_or(1), tensor.unwrap_or(1));
+        let share = pipeline_parallel.saturating_mul(tensor_parallel).max(1);
+        let data_parallel = data.unwrap_or((ranks / share).max(1));
+        Some(Strategy { data_parallel, pipeline_parallel, tensor_parallel })
+    }
+}
+
+/// The framework of this name.
+pub fn known(name: &str) -> Result<Framework, Refused> {
+    let names = Framework::ALL.map(Framework::as_str);
+    Framework::parse(name).ok_or_else(|| Refused {
+        text: Text::new(format!("不支持的分布式框架 {name}"), format!("The framework {name} is not known")),
+        hint: match meant(name, &names) {
+            Some(near) => Text::new(format!("是不是 {near}？"), format!("did you mean {near}?")),
+            None => Text::new(format!("可选：{}", names.join("、")), format!("choose one of {}", names.join(", "))),
+        },
+    })
+}
+
+/// `ddp` is a part of a name, `DeepSpeeed` nearly one.
+fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    let part = names.iter().find(|name| given.len() > 2 && name.contains(&given));
+    let likeness = |name: &&str| strsim::jaro_winkler(name, &given);
+    let near = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|name| likeness(name) > 0.85);
+    part.or(near).copied()
+}
+
+/// `KEY=VALUE`: a value that is JSON is taken as such, `@FILE` as the JSON in that file, anything else as a text.
+fn setting(text: &str) -> Result<(String, Value), Refused> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| Refused {
+        text: Text::new(format!("--set {text} 无效"), format!("--set {text} is no setting")),
+        hint: Text::new("格式为 键=值，例如 zeroStage=3", "give KEY=VALUE, such as zeroStage=3"),
+    })?;
+    let value = match value.strip_prefix('@') {
+        Some(path) => Value::Object(object(Path::new(path), &format!("--set {key}"))?),
+        None => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
+    };
+    Ok((key.to_owned(), value))
+}
+
+/// A training.yaml with its keys known.
+fn training(path: &Path) -> Result<(Map<String, Value>, TrainingYaml), Refused> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, None, &error.to_string()))?;
+    let sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
+    let file = TrainingYaml::of(&sections).map_err(|problems| mistaken(path, &problems))?;
+    Ok((sections, file))
+}
+
+/// A file that a training.yaml names: from where the user stands, else from where the training.yaml lies.
+fn beside(yaml: &Path, named: &str) -> PathBuf {
+    let here = PathBuf::from(named);
+    let there = yaml.parent().map(|folder| folder.join(named));
+    if here.exists() { here } else { there.filter(|there| there.exists()).unwrap_or(here) }
+}
+
+/// A file with one JSON object.
+fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, Refused> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, Some(named_by), &error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| Refused {
+        text: Text::new(
+            format!("{} 不是一个 JSON 对象：{error}", path.display()),
+            format!("{} is not one JSON object: {error}", path.display()),
+        ),
+        hint: Text::new("检查逗号与引号；JSON 没有注释", "look at commas and quotes; JSON has no comments"),
+    })
+}
+
+fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> Refused {
+    let zh = named_by.map(|by| format!(" {by} 指定的")).unwrap_or_default();
+    let en = named_by.map(|by| format!(", which {by} names")).unwrap_or_default();
+    Refused {
+        text: Text::new(
+            format!("无法读取{zh} {}：{error}", path.display()),
+            format!("cannot read {}{en}: {error}", path.display()),
+        ),
+        hint: Text::new("检查路径与权限", "look at the path and its permissions"),
+    }
+}
+
+fn mistaken(path: &Path, problems: &Problems) -> Refused {
+    let lines = |language| problems.lines(language).join("\n  ");
+    Refused {
+        text: Text::new(
+            format!("{} 有误：\n  {}", path.display(), lines(Language::ZhCn)),
+            format!("{} has mistakes:\n  {}", path.display(), lines(Language::En)),
+        ),
+        hint: Text::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key"),
+    }
+}

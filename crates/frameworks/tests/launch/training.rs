@@ -1,0 +1,132 @@
+//! A training.yaml, and a DeepSpeed file of the user's own, under the settings of a task.
+
+use std::{fs, path::Path};
+
+use fermi_domain::framework::Framework;
+use fermi_frameworks::training_yaml::sections;
+use serde_json::{Map, Value, json};
+
+use crate::machines::{Gpus, ONE, Scene, TWO_ZONES, file, variable};
+
+fn shipped(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)).unwrap()
+}
+
+fn zero(stage: u32) -> Map<String, Value> {
+    serde_json::from_str(&shipped(&format!("configs/deepspeed/zero{stage}.json"))).unwrap()
+}
+
+/// A task on eight GPUs that trains by this file.
+fn scene(framework: Framework, yaml: &str) -> Scene {
+    let mut scene = Scene::new(framework, &TWO_ZONES, Gpus::OnePerRank);
+    scene.spec.options.training = Some(sections(yaml.as_bytes()).unwrap());
+    scene
+}
+
+fn ds_config(scene: &Scene) -> Value {
+    serde_json::from_str(&file(&scene.launch().unwrap(), "ds_config.json")).unwrap()
+}
+
+fn notes(scene: &Scene) -> Vec<String> {
+    scene.launch().unwrap().notes.into_iter().map(|note| note.en.into_owned()).collect()
+}
+
+#[test]
+fn the_shipped_files_launch_and_say_what_they_decided() {
+    let ddp = scene(Framework::PytorchDdp, &shipped("config_distributed_example.yaml"));
+    let deepspeed = scene(Framework::Deepspeed, &shipped("config_deepspeed_example.yaml")).set("config", zero(2));
+    insta::assert_snapshot!(format!("{}\n\n{}", notes(&ddp).join("\n"), notes(&deepspeed).join("\n")));
+    assert!(file(&ddp.launch().unwrap(), "pytorch_ddp_config.yaml").contains("mixed_precision: bf16"));
+    let launch = deepspeed.launch().unwrap();
+    assert_eq!(variable(&launch, "FERMI_TRAINING_FILE").unwrap(), "<launchFolder>/training.json");
+    let back: Value = serde_json::from_str(&file(&launch, "training.json")).unwrap();
+    assert_eq!(back["training"]["gradient_accumulation_steps"], 8, "the script reads what the user wrote");
+}
+
+#[test]
+fn the_yaml_goes_over_deepspeeds_file_and_says_so() {
+    let yaml = "training: {distributed_strategy: deepspeed, deepspeed: {config_path: zero3.json}, max_grad_norm: 0.5, \
+                per_device_train_batch_size: 1, gradient_accumulation_steps: 16, learning_rate: 1e-4, bf16: true}";
+    let scene = scene(Framework::Deepspeed, yaml).set("config", zero(3));
+    insta::assert_snapshot!(format!(
+        "{}\n{}",
+        serde_json::to_string_pretty(&ds_config(&scene)).unwrap(),
+        notes(&scene).join("\n")
+    ));
+}
+
+#[test]
+fn a_file_of_ones_own_holds_where_nothing_is_set() {
+    let own = json!({
+        "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 3, "bf16": {"enabled": true},
+        "zero_optimization": {"stage": 1, "my_key": 7}, "optimizer": {"type": "ZeroOneAdam", "params": {"lr": 0.1}},
+        "data_types": {"grad_accum_dtype": "fp32"},
+    });
+    let scene = Scene::new(Framework::Deepspeed, &ONE, Gpus::OnePerRank).set("config", own.clone());
+    let mut wanted = own;
+    wanted["train_batch_size"] = json!(12);
+    assert_eq!(ds_config(&scene), wanted);
+    assert_eq!(notes(&scene), ["effective batch 12 = 2 x 2 ranks x 3 accumulation steps"]);
+}
+
+#[test]
+fn settings_go_over_a_file_of_ones_own() {
+    let scene = Scene::new(Framework::Deepspeed, &TWO_ZONES, Gpus::OnePerRank).set("config", zero(2));
+    let json = ds_config(&scene.set("zero_stage", 3).set("learningRate", 0.001).set("offloadOptimizer", "cpu"));
+    assert_eq!(json["zero_optimization"]["stage"], 3);
+    assert_eq!(json["zero_optimization"]["offload_optimizer"]["device"], "cpu");
+    assert_eq!(json["optimizer"]["params"]["lr"], 0.001);
+    assert_eq!(json["optimizer"]["params"]["betas"], zero(2)["optimizer"]["params"]["betas"]);
+    assert_eq!(json["scheduler"]["params"]["warmup_max_lr"], 0.001);
+}
+
+#[test]
+fn transformers_fills_in_the_auto_of_a_file() {
+    let own = json!({
+        "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "train_batch_size": "auto",
+        "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}},
+        "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"},
+    });
+    let scene = || Scene::new(Framework::Deepspeed, &ONE, Gpus::OnePerRank).set("config", own.clone());
+    let kept = ds_config(&scene().set("integration", "transformers"));
+    assert_eq!(kept, own);
+    let resolved = ds_config(&scene());
+    assert!(!resolved.to_string().contains("auto"), "{resolved}");
+    assert_eq!((&resolved["train_batch_size"], &resolved["optimizer"]["params"]["lr"]), (&json!(2), &json!(3e-5)));
+}
+
+#[test]
+fn the_engines_rules_hold_for_a_file_of_ones_own() {
+    let own = json!({"zero_optimization": {"stage": 1, "offload_param": {"device": "cpu"}}});
+    let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::OnePerRank).set("config", own).launch().unwrap_err();
+    assert_eq!(refused.text().en, "Offloading parameters needs ZeRO-3");
+    let half = json!({"fp16": {"enabled": true}});
+    let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", half).launch().unwrap_err();
+    assert_eq!(refused.id(), "precision_invalid");
+    let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", "zero2.json").launch().unwrap_err();
+    assert_eq!(refused.field(), "options.framework.config");
+}
+
+#[test]
+fn what_the_task_sets_itself_wins() {
+    let yaml = "training: {distributed_strategy: fsdp, per_device_train_batch_size: 4, bf16: true}";
+    let scene = scene(Framework::PytorchFsdp, yaml).set("micro_batch_size", 2).set("precision", "fp32");
+    let launch = scene.launch().unwrap();
+    assert_eq!(variable(&launch, "FERMI_MICRO_BATCH_SIZE").unwrap(), "2");
+    assert_eq!(variable(&launch, "ACCELERATE_MIXED_PRECISION").unwrap(), "no");
+    assert!(notes(&scene).iter().all(|note| !note.contains("bf16")), "{:?}", notes(&scene));
+}
+
+#[test]
+fn a_file_may_serve_other_engines_unless_it_names_one() {
+    let open = "training: {per_device_train_batch_size: 4, gradient_accumulation_steps: 2, ddp_bucket_cap_mb: 25}";
+    let launch = scene(Framework::Horovod, open).launch().unwrap();
+    assert_eq!(variable(&launch, "FERMI_MICRO_BATCH_SIZE").unwrap(), "4");
+    let named = format!("{}, distributed_strategy: ddp}}", open.trim_end_matches('}'));
+    let refused = scene(Framework::Horovod, &named).launch().unwrap_err();
+    assert_eq!(refused.field(), "options.training.training.distributed_strategy");
+    assert!(refused.text().en.contains("is ddp, but framework is horovod"), "{}", refused.text().en);
+    assert!(scene(Framework::Command, &named).launch().is_ok());
+    let mistaken = scene(Framework::PytorchDdp, "training: {save_stps: 5}").launch().unwrap_err();
+    assert_eq!((mistaken.id(), mistaken.field().as_str()), ("training_invalid", "options.training.training.save_stps"));
+}

@@ -1,0 +1,85 @@
+"""Values as their keys have them."""
+
+from __future__ import annotations
+
+import math
+
+from . import scalars
+from .keys import Key
+from .value import Value, is_count
+
+
+class WrongKind(Exception):
+    """A value that is not of its key's kind; the text says what was wanted."""
+
+
+def conform(key: Key, value: Value) -> Value:
+    """Gives the value as its key's kind has it, or raises `WrongKind`."""
+    found = _of_kind(key, value)
+    if found is None:
+        raise WrongKind(wanted(key))
+    return found
+
+
+def wanted(key: Key) -> str:
+    """Says what a key takes."""
+    match key.kind:
+        case "flag":
+            return "true or false"
+        case "count":
+            return f"a whole number of at least {key.least}"
+        case "number":
+            return "a number of at least 0"
+        case "word":
+            return "a text"
+        case "choice":
+            return f"one of {', '.join(key.words)}"
+        case "words":
+            return "a text or a list of texts"
+        case "flag-or-word":
+            return "a path, true or false"
+        case _:
+            return "anything"
+
+
+def _of_kind(key: Key, value: Value) -> Value:
+    match key.kind:
+        case "flag":
+            return value if isinstance(value, bool) else None
+        case "count":
+            fits = is_count(value) and isinstance(value, int) and key.least <= value <= key.most
+            return value if fits else None
+        case "number":
+            return _number(value)
+        case "word":
+            return value if isinstance(value, str) and value else None
+        case "choice":
+            return _choice(key.words, value)
+        case "words":
+            return _words(value)
+        case "flag-or-word":
+            return value if isinstance(value, bool) or (isinstance(value, str) and value) else None
+        case _:
+            return value
+
+
+def _number(value: Value) -> float | None:
+    """Takes numbers in quotes too: many readers of YAML take 5e-5 for a text, so files have it so."""
+    number = scalars.parse(value) if isinstance(value, str) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = float(value)
+    return number if number is not None and math.isfinite(number) and number >= 0 else None
+
+
+def _choice(words: tuple[str, ...], value: Value) -> str | None:
+    """Takes words in any case; a bare `no` has become false."""
+    given = "no" if value is False else value
+    if not isinstance(given, str) or not given.isascii():
+        return None
+    return next((word for word in words if word.lower() == given.lower()), None)
+
+
+def _words(value: Value) -> list[Value] | None:
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
