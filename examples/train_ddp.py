@@ -87,6 +87,7 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
     loss = torch.zeros((), device=device)
     for epoch in range(first, epochs):
         sampler.set_epoch(epoch)
+        optimizer.zero_grad()
         for index, (x, y) in enumerate(loader, 1):
             is_last = index % passes == 0
             with nullcontext() if is_last else ddp.no_sync():

@@ -28,6 +28,10 @@ def wanted(key: Key) -> str:
             return "true or false"
         case "count":
             return f"a whole number of at least {key.least}"
+        case "up-to":
+            return f"a whole number from 0 to {key.most}"
+        case "share":
+            return "a number from 0 to 1"
         case "number":
             return "a number of at least 0"
         case "word":
@@ -46,9 +50,12 @@ def _of_kind(key: Key, value: Value) -> Value:
     match key.kind:
         case "flag":
             return value if isinstance(value, bool) else None
-        case "count":
+        case "count" | "up-to":
             fits = is_count(value) and isinstance(value, int) and key.least <= value <= key.most
             return value if fits else None
+        case "share":
+            share = _number(value)
+            return share if share is not None and share <= 1 else None
         case "number":
             return _number(value)
         case "word":

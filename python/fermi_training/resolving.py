@@ -34,7 +34,9 @@ class _Resolving:
         precision = self.precision()
         strategy, stage, reason = self.strategy()
         usual = self.is_usual_deepspeed(strategy)
-        batch = self.batch(_USUAL_DEEPSPEED_BATCH if usual else (1, 1))
+        # A process that trains alone has its batch to itself.
+        ranks = 1 if strategy == "single" else max(self.facts.ranks, 1)
+        batch = self.batch(_USUAL_DEEPSPEED_BATCH if usual else (1, 1), ranks)
         precision = precision or ("fp16" if usual and self.facts.gpus else "fp32")
         if batch is None:
             self.mistakes.append(mistakes.batch_too_large())
@@ -49,7 +51,7 @@ class _Resolving:
         named = self.word("training.deepspeed.config_path") is not None
         return strategy == "deepspeed" and not named and self.facts.deepspeed is None
 
-    def batch(self, usual: tuple[int, int]) -> Batch | None:
+    def batch(self, usual: tuple[int, int], ranks: int) -> Batch | None:
         """Takes the file's sizes, else those of DeepSpeed's JSON, else the usual ones."""
 
         def size(path: str, of_deepspeed: str) -> int | None:
@@ -58,10 +60,19 @@ class _Resolving:
 
         micro = size("training.per_device_train_batch_size", "train_micro_batch_size_per_gpu")
         accumulation = size("training.gradient_accumulation_steps", "gradient_accumulation_steps")
+        # Of three numbers the whole holds for one number of ranks only; of fewer it holds where it can be shared out.
+        whole = self.in_deepspeed_count("train_batch_size")
+        parts = (micro or 1) * (accumulation or 1) * ranks
+        if whole and (micro is None or accumulation is None) and whole % parts == 0:
+            share = whole // parts
+            if micro is None:
+                micro, accumulation = share, accumulation or 1
+            else:
+                accumulation = share
         if accumulation is None:
             accumulation = usual[1] if micro is None else 1
         micro = usual[0] if micro is None else micro
-        return Batch.of(micro, accumulation, max(self.facts.ranks, 1))
+        return Batch.of(micro, accumulation, ranks)
 
     def precision(self) -> str | None:
         """Takes bf16 where both flags are true; `mixed_precision` against a flag is a mistake.
@@ -107,7 +118,7 @@ class _Resolving:
             return "single", None, None
         match self.word("training.distributed_strategy"):
             case "deepspeed":
-                return "deepspeed", self.stage(), None
+                return "deepspeed", self.stage(2), None
             case "fsdp":
                 return "fsdp", None, None
             case "auto":
@@ -115,16 +126,17 @@ class _Resolving:
             case _:
                 return "ddp", None, None
 
-    def stage(self) -> int | None:
-        """Takes the file's own stage, else that of DeepSpeed's JSON, else 2 where there is none."""
+    def stage(self, usual: int) -> int | None:
+        """Takes the file's own stage, else that of DeepSpeed's JSON, else the usual one where there is none."""
         path = self.word("training.deepspeed.config_path")
         if path is not None and self.facts.deepspeed is None:
             self.warnings.append(f"{path} was not read: its batch and precision are not counted in")
-        in_file = _below(self.in_deepspeed("zero_optimization"), "stage")
-        for stage in (self.values.get("training.deepspeed.zero_stage"), in_file):
-            if isinstance(stage, int) and is_count(stage) and stage <= _LARGEST_STAGE:
-                return stage
-        return 2 if path is None else None
+        stage = self.count("training.deepspeed.zero_stage")
+        if stage is None:
+            stage = _count(_below(self.in_deepspeed("zero_optimization"), "stage"))
+        if stage is not None and stage <= _LARGEST_STAGE:
+            return stage
+        return usual if path is None else None
 
     def by_size(self) -> tuple[str, int | None, str | None]:
         """Takes DDP below 1B, ZeRO-2 up to 7B, ZeRO-3 above; a boundary belongs to the middle row."""
@@ -137,8 +149,8 @@ class _Resolving:
         if size < _BILLION:
             return "ddp", None, "fewer than 1B parameters"
         if size <= 7 * _BILLION:
-            return "deepspeed", 2, "1B to 7B parameters"
-        return "deepspeed", 3, "more than 7B parameters"
+            return "deepspeed", self.stage(2), "1B to 7B parameters"
+        return "deepspeed", self.stage(3), "more than 7B parameters"
 
     def backend(self) -> str:
         """Takes nccl on GPUs and gloo without."""
@@ -168,8 +180,7 @@ class _Resolving:
         return None if self.facts.deepspeed is None else self.facts.deepspeed.get(key)
 
     def in_deepspeed_count(self, key: str) -> int | None:
-        value = self.in_deepspeed(key)
-        return value if isinstance(value, int) and is_count(value) and value < 1 << 64 else None
+        return _count(self.in_deepspeed(key))
 
     def count(self, path: str) -> int | None:
         value = self.values.get(path)
@@ -182,6 +193,10 @@ class _Resolving:
     def word(self, path: str) -> str | None:
         value = self.values.get(path)
         return value if isinstance(value, str) else None
+
+
+def _count(value: Value) -> int | None:
+    return value if isinstance(value, int) and is_count(value) and value < 1 << 64 else None
 
 
 def _below(section: Value, key: str) -> Value:

@@ -12,7 +12,9 @@ pub fn search_path(python: &Path, path: &OsStr) -> Option<String> {
     if !is_environment || std::env::split_paths(path).any(|folder| folder == programs) {
         return None;
     }
-    let folders = std::iter::once(programs.to_owned()).chain(std::env::split_paths(path));
+    // An empty part would mean the working folder.
+    let known = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+    let folders = std::iter::once(programs.to_owned()).chain(known);
     std::env::join_paths(folders).ok()?.into_string().ok()
 }
 

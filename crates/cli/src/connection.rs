@@ -23,6 +23,16 @@ pub struct ServerFlags {
     pub token_file: Option<PathBuf>,
 }
 
+/// The flags of a command that asks the server one thing.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AskFlags {
+    #[command(flatten)]
+    server: ServerFlags,
+    /// The API's data as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
 pub enum Problem {
@@ -145,6 +155,37 @@ fn in_our_words(error: &ClientError) -> (Text, Text, u8) {
         ClientError::Refused(refused) => {
             (Text::new(refused.message.clone(), refused.message.clone()), Text::new("", ""), code_of(refused.code))
         }
+    }
+}
+
+impl AskFlags {
+    pub fn connect(&self) -> Result<Client, Problem> {
+        self.server.connect()
+    }
+
+    /// Prints the answer's data where that is wanted; otherwise showing it is the command's business.
+    pub fn printed<T>(&self, answer: &Answer<T>) -> bool {
+        if self.json {
+            speech::print_json(&answer.raw);
+        }
+        self.json
+    }
+
+    /// Ends a command whose answer is a sentence.
+    pub fn done<T>(&self, answer: &Answer<T>) -> Outcome {
+        if !self.printed(answer) {
+            speech::say(&format!("{}\n", answer.message));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Ends a command that has made something: the sentence for people, the id for programs.
+    pub fn made<T>(&self, answer: &Answer<T>, id: &str) -> Outcome {
+        if !self.printed(answer) {
+            speech::say(&format!("{}\n", answer.message));
+            speech::print(&format!("{id}\n"));
+        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, 
     if !order.on_gpus() {
         draft.notes.push(Text::new(
             "accelerate 在 CPU 上使用 DeepSpeed 时只计 1 个进程，各 rank 得到相同的数据；直接调用 deepspeed.initialize 的脚本不受影响",
-            "with DeepSpeed on CPU accelerate counts one process, so all ranks get the same data; scripts that call deepspeed.initialize are not concerned",
+            "with DeepSpeed on CPU accelerate counts one process, so all ranks get the same data; scripts that call deepspeed.initialize are not affected",
         ));
     }
     let head = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: \"";
@@ -77,7 +77,9 @@ fn file_of_machines(name: &str, order: &LaunchOrder<'_>, text: Phrase, draft: &m
     if ranks.iter().any(|count| Some(count) != ranks.first()) {
         draft.notes.push(Text::new(
             format!("各节点 rank 数不同，accelerate launch 无法启动：不写 {name}"),
-            format!("accelerate launch starts equally many processes on every node: no {name} for nodes that differ"),
+            format!(
+                "accelerate launch starts the same number of processes on every node: no {name} for nodes that differ"
+            ),
         ));
         return;
     }

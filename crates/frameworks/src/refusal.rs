@@ -173,13 +173,10 @@ impl LaunchRefusal {
                 format!("{key} 在两处的值不同：{here} 与 {there}"),
                 format!("{key} is given twice with different values: {here} and {there}"),
             ),
-            Self::Training(problems) => {
-                let lines = |language| problems.lines(language).join("; ");
-                Text::new(
-                    format!("training.yaml 有误：{}", lines(Language::ZhCn)),
-                    format!("The training.yaml has mistakes: {}", lines(Language::En)),
-                )
-            }
+            Self::Training(problems) => Text::new(
+                format!("training.yaml 有误：{}", problems.lines(Language::ZhCn).join("；")),
+                format!("The training.yaml has mistakes: {}", problems.lines(Language::En).join("; ")),
+            ),
         }
     }
 

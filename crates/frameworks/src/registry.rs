@@ -66,15 +66,27 @@ pub fn launch(order: &LaunchOrder<'_>) -> Result<TaskLaunch, LaunchRefusal> {
     }
     (engine.add)(order, &settings, &mut draft)?;
     draft.notes.splice(0..0, said);
-    if let Some(note) = degrees_for_the_script(order, framework) {
-        draft.notes.push(note);
-    }
+    draft.notes.extend(degrees_for_the_script(order, framework));
+    draft.notes.extend(degrees_of_other_ranks(order, framework));
     Ok(draft.finish(order))
 }
 
 /// The task as its training.yaml makes it, for those who ask before there is a launch; itself where there is none.
 pub fn with_training(order: &LaunchOrder<'_>) -> Result<TaskSpec, LaunchRefusal> {
     training_yaml::apply(order).map(|(spec, _)| spec.into_owned())
+}
+
+/// Degrees whose product is not the number of ranks are the user's slip, unless the script knows better. DeepSpeed and
+/// Megatron have their own word on it.
+fn degrees_of_other_ranks(order: &LaunchOrder<'_>, framework: Framework) -> Option<Text> {
+    let strategy = order.spec.distributed.strategy.filter(|strategy| strategy.ranks() != order.world())?;
+    let (needed, ranks) = (strategy.ranks(), order.world());
+    (!matches!(framework, Framework::Deepspeed | Framework::MegatronLm)).then(|| {
+        Text::new(
+            format!("并行策略需要 {needed} 个 rank，现有 {ranks} 个"),
+            format!("the strategy needs {needed} ranks and there are {ranks}"),
+        )
+    })
 }
 
 /// Engines that know data parallelism only leave the other degrees to the script.

@@ -51,7 +51,7 @@ fn question(model: String, spec: &TaskSpec, environments: &[Environment]) -> Que
             None => framework.as_str().to_owned(),
         }),
         machines: machines.collect(),
-        seq_len: number("sequenceLength"),
+        seq_len: number("seqLength"),
         micro_batch: number("microBatchSize"),
         precision: word("precision"),
         optimizer: word("optimizer"),

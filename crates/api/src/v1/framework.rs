@@ -21,6 +21,7 @@ pub struct FrameworkCard {
     /// 特点
     pub features: Vec<Text>,
     /// The keys of `options.framework` that it knows.
+    #[serde(default)]
     pub settings: Vec<FrameworkSetting>,
 }
 

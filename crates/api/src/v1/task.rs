@@ -28,6 +28,9 @@ pub struct CreateAnswer {
     #[schema(example = "分布式训练 · 3个节点 · 总计14个GPU")]
     pub description: String,
     pub warnings: Vec<Warning>,
+    /// What was decided for the launch, in the caller's language; also among the task's events.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// The planner's advice, where the model is known: whether it fits, how fast, what would be better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]

@@ -108,11 +108,12 @@ impl EngineFlags {
         }
         if let Some(path) = &self.config {
             let (sections, file) = training(path)?;
-            if let (Some(named), false) = (file.deepspeed_file(), options.framework.contains_key("config")) {
+            framework = framework.or_else(|| Some(file.framework()));
+            let named = file.deepspeed_file().filter(|_| framework == Some(Framework::Deepspeed));
+            if let (Some(named), false) = (named, options.framework.contains_key("config")) {
                 let json = object(&beside(path, named), "training.deepspeed.config_path")?;
                 options.framework.insert("config".to_owned(), Value::Object(json));
             }
-            framework = framework.or_else(|| Some(file.framework()));
             options.training = Some(sections);
         }
         let degrees = [self.data_parallel, self.pipeline_parallel, self.tensor_parallel];
@@ -139,7 +140,7 @@ pub fn known(name: &str) -> Result<Framework, Refused> {
     Framework::parse(name).ok_or_else(|| Refused {
         text: Text::new(format!("不支持的分布式框架 {name}"), format!("The framework {name} is not known")),
         hint: match meant(name, &names) {
-            Some(near) => Text::new(format!("是不是 {near}？"), format!("did you mean {near}?")),
+            Some(near) => Text::new(format!("是否指 {near}？"), format!("did you mean {near}?")),
             None => Text::new(format!("可选：{}", names.join("、")), format!("choose one of {}", names.join(", "))),
         },
     })

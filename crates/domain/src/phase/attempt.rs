@@ -90,6 +90,7 @@ impl AttemptEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::table;
 
     /// A row per phase, a column per event in the order of `AttemptEvent::ALL`; `-` is refused.
     const TABLE: &str = "
@@ -102,25 +103,9 @@ mod tests {
         stopped    -         -       -        -         -      -
     ";
 
-    fn phase(name: &str) -> AttemptPhase {
-        serde_json::from_value(name.into()).unwrap()
-    }
-
     #[test]
     fn every_phase_meets_every_event_as_the_table_says() {
-        let rows: Vec<Vec<&str>> = TABLE
-            .lines()
-            .map(|line| line.split_whitespace().collect())
-            .filter(|row: &Vec<_>| !row.is_empty())
-            .collect();
-        assert_eq!(rows.len(), AttemptPhase::ALL.len());
-        for row in rows {
-            assert_eq!(row.len(), AttemptEvent::ALL.len() + 1);
-            for (event, expected) in AttemptEvent::ALL.into_iter().zip(&row[1..]) {
-                let expected = (*expected != "-").then(|| phase(expected));
-                assert_eq!(phase(row[0]).next(event).ok(), expected, "{} on {event:?}", row[0]);
-            }
-        }
+        table::holds(TABLE, &AttemptPhase::ALL, &AttemptEvent::ALL, |phase, event| phase.next(event).ok());
     }
 
     #[test]

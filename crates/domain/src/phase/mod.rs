@@ -4,6 +4,8 @@
 
 mod attempt;
 mod illegal;
+#[cfg(test)]
+mod table;
 mod task;
 
 pub use attempt::{AttemptEvent, AttemptPhase};

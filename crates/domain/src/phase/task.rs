@@ -137,6 +137,7 @@ impl TaskEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::table;
 
     /// A row per phase, a column per event in the order of `TaskEvent::ALL`; `-` is refused.
     const TABLE: &str = "
@@ -151,25 +152,9 @@ mod tests {
         stopped       -      -        -      -       -          -         -      -        -  queued
     ";
 
-    fn phase(name: &str) -> TaskPhase {
-        serde_json::from_value(name.into()).unwrap()
-    }
-
     #[test]
     fn every_phase_meets_every_event_as_the_table_says() {
-        let rows: Vec<Vec<&str>> = TABLE
-            .lines()
-            .map(|line| line.split_whitespace().collect())
-            .filter(|row: &Vec<_>| !row.is_empty())
-            .collect();
-        assert_eq!(rows.len(), TaskPhase::ALL.len());
-        for row in rows {
-            assert_eq!(row.len(), TaskEvent::ALL.len() + 1);
-            for (event, expected) in TaskEvent::ALL.into_iter().zip(&row[1..]) {
-                let expected = (*expected != "-").then(|| phase(expected));
-                assert_eq!(phase(row[0]).next(event).ok(), expected, "{} on {event:?}", row[0]);
-            }
-        }
+        table::holds(TABLE, &TaskPhase::ALL, &TaskEvent::ALL, |phase, event| phase.next(event).ok());
     }
 
     #[test]

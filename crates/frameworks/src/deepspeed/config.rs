@@ -85,11 +85,12 @@ impl Division {
 impl Configuration {
     pub(crate) fn read(order: &LaunchOrder<'_>, settings: &Settings<'_>) -> Result<Self, LaunchRefusal> {
         let own = settings.section("config")?;
-        let in_own = own.map(own_file::as_settings).unwrap_or_default();
-        let given = settings;
-        let settings = &settings.with_usual(&in_own);
+        let in_own = own.map(|file| own_file::as_settings(file, order.on_gpus())).unwrap_or_default();
         let division = Division::of(order);
         let data_parallel = order.world() / division.ranks_per_copy();
+        let in_own = own_file::under_whole_batch(in_own, settings.count("globalBatchSize")?, data_parallel.max(1));
+        let given = settings;
+        let settings = &settings.with_usual(&in_own);
         let integration = Integration::read(settings)?;
         let usual_batch = if own.is_some() { (1, 1) } else { USUAL_BATCH };
         let wanted = Wanted::read(settings)?;
@@ -102,7 +103,9 @@ impl Configuration {
         let optimizer = Optimizer::read(settings, order, &zero, integration, learning_rate)?;
         // What transformers decides is not ours to talk about.
         let ours = integration != Integration::Transformers;
-        let notes = [batch_note, precision_note.filter(|_| ours), zero_note.filter(|_| ours), scheduler_note];
+        let offload_note = zero.usual_offload(settings);
+        let notes =
+            [batch_note, precision_note.filter(|_| ours), zero_note.filter(|_| ours), offload_note, scheduler_note];
         let scripts_own = (integration == Integration::Accelerate && optimizer.json.is_none()).then(scripts_own);
         Ok(Self {
             batch,

@@ -20,6 +20,20 @@ const PLACES: &[(&str, &[&[&str]])] = &[
     ("betas", &[&["optimizer", "params", "betas"]]),
     ("eps", &[&["optimizer", "params", "eps"]]),
     ("weightDecay", &[&["optimizer", "params", "weight_decay"]]),
+    (
+        "pinMemory",
+        &[
+            &["zero_optimization", "offload_optimizer", "pin_memory"],
+            &["zero_optimization", "offload_param", "pin_memory"],
+        ],
+    ),
+    (
+        "nvmePath",
+        &[
+            &["zero_optimization", "offload_optimizer", "nvme_path"],
+            &["zero_optimization", "offload_param", "nvme_path"],
+        ],
+    ),
     ("scheduler", &[&["scheduler"]]),
     ("warmupSteps", &[&["scheduler", "params", "warmup_num_steps"]]),
     ("warmupType", &[&["scheduler", "params", "warmup_type"]]),
@@ -31,7 +45,7 @@ const PLACES: &[(&str, &[&[&str]])] = &[
 const BATCH: [&str; 3] = ["train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "train_batch_size"];
 
 /// What the file says, as settings, so that the engine's rules are checked on it too.
-pub(super) fn as_settings(file: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn as_settings(file: &Map<String, Value>, on_gpus: bool) -> Map<String, Value> {
     let at = |path: &[&str]| path.iter().try_fold(file, |section, name| section.get(*name)?.as_object());
     let value = |path: &[&str], key: &str| at(path)?.get(key).filter(|value| !is_auto(value)).cloned();
     let device = |section: &str| value(&["zero_optimization", section], "device");
@@ -52,7 +66,8 @@ pub(super) fn as_settings(file: &Map<String, Value>) -> Map<String, Value> {
         ("nvmePath", value(&["zero_optimization", "offload_optimizer"], "nvme_path")),
         ("nvmePath", value(&["zero_optimization", "offload_param"], "nvme_path")),
         ("reduceBucketSize", value(&["zero_optimization"], "reduce_bucket_size")),
-        ("precision", Some(precision(file).into())),
+        // Without GPUs fp16 does not train; the file shall serve there too.
+        ("precision", Some(if on_gpus || precision(file) != "fp16" { precision(file) } else { "fp32" }.into())),
         ("microBatchSize", micro),
         ("gradientAccumulationSteps", passes),
         ("globalBatchSize", global),
@@ -66,6 +81,17 @@ pub(super) fn as_settings(file: &Map<String, Value>) -> Map<String, Value> {
         ("totalSteps", value(&["scheduler", "params"], "total_num_steps")),
     ];
     found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// Where the user gives the whole batch, the file's parts of it stay only as far as they fit.
+pub(super) fn under_whole_batch(mut file: Map<String, Value>, whole: Option<u64>, ranks: u64) -> Map<String, Value> {
+    let Some(whole) = whole else { return file };
+    file.remove("gradientAccumulationSteps");
+    let fits = |micro: &Value| micro.as_u64().is_some_and(|micro| whole.is_multiple_of(micro.saturating_mul(ranks)));
+    if !file.get("microBatchSize").is_some_and(fits) {
+        file.remove("microBatchSize");
+    }
+    file
 }
 
 /// The number format that the file turns on.
@@ -84,9 +110,13 @@ pub(super) fn under(file: &Map<String, Value>, set: &[String], made: &Value, kee
     let mut json = file.clone();
     let mut notes = Vec::new();
     let was_set = |name: &str| set.iter().any(|known| known == name);
-    for (_, paths) in PLACES.iter().filter(|(name, _)| was_set(name)) {
+    for (name, paths) in PLACES.iter().filter(|(name, _)| was_set(name)) {
+        let mut found = false;
         for path in *paths {
-            put(&mut json, path, at(made, path), &mut notes);
+            found |= is_for(made, &json, path) && put(&mut json, path, at(made, path), &mut notes);
+        }
+        if !found {
+            notes.push(without_place(name));
         }
     }
     for key in BATCH {
@@ -96,7 +126,9 @@ pub(super) fn under(file: &Map<String, Value>, set: &[String], made: &Value, kee
     }
     let wanted = made.as_object().map_or("fp32", precision);
     if wanted != precision(file) {
-        notes.push(changed("precision", &wanted.into(), &precision(file).into()));
+        if file.contains_key("fp16") || file.contains_key("bf16") {
+            notes.push(changed("precision", &wanted.into(), &precision(file).into()));
+        }
         for name in ["fp16", "bf16"] {
             let section = json.entry(name).or_insert_with(|| json!({}));
             if let Some(section) = section.as_object_mut() {
@@ -154,9 +186,9 @@ fn at<'a>(json: &'a Value, path: &[&str]) -> Option<&'a Value> {
 }
 
 /// Puts a value where its section is; nothing is put into a section that the file does not have, but for ZeRO's. No value
-/// takes the key away.
-fn put(json: &mut Map<String, Value>, path: &[&str], value: Option<&Value>, notes: &mut Vec<Text>) {
-    let Some((key, sections)) = path.split_last() else { return };
+/// takes the key away. Says whether there was a place.
+fn put(json: &mut Map<String, Value>, path: &[&str], value: Option<&Value>, notes: &mut Vec<Text>) -> bool {
+    let Some((key, sections)) = path.split_last() else { return false };
     let mut section = json;
     for name in sections {
         if *name == "zero_optimization" {
@@ -164,7 +196,7 @@ fn put(json: &mut Map<String, Value>, path: &[&str], value: Option<&Value>, note
         }
         match section.get_mut(*name).and_then(Value::as_object_mut) {
             Some(deeper) => section = deeper,
-            None => return,
+            None => return false,
         }
     }
     let old = match value {
@@ -177,6 +209,20 @@ fn put(json: &mut Map<String, Value>, path: &[&str], value: Option<&Value>, note
     {
         notes.push(changed(key, value, &old));
     }
+    true
+}
+
+/// Parameters of a schedule are those of its type: they mean nothing to another one.
+fn is_for(made: &Value, json: &Map<String, Value>, path: &[&str]) -> bool {
+    let ours = at(made, &["scheduler", "type"]);
+    path.len() < 2 || path[0] != "scheduler" || ours == json.get("scheduler").and_then(|theirs| theirs.get("type"))
+}
+
+fn without_place(setting: &str) -> Text {
+    Text::new(
+        format!("DeepSpeed 文件中没有 {setting} 的位置，未使用"),
+        format!("the DeepSpeed file has no place for {setting}: it is not used"),
+    )
 }
 
 fn changed(key: &str, value: &Value, old: &Value) -> Text {

@@ -50,7 +50,11 @@ impl Zero {
         }
         tensor_rule(settings, order, stage)?;
         let buckets = buckets(settings, stage)?;
-        let note = (stage == 3 && !settings.has("reduceBucketSize")).then(|| buckets.text());
+        let is_auto = |file: &serde_json::Map<String, Value>| {
+            file.get("zero_optimization").and_then(|zero| zero.get("reduce_bucket_size")) == Some(&Value::from("auto"))
+        };
+        let resolves = settings.section("config")?.is_none_or(is_auto);
+        let note = (stage == 3 && resolves && !settings.has("reduceBucketSize")).then(|| buckets.text());
         let zero = Self {
             stage,
             offload_optimizer,
@@ -63,6 +67,18 @@ impl Zero {
             buckets,
         };
         Ok((zero, note))
+    }
+
+    /// What leaves the GPU without having been asked for is said.
+    pub(super) fn usual_offload(&self, settings: &Settings<'_>) -> Option<Text> {
+        let is_asked = ["offloadOptimizer", "offloadParam"].iter().any(|name| settings.has(name));
+        let leaves = self.offload_optimizer.is_some() || self.offload_param.is_some();
+        (leaves && !is_asked).then(|| {
+            Text::new(
+                "ZeRO-3 的优化器状态与参数放在 CPU（offloadOptimizer、offloadParam 可更改）",
+                "ZeRO-3 keeps optimizer states and parameters on the CPU (offloadOptimizer, offloadParam change that)",
+            )
+        })
     }
 
     pub(super) fn json(&self) -> Value {

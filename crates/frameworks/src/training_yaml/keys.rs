@@ -6,6 +6,10 @@ pub enum Kind {
     Flag,
     /// A whole number of at least this.
     Count(u64),
+    /// A whole number from 0 to this.
+    UpTo(u64),
+    /// A number from 0 to 1.
+    Share,
     /// A number that is not negative.
     Number,
     Word,
@@ -74,7 +78,7 @@ pub const KEYS: &[Key] = &[
     key("training.ddp_broadcast_buffers", Kind::Flag, "DDP: broadcast buffers"),
     key("training.gradient_as_bucket_view", Kind::Flag, "DDP: gradients live in the buckets"),
     key("training.deepspeed.config_path", Kind::Word, "DeepSpeed's JSON; values of this file win over it"),
-    key("training.deepspeed.zero_stage", Kind::Count(0), "ZeRO stage where there is no JSON"),
+    key("training.deepspeed.zero_stage", Kind::UpTo(3), "ZeRO stage where there is no JSON"),
     key("training.fsdp.sharding_strategy", Kind::Choice(SHARDINGS), "how parameters are divided"),
     key("training.fsdp.transformer_layer_cls_to_wrap", Kind::Words, "classes of the layers to wrap"),
     key("training.fsdp.min_num_params", Kind::Count(1), "least parameters of a part wrapped by size"),
@@ -101,7 +105,7 @@ pub const KEYS: &[Key] = &[
     key("training.learning_rate", Kind::Number, "learning rate on one GPU"),
     key("training.lr_scaling", Kind::Choice(&["none", "linear", "sqrt"]), "how it grows with the ranks"),
     key("training.lr_scheduler_type", Kind::Word, "schedule of the learning rate"),
-    key("training.warmup_ratio", Kind::Number, "share of the steps with a rising rate"),
+    key("training.warmup_ratio", Kind::Share, "share of the steps with a rising rate"),
     key("training.warmup_steps", Kind::Count(0), "steps with a rising rate"),
     key("training.weight_decay", Kind::Number, "weight decay"),
     key("training.optim", Kind::Word, "optimizer"),

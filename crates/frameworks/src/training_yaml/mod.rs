@@ -9,6 +9,7 @@ mod document;
 mod engine_settings;
 pub mod keys;
 mod model_size;
+mod overlay;
 mod problem;
 mod reader;
 mod resolved;

@@ -88,7 +88,7 @@ impl Problem {
             Self::UnknownKey { suggestion: Some(near), .. } => {
                 Text::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
             }
-            Self::UnknownKey { .. } => Text::new("删除它", "remove it"),
+            Self::UnknownKey { .. } => Text::new("请删除该键", "remove it"),
             Self::WrongValue { wanted, .. } => Text::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en)),
             Self::Disagree { .. } | Self::Twice { .. } => Text::new("只保留一处", "keep one of them"),
             Self::Unfit { hint, .. } => hint.clone(),
@@ -105,7 +105,10 @@ impl Problems {
     pub fn lines(&self, language: Language) -> Vec<String> {
         let line = |problem: &Problem| {
             let (text, hint) = (problem.text(), problem.hint());
-            format!("{} ({})", text.in_language(language), hint.in_language(language))
+            match language {
+                Language::ZhCn => format!("{}（{}）", text.zh, hint.zh),
+                Language::En => format!("{} ({})", text.en, hint.en),
+            }
         };
         self.0.iter().map(line).collect()
     }

@@ -91,6 +91,14 @@ impl TrainingYaml {
         &self.values
     }
 
+    pub(super) fn set(&mut self, path: &'static str, value: Value) {
+        self.values.insert(path, value);
+    }
+
+    pub(super) fn remove(&mut self, paths: &[&str]) {
+        self.values.retain(|path, _| !paths.contains(path));
+    }
+
     pub(super) fn count(&self, path: &str) -> Option<u64> {
         self.get(path)?.as_u64()
     }
@@ -109,12 +117,14 @@ impl TrainingYaml {
 }
 
 /// The value as its kind has it, or what was wanted.
-fn of_kind(kind: Kind, value: &Value) -> Result<Value, Text> {
+pub(super) fn of_kind(kind: Kind, value: &Value) -> Result<Value, Text> {
     // Many readers of YAML take 5e-5 for a text, so files have it in quotes too.
     let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
     let fine = match kind {
         Kind::Flag => value.as_bool().map(Value::from),
         Kind::Count(least) => value.as_u64().filter(|number| (least..=keys::MOST).contains(number)).map(Value::from),
+        Kind::UpTo(most) => value.as_u64().filter(|number| *number <= most).map(Value::from),
+        Kind::Share => number.filter(|number| (0.0..=1.0).contains(number)).map(Value::from),
         Kind::Number => number.filter(|number| number.is_finite() && *number >= 0.0).map(Value::from),
         Kind::Word => value.as_str().filter(|word| !word.is_empty()).map(Value::from),
         Kind::Choice(words) => choice(value, words),
@@ -147,6 +157,8 @@ fn wanted(kind: Kind) -> Text {
         Kind::Count(least) => {
             Text::new(format!("不小于 {least} 的整数"), format!("a whole number of at least {least}"))
         }
+        Kind::UpTo(most) => Text::new(format!(" 0 到 {most} 的整数"), format!("a whole number from 0 to {most}")),
+        Kind::Share => Text::new(" 0 到 1 的数", "a number from 0 to 1"),
         Kind::Number => Text::new("不小于 0 的数", "a number of at least 0"),
         Kind::Word => Text::new("文本", "a text"),
         Kind::Choice(words) => Text::new(format!(" {} 之一", words.join("、")), format!("one of {}", words.join(", "))),

@@ -120,7 +120,7 @@ impl Resolved {
         }
     }
 
-    pub(super) fn precision_line(&self) -> Text {
+    fn precision_line(&self) -> Text {
         Text::new(
             format!("精度 {}，后端 {}", self.precision, self.backend),
             format!("precision {}, backend {}", self.precision, self.backend),
@@ -150,23 +150,25 @@ impl TrainingYaml {
         let mut problems = Vec::new();
         let precision = self.precision(facts, &mut warnings, &mut problems);
         let (strategy, reason) = self.strategy(facts, &mut warnings);
+        // A process that trains alone has its batch to itself.
+        let ranks = if strategy == ResolvedStrategy::Single { 1 } else { u64::from(facts.ranks.max(1)) };
         let of_file = |key: &str| facts.in_deepspeed(key).and_then(Value::as_u64).filter(|number| *number > 0);
-        let wanted = Wanted {
-            micro: self
-                .count("training.per_device_train_batch_size")
-                .or_else(|| of_file("train_micro_batch_size_per_gpu")),
-            accumulation: self
-                .count("training.gradient_accumulation_steps")
-                .or_else(|| of_file("gradient_accumulation_steps")),
-            global: None,
-        };
+        let micro =
+            self.count("training.per_device_train_batch_size").or_else(|| of_file("train_micro_batch_size_per_gpu"));
+        let accumulation =
+            self.count("training.gradient_accumulation_steps").or_else(|| of_file("gradient_accumulation_steps"));
+        // Of three numbers the whole holds for one number of ranks only; of fewer it holds where it can be shared out.
+        let parts = micro.unwrap_or(1).saturating_mul(accumulation.unwrap_or(1)).saturating_mul(ranks);
+        let is_open = micro.is_none() || accumulation.is_none();
+        let global = of_file("train_batch_size").filter(|global| is_open && global.is_multiple_of(parts));
+        let wanted = Wanted { micro, accumulation, global };
         // Nobody has said anything that DeepSpeed would go by, so what it usually gets holds.
         let is_usual = matches!(strategy, ResolvedStrategy::DeepSpeed { .. })
             && self.deepspeed_file().is_none()
             && facts.deepspeed_file.is_none();
         let usual_precision = if is_usual && facts.on_gpus { "fp16" } else { "fp32" };
         let usual = if is_usual { deepspeed::USUAL_BATCH } else { (1, 1) };
-        let batch = wanted.resolve(u64::from(facts.ranks.max(1)), usual).map(|(batch, _)| batch);
+        let batch = wanted.resolve(ranks, usual).map(|(batch, _)| batch);
         let batch = batch.map_err(|refusal| Problem::Unfit {
             path: "training.per_device_train_batch_size".into(),
             text: refusal.text(),
@@ -190,17 +192,25 @@ impl TrainingYaml {
             notes: Vec::new(),
         };
         let mut settings = engine_settings::of(self, &resolved);
-        // What the engine would take anyway is left to it, so that it says so.
-        if is_usual && !wanted.is_given() {
+        // What nobody said is left to the engine, or to the script.
+        if !wanted.is_given() {
             settings.retain(|name, _| !["microBatchSize", "gradientAccumulationSteps"].contains(&name.as_str()));
         }
-        if is_usual && precision.is_none() {
+        if precision.is_none() {
             settings.remove("precision");
         }
         if let ResolvedStrategy::DeepSpeed { .. } = strategy {
             let schedule = Schedule::of(self);
             settings.extend(schedule.settings);
             resolved.notes.extend(schedule.note);
+            resolved.notes.extend(engine_settings::optimizer(self).filter(|(_, kind)| *kind == "none").map(
+                |(name, _)| {
+                    Text::new(
+                        format!("optim {name}：DeepSpeed 没有此优化器，由脚本提供"),
+                        format!("optim {name}: DeepSpeed has no such optimizer, so the script brings its own"),
+                    )
+                },
+            ));
         }
         resolved.settings = settings;
         Ok(resolved)
@@ -256,17 +266,16 @@ impl TrainingYaml {
             }
             return (ResolvedStrategy::Single, None);
         }
-        let stage = self.count("training.deepspeed.zero_stage").and_then(|stage| u8::try_from(stage).ok());
         match self.word("training.distributed_strategy") {
-            Some("deepspeed") => (ResolvedStrategy::DeepSpeed { stage: self.stage(facts, stage, warnings) }, None),
+            Some("deepspeed") => (self.deepspeed(facts, 2, warnings), None),
             Some("fsdp") => (ResolvedStrategy::Fsdp, None),
             Some("auto") => self.by_size(facts, warnings),
             _ => (ResolvedStrategy::Ddp, None),
         }
     }
 
-    /// The file's own stage, else that of DeepSpeed's JSON, else 2 where there is none.
-    fn stage(&self, facts: Facts<'_>, own: Option<u8>, warnings: &mut Vec<Text>) -> Option<u8> {
+    /// With the file's own stage, else that of DeepSpeed's JSON, else the usual one where there is none.
+    fn deepspeed(&self, facts: Facts<'_>, usual: u8, warnings: &mut Vec<Text>) -> ResolvedStrategy {
         let path = self.deepspeed_file();
         if let (Some(path), None) = (path, facts.deepspeed_file) {
             warnings.push(Text::new(
@@ -274,8 +283,10 @@ impl TrainingYaml {
                 format!("{path} was not read: its batch and precision are not counted in"),
             ));
         }
-        let in_file = facts.in_deepspeed("zero_optimization").and_then(|zero| zero.get("stage")?.as_u64());
-        own.or(in_file.and_then(|stage| u8::try_from(stage).ok())).or(path.is_none().then_some(2))
+        let in_file = || facts.in_deepspeed("zero_optimization").and_then(|zero| zero.get("stage")?.as_u64());
+        let stage = self.count("training.deepspeed.zero_stage").or_else(in_file);
+        let stage = stage.and_then(|stage| u8::try_from(stage).ok());
+        ResolvedStrategy::DeepSpeed { stage: stage.or(path.is_none().then_some(usual)) }
     }
 
     /// Below 1B DDP, up to 7B ZeRO-2, above ZeRO-3; a boundary belongs to the middle row.
@@ -291,10 +302,8 @@ impl TrainingYaml {
         const BILLION: u64 = 1_000_000_000;
         let (strategy, zh, en) = match size {
             size if size < BILLION => (ResolvedStrategy::Ddp, "参数少于 1B", "fewer than 1B parameters"),
-            size if size <= 7 * BILLION => {
-                (ResolvedStrategy::DeepSpeed { stage: Some(2) }, "参数 1B 到 7B", "1B to 7B parameters")
-            }
-            _ => (ResolvedStrategy::DeepSpeed { stage: Some(3) }, "参数多于 7B", "more than 7B parameters"),
+            size if size <= 7 * BILLION => (self.deepspeed(facts, 2, warnings), "参数 1B 到 7B", "1B to 7B parameters"),
+            _ => (self.deepspeed(facts, 3, warnings), "参数多于 7B", "more than 7B parameters"),
         };
         (strategy, Some(Text::new(zh, en)))
     }

@@ -57,6 +57,8 @@ fn of_kind(kind: Kind) -> Value {
     match kind {
         Kind::Flag => json!({"x-kind": "flag", "type": "boolean"}),
         Kind::Count(least) => json!({"x-kind": "count", "type": "integer", "minimum": least, "maximum": MOST}),
+        Kind::UpTo(most) => json!({"x-kind": "up-to", "type": "integer", "minimum": 0, "maximum": most}),
+        Kind::Share => json!({"x-kind": "share", "type": ["number", "string"], "minimum": 0, "maximum": 1}),
         Kind::Number => json!({"x-kind": "number", "type": ["number", "string"], "minimum": 0}),
         Kind::Word => json!({"x-kind": "word", "type": "string", "minLength": 1}),
         Kind::Choice(words) => json!({"x-kind": "choice", "enum": words}),

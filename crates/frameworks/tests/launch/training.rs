@@ -40,7 +40,7 @@ fn the_shipped_files_launch_and_say_what_they_decided() {
     let launch = deepspeed.launch().unwrap();
     assert_eq!(variable(&launch, "FERMI_TRAINING_FILE").unwrap(), "<launchFolder>/training.json");
     let back: Value = serde_json::from_str(&file(&launch, "training.json")).unwrap();
-    assert_eq!(back["training"]["gradient_accumulation_steps"], 8, "the script reads what the user wrote");
+    assert_eq!(back["training"]["gradient_accumulation_steps"], 8, "the script reads what was decided");
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn the_engines_rules_hold_for_a_file_of_ones_own() {
     let own = json!({"zero_optimization": {"stage": 1, "offload_param": {"device": "cpu"}}});
     let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::OnePerRank).set("config", own).launch().unwrap_err();
     assert_eq!(refused.text().en, "Offloading parameters needs ZeRO-3");
-    let half = json!({"fp16": {"enabled": true}});
-    let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", half).launch().unwrap_err();
-    assert_eq!(refused.id(), "precision_invalid");
+    let half = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", json!({"fp16": {"enabled": true}}));
+    assert_eq!(ds_config(&half)["fp16"]["enabled"], false);
+    assert!(notes(&half).iter().any(|note| note.contains("precision is \"fp32\", not \"fp16\"")), "{:?}", notes(&half));
     let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", "zero2.json").launch().unwrap_err();
     assert_eq!(refused.field(), "options.framework.config");
 }
@@ -129,4 +129,85 @@ fn a_file_may_serve_other_engines_unless_it_names_one() {
     assert!(scene(Framework::Command, &named).launch().is_ok());
     let mistaken = scene(Framework::PytorchDdp, "training: {save_stps: 5}").launch().unwrap_err();
     assert_eq!((mistaken.id(), mistaken.field().as_str()), ("training_invalid", "options.training.training.save_stps"));
+}
+
+/// What a framework takes of a file that names no strategy, by its launch as a whole.
+#[test]
+fn a_file_without_a_strategy_gives_every_framework_its_own_keys() {
+    let yaml = "training: {learning_rate: 1e-4, max_grad_norm: 0.5, weight_decay: 0.1, bf16: true, max_steps: 70, \
+                deepspeed: {zero_stage: 3}, fsdp: {sharding_strategy: SHARD_GRAD_OP}, ddp_bucket_cap_mb: 17}";
+    let json = ds_config(&scene(Framework::Deepspeed, yaml));
+    assert_eq!((&json["optimizer"]["params"]["lr"], &json["gradient_clipping"]), (&json!(1e-4), &json!(0.5)));
+    assert_eq!((&json["zero_optimization"]["stage"], &json["bf16"]["enabled"]), (&json!(3), &json!(true)));
+    let fsdp = scene(Framework::PytorchFsdp, yaml).launch().unwrap();
+    assert!(file(&fsdp, "fsdp_config.json").contains("SHARD_GRAD_OP"));
+    let ddp = scene(Framework::PytorchDdp, yaml).launch().unwrap();
+    assert!(file(&ddp, "pytorch_ddp_config.yaml").contains("17"));
+    let megatron = file(&scene(Framework::MegatronLm, yaml).launch().unwrap(), "megatron_args.txt");
+    for line in ["--lr 0.0001", "--clip-grad 0.5", "--train-iters 70", "--bf16"] {
+        assert!(megatron.contains(line), "{line} is not in\n{megatron}");
+    }
+}
+
+/// The notes, the engine's file and what the script reads say the same, whoever said it last.
+#[test]
+fn what_the_task_says_is_what_everybody_hears() {
+    let yaml = "training: {distributed_strategy: deepspeed, per_device_train_batch_size: 4, learning_rate: 1e-4, \
+                lr_scaling: linear, fp16: true, gradient_accumulation_steps: 3}";
+    let scene = scene(Framework::Deepspeed, yaml).set("zeroStage", 3).set("learningRate", 0.5);
+    let scene = scene.set("precision", "bf16").set("globalBatchSize", 64).set("offloadParam", "none");
+    let said = notes(&scene);
+    for line in ["strategy DeepSpeed ZeRO-3", "precision bf16", "learning rate 0.5"] {
+        assert!(said.iter().any(|note| note == line), "{line}: {said:?}");
+    }
+    let json = ds_config(&scene);
+    let number = |key: &str| json[key].as_u64().unwrap();
+    assert_eq!((number("train_micro_batch_size_per_gpu"), number("gradient_accumulation_steps")), (4, 2));
+    assert_eq!((number("train_batch_size"), &json["optimizer"]["params"]["lr"]), (64, &json!(0.5)));
+    let script: Value = serde_json::from_str(&file(&scene.launch().unwrap(), "training.json")).unwrap();
+    let wanted = json!({
+        "distributed_strategy": "deepspeed", "per_device_train_batch_size": 4, "gradient_accumulation_steps": 2,
+        "learning_rate": 0.5, "mixed_precision": "bf16", "deepspeed": {"zero_stage": 3},
+    });
+    assert_eq!(script, json!({ "training": wanted }));
+}
+
+#[test]
+fn a_batch_that_nobody_gave_is_left_to_the_script() {
+    let launch = scene(Framework::PytorchDdp, "training: {learning_rate: 1e-4}").launch().unwrap();
+    assert_eq!(variable(&launch, "FERMI_MICRO_BATCH_SIZE"), None);
+}
+
+#[test]
+fn a_deepspeed_file_that_did_not_come_along_is_asked_for() {
+    let yaml = "training: {distributed_strategy: deepspeed, deepspeed: {config_path: zero3.json}}";
+    let refused = scene(Framework::Deepspeed, yaml).launch().unwrap_err();
+    assert_eq!(refused.field(), "options.training.training.deepspeed.config_path");
+    assert!(refused.text().en.contains("options.framework.config"), "{}", refused.text().en);
+    let other = scene(Framework::PytorchDdp, "training: {deepspeed: {config_path: zero3.json}}");
+    assert!(other.launch().is_ok(), "no business of DDP's");
+}
+
+#[test]
+fn a_setting_for_which_a_file_of_ones_own_has_no_place_is_named() {
+    let own = json!({"scheduler": {"type": "OneCycle", "params": {"cycle_max_lr": 0.1}}});
+    let scene = Scene::new(Framework::Deepspeed, &ONE, Gpus::OnePerRank).set("config", own).set("warmupSteps", 7);
+    let scene = scene.set("learningRate", 0.5);
+    assert_eq!(ds_config(&scene)["scheduler"]["params"], json!({"cycle_max_lr": 0.1}));
+    for name in ["warmupSteps", "learningRate"] {
+        let said = notes(&scene);
+        assert!(said.iter().any(|note| note.contains(&format!("no place for {name}"))), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn the_optimizer_of_a_file_is_deepspeeds_or_the_scripts() {
+    let kind = |optim: &str| {
+        let scene = scene(Framework::Deepspeed, &format!("training: {{optim: {optim}}}"));
+        (ds_config(&scene)["optimizer"]["type"].clone(), notes(&scene).join("; ").contains("the script brings its own"))
+    };
+    assert_eq!(kind("sgd"), (json!("SGD"), false));
+    assert_eq!(kind("adamw_torch_fused"), (json!("AdamW"), false));
+    assert_eq!(kind("adamw_8bit"), (Value::Null, true));
+    assert_eq!(kind("adafactor"), (Value::Null, true));
 }

@@ -1,12 +1,9 @@
 //! `fermi dataset add-version`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::CreateDatasetVersion;
 
 use super::find;
-use crate::connection::{Outcome, ServerFlags};
-use crate::speech;
+use crate::connection::{AskFlags, Outcome};
 
 /// Add a version to a dataset
 #[derive(Debug, clap::Args)]
@@ -20,23 +17,14 @@ pub struct AddVersionFlags {
     /// Where every node finds it
     #[arg(long, value_name = "PATH")]
     path: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &AddVersionFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let dataset = find::dataset(&client, &flags.dataset)?;
     let version = CreateDatasetVersion { version: flags.version.clone(), path: flags.path.clone() };
     let made = client.add_dataset_version(&dataset.id, &version)?;
-    if flags.json {
-        speech::print_json(&made.raw);
-    } else {
-        speech::say(&format!("{}\n", made.message));
-        speech::print(&format!("{}\n", made.data.id));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.made(&made, &made.data.id)
 }

@@ -1,11 +1,8 @@
 //! `fermi dataset create`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::{CreateDataset, CreateDatasetVersion};
 
-use crate::connection::{Outcome, ServerFlags};
-use crate::speech;
+use crate::connection::{AskFlags, Outcome};
 
 /// Make a dataset, with a first version if a path is given
 #[derive(Debug, clap::Args)]
@@ -20,26 +17,17 @@ pub struct CreateFlags {
     /// The first version's name
     #[arg(long = "dataset-version", value_name = "NAME", default_value = "v1", requires = "path")]
     version: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &CreateFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let request = CreateDataset { name: flags.name.clone(), description: flags.description.clone() };
     let made = client.create_dataset(&request)?;
     if let Some(path) = &flags.path {
         let version = CreateDatasetVersion { version: flags.version.clone(), path: path.clone() };
         client.add_dataset_version(&made.data.id, &version)?;
     }
-    if flags.json {
-        speech::print_json(&made.raw);
-    } else {
-        speech::say(&format!("{}\n", made.message));
-        speech::print(&format!("{}\n", made.data.id));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.made(&made, &made.data.id)
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::find;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{self, Cell, Colour, Table};
@@ -13,18 +13,14 @@ use crate::table::{self, Cell, Colour, Table};
 pub struct ShowFlags {
     /// Its name or id
     dataset: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let answer = client.dataset(&find::dataset(&client, &flags.dataset)?.id)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     let paint = Paint::for_stdout();

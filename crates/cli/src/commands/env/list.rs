@@ -6,7 +6,7 @@ use fermi_api::client::Query;
 use fermi_api::v1::{Environment, MOST_PER_PAGE};
 use fermi_domain::environment::EnvironmentStatus;
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
@@ -17,19 +17,15 @@ pub struct ListFlags {
     /// Only those that fit, such as status=running or zone=北京可用区A
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ListFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("filter", flags.filter.as_deref());
     let answer = client.environments(&query)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     if answer.data.items.is_empty() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fermi_api::v1::Environment;
 
 use super::{find, list};
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::{span, table};
 
@@ -14,20 +14,15 @@ use crate::{span, table};
 pub struct ShowFlags {
     /// Its name or id
     environment: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let known = find::all(&client)?;
     let answer = client.environment(&find::one(&known, &flags.environment)?.id)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
+    if !flags.ask.printed(&answer) {
         speech::print(&render(&answer.data, Paint::for_stdout()));
     }
     Ok(ExitCode::SUCCESS)

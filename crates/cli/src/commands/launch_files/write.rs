@@ -70,8 +70,9 @@ fn refused(path: &Path, error: &io::Error) -> Refused {
 fn remove_earlier(out: &Path) {
     let Ok(text) = fs::read_to_string(out.join(FILE)) else { return };
     let earlier: Value = serde_json::from_str(&text).unwrap_or_default();
+    let is_ours = earlier["nodes"].is_array() && earlier["argv"].is_array();
     let names = earlier["files"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    for name in names {
+    for name in names.filter(|_| is_ours) {
         let mut parts = Path::new(name).components();
         if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
             let _ = fs::remove_file(out.join(name));

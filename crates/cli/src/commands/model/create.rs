@@ -1,11 +1,8 @@
 //! `fermi model create`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::CreateModel;
 
-use crate::connection::{Outcome, ServerFlags};
-use crate::speech;
+use crate::connection::{AskFlags, Outcome};
 
 /// Register a model
 #[derive(Debug, clap::Args)]
@@ -17,22 +14,13 @@ pub struct CreateFlags {
     path: Option<String>,
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &CreateFlags) -> Outcome {
     let CreateFlags { name, path, description, .. } = flags;
     let request = CreateModel { name: name.clone(), path: path.clone(), description: description.clone() };
-    let made = flags.server.connect()?.create_model(&request)?;
-    if flags.json {
-        speech::print_json(&made.raw);
-    } else {
-        speech::say(&format!("{}\n", made.message));
-        speech::print(&format!("{}\n", made.data.id));
-    }
-    Ok(ExitCode::SUCCESS)
+    let made = flags.ask.connect()?.create_model(&request)?;
+    flags.ask.made(&made, &made.data.id)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fermi_api::client::Query;
 use fermi_api::v1::MOST_PER_PAGE;
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
@@ -13,17 +13,13 @@ use crate::table::{Cell, Colour, Table};
 /// List the models
 #[derive(Debug, clap::Args)]
 pub struct ListFlags {
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ListFlags) -> Outcome {
-    let answer = flags.server.connect()?.models(&Query::new().with("pageSize", MOST_PER_PAGE))?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    let answer = flags.ask.connect()?.models(&Query::new().with("pageSize", MOST_PER_PAGE))?;
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     if answer.data.items.is_empty() {

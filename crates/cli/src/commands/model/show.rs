@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::find;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::{span, table};
 
@@ -12,18 +12,14 @@ use crate::{span, table};
 pub struct ShowFlags {
     /// Its name or id
     model: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let answer = client.model(&find::model(&client, &flags.model)?.id)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     let (model, paint) = (&answer.data, Paint::for_stdout());

@@ -17,6 +17,7 @@ use fermi_frameworks::{LaunchOrder, NodeFacts};
 
 use super::flags::RunFlags;
 use super::machine::Machine;
+use super::slurm;
 use crate::commands::engine::{Engine, Refused};
 
 /// What the framework adds to a run.
@@ -179,6 +180,24 @@ impl World {
     }
 }
 
+/// Only Fermi's own launch makes an engine's files: other ways to start would silently leave them out.
+pub fn refuse_elsewhere(flags: &RunFlags) -> Result<(), RunProblem> {
+    let way = if flags.use_torchrun { "--use-torchrun" } else { "--mode create_slurm" };
+    match flags.engine.first_given() {
+        Some(flag) if flags.use_torchrun || slurm::is_create(flags) => Err(RunProblem::Framework {
+            text: Text::new(
+                format!("{flag} 不能与 {way} 同时使用"),
+                format!("{flag} cannot be used together with {way}"),
+            ),
+            hint: Text::new(
+                "去掉其中之一；Slurm 作业可用 fermi slurm script --run-option",
+                "leave one of them out; for a Slurm job there is fermi slurm script --run-option",
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The engine that is asked for; flags that only an engine heeds are refused without one.
 fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
     let Some(first) = flags.engine.first_given() else { return Ok(None) };
@@ -198,7 +217,8 @@ fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
 
 fn spec(flags: &RunFlags, engine: Engine, world: &World) -> TaskSpec {
     let (framework, strategy) = (engine.framework, engine.strategy(world.own.world_size));
-    let argv = flags.script.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let module = flags.module.then(|| "-m".to_owned());
+    let argv = module.into_iter().chain(flags.script.iter().map(|word| word.to_string_lossy().into_owned())).collect();
     let own = flags.variables.iter().filter_map(|variable| variable.split_once('='));
     let env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     TaskSpec {

@@ -44,6 +44,7 @@ pub fn execute(flags: RunFlags) -> ExitCode {
 
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     spellings::refuse_unknown(&flags.script)?;
+    framework::refuse_elsewhere(&flags)?;
     if flags.use_torchrun {
         return torchrun::replace_this_process(&flags);
     }

@@ -1,11 +1,8 @@
 //! `fermi task clone`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::CloneRequest;
 
-use crate::connection::{Outcome, ServerFlags};
-use crate::speech;
+use crate::connection::{AskFlags, Outcome};
 
 /// Create the same task once more
 #[derive(Debug, clap::Args)]
@@ -15,20 +12,11 @@ pub struct CloneFlags {
     /// The new one's name [default: the old one with -copy]
     #[arg(long)]
     name: Option<String>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &CloneFlags) -> Outcome {
-    let answer = flags.server.connect()?.clone_task(&flags.task, &CloneRequest { task_name: flags.name.clone() })?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
-        speech::say(&format!("{}\n", answer.message));
-        speech::print(&format!("{}\n", answer.data.task_id));
-    }
-    Ok(ExitCode::SUCCESS)
+    let answer = flags.ask.connect()?.clone_task(&flags.task, &CloneRequest { task_name: flags.name.clone() })?;
+    flags.ask.made(&answer, &answer.data.task_id)
 }

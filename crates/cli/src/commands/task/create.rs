@@ -40,6 +40,9 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
         if !answer.data.description.is_empty() {
             speech::say(&format!("  {}\n", answer.data.description));
         }
+        for note in &answer.data.notes {
+            speech::say(&format!("  {}\n", paint.dim(note)));
+        }
         for warning in &answer.data.warnings {
             speech::say(&format!("  {} {}\n", paint.yellow("!"), warning.message));
         }

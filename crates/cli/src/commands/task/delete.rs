@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech;
 
 /// Delete tasks that are over, with their logs
@@ -11,20 +11,15 @@ pub struct DeleteFlags {
     /// Their ids
     #[arg(required = true)]
     tasks: Vec<String>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &DeleteFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     for task in &flags.tasks {
         let answer = client.delete_task(task)?;
-        if flags.json {
-            speech::print_json(&answer.raw);
-        } else {
+        if !flags.ask.printed(&answer) {
             speech::say(&format!("{task}: {}\n", answer.message));
         }
     }

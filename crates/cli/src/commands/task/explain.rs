@@ -6,7 +6,7 @@ use fermi_api::v1::Explanation;
 
 use super::verdict;
 use crate::commands::run::report::labelled;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 
@@ -18,18 +18,13 @@ const EVENTS: usize = 8;
 pub struct ExplainFlags {
     /// Its id
     task: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ExplainFlags) -> Outcome {
-    let answer = flags.server.connect()?.explain(&flags.task)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
+    let answer = flags.ask.connect()?.explain(&flags.task)?;
+    if !flags.ask.printed(&answer) {
         speech::print(&render(&answer.data, Paint::for_stdout()));
     }
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use fermi_api::client::Query;
 use fermi_api::v1::TaskRow;
 
 use crate::commands::env;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{self, Cell, Colour, Table};
@@ -29,23 +29,19 @@ pub struct ListFlags {
     /// Go on where the last list ended
     #[arg(long, value_name = "TOKEN")]
     page_token: Option<String>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ListFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     let query = Query::new()
         .with("pageSize", flags.limit)
         .with_some("filter", flags.filter.as_deref())
         .with_some("orderBy", flags.order_by.as_deref())
         .with_some("pageToken", flags.page_token.as_deref());
     let answer = client.tasks(&query)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     if answer.data.items.is_empty() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fermi_api::client::Query;
 use fermi_api::v1::Series;
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
 
@@ -23,18 +23,14 @@ pub struct MetricsFlags {
     /// How many points of each series at most
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     points: u32,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &MetricsFlags) -> Outcome {
     let query = Query::new().with("maxPoints", flags.points).with_some("attempt", flags.attempt);
-    let answer = flags.server.connect()?.task_metrics(&flags.task, &query)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
+    let answer = flags.ask.connect()?.task_metrics(&flags.task, &query)?;
+    if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }
     let head = [pick("名称", "NAME"), pick("来源", "OF"), pick("最先", "FIRST"), pick("最后", "LAST"), ""];

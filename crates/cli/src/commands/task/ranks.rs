@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fermi_api::v1::{Rank, RankState};
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
@@ -17,18 +17,13 @@ pub struct RanksFlags {
     /// An earlier attempt [default: the newest]
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &RanksFlags) -> Outcome {
-    let answer = flags.server.connect()?.ranks(&flags.task, flags.attempt)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
+    let answer = flags.ask.connect()?.ranks(&flags.task, flags.attempt)?;
+    if !flags.ask.printed(&answer) {
         speech::print(&table(&answer.data.items).render(Paint::for_stdout()));
     }
     Ok(ExitCode::SUCCESS)

@@ -60,14 +60,14 @@ pub struct RequestFlags {
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// A variable for every rank
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+    #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
     env_var: Vec<(String, String)>,
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
     /// Higher goes first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     priority: i32,
-    /// Run the built-in trainer; what follows are its flags
+    /// Run the built-in trainer; its flags stand behind --
     #[arg(long)]
     builtin: bool,
     /// What each rank runs, with its arguments [default: the built-in trainer]

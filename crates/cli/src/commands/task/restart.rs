@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech;
 
 /// Start a task again from its newest checkpoint; one that runs is stopped first
@@ -10,18 +10,13 @@ use crate::speech;
 pub struct RestartFlags {
     /// Its id
     task: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &RestartFlags) -> Outcome {
-    let answer = flags.server.connect()?.restart_task(&flags.task)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
+    let answer = flags.ask.connect()?.restart_task(&flags.task)?;
+    if !flags.ask.printed(&answer) {
         speech::say(&format!("{}: {}\n", flags.task, answer.message));
     }
     Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fermi_api::v1::{Progress, Task};
 
 use super::verdict;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
 use crate::table::{self, Cell, Table};
@@ -15,18 +15,13 @@ use crate::table::{self, Cell, Table};
 pub struct ShowFlags {
     /// Its id
     task: String,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
-    let answer = flags.server.connect()?.task(&flags.task)?;
-    if flags.json {
-        speech::print_json(&answer.raw);
-    } else {
+    let answer = flags.ask.connect()?.task(&flags.task)?;
+    if !flags.ask.printed(&answer) {
         speech::print(&render(&answer.data, Paint::for_stdout()));
     }
     Ok(ExitCode::SUCCESS)

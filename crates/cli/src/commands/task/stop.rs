@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fermi_api::v1::StopRequest;
 
 use super::watch;
-use crate::connection::{Outcome, ServerFlags};
+use crate::connection::{AskFlags, Outcome};
 use crate::speech;
 
 /// Stop tasks: SIGTERM, a grace, then SIGKILL, on all nodes
@@ -20,20 +20,15 @@ pub struct StopFlags {
     /// Stay until no process is left
     #[arg(long)]
     wait: bool,
-    /// The API's data as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    server: ServerFlags,
+    ask: AskFlags,
 }
 
 pub fn execute(flags: &StopFlags) -> Outcome {
-    let client = flags.server.connect()?;
+    let client = flags.ask.connect()?;
     for task in &flags.tasks {
         let answer = client.stop_task(task, &StopRequest { force: flags.force })?;
-        if flags.json {
-            speech::print_json(&answer.raw);
-        } else {
+        if !flags.ask.printed(&answer) {
             speech::say(&format!("{task}: {}\n", answer.message));
         }
     }

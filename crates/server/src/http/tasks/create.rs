@@ -32,7 +32,7 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
     let environments = core.known_environments();
     let key = Key::of(&headers, "training-tasks", &body.bytes)?;
     let accepted = validate(&body.value, &environments)?;
-    checked(&accepted.spec, &environments)?;
+    let decided = checked(&accepted.spec, &environments)?;
     let is_unspoken = body.value.command.is_none() && body.value.recipe.is_none();
     let notes = is_unspoken.then(|| {
         Text::new(
@@ -40,7 +40,7 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
             "neither a command nor a recipe is given: the built-in trainer runs",
         )
     });
-    let notes = notes.into_iter().collect();
+    let notes = notes.into_iter().chain(decided).collect();
     store(&core, accepted, notes, &environments, key, language(&headers)).await
 }
 
@@ -79,8 +79,8 @@ pub async fn clone(
         warnings: warnings(&chosen, spec.distributed.framework, spec.distributed.strategy),
         spec,
     };
-    checked(&accepted.spec, &environments)?;
-    store(&core, accepted, Vec::new(), &environments, key, language(&headers)).await
+    let decided = checked(&accepted.spec, &environments)?;
+    store(&core, accepted, decided, &environments, key, language(&headers)).await
 }
 
 /// The name of a copy, within the bounds of names.
@@ -89,15 +89,13 @@ fn copy_of(name: &str) -> String {
     format!("{}-copy", name.chars().take(most).collect::<String>())
 }
 
-/// What the engine would refuse is refused before anything is stored.
-fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<(), Problem> {
-    if let Work::Builtin { .. } = spec.work {
-        return Ok(());
+/// What the engine would refuse is refused before anything is stored; the answer is what it decided.
+fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, Problem> {
+    let is_builtin = matches!(spec.work, Work::Builtin { .. }) && spec.options.training.is_none();
+    match crate::reconcilers::rank_map(spec, environments) {
+        Ok(ranks) if !is_builtin => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
+        _ => Ok(Vec::new()),
     }
-    if let Ok(ranks) = crate::reconcilers::rank_map(spec, environments) {
-        assignment::launch(spec, &ranks, environments, &Paths::default())?;
-    }
-    Ok(())
 }
 
 async fn store(
@@ -110,6 +108,7 @@ async fn store(
 ) -> Reply {
     let Accepted { spec, aggregate, warnings } = accepted;
     let plan = plan::advice(core, &spec, environments).await?;
+    let decided = notes.clone();
     let mut notes = notes;
     notes.extend(plan.as_ref().map(|plan| plan.sentence.clone()));
     let first = view::chosen(&spec, environments).first().map_or_else(String::new, |first| first.name.clone());
@@ -120,6 +119,7 @@ async fn store(
         distributed_info: view::distributed_info(&spec, environments),
         description: description.map(|text| text.in_language(language).to_owned()).unwrap_or_default(),
         warnings: plan::warnings(&warnings, plan.as_ref(), language),
+        notes: decided.iter().map(|note| note.in_language(language).to_owned()).collect(),
         plan: plan.and_then(|plan| serde_json::to_value(plan).ok()),
     };
     let now_ms = core.now_ms();
