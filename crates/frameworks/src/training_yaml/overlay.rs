@@ -47,7 +47,8 @@ impl TrainingYaml {
                 self.put(path, value);
             }
         }
-        if let Some(word) = word_of(above.framework) {
+        // An `auto` that comes to the same keeps its reason.
+        if let Some(word) = word_of(above.framework).filter(|_| self.framework() != above.framework) {
             self.put("training.distributed_strategy", &word.into());
         }
         if let Some(backend) = above.backend {

@@ -211,3 +211,18 @@ fn the_optimizer_of_a_file_is_deepspeeds_or_the_scripts() {
     assert_eq!(kind("adamw_8bit"), (Value::Null, true));
     assert_eq!(kind("adafactor"), (Value::Null, true));
 }
+
+#[test]
+fn auto_decides_stage_and_framework_together() {
+    let yaml = "model: {parameters: 13B}\ntraining: {distributed_strategy: auto}";
+    let mut auto = scene(Framework::Deepspeed, yaml);
+    auto.spec.distributed.framework = None;
+    assert_eq!(ds_config(&auto)["zero_optimization"]["stage"], 3);
+    assert!(
+        notes(&auto).contains(&"strategy DeepSpeed ZeRO-3: more than 7B parameters".to_owned()),
+        "{:?}",
+        notes(&auto)
+    );
+    let fsdp = notes(&scene(Framework::PytorchFsdp, yaml));
+    assert!(fsdp.contains(&"strategy FSDP".to_owned()), "{fsdp:?}");
+}
