@@ -57,6 +57,9 @@ async fn the_request_of_the_specification_gets_its_answer() {
               "en": "the strategy 2 x 4 x 8 = 64 does not match the 14 ranks"
             }
           }
+        ],
+        "notes": [
+          "未指定 command 或 recipe，使用内置训练器"
         ]
       }
     }
