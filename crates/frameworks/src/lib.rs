@@ -29,5 +29,5 @@ mod yaml;
 pub use batch::Batch;
 pub use order::{LaunchOrder, NodeFacts};
 pub use refusal::{LaunchRefusal, Words};
-pub use registry::{framework_of, launch, settings_of, with_training};
+pub use registry::{launch, settings_of, with_training};
 pub use settings::Setting;

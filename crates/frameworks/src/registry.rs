@@ -38,7 +38,7 @@ fn engine(framework: Framework) -> Engine {
 }
 
 /// The framework of a task: the one it names, else what its work is.
-pub fn framework_of(order: &LaunchOrder<'_>) -> Framework {
+fn framework_of(order: &LaunchOrder<'_>) -> Framework {
     order.spec.distributed.framework.unwrap_or(match order.spec.work {
         Work::Builtin { .. } => Framework::Builtin,
         Work::Command { .. } | Work::Recipe { .. } => Framework::Command,

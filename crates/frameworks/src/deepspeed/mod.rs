@@ -10,6 +10,7 @@ mod zero;
 use fermi_domain::{contract::engines, language::Text, launch::Phrase};
 
 pub(crate) use config::{Configuration, USUAL_BATCH};
+pub(crate) use own_file::precision_of;
 
 use crate::{
     accelerate, batch,

@@ -67,7 +67,7 @@ pub(super) fn as_settings(file: &Map<String, Value>, on_gpus: bool) -> Map<Strin
         ("nvmePath", value(&["zero_optimization", "offload_param"], "nvme_path")),
         ("reduceBucketSize", value(&["zero_optimization"], "reduce_bucket_size")),
         // Without GPUs fp16 does not train; the file shall serve there too.
-        ("precision", Some(if on_gpus || precision(file) != "fp16" { precision(file) } else { "fp32" }.into())),
+        ("precision", Some(if on_gpus || precision_of(file) != "fp16" { precision_of(file) } else { "fp32" }.into())),
         ("microBatchSize", micro),
         ("gradientAccumulationSteps", passes),
         ("globalBatchSize", global),
@@ -95,7 +95,7 @@ pub(super) fn under_whole_batch(mut file: Map<String, Value>, whole: Option<u64>
 }
 
 /// The number format that the file turns on.
-fn precision(file: &Map<String, Value>) -> &'static str {
+pub(crate) fn precision_of(file: &Map<String, Value>) -> &'static str {
     let is_on = |name: &str| file.get(name).and_then(|section| section.get("enabled")) == Some(&Value::Bool(true));
     match (is_on("bf16"), is_on("fp16")) {
         (true, _) => "bf16",
@@ -124,10 +124,10 @@ pub(super) fn under(file: &Map<String, Value>, set: &[String], made: &Value, kee
             put(&mut json, &[key], at(made, &[key]), &mut notes);
         }
     }
-    let wanted = made.as_object().map_or("fp32", precision);
-    if wanted != precision(file) {
+    let wanted = made.as_object().map_or("fp32", precision_of);
+    if wanted != precision_of(file) {
         if file.contains_key("fp16") || file.contains_key("bf16") {
-            notes.push(changed("precision", &wanted.into(), &precision(file).into()));
+            notes.push(changed("precision", &wanted.into(), &precision_of(file).into()));
         }
         for name in ["fp16", "bf16"] {
             let section = json.entry(name).or_insert_with(|| json!({}));

@@ -32,12 +32,7 @@ impl Facts<'_> {
 
     /// The number format that DeepSpeed's file turns on.
     fn deepspeed_precision(&self) -> Option<&'static str> {
-        let on = |name: &str| self.in_deepspeed(name)?.get("enabled")?.as_bool();
-        match (on("bf16"), on("fp16")) {
-            (Some(true), _) => Some("bf16"),
-            (_, Some(true)) => Some("fp16"),
-            _ => self.deepspeed_file.map(|_| "fp32"),
-        }
+        self.deepspeed_file.map(deepspeed::precision_of)
     }
 }
 
