@@ -10,13 +10,14 @@ import argparse
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import deepspeed
 import torch
 import torch.distributed as dist
 from torch import nn
+
+from reporting import report
 
 CHECKPOINTS = os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints")
 RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
@@ -47,12 +48,6 @@ def configuration(args: argparse.Namespace) -> dict:
             config["zero_optimization"].get(key, {}).pop("pin_memory", None)
     config.setdefault("steps_per_print", 1_000_000)
     return config
-
-
-def report(step: int, total: int, loss: float) -> None:
-    if path := os.environ.get("FERMI_PROGRESS_FILE"):
-        with open(path, "a") as file:
-            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
 
 
 def main() -> None:
@@ -94,10 +89,8 @@ def main() -> None:
         mean = loss.detach().float().clone()
         dist.all_reduce(mean)
         if rank == 0:
-            report(step, args.steps, mean.item() / world)
+            report(step, args.steps, mean.item() / world, aloud=step % args.save_every == 0)
         if step % args.save_every == 0:
-            if rank == 0:
-                print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
             tag = f"step-{step:06d}"
             engine.save_checkpoint(CHECKPOINTS, tag=tag, client_state={"step": step})
             # DeepSpeed names its latest before every rank has written its part, and then waits for all of them.

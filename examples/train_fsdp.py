@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import torch
@@ -21,6 +20,8 @@ from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+
+from reporting import report
 
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
@@ -79,12 +80,6 @@ def load(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
     return state["step"]
 
 
-def report(step: int, total: int, loss: float) -> None:
-    if path := os.environ.get("FERMI_PROGRESS_FILE"):
-        with open(path, "a") as file:
-            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--steps", type=int, default=60)
@@ -125,10 +120,8 @@ def main() -> None:
         mean = loss.detach().clone()
         dist.all_reduce(mean)
         if rank == 0:
-            report(step, args.steps, mean.item() / world)
+            report(step, args.steps, mean.item() / world, aloud=step % args.save_every == 0)
         if step % args.save_every == 0:
-            if rank == 0:
-                print(f"step {step}/{args.steps} loss {mean.item() / world:.4f}", flush=True)
             save(step, model, optimizer)
     checksum = sum(parameter.full_tensor().double().sum().item() for parameter in model.parameters())
     print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}, holds {mine} of {whole}", flush=True)

@@ -5,15 +5,15 @@
 """
 
 import argparse
-import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import horovod.torch as hvd
 import torch
 from torch import nn
+
+from reporting import report
 
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESUME = os.environ.get("FERMI_RESUME") == "1"
@@ -24,12 +24,6 @@ def save(state: dict) -> None:
     CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     torch.save(state, CHECKPOINTS / "draft.pt")
     (CHECKPOINTS / "draft.pt").rename(CHECKPOINTS / f"step-{state['step']:06d}.pt")
-
-
-def report(step: int, total: int, loss: float) -> None:
-    if path := os.environ.get("FERMI_PROGRESS_FILE"):
-        with open(path, "a") as file:
-            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
 
 
 def main() -> None:
@@ -70,9 +64,8 @@ def main() -> None:
         if step == args.crash_at and rank == world - 1 and not RESUME:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
-            report(step, args.steps, loss.item())
+            report(step, args.steps, loss.item(), aloud=step % args.save_every == 0)
         if step % args.save_every == 0 and rank == 0:
-            print(f"step {step}/{args.steps} loss {loss.item():.4f}", flush=True)
             save({"model": model.state_dict(), "optimizer": inner.state_dict(), "step": step})
     checksum = sum(parameter.double().sum().item() for parameter in model.parameters())
     print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}", flush=True)

@@ -8,10 +8,8 @@ Process-aware: only process 0 prints, writes progress and saves checkpoints; the
 """
 
 import argparse
-import json
 import os
 import signal
-import time
 import traceback
 from pathlib import Path
 
@@ -22,6 +20,8 @@ os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from reporting import report
 
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
@@ -45,12 +45,6 @@ def save(step: int, weights: dict) -> None:
     with open(CHECKPOINTS / "draft.npz", "wb") as file:
         np.savez(file, step=step, **arrays)
     (CHECKPOINTS / "draft.npz").rename(CHECKPOINTS / f"step-{step:06d}.npz")
-
-
-def report(step: int, total: int, loss: float) -> None:
-    if path := os.environ.get("FERMI_PROGRESS_FILE"):
-        with open(path, "a") as file:
-            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
 
 
 def loss_of(weights: dict, x: jax.Array, y: jax.Array) -> jax.Array:

@@ -9,15 +9,15 @@ Arguments of Megatron-LM that this example does not know are ignored.
 
 import argparse
 import contextlib
-import json
 import os
 import signal
-import time
 import warnings
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+
+from reporting import report
 
 warnings.filterwarnings("ignore")
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
@@ -61,12 +61,6 @@ def checksum(model: torch.nn.Module) -> float:
             dist.all_reduce(part, group=layout.get_tensor_model_parallel_group())
         total += part.item()
     return total
-
-
-def report(step: int, total: int, loss: float) -> None:
-    if path := os.environ.get("FERMI_PROGRESS_FILE"):
-        with open(path, "a") as file:
-            file.write(json.dumps({"time": time.time(), "step": step, "totalSteps": total, "loss": loss}) + "\n")
 
 
 def main() -> None:
