@@ -2,7 +2,8 @@
 //!
 //! Everything runs on loopback in a temporary folder and is ended afterwards. The callers are played by this program
 //! with as little work as possible, since they share the machine with what they measure. Every number that the project
-//! promises is checked against its bound: `ok` or `MISS`. A miss is no failure; `--strict` makes it one.
+//! promises is checked against its bound: `ok` or `MISS`. A miss is no failure; `--strict` makes it one. With
+//! FERMI_BENCH_BEFORE=/path/to/fermi every part is played by that build first, and a table compares the two.
 //!
 //! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `agents`);
 //! [`fleet`](control_plane::fleet) is what they measure, [`load`](control_plane::load) and
@@ -11,6 +12,7 @@
 // A bench speaks on its streams.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod before;
 mod machine;
 mod report;
 
@@ -35,6 +37,7 @@ mod control_plane {
 use std::error::Error;
 use std::process::ExitCode;
 
+use before::Edition;
 use control_plane::options::Options;
 use control_plane::{agents, creates, fleet, flood, followers, idle, outside, reads, submit, writer};
 use report::Report;
@@ -74,12 +77,13 @@ fn run(options: &Options) -> Result<ExitCode, Trouble> {
     let mut report = Report::begin(&[]);
     let mut broken = false;
     for (name, measure) in PARTS.iter().filter(|(name, _)| options.wants(name)) {
-        if let Err(trouble) = measure(&mut report) {
+        if let Err(trouble) = take(name, *measure, &mut report) {
             eprintln!("error: {name} could not be measured: {trouble}");
             report.broke(name, &trouble.to_string());
             broken = true;
         }
     }
+    report.print_comparison();
     report.print_promises();
     let path = match &options.json {
         Some(path) => report.write(path).map(|()| path.clone())?,
@@ -88,4 +92,19 @@ fn run(options: &Options) -> Result<ExitCode, Trouble> {
     println!("\nall samples: {}", path.display());
     let failed = broken || options.strict && !report.all_held();
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Measures a part; where another build is named to compare with, that one first.
+fn take(name: &str, part: Part, report: &mut Report) -> Result<(), Trouble> {
+    let Some(binary) = before::named()? else { return part(report) };
+    println!("\n{name}, before: {}", binary.display());
+    let mut aside = Report::aside();
+    fleet::measure_from_here(Edition::Before);
+    let before = part(&mut aside);
+    fleet::measure_from_here(Edition::Now);
+    before?;
+    println!("\n{name}, now:");
+    part(report)?;
+    report.compare_with(&aside);
+    Ok(())
 }

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::before::Edition;
 use crate::kin;
 use crate::lab::{Lab, Trouble};
 use crate::rank;
-use crate::report::{Bound, Report, Table};
+use crate::report::{Better, Bound, Report, Table};
 use crate::signs::{self, Signs};
 
 const RANKS: usize = 8;
@@ -68,7 +69,12 @@ pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     );
     for (name, shown) in [("rank 0 (default)", Shown::Rank0), ("all ranks (--tee 3)", Shown::All)] {
         lab.progress(name, 0, 1);
-        let flood = run(lab, shown)?;
+        let flood = run(lab, Edition::Now, shown)?;
+        if lab.editions().contains(&Edition::Before) {
+            let before = run(lab, Edition::Before, shown)?;
+            let both = (before.most_mb, flood.most_mb);
+            report.compare(&format!("flood, {name}: most memory (PSS)"), Better::Lower, both, "MB");
+        }
         table.row([
             name.to_owned(),
             format!("{:.1}", flood.slowest),
@@ -110,12 +116,12 @@ struct Flood {
     details: Value,
 }
 
-fn run(lab: &Lab, shown: Shown) -> Result<Flood, Trouble> {
+fn run(lab: &Lab, edition: Edition, shown: Shown) -> Result<Flood, Trouble> {
     let folder = tempfile::tempdir_in(lab.folder())?;
     let mut signs = Signs::open(folder.path().join("signs"))?;
     let left = folder.path().join("left");
     fs::create_dir(&left)?;
-    let mut command = lab.fermi_run();
+    let mut command = lab.fermi_run_of(edition);
     command.args(["-q", "-n", &RANKS.to_string()]).arg("--log-dir").arg(folder.path().join("logs"));
     if shown == Shown::All {
         command.args(["--tee", "3"]);

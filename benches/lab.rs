@@ -9,6 +9,7 @@ use std::process::Command;
 use fermi_domain::contract;
 use tempfile::TempDir;
 
+use crate::before::{self, Edition};
 use crate::options::Options;
 
 /// Why something could not be measured.
@@ -22,11 +23,12 @@ pub struct Lab {
     folder: TempDir,
     python: Option<PathBuf>,
     fermi: PathBuf,
+    before: Option<PathBuf>,
     own: PathBuf,
 }
 
 impl Lab {
-    pub fn open(options: Options) -> io::Result<Self> {
+    pub fn open(options: Options) -> Result<Self, Trouble> {
         if options.shielded {
             shield()?;
         }
@@ -37,7 +39,12 @@ impl Lab {
         let (fermi, own) = (folder.path().join("fermi"), folder.path().join("bench-rank"));
         fs::copy(env!("CARGO_BIN_EXE_fermi"), &fermi)?;
         fs::copy("/proc/self/exe", &own)?;
-        Ok(Self { options, folder, python: find_python(), fermi, own })
+        let before = before::named()?;
+        if let Some(named) = &before {
+            fs::copy(named, folder.path().join("fermi-before"))?;
+        }
+        let before = before.map(|_| folder.path().join("fermi-before"));
+        Ok(Self { options, folder, python: find_python(), fermi, before, own })
     }
 
     pub fn folder(&self) -> &Path {
@@ -64,9 +71,26 @@ impl Lab {
         self.folder.path().join(name)
     }
 
+    /// This build, and the other one where there is one to compare with.
+    pub fn editions(&self) -> &'static [Edition] {
+        if self.before.is_some() { &[Edition::Now, Edition::Before] } else { &[Edition::Now] }
+    }
+
+    /// The binary of an edition.
+    pub fn fermi(&self, edition: Edition) -> &Path {
+        match edition {
+            Edition::Now => &self.fermi,
+            Edition::Before => self.before.as_deref().unwrap_or(&self.fermi),
+        }
+    }
+
     /// `fermi run`, with its state in our folder and the interpreter of the others.
     pub fn fermi_run(&self) -> Command {
-        let mut command = Command::new(&self.fermi);
+        self.fermi_run_of(Edition::Now)
+    }
+
+    pub fn fermi_run_of(&self, edition: Edition) -> Command {
+        let mut command = Command::new(self.fermi(edition));
         command.arg("run").env(contract::FERMI_STATE_DIR, self.folder.path().join("state"));
         command.envs(self.python.iter().map(|python| (contract::PYTHON_EXEC, python)));
         command

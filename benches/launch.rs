@@ -3,7 +3,8 @@
 //! Competitors take turns within every round, so that whatever else the machine does hits all alike, and medians are
 //! compared. Every number that the project promises is checked against its bound: `ok` or `MISS`. A miss is no failure,
 //! because a bench is no test and machines differ; `--strict` makes it one. Tables go to stdout, all samples to a JSON
-//! file under `bench-results/`.
+//! file under `bench-results/`. With FERMI_BENCH_BEFORE=/path/to/fermi another build takes part too, and a table says what
+//! has become slower.
 //!
 //! Start reading at a measure (`first_line`, `restart`, `memory`, `flood`, `teardown`, `trainer`, `collective`); [`lab`]
 //! is what they work with. This binary also plays the ranks that need no Python: [`rank`].
@@ -11,6 +12,7 @@
 // A bench speaks on its streams.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod before;
 mod collective;
 mod first_line;
 mod flood;
@@ -76,6 +78,7 @@ fn run(options: Options) -> Result<ExitCode, Trouble> {
             broken = true;
         }
     }
+    report.print_comparison();
     report.print_promises();
     println!("\nall samples: {}", report.save(&lab.options.out)?.display());
     let failed = broken || lab.options.strict && !report.all_held();

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::before::Edition;
 use crate::kin;
 use crate::lab::{Lab, Trouble};
-use crate::report::{Bound, Report, Table};
+use crate::report::{Better, Bound, Report, Table};
 use crate::signs::{self, Signs};
 use crate::stats::Samples;
 
@@ -17,11 +18,14 @@ const ROUNDS: usize = 5;
 
 pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     let mut signs = Signs::open(lab.folder().join("memory"))?;
-    let (mut fermi, mut torchrun) = (Samples::default(), Samples::default());
+    let (mut fermi, mut before, mut torchrun) = (Samples::default(), Samples::default(), Samples::default());
     let rounds = lab.options.rounds.min(ROUNDS);
     for round in 0..rounds {
         lab.progress("memory", round, rounds);
-        fermi.push(summed_pss(lab, lab.fermi_run(), &mut signs)?);
+        for edition in lab.editions() {
+            let samples = if *edition == Edition::Now { &mut fermi } else { &mut before };
+            samples.push(summed_pss(lab, lab.fermi_run_of(*edition), &mut signs)?);
+        }
         if let Some(program) = lab.beside_python("torchrun") {
             torchrun.push(summed_pss(lab, Command::new(program), &mut signs)?);
         }
@@ -40,6 +44,8 @@ pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     if !ratio.is_nan() {
         report.promise("memory (PSS), torchrun / fermi", Bound::AtLeast(20.0), ratio, "x");
     }
+    let both = (before.median() / 1e3, fermi.median() / 1e3);
+    report.compare("memory of the launcher's three processes (PSS)", Better::Lower, both, "MB");
     report.keep("memory", json!({ "fermiKib": fermi.json(), "torchrunKib": torchrun.json() }));
     Ok(())
 }

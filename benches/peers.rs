@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::before::Edition;
 use crate::lab::{Lab, Trouble, on_path};
 
 /// A way to start n ranks.
@@ -10,7 +11,7 @@ use crate::lab::{Lab, Trouble, on_path};
 pub enum Peer {
     /// n processes started directly: what no launcher can beat.
     Bare,
-    Fermi,
+    Fermi(Edition),
     /// All ranks on our standard output, line by line.
     FermiTee,
     Mpirun(PathBuf),
@@ -29,7 +30,8 @@ impl Peer {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Bare => "bare processes",
-            Self::Fermi => "fermi run",
+            Self::Fermi(Edition::Now) => "fermi run",
+            Self::Fermi(Edition::Before) => "fermi run, before",
             Self::FermiTee => "fermi run --tee 3",
             Self::Mpirun(_) => "mpirun",
             Self::Torchrun(_) => "torchrun",
@@ -39,7 +41,7 @@ impl Peer {
 
     /// Whether every rank's standard output appears on the launcher's.
     pub fn shows_all_ranks(&self) -> bool {
-        !matches!(self, Self::Fermi)
+        !matches!(self, Self::Fermi(_))
     }
 
     /// The processes to spawn: one launcher, or the ranks themselves.
@@ -54,7 +56,7 @@ impl Peer {
                     command
                 })
                 .collect(),
-            Self::Fermi => vec![with(lab.fermi_run(), &["-n", &count], script)],
+            Self::Fermi(edition) => vec![with(lab.fermi_run_of(*edition), &["-n", &count], script)],
             Self::FermiTee => vec![with(lab.fermi_run(), &["-n", &count, "--tee", "3"], script)],
             Self::Mpirun(program) => {
                 let mut command = Command::new(program);
@@ -85,7 +87,8 @@ fn path_with(program: &Path) -> String {
 
 /// Those that are installed, and those that are not.
 pub fn present(lab: &Lab) -> (Vec<Peer>, Vec<LeftOut>) {
-    let mut peers = vec![Peer::Bare, Peer::Fermi, Peer::FermiTee];
+    let mut peers = vec![Peer::Bare, Peer::FermiTee];
+    peers.splice(1..1, lab.editions().iter().map(|edition| Peer::Fermi(*edition)));
     let mut left_out = Vec::new();
     let mut take = |name, found: Option<Peer>| match found {
         Some(peer) => peers.push(peer),

@@ -41,11 +41,46 @@ impl Promise {
     }
 }
 
+/// More than this is not the machine's noise any more.
+const SLOWER: f64 = 1.05;
+
+/// A number of both builds.
+#[derive(Debug)]
+struct Comparison {
+    name: String,
+    better: Better,
+    before: f64,
+    now: f64,
+    unit: &'static str,
+}
+
+/// In which direction a number is better.
+#[derive(Clone, Copy, Debug)]
+pub enum Better {
+    Lower,
+    Higher,
+}
+
+impl Comparison {
+    /// By how much it has become worse: 1.1 is a tenth.
+    fn worse(&self) -> f64 {
+        match self.better {
+            Better::Lower => self.now / self.before,
+            Better::Higher => self.before / self.now,
+        }
+    }
+
+    fn held(&self) -> bool {
+        self.worse().is_nan() || self.worse() <= SLOWER
+    }
+}
+
 #[derive(Debug)]
 pub struct Report {
     head: Value,
     measures: Vec<(String, Value)>,
     promises: Vec<Promise>,
+    comparisons: Vec<Comparison>,
 }
 
 impl Report {
@@ -63,7 +98,7 @@ impl Report {
             head[*name] = value.clone();
         }
         println!("machine: {}", head["machine"]);
-        Self { head, measures: Vec::new(), promises: Vec::new() }
+        Self { head, measures: Vec::new(), promises: Vec::new(), comparisons: Vec::new() }
     }
 
     /// Keeps the samples of a measure.
@@ -79,8 +114,33 @@ impl Report {
         self.promises.push(Promise { name: name.to_owned(), bound, measured, unit });
     }
 
+    /// Keeps a number of both builds; one that the other build does not have is left out.
+    pub fn compare(&mut self, name: &str, better: Better, (before, now): (f64, f64), unit: &'static str) {
+        if before.is_finite() {
+            self.comparisons.push(Comparison { name: name.to_owned(), better, before, now, unit });
+        }
+    }
+
     pub fn all_held(&self) -> bool {
-        self.promises.iter().all(Promise::held)
+        self.promises.iter().all(Promise::held) && self.comparisons.iter().all(Comparison::held)
+    }
+
+    pub fn print_comparison(&self) {
+        if self.comparisons.is_empty() {
+            return;
+        }
+        let mut table = Table::new("Before and now, in one run", &["measure", "before", "now", "change", ""]);
+        for comparison in &self.comparisons {
+            let Comparison { name, before, now, unit, .. } = comparison;
+            table.row([
+                name.clone(),
+                format!("{before:.2} {unit}"),
+                format!("{now:.2} {unit}"),
+                format!("{:+.1} %", (now / before - 1.0) * 100.0),
+                if comparison.held() { "ok" } else { "WORSE" }.to_owned(),
+            ]);
+        }
+        table.print();
     }
 
     pub fn print_promises(&self) {
@@ -126,8 +186,34 @@ impl Report {
         let mut whole = self.head.clone();
         whole["loadAverageAtEnd"] = json!(machine::load_average());
         whole["promises"] = json!(promises);
+        let comparisons = self.comparisons.iter().map(|comparison| {
+            let Comparison { name, before, now, unit, .. } = comparison;
+            json!({ "name": name, "before": before, "now": now, "unit": unit, "held": comparison.held() })
+        });
+        whole["comparison"] = comparisons.collect();
         whole["measures"] = self.measures.iter().cloned().collect();
         fs::write(path, serde_json::to_vec_pretty(&whole)?)
+    }
+}
+
+#[allow(dead_code, reason = "of the benches that share this file, one plays a part as a whole by each build")]
+impl Report {
+    /// One that is never printed: for the other build, whose promises are only compared.
+    pub fn aside() -> Self {
+        Self { head: Value::Null, measures: Vec::new(), promises: Vec::new(), comparisons: Vec::new() }
+    }
+
+    /// Compares what both builds were measured at where something is promised.
+    pub fn compare_with(&mut self, before: &Self) {
+        for old in &before.promises {
+            let Some(now) = self.promises.iter().find(|promise| promise.name == old.name) else { continue };
+            let better = match old.bound {
+                Bound::AtMost(_) => Better::Lower,
+                Bound::AtLeast(_) => Better::Higher,
+            };
+            let both = (old.measured, now.measured);
+            self.compare(&old.name, better, both, old.unit);
+        }
     }
 }
 

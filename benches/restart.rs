@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use fermi_process::pidfd::PidFd;
 use serde_json::{Value, json};
 
+use crate::before::Edition;
 use crate::lab::{Lab, Trouble};
 use crate::rank;
-use crate::report::{Bound, Report, Table, ms};
+use crate::report::{Better, Bound, Report, Table, ms};
 use crate::signs::{self, Sign, Signs, ms_between, wait_readable};
 use crate::stats::Samples;
 
@@ -25,9 +26,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     let logs = lab.folder().join("restart-logs");
     let restarts = (lab.options.rounds + 1).to_string();
-    let mut fermi = lab.fermi_run();
-    fermi.args(["-n", "2", "--max-restarts", &restarts, "--no-python", "--log-dir"]).arg(&logs);
-    let mut fermi = Patient::start(lab, "fermi run", fermi)?;
+    let mut fermi = patient(lab, Edition::Now, "fermi run", &restarts, &logs)?;
+    let mut before = None;
+    if lab.editions().contains(&Edition::Before) {
+        let logs = lab.folder().join("restart-logs-before");
+        before = Some(patient(lab, Edition::Before, "fermi run, before", &restarts, &logs)?);
+    }
     let mut torchrun = match lab.beside_python("torchrun") {
         Some(program) => {
             let mut command = Command::new(program);
@@ -42,17 +46,26 @@ pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
         lab.progress("restart", round, lab.options.rounds);
         bare.push(start_directly(lab, &mut bare_signs)?);
         fermi.kill_a_rank()?;
-        if let Some(torchrun) = &mut torchrun {
-            torchrun.kill_a_rank()?;
+        for other in before.iter_mut().chain(&mut torchrun) {
+            other.kill_a_rank()?;
         }
     }
     fermi.finish();
-    if let Some(torchrun) = &mut torchrun {
-        torchrun.finish();
-    }
+    before.iter_mut().chain(&mut torchrun).for_each(Patient::finish);
     let seen = from_journal(&logs)?;
     tell(report, &bare, &seen, &fermi, torchrun.as_ref());
+    if let Some(before) = before {
+        let over_bare = |patient: &Patient| patient.all_back.median() - bare.median();
+        let both = (over_bare(&before), over_bare(&fermi));
+        report.compare("a rank killed -> respawned, less a bare start", Better::Lower, both, "ms");
+    }
     Ok(())
+}
+
+fn patient(lab: &Lab, edition: Edition, name: &'static str, restarts: &str, logs: &Path) -> Result<Patient, Trouble> {
+    let mut command = lab.fermi_run_of(edition);
+    command.args(["-n", "2", "--max-restarts", restarts, "--no-python", "--log-dir"]).arg(logs);
+    Patient::start(lab, name, command)
 }
 
 fn tell(report: &mut Report, bare: &Samples, seen: &Samples, fermi: &Patient, torchrun: Option<&Patient>) {
@@ -95,7 +108,7 @@ struct Patient {
 
 impl Patient {
     fn start(lab: &Lab, name: &'static str, mut command: Command) -> Result<Self, Trouble> {
-        let mut signs = Signs::open(lab.folder().join(format!("restart-{}", name.replace(' ', "-"))))?;
+        let mut signs = Signs::open(lab.folder().join(format!("restart-{}", name.replace([' ', ','], "-"))))?;
         command.arg(lab.own()).arg(rank::SLEEP).env(signs::VARIABLE, signs.path());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let ranks = signs.wait(RANKS, PATIENCE).map_err(|error| format!("{name}: {error}"))?;

@@ -11,10 +11,11 @@ use fermi_process::pidfd::PidFd;
 use fermi_process::procfs;
 use serde_json::{Map, Value};
 
+use crate::before::Edition;
 use crate::kin;
 use crate::lab::{Lab, Trouble};
 use crate::rank;
-use crate::report::{Bound, Report, Table, ms};
+use crate::report::{Better, Bound, Report, Table, ms};
 use crate::signs::{self, Signs, ms_between};
 use crate::stats::Samples;
 
@@ -44,22 +45,26 @@ impl Victim {
 
 pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     let mut signs = Signs::open(lab.folder().join("teardown"))?;
-    let mut taken = Victim::ALL.map(|victim| (victim, Samples::default()));
+    let mut taken = Victim::ALL.map(|victim| (victim, Samples::default(), Samples::default()));
     for round in 0..lab.options.rounds {
         lab.progress("teardown", round, lab.options.rounds);
-        for (victim, samples) in &mut taken {
-            let time = kill(lab, *victim, &mut signs)
-                .map_err(|trouble| format!("kill -9 of the {}: {trouble}", victim.name()))?;
-            samples.push(time);
+        for (victim, now, before) in &mut taken {
+            for edition in lab.editions() {
+                let time = kill(lab, *edition, *victim, &mut signs)
+                    .map_err(|trouble| format!("kill -9 of the {}: {trouble}", victim.name()))?;
+                if *edition == Edition::Now { &mut *now } else { &mut *before }.push(time);
+            }
         }
     }
     let mut table =
         Table::new("kill -9 beside hostile ranks, ms until nothing is alive", &["killed", "median", "min", "max"]);
     let mut details = Map::new();
-    for (victim, samples) in &taken {
+    for (victim, samples, before) in &taken {
         table.row([victim.name().to_owned(), ms(samples.median()), ms(samples.least()), ms(samples.most())]);
         let name = format!("nothing alive after kill -9 of the {}, worst", victim.name());
         report.promise(&name, Bound::AtMost(200.0), samples.most(), "ms");
+        let name = format!("kill -9 of the {} -> nothing alive", victim.name());
+        report.compare(&name, Better::Lower, (before.median(), samples.median()), "ms");
         details.insert(victim.name().to_owned(), samples.json());
     }
     table.print();
@@ -67,9 +72,9 @@ pub fn measure(lab: &Lab, report: &mut Report) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn kill(lab: &Lab, victim: Victim, signs: &mut Signs) -> Result<f64, Trouble> {
+fn kill(lab: &Lab, edition: Edition, victim: Victim, signs: &mut Signs) -> Result<f64, Trouble> {
     let events = lab.folder().join("teardown-events");
-    let mut command = lab.fermi_run();
+    let mut command = lab.fermi_run_of(edition);
     command.args(["-n", &RANKS.to_string(), "--json", "--no-python"]).arg(lab.own()).arg(rank::HOSTILE);
     command.env(signs::VARIABLE, signs.path()).stdin(Stdio::null());
     let mut child = command.stdout(File::create(&events)?).stderr(Stdio::null()).spawn()?;

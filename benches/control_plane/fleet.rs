@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::outside;
 use super::wire::Wire;
 use crate::Trouble;
+use crate::before::{self, Edition};
 
 /// In the environment of everything that is started here, and inherited by all that this starts in turn.
 const MARK: &str = "FERMI_BENCH_MARK";
@@ -20,6 +21,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What all that this bench ever starts carries.
 pub fn own_mark() -> String {
     format!("{MARK}={}-", std::process::id())
+}
+
+static IS_BEFORE: AtomicBool = AtomicBool::new(false);
+
+/// Which build the fleets from here on are.
+pub fn measure_from_here(edition: Edition) {
+    IS_BEFORE.store(edition == Edition::Before, Ordering::Relaxed);
+}
+
+fn binary() -> Result<PathBuf, Trouble> {
+    let before = if IS_BEFORE.load(Ordering::Relaxed) { before::named()? } else { None };
+    Ok(before.unwrap_or_else(|| env!("CARGO_BIN_EXE_fermi").into()))
 }
 
 pub struct Fleet {
@@ -38,7 +51,7 @@ impl Fleet {
         outside::usual_files()?;
         let folder = tempfile::Builder::new().prefix("fermi-bench-").tempdir()?;
         // Copies, so that a build which goes on meanwhile changes nothing under measurement.
-        fs::copy(env!("CARGO_BIN_EXE_fermi"), folder.path().join("fermi"))?;
+        fs::copy(binary()?, folder.path().join("fermi"))?;
         fs::copy("/proc/self/exe", folder.path().join("bench-rank"))?;
         let mark = format!("{}-{}.", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let address = String::new();
