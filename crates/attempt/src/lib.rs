@@ -5,7 +5,7 @@
 //! over events, without clock, files or sockets, so that every course of a run can be played in a test.
 //! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its seat, and what crosses a link
 //! ([`word`]) is just what the coordinator says to its own node.
-//! [`event`]s tell the story to the journal, to the launcher and to `--json`.
+//! [Events](fermi_domain::event) tell the story to the journal, to the launcher and to `--json`.
 //!
 //! Used by `fermi run` and by the agent. It never knows the server.
 

@@ -12,6 +12,7 @@ mod man;
 mod model;
 mod plan;
 mod quickstart;
+mod reference;
 pub mod run;
 mod server;
 mod setup_cluster;
@@ -60,6 +61,8 @@ enum Command {
     Trainer(trainer::TrainerFlags),
     Completions(completions::CompletionsFlags),
     Man(man::ManFlags),
+    #[command(hide = true)]
+    Reference,
 }
 
 /// Reads the command line and does what it says.
@@ -89,6 +92,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
+        Ok(Cli { command: Command::Reference }) => reference::execute(),
         Err(error) => usage::refuse(&error),
     }
 }
