@@ -50,11 +50,11 @@ $(VENV)/.made-from-%:
 	@touch "$@"
 
 test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Megatron-core on the real engines
-	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test engines --no-fail-fast
+	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test it --no-fail-fast -E 'test(/^engines::/)'
 
 test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
 	@tests/engines/horovod.sh "$(VENV)" "$(CACHE)/horovod"
-	FERMI_HOROVOD_PYTHON="$(CACHE)/horovod/bin/python" $(CARGO) test $(PROFILE) -p fermi-cli --test horovod -- --nocapture the_real_horovod
+	FERMI_HOROVOD_PYTHON="$(CACHE)/horovod/bin/python" $(CARGO) test $(PROFILE) -p fermi-cli --test it -- --nocapture the_real_horovod
 
 test-gpu: ## On a machine with a GPU and PyTorch: DDP and FSDP with NCCL from the generated bundle (FERMI names the binary)
 	@tests/gpu/nccl.sh
@@ -78,11 +78,9 @@ venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt
 	@command -v mpirun >/dev/null || echo "mpirun is not installed (Debian: openmpi-bin): it is left out"
 
-docs: build ## Write docs/reference/cli.md from the built binary
-	@{ echo '# Command line'; echo; echo 'Written by `make docs` from the built binary; do not edit.'; \
-	for words in '' up server agent demo env 'env list' 'env show' 'env delete' task 'task create' 'task preview' 'task list' 'task show' 'task logs' 'task wait' 'task explain' 'task events' 'task ranks' 'task metrics' 'task stop' 'task restart' 'task clone' 'task delete' dataset 'dataset create' 'dataset add-version' 'dataset list' 'dataset show' 'dataset delete' model 'model create' 'model list' 'model show' 'model delete' run launch 'launch generate' 'launch settings' launch-multi-node slurm 'slurm script' 'slurm submit' setup-cluster quickstart plan 'plan predict' 'plan evaluate' 'plan calibrate' 'plan scale' trainer completions man; do \
-	  printf '\n## fermi %s\n\n```text\n' "$$words" | sed 's/ $$//'; COLUMNS=100 $(FERMI) $$words -h; echo '```'; \
-	done; } > docs/reference/cli.md
+docs: build ## Write docs/reference/cli.md from the built binary, and openapi.json
+	$(FERMI) reference > docs/reference/cli.md.new && mv docs/reference/cli.md.new docs/reference/cli.md
+	FERMI_UPDATE_OPENAPI=1 $(CARGO) test $(PROFILE) --quiet -p fermi-server --lib openapi
 
 clean: ## Remove what was built here and in the cache folder
 	rm -rf target "$(CACHE)"

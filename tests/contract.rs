@@ -1,22 +1,13 @@
 //! What a rank is given: torchrun's variables and arguments, in every spelling that users bring along.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::support::{Place, Run, host_name, python, script};
 use serde_json::Value;
-use support::{Place, Run, host_name, python, script};
 
 /// What the ranks wrote down, in the order of their numbers.
 fn told(place: &Place) -> Vec<Value> {

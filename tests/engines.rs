@@ -5,27 +5,16 @@
 //! They need the interpreter that `make venv` makes. What cannot be installed is named in FERMI_LEAVE_OUT (deepspeed,
 //! jax, megatron, mpirun) and said aloud; otherwise its absence fails these tests.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-#[path = "engines/generated.rs"]
 mod generated;
-#[path = "engines/job.rs"]
-mod job;
-#[path = "engines/said.rs"]
-mod said;
-mod support;
+pub mod job;
+pub mod said;
 
 use std::path::Path;
 
+use crate::support::{Place, is_left_out, torch_python};
 use job::{Fate, Job, SharedMemory, beside_python, free_port, has};
 use said::{End, last_line, numbers};
 use serde_json::{Value, json};
-use support::{Place, is_left_out, torch_python};
 
 const TORCHRUN: [&str; 7] = ["--standalone", "--nproc-per-node", "2", "--redirects", "3", "--log-dir", "logs"];
 

@@ -1,18 +1,9 @@
 //! What a failed run says and leaves: who failed first, how, why, what to do, and the records of every rank.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Ended, Place, Run, host_name};
 use serde_json::Value;
-use support::{Ended, Place, Run, host_name};
 
 /// Runs a body on two ranks (`rank` holds the number as text) until it fails.
 fn fails(place: &Place, body: &str) -> Ended {

@@ -1,16 +1,7 @@
 //! The nouns of the command line against a real server: what they print, and how they end.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
+use crate::support::{self, Ended, Fleet, Run};
 use serde_json::{Value, json};
-use support::{Ended, Fleet, Run};
 
 fn fermi(fleet: &Fleet, words: &[&str]) -> Ended {
     let mut command = fleet.place.fermi(words);

@@ -1,21 +1,12 @@
 //! What the server has answered, it has: under `kill -9`, under many clients at once, and down to the disk.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{self, Fleet, eventually, is_left_out};
 use serde_json::{Value, json};
-use support::{Fleet, eventually, is_left_out};
 
 const CREATES: usize = 2_000;
 const CLIENTS: usize = 64;

@@ -1,16 +1,7 @@
 //! Environments come, fall silent, come back; names are unique; and nobody reaches the API who should not.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
+use crate::support::{Fleet, Run, eventually, signal};
 use serde_json::{Value, json};
-use support::{Fleet, Run, eventually, signal};
 
 fn kinds(fleet: &Fleet) -> Vec<String> {
     let events = fleet.get("/events?pageSize=200");

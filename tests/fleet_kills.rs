@@ -1,17 +1,8 @@
 //! The kill matrix of the control plane: whoever is killed, whenever, the outcome is as promised, nothing is left behind,
 //! and no byte of a log is lost or doubled.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
+use crate::support::{Fleet, eventually, signal};
 use serde_json::Value;
-use support::{Fleet, eventually, signal};
 
 /// Numbered lines at a steady pace; from the second attempt on the same again.
 const COUNT: &str =

@@ -1,19 +1,10 @@
 //! The OpenAPI document against the server that serves it: schemathesis makes requests of every kind from the document
 //! and looks at the answers.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::process::Command;
 
+use crate::support::{Fleet, torch_python};
 use serde_json::json;
-use support::{Fleet, torch_python};
 
 #[test]
 fn schemathesis_finds_no_server_error() {

@@ -2,25 +2,11 @@
 //! under `fermi run` and through agents. The real Horovod is a suite of its own (`make test-horovod`), since it must be
 //! built: FERMI_HOROVOD_PYTHON names an interpreter that has it, and without one those tests say that they are left out.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "the helpers beside the tests are tests too, and what is left out is said aloud"
-)]
-
-#[path = "engines/job.rs"]
-mod job;
-#[path = "engines/said.rs"]
-mod said;
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use job::{Fate, Job};
+use crate::engines::job::{Fate, Job};
+use crate::support::{Fleet, Place, Run, python, script};
 use serde_json::json;
-use support::{Fleet, Place, Run, python, script};
 
 const SAYS: &str = "has met all in attempt 2";
 

@@ -1,18 +1,9 @@
 //! Several machines with the same command on each: every order of starting, and everything that breaks between them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{Hosts, Run, eventually, script};
+use crate::support::{self, Hosts, Place, Run, eventually, script};
 
 const PORT: &str = "29555";
 
@@ -46,6 +37,14 @@ fn has_saved(first: &Run) {
     first.says("checkpoint of step");
 }
 
+/// Starts a run and waits until its keepers are up, which its note says.
+fn comes_up(place: &Place, start: impl FnOnce() -> Run) -> Run {
+    let before = place.live_notes();
+    let run = start();
+    eventually("the note on the run", || (!place.live_notes().is_subset(&before)).then_some(()));
+    run
+}
+
 /// Every order in which these can be started.
 fn orders(hosts: &[usize]) -> Vec<Vec<usize>> {
     if hosts.is_empty() {
@@ -74,12 +73,15 @@ fn four_nodes_may_start_in_any_order_and_have_unequal_ranks() {
             let rank = (host - 1).to_string();
             let mut command = hosts.run(host, &node("4", &rank));
             command.args(["-n", ranks[host - 1]]);
-            let run = Run::start(&mut says_who_it_is(command));
-            // Each is well under way before the next one starts.
-            std::thread::sleep(Duration::from_millis(60));
-            run
+            Run::start(&mut says_who_it_is(command))
         };
-        let runs: Vec<Run> = order.iter().map(|host| start(*host)).collect();
+        let mut runs: Vec<Run> = Vec::new();
+        let (last, before) = order.split_last().unwrap();
+        for host in before {
+            // The keepers of each are up before the next one starts.
+            runs.push(comes_up(hosts.place(*host), || start(*host)));
+        }
+        runs.push(start(*last));
         let mut lines: Vec<String> = Vec::new();
         for run in runs {
             lines.extend(run.ended().expect(0).out().lines().map(str::to_owned));
@@ -240,10 +242,9 @@ fn an_elastic_run_goes_on_with_those_who_remain_and_takes_in_who_comes_back() {
     let second_attempt = runs[0].event_count("attempt.started", 2).pop().unwrap();
     assert_eq!(second_attempt["resume"], true);
     runs[0].says("on 2 ranks");
-    let back = start(3);
     // It knocks until the next restart opens the door.
+    let back = comes_up(hosts.place(3), || start(3));
     let rank = runs[0].event_count("rank.started", 2)[1]["pid"].as_i64().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
     support::signal(i32::try_from(rank).unwrap(), libc::SIGKILL);
     runs[0].event_count("attempt.started", 3);
     back.event("rank.started");

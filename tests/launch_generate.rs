@@ -1,17 +1,8 @@
 //! `fermi launch generate` as people read it: what it writes and says, and what it refuses, in both languages.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 
-use support::{Place, Run};
+use crate::support::{Place, Run};
 
 const ANSWERED: [&[&str]; 6] = [
     &["--framework", "pytorch-ddp", "--", "train.py"],

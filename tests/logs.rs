@@ -1,21 +1,11 @@
 //! What ranks write: every byte in their files, the right lines on the terminal, and nothing that can stop the training.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-#![allow(clippy::print_stderr, reason = "a test that cannot run on this machine says so")]
-
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Place, Process, Run, Terminal, eventually, host_name, script};
+use crate::support::{self, Place, Process, Run, Terminal, eventually, host_name, script};
 
 fn writes(place: &Place, options: &[&str], what: &str) -> Command {
     let mut command = place.run(options);
@@ -244,24 +234,23 @@ open(f'finished-{os.environ[\"RANK\"]}', 'w')
 
 #[test]
 fn a_full_disk_drops_and_counts_while_the_training_finishes() {
+    if support::is_left_out("mount") {
+        return;
+    }
     let place = Place::new();
     let folder = place.path().join("small");
     fs::create_dir(&folder).unwrap();
-    let mount = format!("mount -t tmpfs -o size=1m,mode=755 none '{}'", folder.display());
-    let permitted = Command::new("unshare").args(["-m", "sh", "-c", &mount]).stderr(Stdio::null()).status();
-    if !permitted.is_ok_and(|status| status.success()) {
-        eprintln!("left out: a mount namespace with a small disk is not permitted on this machine");
-        return;
-    }
     let body = "\
 import os, sys
 for line in range(50000): print('x' * 99)
 open(f'finished-{os.environ[\"RANK\"]}', 'w')
 ";
     let train = place.file("a.py", body);
-    let mut command = place.program("unshare");
-    command.args(["-m", "sh", "-c", &format!("{mount} && exec \"$@\""), "-", env!("CARGO_BIN_EXE_fermi"), "run"]);
-    command.args(["-n", "2", "--redirects", "3", "--log-dir"]).arg(&folder).arg(train);
+    let mut command = place.with_mounts(&format!("mount -t tmpfs -o size=1m,mode=755 none '{}'", folder.display()));
+    command
+        .args([env!("CARGO_BIN_EXE_fermi"), "run", "-n", "2", "--redirects", "3", "--log-dir"])
+        .arg(&folder)
+        .arg(train);
     let ended = Run::whole(&mut command).expect(0);
     let text = ended.err();
     let line = text.lines().find(|line| line.contains("bytes of log were lost")).expect("the loss is said");

@@ -1,17 +1,8 @@
 //! `fermi plan` as people read it: plans, scaling tables and refusals, in both languages.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 
-use support::{Place, Run};
+use crate::support::{Place, Run};
 
 /// Words of a question, and whether it has an answer.
 const ANSWERED: [&[&str]; 5] = [

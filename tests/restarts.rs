@@ -1,18 +1,9 @@
 //! What follows a failed attempt: another one, later, or none, and each time the reason.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Ended, Place, Run, host_name, script};
 use serde_json::Value;
-use support::{Ended, Place, Run, host_name, script};
 
 /// Writes down who it is, and fails in all attempts before the one that is named.
 const ATTEMPTS: &str = "\

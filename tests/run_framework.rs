@@ -1,20 +1,11 @@
 //! `fermi run --framework`: what the engine needs reaches every rank, on one node and on several, and what cannot be
 //! known or does not fit is refused before anything starts.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 use std::process::Command;
 
+use crate::support::{Place, Run, host_name, script};
 use serde_json::Value;
-use support::{Place, Run, host_name, script};
 
 /// `fermi run` of the script that writes down how it was started.
 fn tell(place: &Place, options: &[&str]) -> Command {

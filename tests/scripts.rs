@@ -1,19 +1,10 @@
 //! The files of `scripts/`, which carry other projects' names for what `fermi` does.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Place, Run};
+use crate::support::{self, Place, Run};
 
 /// A file of `scripts/`, started by its interpreter.
 fn script(place: &Place, name: &str, arguments: &[&str]) -> Command {

@@ -1,20 +1,11 @@
 //! A real Slurm of four nodes: batch files, submitted jobs, failing ranks, requeues and cancelled jobs.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::{self, Cluster, Ended, Place, Run, eventually};
 use serde_json::Value;
-use support::{Cluster, Ended, Place, Run, eventually};
 
 /// Says who it is, as every test here wants to know. On SIGUSR1 it saves and ends.
 const WHO: &str = r#"

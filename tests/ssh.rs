@@ -1,21 +1,12 @@
 //! `fermi launch-multi-node` over a real ssh server: addresses of the loopback are the hosts.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::sshd::{self, BARE, HOSTS, OLD, Sshd};
+use crate::support::{Place, Process, Run, eventually, script, signal};
 use serde_json::Value;
-use support::sshd::{self, BARE, HOSTS, OLD, Sshd};
-use support::{Place, Process, Run, eventually, script, signal};
 
 /// A launch on these hosts, with the first as master; the script and its arguments still have to be added.
 fn launch(place: &Place, sshd: &Sshd, hosts: &[(&str, u32)], options: &[&str]) -> Command {

@@ -1,19 +1,10 @@
 //! How a run is asked to end: which signals the ranks get, how long they have, and what the launcher returns.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
-use support::{Ended, Place, Run, eventually, script, signal};
+use crate::support::{Ended, Place, Run, eventually, script, signal};
 
 /// Two ranks of `polite.py`, both ready.
 fn polite(place: &Place, options: &[&str], leaves_on: &str) -> Run {

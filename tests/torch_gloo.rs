@@ -3,19 +3,10 @@
 //! They need an interpreter with torch: FERMI_TEST_PYTHON names one, else the one that `make venv` made is used. A
 //! machine without it fails these tests, because passing them unseen would promise what nobody has checked.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 
-use support::{Ended, Place, Run, host_name, script, torch_python};
+use crate::support::{Ended, Place, Run, host_name, script, torch_python};
 
 fn job(place: &Place, options: &[&str], name: &str, arguments: &[&str]) -> Command {
     let mut command = place.run(options);

@@ -1,18 +1,9 @@
 //! The built-in trainer under `fermi run`: it learns, all ranks hold the same model, and a fault changes nothing.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
-
 use std::fs;
 
+use crate::support::{Ended, Place, Run};
 use serde_json::Value;
-use support::{Ended, Place, Run};
 
 fn train(place: &Place, options: &[&str], arguments: &[&str]) -> Ended {
     let mut command = place.run(options);

@@ -3,14 +3,6 @@
 //!
 //! It runs in the interpreter that `make venv` made, which has PyYAML.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "the helpers beside the tests are tests too"
-)]
-
-mod support;
 #[path = "training/outcome.rs"]
 mod training;
 
@@ -18,9 +10,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::{Place, Run, torch_python};
 use fermi_frameworks::training_yaml::keys::KEYS;
 use serde_json::{Value, json};
-use support::{Place, Run, torch_python};
 use training::{cases, outcome};
 
 /// Values as people write them, one in each line.

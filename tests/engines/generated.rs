@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::job::{engine_variables, has, repository};
 use super::said::numbers;
-use super::support::{Ended, Place, Run, torch_python};
+use crate::support::{Ended, Place, Run, torch_python};
 
 /// One node, three unequal ones, two zones; GPUs under every rank.
 const SCENES: [(&str, &[&str], u32); 3] = [

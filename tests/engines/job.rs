@@ -1,8 +1,6 @@
 //! One example of the repository, started in each of the ways that there are: through agents, under `fermi run`, and by
 //! the launcher that its engine brings along.
 
-#![allow(dead_code, reason = "two test files use this, each a part")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::said::{End, assert_resumed, has_ended};
-use super::support::{Fleet, Place, Run, eventually, is_left_out, signal, torch_python};
+use crate::support::{Fleet, Place, Run, eventually, is_left_out, signal, torch_python};
 
 /// What is trained, the same in every way.
 pub struct Job {

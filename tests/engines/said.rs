@@ -1,7 +1,5 @@
 //! What the ranks of the examples say: a line per checkpoint from rank 0, a last line from every rank.
 
-#![allow(dead_code, reason = "two test files use this, each a part")]
-
 /// How a training ended.
 #[derive(Debug)]
 pub struct End {

@@ -27,11 +27,6 @@ impl Capture {
         Self { bytes, thread: Some(thread) }
     }
 
-    /// For a stream that is not ours to read.
-    pub fn none() -> Self {
-        Self { bytes: Arc::default(), thread: None }
-    }
-
     pub fn so_far(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }

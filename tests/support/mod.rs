@@ -4,9 +4,6 @@
 //! A test ends only what it started: everything below a [`Place`] carries a mark in its environment or has left its
 //! number in a file there, and is ended by number when the place is dropped.
 
-#![allow(clippy::print_stderr, reason = "what is left out is said aloud")]
-#![allow(dead_code, unused_imports, reason = "every test file is a program of its own and uses a part of this")]
-
 mod capture;
 mod fleet;
 mod hosts;

@@ -1,5 +1,6 @@
 //! A folder with a home, a state folder and a mark of its own: two tests never see each other's runs.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,12 +89,32 @@ impl Place {
         command
     }
 
+    /// A program in a mount namespace of its own, which this line of shell has changed; the program and its arguments
+    /// follow. A test that calls it may be left out as `mount`.
+    pub fn with_mounts(&self, change: &str) -> Command {
+        let tried =
+            Command::new("unshare").args(["-m", "sh", "-c", change]).output().expect("unshare is needed: util-linux");
+        assert!(
+            tried.status.success(),
+            "mounts cannot be changed here ({}); run as root, or set FERMI_LEAVE_OUT=mount to leave these tests out",
+            String::from_utf8_lossy(&tried.stderr).trim()
+        );
+        let mut command = self.program("unshare");
+        command.args(["-m", "sh", "-c", &format!("{{ {change}; }} && exec \"$@\""), "-"]);
+        command
+    }
+
     /// The folders of all runs that were kept here, the oldest first.
     pub fn run_folders(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.state().join("runs")).into_iter().flatten().flatten();
         let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         folders.sort();
         folders
+    }
+
+    /// The notes on the runs whose keepers are up.
+    pub fn live_notes(&self) -> HashSet<PathBuf> {
+        fs::read_dir(self.state().join("live")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
 
     /// The folder of the only run that was kept here.

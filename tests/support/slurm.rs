@@ -19,8 +19,7 @@ pub struct Cluster {
 impl Cluster {
     /// Starts the cluster; none when the person who runs the tests left Slurm out, which is said.
     pub fn start(place: &Place) -> Option<Self> {
-        if std::env::var("FERMI_LEAVE_OUT").is_ok_and(|list| list.split([',', ' ']).any(|word| word == "slurm")) {
-            eprintln!("left out: FERMI_LEAVE_OUT has slurm");
+        if super::is_left_out("slurm") {
             return None;
         }
         let paths = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/sbin"].map(PathBuf::from);

@@ -1,0 +1,40 @@
+//! The black-box tests: the real binary, real processes, real engines. One program with a module per file, since
+//! twenty programs would each be linked.
+//!
+//! A new file is a `mod` line here and begins with `use crate::support::…`. What cannot be had on a machine (a namespace,
+//! sshd, Slurm, an engine) is named in FERMI_LEAVE_OUT and said aloud; otherwise its absence fails the test.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers beside the tests are tests too"
+)]
+#![allow(clippy::print_stderr, reason = "what is left out is said aloud")]
+
+mod bad_input;
+mod contract;
+mod docs;
+mod engines;
+mod failure_report;
+mod fleet_cli;
+mod fleet_creates;
+mod fleet_environments;
+mod fleet_kills;
+mod fleet_schema;
+mod horovod;
+mod hosts;
+mod kill_matrix;
+mod launch_generate;
+mod logs;
+mod plan;
+mod restarts;
+mod run_framework;
+mod scripts;
+mod slurm;
+mod ssh;
+mod stopping;
+mod support;
+mod torch_gloo;
+mod trainer;
+mod training_reader;
