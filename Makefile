@@ -12,26 +12,40 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
+.PHONY: help build built test test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Tests must not change the features of what is shipped, or half of the crates are compiled twice and another binary is
+# tested: `cargo tree -e features` of a dev-dependency that is also a dependency shows it.
 build: ## Build the binary: target/release/fermi
 	$(CARGO) build $(PROFILE)
 	@mkdir -p target/release
 	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
 
-test: lint build venv tools unit ## Everything that must hold: formatting, lints, all tests, on the real engines
+# The Python environment is made beside the builds: it waits for the network and unpacks on one processor.
+test: ## Everything that must hold: formatting, lints, all tests, on the real engines
+	@$(MAKE) --no-print-directory -j2 built venv
+	@$(MAKE) --no-print-directory unit
 
-lint: ## Formatting and lints
+# One after the other: cargo lets nobody else into its folder. Without MAKEFLAGS, or cargo would share the two jobs above
+# with the Python environment instead of using all processors.
+built:
+	@MAKEFLAGS= $(MAKE) --no-print-directory lint
+	@MAKEFLAGS= $(MAKE) --no-print-directory build
+
+lint: ## Formatting, lints, and documents of the code without a dead link
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps --quiet
 
+# One more than there are processors: many tests wait for real time-outs.
+THREADS := $(shell echo $$(( $$(nproc) + 1 )))
 unit: ## All tests but those of make test-horovod and test-gpu
 	@echo "left out here: Horovod's own build (make test-horovod), GPUs (make test-gpu)"
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
-	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast; \
+	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast --test-threads $(THREADS); \
 	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
 
 tools: ## What the tests need of the system: namespaces, sshd, Slurm, a compiler, mpirun
@@ -42,9 +56,10 @@ tools: ## What the tests need of the system: namespaces, sshd, Slurm, a compiler
 MADE_FROM := $(shell cat tests/requirements.txt tests/engines/build_ops.py | cksum | cut -d' ' -f1)
 venv: tools $(VENV)/.made-from-$(MADE_FROM) ## The Python environment with the real training engines
 
-$(VENV)/.made-from-%:
+# Modules are compiled when they are first imported: most never are.
+$(VENV)/.made-from-%: | tools
 	python3 -m venv "$(VENV)"
-	"$(VENV)/bin/pip" install --quiet --requirement tests/requirements.txt
+	"$(VENV)/bin/pip" install --quiet --no-compile --requirement tests/requirements.txt
 	PATH="$(VENV)/bin:$$PATH" TORCH_EXTENSIONS_DIR="$(VENV)/torch_extensions" "$(VENV)/bin/python" tests/engines/build_ops.py
 	@rm -f "$(VENV)"/.made-from-*
 	@touch "$@"
