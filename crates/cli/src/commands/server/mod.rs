@@ -58,11 +58,15 @@ fn serve(flags: &ServerFlags) -> Outcome {
 /// One line per change of state; RUST_LOG says otherwise.
 fn log_to_stderr() {
     use std::io::IsTerminal;
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,fermi_server=info,fermi_store=info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    use tracing_subscriber::filter::Targets;
+    use tracing_subscriber::prelude::*;
+    let read = |text: &str| text.parse::<Targets>().ok();
+    let named = std::env::var("RUST_LOG").ok().and_then(|text| read(&text));
+    let filter = named.or_else(|| read("warn,fermi_server=info,fermi_store=info")).unwrap_or_default();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter);
     // A second one in the same process, as in a test, is no reason to fail.
-    let _ = lines.with_ansi(std::io::stderr().is_terminal()).try_init();
+    let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
 fn options(flags: &ServerFlags) -> Result<ServerOptions, Problem> {
