@@ -35,10 +35,12 @@ built:
 	@MAKEFLAGS= $(MAKE) --no-print-directory lint
 	@MAKEFLAGS= $(MAKE) --no-print-directory build
 
+# The pages are read in this tree, where private items are no less interesting.
+DOC_LINTS := -D warnings -A rustdoc::private-intra-doc-links -A rustdoc::redundant-explicit-links
 lint: ## Formatting, lints, and documents of the code without a dead link
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(PROFILE) --workspace --no-deps --quiet
+	RUSTDOCFLAGS="$(DOC_LINTS)" $(CARGO) doc $(PROFILE) --workspace --no-deps --quiet
 
 # One more than there are processors: many tests wait for real time-outs.
 THREADS := $(shell echo $$(( $$(nproc) + 1 )))

@@ -14,6 +14,7 @@ use crate::commands::usage::Expected;
 ///
 /// Every rank gets the environment that torchrun, DeepSpeed and Composer give. Rank 0 is on your terminal; all ranks are
 /// in their log files; when one fails the others are stopped and you are told which, why, and what to do.
+#[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = false)]
 pub struct RunFlags {

@@ -14,6 +14,7 @@ use crate::speech::{self, Paint, pick};
 use crate::{exit_code, table};
 
 /// What the ranks of a task wrote, each line with its [node:rank]
+#[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
 #[derive(Debug, clap::Args)]
 pub struct LogsFlags {
     /// Its id
