@@ -21,7 +21,7 @@ use fermi_domain::validation::BUILTIN;
 
 use super::env;
 use super::up::cluster::{Cluster, ClusterOptions, Ending};
-use super::up::{EnvironmentSpec, household};
+use super::up::{EnvironmentSpec, subreaper};
 use crate::connection::{self, Outcome, Problem};
 use crate::{exit_code, signals, speech};
 use report::Report;
@@ -53,7 +53,7 @@ fn run(flags: &DemoFlags) -> Outcome {
         )
     })?;
     signals::listen();
-    household::adopt_orphans();
+    subreaper::adopt_orphans();
     let stage = Stage::new(flags.json);
     stage.opening();
     let options = ClusterOptions {

@@ -8,8 +8,8 @@ use std::process::{Child as Process, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use fermi_process::pidfd::PidFd;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 /// How long is waited before one that died is started again: longer each time, up to this.
@@ -31,6 +31,8 @@ pub struct Child {
     /// Where its talk goes.
     log: PathBuf,
     process: Option<Process>,
+    /// Signals go through this handle, which never means another process that got the same number.
+    handle: Option<PidFd>,
     wait: Duration,
     born: Instant,
     again_at: Option<Instant>,
@@ -45,6 +47,7 @@ impl Child {
             arguments,
             log,
             process: None,
+            handle: None,
             wait: FIRST_WAIT,
             born: Instant::now(),
             again_at: None,
@@ -93,6 +96,8 @@ impl Child {
                 }
             });
         }
+        // The number is the child's own until the child is reaped.
+        self.handle = i32::try_from(process.id()).ok().and_then(|pid| PidFd::open(pid).ok());
         self.process = Some(process);
         self.born = Instant::now();
         self.again_at = None;
@@ -119,8 +124,8 @@ impl Child {
     }
 
     pub fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.pid() {
-            let _ = kill(Pid::from_raw(pid), signal);
+        if let Some(handle) = &self.handle {
+            let _ = handle.signal(signal as i32);
         }
     }
 

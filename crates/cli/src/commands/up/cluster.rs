@@ -12,7 +12,7 @@ use fermi_domain::task::NodeRunState;
 
 use super::EnvironmentSpec;
 use super::child::{Child, Said};
-use super::household;
+use super::subreaper;
 use crate::connection::Problem;
 use crate::signals;
 use crate::speech::{self, Paint, pick};
@@ -150,7 +150,7 @@ impl Cluster {
                 tell(&format!("{} {}: {error}", paint.red("✗"), child.name));
             }
         }
-        household::bury(&self.pids());
+        subreaper::reap_orphans(&self.pids());
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl Cluster {
         std::iter::once(&self.server).chain(&self.agents).filter_map(Child::pid).collect()
     }
 
-    /// Ends it: tasks, then agents, then the server. False when somebody was left and had to be ended by force.
+    /// Ends it: tasks, then agents, then the server. False when a process was left and had to be ended by force.
     pub fn end(&mut self, ending: Ending, mut tell: impl FnMut(&str)) -> bool {
         if ending == Ending::StopTasks {
             self.stop_tasks(&mut tell);
@@ -199,16 +199,18 @@ impl Cluster {
         if ending == Ending::KeepRunning {
             return true;
         }
-        let left = household::until_empty(Duration::from_secs(5));
-        for inhabitant in &left {
+        let left = subreaper::wait_until_empty(Duration::from_secs(5));
+        for process in &left {
             tell(&format!(
                 "{} {} ({})",
                 pick("仍在运行，已终止：", "still there, ended:"),
-                inhabitant.name,
-                inhabitant.pid
+                process.command,
+                process.pid
             ));
         }
-        household::evict(&left);
+        for pid in subreaper::end_descendants() {
+            tell(&format!("{} {pid}", pick("无法终止：", "could not be ended:")));
+        }
         left.is_empty()
     }
 
@@ -243,7 +245,7 @@ impl Cluster {
             if signals::heard() > asked_before && !forced {
                 forced = client.stop_task(id, &StopRequest { force: true }).is_ok();
             }
-            household::bury(&self.pids());
+            subreaper::reap_orphans(&self.pids());
             std::thread::sleep(TICK);
         }
     }

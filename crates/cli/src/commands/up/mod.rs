@@ -1,11 +1,11 @@
 //! `fermi up`: a server and its environments on this machine, as processes of their own, until Ctrl-C.
 //!
-//! [`cluster`] starts them, keeps them alive and ends them in order; [`child`] is one of them; [`household`] looks after
-//! whatever else lives below this process.
+//! [`cluster`] starts them, keeps them alive and ends them in order; [`child`] is one of them; [`subreaper`] looks after
+//! the orphans that return to this process.
 
 pub mod child;
 pub mod cluster;
-pub mod household;
+pub mod subreaper;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,7 +62,7 @@ fn run(flags: &UpFlags) -> Outcome {
     };
     let environments = if flags.envs.is_empty() { vec![this_machine()] } else { flags.envs.clone() };
     signals::listen();
-    household::adopt_orphans();
+    subreaper::adopt_orphans();
     let options = ClusterOptions { listen: flags.listen.clone(), folder, environments };
     let mut cluster = Cluster::start(&options)?;
     let paint = Paint::for_stderr();
