@@ -74,6 +74,15 @@ impl PlanError {
         Self { hint: Text::new(format!("可选：{list}"), format!("choose one of {list}")), ..error }
     }
 
+    /// Fewer sequences than GPUs: no layout gives every GPU something to do.
+    pub fn too_small_a_batch() -> Self {
+        Self::new(
+            "global-batch",
+            Text::new("没有布局能用这个全局批次铺满这些 GPU", "no layout spreads this global batch over these GPUs"),
+            Text::new("请让 --global-batch 不小于 GPU 数", "let --global-batch be no smaller than the number of GPUs"),
+        )
+    }
+
     /// A width that does not split evenly over so many heads.
     pub fn indivisible(field: &'static str, width: u64, heads: u64) -> Self {
         let below = width.saturating_sub(width % heads.max(1)).max(heads);

@@ -1,27 +1,28 @@
 //! Which parallel strategy, does it fit, how fast, how does it scale.
 //!
-//! Never does I/O: the data files are part of the program, a user's files come in as text. Start reading at [`job`],
-//! then [`memory`] and [`time`]; [`resolve`] turns a row with gaps into a job.
+//! Never does I/O: the data files are part of the program, a user's files come in as text. Start reading at
+//! [`plan`], the one door for whoever wants a layout; then [`job`], [`memory`] and [`time`]. [`resolve`] turns a row with
+//! gaps into a job.
 
-pub mod advice;
 pub mod advise;
 pub mod architecture;
 pub mod calibrate;
 pub mod catalogue;
-pub mod chart;
 pub mod constants;
 pub mod error;
 pub mod evaluate;
 pub mod fit;
 pub mod framework;
 pub mod job;
+pub mod machines;
 pub mod memory;
 pub mod network;
 pub mod optimizer;
+pub mod plan;
 pub mod precision;
 pub mod predict;
-pub mod question;
 pub mod recompute;
+pub mod remedies;
 pub mod resolve;
 pub mod run;
 pub mod scale;

@@ -1,4 +1,4 @@
-//! How throughput grows with GPUs: the same batch per GPU on more of them.
+//! How throughput grows with GPUs, the same batch per GPU on more of them, and how a learning rate follows.
 
 use serde::Serialize;
 
@@ -66,4 +66,18 @@ impl Workload {
             efficiency: tokens_per_s / alone / gpus as f64,
         }
     }
+}
+
+/// Learning rates for a changed number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LearningRates {
+    pub factor: f64,
+    pub linear: f64,
+    pub square_root: f64,
+}
+
+/// Scales a rate that was found with `base` ranks.
+pub fn learning_rates(rate: f64, base: u64, ranks: u64) -> LearningRates {
+    let factor = ranks as f64 / base.max(1) as f64;
+    LearningRates { factor, linear: rate * factor, square_root: rate * factor.sqrt() }
 }

@@ -1,5 +1,7 @@
 //! All sensible layouts of a model on given machines, estimated and ranked.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use crate::architecture::Architecture;
@@ -50,6 +52,13 @@ impl Candidate {
         flops / (self.job.cluster.gpu.bf16_flops * self.job.cluster.gpus as f64)
     }
 
+    /// Those that fit come first, the fastest first; among the rest the nearest to fitting.
+    pub(crate) fn better_first(a: &Self, b: &Self) -> Ordering {
+        b.fits.cmp(&a.fits).then_with(|| {
+            if a.fits { a.seconds().total_cmp(&b.seconds()) } else { a.missing_gib().total_cmp(&b.missing_gib()) }
+        })
+    }
+
     /// GiB by which the card is too small; 0 where it fits.
     pub fn missing_gib(&self) -> f64 {
         (self.memory.needed_gib() - self.job.cluster.gpu.memory_gib).max(0.0)
@@ -57,6 +66,24 @@ impl Candidate {
 }
 
 impl Request {
+    /// Tokens per sequence where nobody says.
+    pub const USUAL_SEQUENCE: u64 = 2048;
+    /// Sequences per GPU and step where nobody says.
+    pub const USUAL_SHARE: u64 = 8;
+
+    /// A request with the usual numbers, for callers to change those that they know.
+    pub fn usual(architecture: Architecture, cluster: Cluster) -> Self {
+        Self {
+            architecture,
+            seq_len: Self::USUAL_SEQUENCE,
+            global_batch: cluster.gpus.saturating_mul(Self::USUAL_SHARE),
+            cluster,
+            precision: Precision::Bf16,
+            optimizer: Optimizer::default(),
+            lora: None,
+        }
+    }
+
     /// The job of one layout; plain data parallelism runs under PyTorch, the rest under Megatron.
     pub fn job(&self, layout: Layout) -> Job {
         let three_dimensional = layout.tp > 1 || layout.pp > 1 || layout.cp > 1;
@@ -193,10 +220,6 @@ fn divisors(n: u64) -> Vec<u64> {
 pub fn rank(request: &Request, constants: &Constants) -> Vec<Candidate> {
     let mut all: Vec<Candidate> =
         layouts(request).into_iter().map(|layout| request.estimate(layout, constants)).collect();
-    all.sort_by(|a, b| {
-        b.fits.cmp(&a.fits).then_with(|| {
-            if a.fits { a.seconds().total_cmp(&b.seconds()) } else { a.missing_gib().total_cmp(&b.missing_gib()) }
-        })
-    });
+    all.sort_by(Candidate::better_first);
     all
 }

@@ -99,7 +99,7 @@ pub struct Choice {
 const SMALL: u64 = 1_000_000_000;
 
 /// How much faster another strategy has to be before it overrules the table.
-const CLEARLY: f64 = 1.10;
+pub(crate) const CLEARLY: f64 = 1.10;
 
 /// Chooses among ranked candidates; none where nothing fits.
 pub fn choose(ranked: &[Candidate]) -> Option<Choice> {

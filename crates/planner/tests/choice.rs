@@ -1,13 +1,14 @@
 //! The search and the choice of a strategy.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use fermi_planner::advice::{learning_rates, remedies};
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::job::{Cluster, Zones};
 use fermi_planner::network::Network;
 use fermi_planner::optimizer::Optimizer;
+use fermi_planner::plan::Plan;
 use fermi_planner::precision::Precision;
+use fermi_planner::scale::learning_rates;
 use fermi_planner::search::{Request, layouts, rank};
 use fermi_planner::strategy::{Decision, Strategy, by_table, choose, framework_by_table};
 
@@ -60,11 +61,11 @@ fn a_large_model_overrules_the_table_only_with_a_reason() {
 #[test]
 fn what_does_not_fit_comes_with_remedies_and_at_least_one_works() {
     let request = request("llama3-70b", "A100-80", 8, 1600.0);
-    let ranked = rank(&request, &Constants::builtin());
-    assert!(choose(&ranked).is_none());
-    assert!(ranked[0].missing_gib() > 0.0);
-    let remedies = remedies(&request, &Constants::builtin());
-    assert!(remedies.iter().any(|r| r.fits));
+    let constants = Constants::builtin();
+    let plan = Plan::of(request, &constants).unwrap();
+    assert!(plan.choice.is_none());
+    assert!(plan.ranked[0].missing_gib() > 0.0);
+    assert!(plan.remedies().iter().any(|r| r.fits));
 }
 
 #[test]

@@ -3,8 +3,13 @@
 use fermi_domain::environment::Environment;
 use fermi_domain::language::Language;
 use fermi_domain::task::TaskSpec;
-use fermi_planner::advise::{self, Advice};
-use fermi_planner::question::{Machine, Question};
+use fermi_planner::advise::{Advice, Decided, Engine};
+use fermi_planner::job::Cluster;
+use fermi_planner::machines::Machine;
+use fermi_planner::optimizer::Optimizer;
+use fermi_planner::plan::{Knowledge, Plan};
+use fermi_planner::precision::Precision;
+use fermi_planner::search::Request;
 use fermi_store::StoreError;
 use serde_json::Value;
 
@@ -15,7 +20,7 @@ use crate::core::Core;
 pub async fn advice(core: &Core, spec: &TaskSpec, environments: &[Environment]) -> Result<Option<Advice>, StoreError> {
     let Some(id) = spec.model_id.clone() else { return Ok(None) };
     let model: Option<_> = core.store().read(move |view| view.model(&id)).await?;
-    Ok(model.and_then(|model| advise::advise(&question(model.name, &with_training(spec, environments), environments))))
+    Ok(model.and_then(|model| advise(&model.name, &with_training(spec, environments), environments)))
 }
 
 /// The warnings of a request, with the planner's where the model will not fit.
@@ -30,31 +35,43 @@ pub fn warnings(
     found.chain(too_large).collect()
 }
 
-fn question(model: String, spec: &TaskSpec, environments: &[Environment]) -> Question {
+/// None where the planner does not know the model or the GPUs, or the numbers describe no run.
+fn advise(model: &str, spec: &TaskSpec, environments: &[Environment]) -> Option<Advice> {
+    let known = Knowledge::builtin();
+    let architecture = known.catalogue.model(model)?.architecture();
+    let cluster = Cluster::of_machines(&machines(spec, environments), &known.catalogue)?;
+    let setting = |name: &str| spec.options.framework.get(name);
+    let number = |name: &str| setting(name).and_then(Value::as_u64).filter(|number| *number > 0);
+    let word = |name: &str| setting(name).and_then(Value::as_str);
+    let micro_batch = number("microBatchSize");
+    let usual = Request::usual(architecture, cluster);
+    let request = Request {
+        seq_len: number("seqLength").unwrap_or(usual.seq_len),
+        // A whole number of the task's micro-batches, so that no sequence is left over.
+        global_batch: match micro_batch {
+            Some(size) => cluster.gpus.checked_mul(Request::USUAL_SHARE.div_ceil(size).checked_mul(size)?)?,
+            None => usual.global_batch,
+        },
+        precision: word("precision").and_then(Precision::parse).unwrap_or(usual.precision),
+        optimizer: word("optimizer").and_then(Optimizer::parse).unwrap_or(usual.optimizer),
+        ..usual
+    };
+    let framework = spec.distributed.framework.unwrap_or_default();
+    let engine = Engine::of(framework, setting("zeroStage").and_then(Value::as_u64));
+    Plan::of(request, &known.constants).ok()?.advice(Decided { engine, micro_batch })
+}
+
+fn machines(spec: &TaskSpec, environments: &[Environment]) -> Vec<Machine> {
     let nodes = &spec.distributed.node_ids;
-    let machines = environments.iter().filter(|environment| nodes.contains(&environment.id)).map(|environment| {
+    let chosen = environments.iter().filter(|environment| nodes.contains(&environment.id));
+    let machine = |environment: &Environment| {
         let kind = environment.gpus.first();
-        let chosen = spec.distributed.workers.get(&environment.id).map(Vec::len);
+        let workers = spec.distributed.workers.get(&environment.id).map(Vec::len);
         Machine {
             gpu: kind.map(|gpus| gpus.model.clone()).unwrap_or_default(),
-            gpus: chosen.map_or_else(|| u64::from(environment.gpu_count()), |count| count as u64),
+            gpus: workers.map_or_else(|| u64::from(environment.gpu_count()), |count| count as u64),
             memory_gib: kind.map(|gpus| gpus.memory.whole_gib() as f64).filter(|gib| *gib > 0.0),
         }
-    });
-    let setting = |name: &str| spec.options.framework.get(name);
-    let number = |name: &str| setting(name).and_then(Value::as_u64);
-    let word = |name: &str| setting(name).and_then(Value::as_str).map(str::to_owned);
-    Question {
-        model: Some(model),
-        framework: spec.distributed.framework.map(|framework| match number("zeroStage") {
-            Some(stage) => format!("{}-zero{stage}", framework.as_str()),
-            None => framework.as_str().to_owned(),
-        }),
-        machines: machines.collect(),
-        seq_len: number("seqLength"),
-        micro_batch: number("microBatchSize"),
-        precision: word("precision"),
-        optimizer: word("optimizer"),
-        ..Question::default()
-    }
+    };
+    chosen.map(machine).collect()
 }

@@ -1,6 +1,6 @@
 //! What the forward pass keeps for the backward pass.
 
-use super::Place;
+use super::Stage;
 use crate::architecture::{Activation, Norm};
 use crate::framework::Family;
 use crate::job::Job;
@@ -8,20 +8,20 @@ use crate::precision::Precision;
 use crate::recompute::Recompute;
 
 /// Activations of all blocks and micro-batches in flight on a stage.
-pub fn all(job: &Job, place: Place) -> f64 {
+pub fn all(job: &Job, stage: Stage) -> f64 {
     let layers = if job.layout.pp > 1 { job.layers_per_stage() } else { job.architecture.layers as f64 };
-    kept_per_block(job) * layers * in_flight(job, place) + at_the_top(job)
+    kept_per_block(job) * layers * in_flight(job, stage) + at_the_top(job)
 }
 
 /// Micro-batches whose activations a stage holds at once.
-fn in_flight(job: &Job, place: Place) -> f64 {
+fn in_flight(job: &Job, stage: Stage) -> f64 {
     let (pp, vp, m) = (job.layout.pp as f64, job.layout.vp as f64, job.layout.accumulation as f64);
-    match place {
-        Place::Only => 1.0,
-        Place::Last if vp <= 1.0 => 1.0,
-        Place::Last => (1.0 + (pp - 1.0) / (pp * vp)).min(m),
-        Place::First if vp <= 1.0 => pp.min(m),
-        Place::First => (pp * (1.0 + (pp - 1.0) / (pp * vp))).min(m),
+    match stage {
+        Stage::Only => 1.0,
+        Stage::Last if vp <= 1.0 => 1.0,
+        Stage::Last => (1.0 + (pp - 1.0) / (pp * vp)).min(m),
+        Stage::First if vp <= 1.0 => pp.min(m),
+        Stage::First => (pp * (1.0 + (pp - 1.0) / (pp * vp))).min(m),
     }
 }
 
@@ -148,4 +148,27 @@ fn per_token(job: &Job) -> (f64, f64, f64) {
     // Norms of queries and keys keep a 32-bit and a 16-bit copy, head by head.
     let head_norms = if a.qk_norm { 6.0 * (q + kv) } else { 0.0 };
     (norms * h * wide, (4.0 * q + 4.0 * kv) * wide + head_norms, (per_f * f + routed) * wide)
+}
+
+/// Scores over the vocabulary, often the peak where it is large: bytes at the end of the forward pass, and at the start of the backward pass.
+pub fn logits(job: &Job) -> (f64, f64) {
+    let a = &job.architecture;
+    let tp = job.layout.tp as f64;
+    let elements = job.tokens_per_micro_batch() * a.vocab as f64;
+    let (forward, backward, split) = match job.family {
+        // The published accounting of this family leaves them out.
+        Family::MegatronLegacy => (0.0, 0.0, true),
+        Family::MegatronDeepspeed => (6.0, 10.0, true),
+        // 16-bit scores, and a 32-bit copy that the loss and its gradient share in place.
+        Family::MegatronCore => (6.0, 6.0, true),
+        Family::Torchtitan | Family::MaxText => (10.0, 15.5, true),
+        Family::Fsdp2 => (7.6, 7.6, false),
+        Family::Composer | Family::FmsFsdp => (7.0, 7.0, false),
+        // A masked loss does not shift its scores, and widens them only under autocast.
+        Family::Transformers | Family::Pytorch if !a.causal && job.precision.casts_parameters() => (9.6, 9.6, false),
+        Family::Transformers | Family::Pytorch if !a.causal => (6.2, 6.2, false),
+        Family::Transformers | Family::Pytorch | Family::Deepspeed => (10.0, 12.05, false),
+    };
+    let cut = if split { tp } else { 1.0 };
+    (forward * elements / cut, backward * elements / cut)
 }

@@ -1,7 +1,7 @@
 //! Gradients, and how long they stay.
 
 use super::keeping::Keeping;
-use super::parameters::Held;
+use super::states::Held;
 use crate::framework::Family;
 use crate::job::Job;
 use crate::sharding::{Offload, Sharding};

@@ -1,17 +1,14 @@
-//! Peak memory of one GPU, term by term: one file each.
+//! Peak memory of one GPU, term by term.
 //!
 //! A step has three moments at which memory may peak: the end of the forward pass, the start of the backward pass (all
 //! activations and the gradient of the logits), and its end (all gradients and one block at work). [`estimate`] takes
 //! the largest.
 
 mod activations;
-mod context;
 mod gradients;
 mod keeping;
-mod logits;
-mod optimizer;
-mod parameters;
-mod transient;
+mod overhead;
+mod states;
 mod zero;
 
 pub use zero::{Stage as ZeroStage, model_states as zero_model_states};
@@ -76,43 +73,43 @@ impl Memory {
 
 /// The predicted peak of the fullest GPU.
 pub fn estimate(job: &Job) -> Memory {
-    let stages: &[Place] = if job.layout.pp > 1 { &[Place::First, Place::Last] } else { &[Place::Only] };
+    let stages: &[Stage] = if job.layout.pp > 1 { &[Stage::First, Stage::Last] } else { &[Stage::Only] };
     stages
         .iter()
-        .map(|place| on_stage(job, *place))
+        .map(|stage| on_stage(job, *stage))
         .max_by(|a, b| a.allocated().total_cmp(&b.allocated()))
         .unwrap_or_default()
 }
 
-/// Where in the pipeline.
+/// The pipeline stages that may be the fullest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Stage {
     Only,
     First,
     Last,
 }
 
-impl Place {
+impl Stage {
     fn has_head(self) -> bool {
         matches!(self, Self::Only | Self::Last)
     }
 }
 
-fn on_stage(job: &Job, place: Place) -> Memory {
+fn on_stage(job: &Job, stage: Stage) -> Memory {
     let keeping = keeping::of(job);
-    let held = parameters::held(job, place);
+    let held = states::held(job, stage);
     let base = Memory {
-        parameters: parameters::bytes(job, &keeping, &held),
-        optimizer: optimizer::bytes(job, &keeping, &held),
+        parameters: states::parameters(job, &keeping, &held),
+        optimizer: states::optimizer(job, &keeping, &held),
         ..Memory::default()
     };
     let kept = gradients::kept_between_micro_batches(job, &keeping, &held);
     let grads = gradients::at_the_end(job, &keeping, &held);
-    let transient = transient::bytes(job, &held);
-    let casts = transient::casts(job, &held);
-    let acts = activations::all(job, place);
+    let transient = overhead::transient(job, &held);
+    let casts = overhead::casts(job, &held);
+    let acts = activations::all(job, stage);
     let working = activations::one_block_at_work(job);
-    let (loss_forward, loss_backward) = if place.has_head() { logits::bytes(job) } else { (0.0, 0.0) };
+    let (loss_forward, loss_backward) = if stage.has_head() { activations::logits(job) } else { (0.0, 0.0) };
     let recomputes = activations::recomputes(job);
     let moments = [
         // The end of the forward pass; autocast's copies are still there.
@@ -131,7 +128,7 @@ fn on_stage(job: &Job, place: Place) -> Memory {
         Memory { gradients: kept, activations: acts + working, transient, ..base },
     ];
     let mut peak = moments.into_iter().max_by(|a, b| a.allocated().total_cmp(&b.allocated())).unwrap_or(base);
-    peak.counts_context = context::is_counted(job);
-    peak.context = context::bytes(job, &peak);
+    peak.counts_context = overhead::counts_context(job);
+    peak.context = overhead::context(job, &peak);
     peak
 }

@@ -1,6 +1,6 @@
 //! One transformer block on one GPU, for one micro-batch.
 
-use super::{Rates, attention, collective, pointwise, products, smooth_max};
+use super::{Rates, collective, kernels, smooth_max};
 use crate::job::Job;
 use crate::recompute::Recompute;
 
@@ -16,7 +16,7 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
     let tp = job.layout.tp as f64;
     let tokens = job.tokens_per_micro_batch();
     let (h, q, kv) = (a.hidden as f64, a.query_width() as f64, a.kv_width() as f64);
-    let linear = |tokens: f64, width: f64, inner: f64| products::seconds(rates, rates.linear, tokens, width, inner);
+    let linear = |tokens: f64, width: f64, inner: f64| kernels::product(rates, rates.linear, tokens, width, inner);
     let into = if a.gated { 2.0 } else { 1.0 };
     let ffn = match a.experts {
         Some(e) => {
@@ -31,8 +31,8 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
         None => linear(tokens, into * a.ffn as f64 / tp, h) + linear(tokens, h, a.ffn as f64 / tp),
     };
     let forward_products = linear(tokens, (q + 2.0 * kv) / tp, h) + linear(tokens, h, q / tp) + ffn;
-    let (attention, attention_back) = attention::seconds(job, rates);
-    let (points, points_back) = pointwise::seconds(job, rates);
+    let (attention, attention_back) = kernels::attention(job, rates);
+    let (points, points_back) = kernels::pointwise(job, rates);
     let forward = forward_products + attention + points;
     // Frozen weights need no gradients of their own.
     let weight_gradients = if job.lora.is_some() { 0.05 } else { 1.0 };

@@ -2,14 +2,10 @@
 //!
 //! Every part is a closed formula over the job and the fitted constants. Start reading at [`estimate`].
 
-mod attention;
 mod block;
 mod collective;
-mod head;
-mod offload;
+mod kernels;
 mod pipeline;
-mod pointwise;
-mod products;
 mod rates;
 mod replicas;
 mod update;
@@ -64,7 +60,7 @@ pub fn estimate(job: &Job, constants: &Constants) -> StepTime {
         tensor: tensor * slow,
         pipeline: (messages + bubble) * slow,
         data: (gathering * micro_batches) * slow + reduction,
-        update: update::seconds(job, &rates) + offload::seconds(job, &rates),
+        update: update::seconds(job, &rates),
         fixed: rates.step,
     }
 }

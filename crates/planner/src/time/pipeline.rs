@@ -1,7 +1,7 @@
 //! Stages, their messages, and the time in which some of them wait.
 
 use super::block::Block;
-use super::{Rates, head};
+use super::{Rates, kernels};
 use crate::framework::Family;
 use crate::job::Job;
 
@@ -18,7 +18,7 @@ pub struct Stage {
 
 pub fn stage(job: &Job, rates: &Rates, block: &Block) -> Stage {
     let layers = job.architecture.layers as f64;
-    let head = head::seconds(job, rates);
+    let head = kernels::head(job, rates);
     if job.layout.pp <= 1 {
         let (compute, tensor) = (block.compute * layers + head, block.tensor * layers);
         return Stage { micro_batch: compute + tensor, compute, tensor, bubble: 0.0 };

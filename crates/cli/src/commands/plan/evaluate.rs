@@ -78,36 +78,24 @@ fn markdown(report: &Report, language: Language) -> String {
         mean(report.step_several_nodes, report.groups.iter().any(|g| g.step_several_nodes.is_some())),
         mean(m.mean, m.rows > 0)
     );
-    out += &if zh {
+    let Report { out_of_memory_called_fitting, ran_called_not_fitting, ran, refused, rows, sweeps, .. } = report;
+    let (median, mean, cost, worst) = (m.median, m.mean, report.sweep_cost_mean, report.sweep_cost_worst);
+    out += &Text::new(
         format!(
-            "峰值显存（{} 行）：中位 {:.2} %，平均 {:.2} %。把跑爆显存的说成放得下：{}；把跑过的说成放不下：{}/{}。无法建模：{}/{} 行。布局扫描 {} 组：按预测挑最优平均多花 {:.1} %，最多 {:.1} %。\n",
+            "峰值显存（{} 行）：中位 {median:.2} %，平均 {mean:.2} %。把跑爆显存的说成放得下：{out_of_memory_called_fitting}；\
+             把跑过的说成放不下：{ran_called_not_fitting}/{ran}。无法建模：{refused}/{rows} 行。布局扫描 {sweeps} 组：\
+             按预测挑最优平均多花 {cost:.1} %，最多 {worst:.1} %。\n",
             m.rows,
-            m.median,
-            m.mean,
-            report.out_of_memory_called_fitting,
-            report.ran_called_not_fitting,
-            report.ran,
-            report.refused,
-            report.rows,
-            report.sweeps,
-            report.sweep_cost_mean,
-            report.sweep_cost_worst
-        )
-    } else {
+        ),
         format!(
-            "Peak memory over {} rows: median {:.2} %, mean {:.2} %. Ran out of memory but called fitting: {}; ran but called not fitting: {} of {}. Refused: {} of {} rows. Of {} layout sweeps the predicted best costs {:.1} % on average, {:.1} % at worst.\n",
+            "Peak memory over {} rows: median {median:.2} %, mean {mean:.2} %. Ran out of memory but called fitting: \
+             {out_of_memory_called_fitting}; ran but called not fitting: {ran_called_not_fitting} of {ran}. Refused: \
+             {refused} of {rows} rows. Of {sweeps} layout sweeps the predicted best costs {cost:.1} % on average, \
+             {worst:.1} % at worst.\n",
             m.rows,
-            m.median,
-            m.mean,
-            report.out_of_memory_called_fitting,
-            report.ran_called_not_fitting,
-            report.ran,
-            report.refused,
-            report.rows,
-            report.sweeps,
-            report.sweep_cost_mean,
-            report.sweep_cost_worst
-        )
-    };
+        ),
+    )
+    .in_language(language)
+    .to_owned();
     out
 }

@@ -4,6 +4,7 @@ use fermi_domain::language::Text;
 use fermi_planner::catalogue::{Catalogue, Gpu, GpuEntry};
 use fermi_planner::error::PlanError;
 use fermi_planner::job::{Cluster, Zones};
+use fermi_planner::machines::Nodes;
 use fermi_planner::network::Network;
 
 /// Machines, and what was simplified about them.
@@ -16,9 +17,7 @@ pub struct Machines {
 
 /// One part of the list.
 struct Part {
-    nodes: u64,
-    per_node: u64,
-    gpu: Gpu,
+    nodes: Nodes,
     name: String,
     zone: String,
 }
@@ -43,33 +42,31 @@ pub struct Links<'a> {
 pub fn parse(words: &str, catalogue: &Catalogue, own: OwnGpu, links: Links<'_>) -> Result<Machines, PlanError> {
     let parts: Vec<Part> =
         words.split(',').map(|part| read(part.trim(), catalogue, own)).collect::<Result<_, PlanError>>()?;
-    let total: u64 = parts.iter().map(|p| p.nodes.saturating_mul(p.per_node)).fold(0, u64::saturating_add);
-    let Some(first) = parts.first().filter(|_| total > 0) else { return Err(PlanError::zero("gpus")) };
+    let kinds: Vec<Nodes> = parts.iter().map(|part| part.nodes).collect();
+    let Some(mut cluster) = Cluster::of(&kinds) else { return Err(PlanError::zero("gpus")) };
     let mut notes = Vec::new();
-    // Lock-step training runs at the pace of the slowest and in the memory of the smallest.
-    let slowest = parts.iter().map(|p| p.gpu).reduce(Gpu::slower).unwrap_or(first.gpu);
-    let per_node = parts.iter().map(|p| p.per_node).min().unwrap_or(1);
-    if parts.iter().any(|p| p.gpu != first.gpu || p.per_node != first.per_node) {
+    let alike = |(a, b): (&Nodes, &Nodes)| a.gpu == b.gpu && a.gpus_per_node == b.gpus_per_node;
+    if !kinds.iter().zip(kinds.iter().skip(1)).all(alike) {
         notes.push(Text::new(
             "节点不相同：按最慢的 GPU、最小的显存和最少的每节点 GPU 数估算",
             "nodes differ: estimated at the pace of the slowest GPU, in the smallest memory, with the fewest GPUs per node",
         ));
     }
-    let nodes = parts.iter().map(|p| p.nodes).fold(0, u64::saturating_add);
-    let network = match links.network {
-        None => Network::of_gbps(slowest.usual_gbps * per_node as f64),
-        Some(words) => Network::parse(words, per_node).ok_or_else(|| unknown_network("network", words))?,
-    };
-    if links.network.is_none() && nodes > 1 {
-        notes.push(Text::new(
-            format!("未给出网络：按每节点 {:.0} Gbps 估算", network.node_gbps),
-            format!("no network given: estimated with {:.0} Gbps per node", network.node_gbps),
-        ));
+    match links.network {
+        Some(words) => {
+            cluster.network =
+                Network::parse(words, cluster.gpus_per_node).ok_or_else(|| unknown_network("network", words))?;
+        }
+        None if kinds.iter().map(|kind| kind.count).fold(0, u64::saturating_add) > 1 => notes.push(Text::new(
+            format!("未给出网络：按每节点 {:.0} Gbps 估算", cluster.network.node_gbps),
+            format!("no network given: estimated with {:.0} Gbps per node", cluster.network.node_gbps),
+        )),
+        None => {}
     }
     let mut zones: Vec<&str> = parts.iter().map(|p| p.zone.as_str()).collect();
     zones.sort_unstable();
     zones.dedup();
-    let between = match (zones.len(), links.zone_network) {
+    cluster.zones = match (zones.len(), links.zone_network) {
         (0 | 1, _) => None,
         (count, words) => {
             let link = match words {
@@ -81,11 +78,7 @@ pub fn parse(words: &str, catalogue: &Catalogue, own: OwnGpu, links: Links<'_>) 
     };
     let mut names: Vec<&str> = parts.iter().map(|p| p.name.as_str()).collect();
     names.dedup();
-    Ok(Machines {
-        name: names.join(" + "),
-        cluster: Cluster { gpu: slowest, gpus: total, gpus_per_node: per_node, network, zones: between },
-        notes,
-    })
+    Ok(Machines { name: names.join(" + "), cluster, notes })
 }
 
 fn read(part: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Part, PlanError> {
@@ -111,7 +104,8 @@ fn read(part: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Part, PlanErro
     if nodes.saturating_mul(per_node) > 1 << 20 {
         return Err(PlanError::too_large("gpus"));
     }
-    Ok(Part { nodes, per_node, gpu: gpu(rest, catalogue, own)?, name: rest.to_owned(), zone: zone.trim().to_owned() })
+    let nodes = Nodes { count: nodes, gpus_per_node: per_node, gpu: gpu(rest, catalogue, own)? };
+    Ok(Part { nodes, name: rest.to_owned(), zone: zone.trim().to_owned() })
 }
 
 fn gpu(name: &str, catalogue: &Catalogue, own: OwnGpu) -> Result<Gpu, PlanError> {

@@ -1,6 +1,7 @@
 //! `fermi plan`: which strategy, does it fit, how fast, how does it scale.
 
 mod calibrate;
+mod chart;
 mod evaluate;
 mod files;
 mod machines;

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use fermi_domain::language::{Language, Text};
-use fermi_planner::advice::{LearningRates, Remedy, learning_rates, remedies};
-use fermi_planner::constants::Constants;
 use fermi_planner::memory::GIB;
-use fermi_planner::search::{Candidate, rank};
-use fermi_planner::strategy::{Choice, Strategy, best_of_each, choose, framework_by_table};
+use fermi_planner::plan::Plan;
+use fermi_planner::remedies::Remedy;
+use fermi_planner::scale::{LearningRates, learning_rates};
+use fermi_planner::search::Candidate;
+use fermi_planner::strategy::{Choice, Strategy, best_of_each, framework_by_table};
 use serde_json::{Value, json};
 
 use super::show::{bar, columns, number, padded, seconds};
@@ -34,11 +35,10 @@ pub struct RecommendFlags {
     knowledge: KnowledgeFlags,
 }
 
-/// Everything that is said.
-struct Plan<'a> {
+/// Everything that is shown.
+struct Shown<'a> {
     workload: &'a Workload,
-    ranked: &'a [Candidate],
-    choice: Option<Choice>,
+    plan: &'a Plan<'a>,
     remedies: Vec<Remedy>,
     rates: Option<LearningRates>,
     top: usize,
@@ -47,28 +47,20 @@ struct Plan<'a> {
 pub fn execute(flags: &RecommendFlags) -> Result<(), Refusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let workload = flags.workload.read(&catalogue)?;
-    let ranked = rank(&workload.request, &constants);
-    if ranked.is_empty() {
-        return Err(Refusal::new(
-            Text::new("没有布局能用这个全局批次铺满这些 GPU", "no layout spreads this global batch over these GPUs"),
-            Text::new("请让 --global-batch 不小于 GPU 数", "let --global-batch be no smaller than the number of GPUs"),
-        ));
-    }
-    let choice = choose(&ranked);
-    let plan = Plan {
-        remedies: if choice.is_none() { remedies(&workload.request, &constants) } else { Vec::new() },
-        rates: flags.learning_rate.map(|rate| learning_rates(rate, flags.base_gpus, workload.request.cluster.gpus)),
+    let plan = Plan::of(workload.request, &constants)?;
+    let shown = Shown {
+        remedies: plan.remedies(),
+        rates: flags.learning_rate.map(|rate| learning_rates(rate, flags.base_gpus, plan.request.cluster.gpus)),
         workload: &workload,
-        ranked: &ranked,
-        choice,
+        plan: &plan,
         top: flags.top.clamp(1, 1000),
     };
     let language = speech::language();
     if flags.json {
-        let text = serde_json::to_string_pretty(&plan.json(language)).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&shown.json(language)).unwrap_or_default();
         speech::print(&(text + "\n"));
     } else {
-        speech::print(&plan.text(language, Paint::for_stdout(), &constants));
+        speech::print(&shown.text(language, Paint::for_stdout()));
     }
     Ok(())
 }
@@ -108,18 +100,19 @@ fn candidate_json(c: &Candidate) -> Value {
     })
 }
 
-impl Plan<'_> {
+impl Shown<'_> {
     fn json(&self, language: Language) -> Value {
-        let r = &self.workload.request;
-        let listed: Vec<Value> = self.ranked.iter().filter(|c| c.fits).take(self.top).map(candidate_json).collect();
+        let r = &self.plan.request;
+        let listed: Vec<Value> =
+            self.plan.ranked.iter().filter(|c| c.fits).take(self.top).map(candidate_json).collect();
         let not_fitting: Vec<Value> =
-            best_of_each(self.ranked).iter().filter(|(_, c)| !c.fits).map(|(_, c)| candidate_json(c)).collect();
+            best_of_each(&self.plan.ranked).iter().filter(|(_, c)| !c.fits).map(|(_, c)| candidate_json(c)).collect();
         json!({
             "version": 1,
             "model": self.workload.model, "params": r.architecture.params(), "gpus": r.cluster.gpus,
             "nodes": r.cluster.nodes(), "network_gbps": r.cluster.network.node_gbps, "seq_len": r.seq_len,
             "global_batch": r.global_batch,
-            "recommended": self.choice.as_ref().map(|choice| {
+            "recommended": self.plan.choice.as_ref().map(|choice| {
                 let mut value = candidate_json(&choice.candidate);
                 value["reason"] = json!(choice.reason.in_language(language));
                 value["decided_by"] = json!(choice.decided_by);
@@ -130,15 +123,15 @@ impl Plan<'_> {
             "alternatives": listed, "does_not_fit": not_fitting,
             "would_fit": self.remedies.iter().map(|m| json!({ "what": m.what.in_language(language), "needed_gib": m.needed_gib,
                 "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
-            "layouts": self.ranked.len(), "learning_rate": self.rates,
+            "layouts": self.plan.ranked.len(), "learning_rate": self.rates,
             "notes": self.workload.machines.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
         })
     }
 
-    fn text(&self, language: Language, paint: Paint, _constants: &Constants) -> String {
+    fn text(&self, language: Language, paint: Paint) -> String {
         let zh = language == Language::ZhCn;
         let say = |z: &'static str, e: &'static str| if zh { z } else { e };
-        let r = &self.workload.request;
+        let r = &self.plan.request;
         let mut out = format!(
             "\n{}  {:.2}B {} · {} × {} · {} {} · {} {}\n",
             paint.bold(&self.workload.model),
@@ -154,7 +147,7 @@ impl Plan<'_> {
         for note in &self.workload.machines.notes {
             out += &paint.dim(&format!("{}\n", note.in_language(language)));
         }
-        match &self.choice {
+        match &self.plan.choice {
             Some(choice) => self.recommendation(&mut out, choice, language, paint),
             None => self.nothing_fits(&mut out, language, paint),
         }
@@ -224,7 +217,7 @@ impl Plan<'_> {
 
     fn nothing_fits(&self, out: &mut String, language: Language, paint: Paint) {
         let zh = language == Language::ZhCn;
-        let nearest = self.ranked.first();
+        let nearest = self.plan.ranked.first();
         let missing = nearest.map_or(0.0, Candidate::missing_gib);
         *out += &format!(
             "\n{}\n",
@@ -287,13 +280,13 @@ impl Plan<'_> {
                 format!("{:.1}", c.memory.needed_gib()),
             ]
         };
-        let each = best_of_each(self.ranked);
+        let each = best_of_each(&self.plan.ranked);
         let mut fitting: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
         fitting.extend(each.iter().filter(|(_, c)| c.fits).map(|(_, c)| line(c)));
         // The fastest layouts of the leading strategy follow the best of each.
         let more = self.top.saturating_sub(fitting.len() - 1);
         let listed = |c: &Candidate| each.iter().any(|(_, e)| e.job == c.job);
-        fitting.extend(self.ranked.iter().filter(|c| c.fits && !listed(c)).take(more).map(line));
+        fitting.extend(self.plan.ranked.iter().filter(|c| c.fits && !listed(c)).take(more).map(line));
         if fitting.len() > 1 {
             *out += &format!(
                 "\n{}\n{}",
@@ -319,7 +312,7 @@ impl Plan<'_> {
         if !lacking.is_empty() {
             *out += &format!("\n{}\n{}", paint.bold(if zh { "放不下的" } else { "Does not fit" }), columns(&lacking));
         }
-        let count = self.ranked.len();
+        let count = self.plan.ranked.len();
         *out += &paint.dim(&if zh {
             format!("\n共估算 {count} 种布局\n")
         } else {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use fermi_domain::language::Language;
 use fermi_planner::catalogue::Catalogue;
-use fermi_planner::chart::{Labels, svg};
 use fermi_planner::constants::Constants;
 use fermi_planner::error::PlanError;
 use fermi_planner::job::Cluster;
@@ -16,6 +15,7 @@ use fermi_planner::scale::{Point, Workload};
 use fermi_planner::search::Request;
 use fermi_planner::sharding::Sharding;
 
+use super::chart::{Labels, svg};
 use super::show::{columns, number, seconds};
 use super::workload::WorkloadFlags;
 use super::{KnowledgeFlags, Refusal, files};

@@ -1,4 +1,6 @@
-//! Numbers, bars and columns for a terminal.
+//! Numbers, bars and columns for a terminal, on which a Chinese character takes two columns.
+
+use unicode_width::UnicodeWidthStr;
 
 /// Three digits, with thousands where there are many.
 pub fn number(value: f64) -> String {
@@ -52,23 +54,16 @@ pub fn bar(share: f64, cells: usize) -> String {
     out
 }
 
-/// Columns on a terminal: Chinese characters take two.
-pub fn width(text: &str) -> usize {
-    text.chars()
-        .map(|c| if ('\u{1100}'..='\u{115f}').contains(&c) || ('\u{2e80}'..='\u{ffdc}').contains(&c) { 2 } else { 1 })
-        .sum()
-}
-
 /// The text, filled up to a width.
 pub fn padded(text: &str, to: usize) -> String {
-    format!("{text}{}", " ".repeat(to.saturating_sub(width(text))))
+    format!("{text}{}", " ".repeat(to.saturating_sub(text.width())))
 }
 
 /// A table: first line its head, columns as wide as needed.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count)
-        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max().unwrap_or(0))
+        .map(|at| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max().unwrap_or(0))
         .collect();
     let mut out = String::new();
     for row in rows {

@@ -69,7 +69,7 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "GBS")]
     gpu_link: Option<f64>,
     /// Tokens per sequence
-    #[arg(long, value_name = "N", default_value_t = 2048)]
+    #[arg(long, value_name = "N", default_value_t = Request::USUAL_SEQUENCE)]
     pub seq_len: u64,
     /// Sequences per optimizer step, over all GPUs [default: 8 per GPU]
     #[arg(long, value_name = "N")]
@@ -113,11 +113,10 @@ impl WorkloadFlags {
             zone_rtt_ms: self.zone_rtt,
         };
         let machines = machines::parse(&self.gpus, catalogue, own, links)?;
+        let usual = Request::usual(architecture, machines.cluster);
         let request = Request {
-            architecture,
             seq_len: self.seq_len,
-            global_batch: self.global_batch.unwrap_or_else(|| machines.cluster.gpus.saturating_mul(8)),
-            cluster: machines.cluster,
+            global_batch: self.global_batch.unwrap_or(usual.global_batch),
             precision: Precision::parse(&self.precision).ok_or_else(|| {
                 PlanError::not_among(
                     "precision",
@@ -128,6 +127,7 @@ impl WorkloadFlags {
             optimizer: Optimizer::parse(&self.optimizer)
                 .ok_or_else(|| PlanError::not_among("optimizer", &self.optimizer, &[Optimizer::NAMES]))?,
             lora: self.lora_rank.map(|rank| Lora { rank }),
+            ..usual
         };
         request.check()?;
         Ok(Workload { request, model, machines })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::scale::Point;
+use fermi_planner::scale::Point;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 460.0;

@@ -1,12 +1,44 @@
-//! Norms, residuals, activations, rotary positions: bound by memory, not by products.
+//! What one GPU computes: products bound by its arithmetic, pointwise work bound by its memory, attention between them.
 
 use super::Rates;
 use crate::architecture::Norm;
 use crate::framework::Family;
 use crate::job::Job;
 
-/// Seconds forward and backward of one block on one GPU.
-pub fn seconds(job: &Job, rates: &Rates) -> (f64, f64) {
+/// Seconds of a product of `tokens` rows with a weight of `width` × `inner`.
+pub fn product(rates: &Rates, rate: f64, tokens: f64, width: f64, inner: f64) -> f64 {
+    if tokens <= 0.0 || width <= 0.0 || inner <= 0.0 {
+        return 0.0;
+    }
+    let shape =
+        (1.0 + rates.half_tokens / tokens) * (1.0 + rates.half_width / width) * (1.0 + rates.half_width / inner);
+    let odd = |n: f64| n % 64.0 != 0.0;
+    let penalty = if odd(width) || odd(inner) { 1.0 + rates.misaligned } else { 1.0 };
+    2.0 * tokens * width * inner / rate * shape * penalty
+}
+
+/// The attention core (scores, softmax, values): seconds forward and backward of one block on one GPU.
+pub fn attention(job: &Job, rates: &Rates) -> (f64, f64) {
+    let a = &job.architecture;
+    let tp = job.layout.tp as f64;
+    let tokens = job.tokens_per_micro_batch();
+    let seq = job.seq_len as f64;
+    let full = 4.0 * tokens * seq * a.query_width() as f64 / tp;
+    let narrow = 1.0 + rates.half_head / a.head_dim as f64;
+    if job.family.flash_attention() {
+        let seen = if a.causal { 0.5 } else { 1.0 };
+        let forward = seen * full / rates.flash * narrow;
+        return (forward, forward * rates.flash_backward);
+    }
+    // Scores are written and read again by scaling, masking, softmax and dropout.
+    let scores = tokens * seq * a.heads as f64 / tp;
+    let traffic = scores * rates.score_bytes / rates.stream;
+    let products = full / rates.batched * narrow;
+    (products + traffic * 0.4, 2.0 * products + traffic * 0.6)
+}
+
+/// Norms, residuals, activations, rotary positions: seconds forward and backward of one block on one GPU.
+pub fn pointwise(job: &Job, rates: &Rates) -> (f64, f64) {
     let a = &job.architecture;
     let tp = job.layout.tp as f64;
     let tokens = job.tokens_per_micro_batch();
@@ -58,4 +90,16 @@ fn active_ffn(job: &Job) -> f64 {
         Some(e) => (e.ffn * (e.active + e.shared)) as f64,
         None => job.architecture.ffn as f64,
     }
+}
+
+/// The last product, onto the vocabulary, and the loss: seconds of one micro-batch on the stage that has the head.
+pub fn head(job: &Job, rates: &Rates) -> f64 {
+    let a = &job.architecture;
+    let tokens = job.tokens_per_micro_batch();
+    let tp = job.layout.tp as f64;
+    let split = if job.family.splits_logits() { tp } else { 1.0 };
+    let vocab = a.vocab as f64;
+    let product = product(rates, rates.half, tokens, (vocab / tp / 64.0).ceil() * 64.0, a.hidden as f64);
+    let odd = if a.vocab.is_multiple_of(8) || job.family.is_megatron() { 1.0 } else { 1.0 + rates.odd_vocab };
+    3.0 * product * odd + tokens * vocab / split * rates.logit_bytes / rates.stream
 }

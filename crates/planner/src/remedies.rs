@@ -1,4 +1,4 @@
-//! What would make a model fit that does not, and what a changed world size asks for.
+//! What would make a model fit that does not.
 
 use fermi_domain::language::Text;
 use serde::Serialize;
@@ -16,10 +16,13 @@ pub struct Remedy {
     pub needed_gib: f64,
     pub fits: bool,
     pub step_time_s: f64,
+    /// What it would run as.
+    #[serde(skip)]
+    pub candidate: Candidate,
 }
 
-/// Remedies for a request of which nothing fits, the mildest first.
-pub fn remedies(request: &Request, constants: &Constants) -> Vec<Remedy> {
+/// Remedies on the same GPUs for a request of which nothing fits, the mildest first.
+pub(crate) fn within_these_gpus(request: &Request, constants: &Constants) -> Vec<Remedy> {
     let least = Layout {
         micro_batch: 1,
         accumulation: (request.global_batch / request.cluster.gpus.max(1)).max(1),
@@ -28,7 +31,7 @@ pub fn remedies(request: &Request, constants: &Constants) -> Vec<Remedy> {
         ..request.plain_layout()
     };
     let offload = |offload| request.estimate(Layout { offload, ..least }, constants);
-    let mut all = vec![
+    vec![
         remedy(
             Text::new(
                 "全部重计算、微批 1、参数分片",
@@ -45,17 +48,21 @@ pub fn remedies(request: &Request, constants: &Constants) -> Vec<Remedy> {
             &offload(Offload::AllCpu),
         ),
         remedy(Text::new("卸载到 NVMe", "offload to NVMe"), &offload(Offload::AllNvme)),
-    ];
-    all.extend(more_gpus(request, constants));
-    all
+    ]
 }
 
 fn remedy(what: Text, candidate: &Candidate) -> Remedy {
-    Remedy { what, needed_gib: candidate.memory.needed_gib(), fits: candidate.fits, step_time_s: candidate.seconds() }
+    Remedy {
+        what,
+        needed_gib: candidate.memory.needed_gib(),
+        fits: candidate.fits,
+        step_time_s: candidate.seconds(),
+        candidate: *candidate,
+    }
 }
 
 /// The smallest power-of-two multiple of the machines on which something fits.
-fn more_gpus(request: &Request, constants: &Constants) -> Option<Remedy> {
+pub(crate) fn more_gpus(request: &Request, constants: &Constants) -> Option<Remedy> {
     (1..=8).find_map(|power| {
         let factor = 1u64 << power;
         let mut larger = *request;
@@ -65,18 +72,4 @@ fn more_gpus(request: &Request, constants: &Constants) -> Option<Remedy> {
         let gpus = larger.cluster.gpus;
         Some(remedy(Text::new(format!("用 {gpus} 张同样的 GPU"), format!("use {gpus} of these GPUs")), &best))
     })
-}
-
-/// Learning rates for a changed number of ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LearningRates {
-    pub factor: f64,
-    pub linear: f64,
-    pub square_root: f64,
-}
-
-/// Scales a rate that was found with `base` ranks.
-pub fn learning_rates(rate: f64, base: u64, ranks: u64) -> LearningRates {
-    let factor = ranks as f64 / base.max(1) as f64;
-    LearningRates { factor, linear: rate * factor, square_root: rate * factor.sqrt() }
 }

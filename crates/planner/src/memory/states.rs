@@ -1,9 +1,10 @@
-//! Parameters that a GPU holds.
+//! Parameters and optimizer states that a GPU holds.
 
-use super::Place;
+use super::Stage;
 use super::keeping::Keeping;
 use crate::framework::Family;
 use crate::job::Job;
+use crate::sharding::Offload;
 
 /// Counts, after tensor and pipeline parallelism.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ impl Held {
     }
 }
 
-pub fn held(job: &Job, place: Place) -> Held {
+pub fn held(job: &Job, stage: Stage) -> Held {
     let a = &job.architecture;
     let tp = job.layout.tp as f64;
     let table = a.embedding_params() as f64;
@@ -56,9 +57,9 @@ pub fn held(job: &Job, place: Place) -> Held {
         block = (block - everywhere).max(0.0) + routed;
     }
     let on_stage = if job.layout.pp > 1 { job.layers_per_stage() } else { layers };
-    let tables = match place {
-        Place::Only => tables_whole,
-        Place::First | Place::Last => table,
+    let tables = match stage {
+        Stage::Only => tables_whole,
+        Stage::First | Stage::Last => table,
     } / tp;
     // The published accounting of this family leaves the tables out.
     let tables = if job.family == Family::MegatronLegacy { 0.0 } else { tables };
@@ -84,11 +85,19 @@ fn shards_over_context(job: &Job) -> bool {
     matches!(job.family, Family::Torchtitan | Family::MegatronCore | Family::Fsdp2)
 }
 
-pub fn bytes(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
-    use crate::sharding::Offload;
+/// Parameters as they lie on the GPU.
+pub fn parameters(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
     if matches!(job.layout.offload, Offload::AllCpu | Offload::AllNvme) {
         return 4.0 * held.block;
     }
     let frozen = if job.lora.is_some() { 2.0f64.min(keeping.parameter) } else { keeping.parameter };
     frozen * if keeping.parameter_spread { held.all_spread() } else { held.all() }
+}
+
+/// Optimizer states and master copies.
+pub fn optimizer(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+    if job.layout.offload != Offload::None {
+        return 0.0;
+    }
+    keeping.optimizer * if keeping.optimizer_spread { held.trained_spread() } else { held.trained }
 }

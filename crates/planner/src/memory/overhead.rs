@@ -1,6 +1,7 @@
-//! What is there only for a while: gathered blocks, casts, the libraries' work space.
+//! What is there only for a while (gathered blocks, casts, work space), and what lies outside the framework's allocator.
 
-use super::parameters::Held;
+use super::states::Held;
+use super::{GIB, Memory};
 use crate::framework::Family;
 use crate::job::Job;
 use crate::precision::Precision;
@@ -9,7 +10,8 @@ use crate::sharding::{Offload, Sharding};
 /// Work space of the product library.
 const WORKSPACE: f64 = 70e6;
 
-pub fn bytes(job: &Job, held: &Held) -> f64 {
+/// Gathered blocks and the libraries' work space.
+pub fn transient(job: &Job, held: &Held) -> f64 {
     let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
     let gathered = match job.layout.sharding {
         _ if job.layout.offload != Offload::None => 2.0 * element * held.block,
@@ -32,4 +34,18 @@ pub fn casts(job: &Job, held: &Held) -> f64 {
         && matches!(job.family, Family::Transformers | Family::Pytorch)
         && !job.layout.sharding.gathers_parameters();
     if autocast { 2.0 * held.all() } else { 0.0 }
+}
+
+/// The driver's own count was published (nvidia-smi), not the allocator's.
+pub fn counts_context(job: &Job) -> bool {
+    job.family == Family::MegatronDeepspeed
+}
+
+/// CUDA context, communication buffers, fragments.
+pub fn context(job: &Job, peak: &Memory) -> f64 {
+    if counts_context(job) {
+        return 1.5 * GIB + 0.15 * peak.activations;
+    }
+    let moving = peak.activations + peak.logits + peak.gradients;
+    0.5 * GIB + 0.02 * peak.allocated() + 0.025 * moving
 }
