@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::corpus;
-use crate::fault::Fault;
 use crate::preset::Preset;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +69,7 @@ impl Default for TrainerConfig {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {hint}")]
 pub struct ConfigError {
-    /// The field's name as in [`TrainerConfig`] or [`crate::Placement`].
+    /// The field's name as in [`TrainerConfig`] or [`crate::RankPosition`].
     pub field: &'static str,
     pub problem: String,
     pub hint: String,
@@ -156,6 +155,28 @@ fn require(
 /// NaN fails every comparison, so that only infinity needs a look of its own.
 fn require_number(holds: bool, field: &'static str, value: f32, wanted: &str) -> Result<(), ConfigError> {
     require(holds && value.is_finite(), field, format!("{field} cannot be {value}"), format!("use {wanted}"))
+}
+
+/// A fault on order, so that tests and demonstrations can see a cluster heal.
+///
+/// Strikes one rank right before it computes one step. It strikes in every attempt that reaches the step: who wants it
+/// only once passes it only to the first attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    pub rank: usize,
+    /// Steps count from 1.
+    pub step: u64,
+    pub kind: FaultKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// `train` returns `TrainError::InjectedFault`, as a bug in a script would end it.
+    Error,
+    /// The process aborts (SIGABRT) without a word.
+    Abort,
+    /// The rank stops for ever without dying, as a stuck driver would.
+    Hang,
 }
 
 #[cfg(test)]

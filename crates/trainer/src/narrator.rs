@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::batch::BatchPlan;
 use crate::config::TrainerConfig;
-use crate::placement::Placement;
-use crate::summary::Summary;
+use crate::train::{RankPosition, Summary};
 
 pub(crate) struct Narrator<'a> {
     out: &'a mut dyn Write,
@@ -15,8 +14,8 @@ pub(crate) struct Narrator<'a> {
 }
 
 impl<'a> Narrator<'a> {
-    pub fn new(out: &'a mut dyn Write, placement: &Placement) -> Self {
-        Self { out, rank: placement.rank, world_size: placement.world_size }
+    pub fn new(out: &'a mut dyn Write, position: &RankPosition) -> Self {
+        Self { out, rank: position.rank, world_size: position.world_size }
     }
 
     pub fn start(&mut self, config: &TrainerConfig, plan: &BatchPlan, parameters: usize) -> io::Result<()> {
@@ -107,8 +106,8 @@ mod tests {
     fn a_step_is_one_aligned_line_and_only_rank_0_tells_it() {
         let told = |rank| {
             let mut out = Vec::new();
-            let placement = Placement { rank, world_size: 2, ..Placement::alone() };
-            Narrator::new(&mut out, &placement).step(20, 200, 2.91344, 2.12e-3, 3412.0).unwrap();
+            let position = RankPosition { rank, world_size: 2, ..RankPosition::alone() };
+            Narrator::new(&mut out, &position).step(20, 200, 2.91344, 2.12e-3, 3412.0).unwrap();
             String::from_utf8(out).unwrap()
         };
         assert_eq!(told(0), "step  20/200  loss 2.9134  lr 2.1e-3  3,412 tokens/s\n");

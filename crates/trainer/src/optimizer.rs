@@ -1,5 +1,7 @@
-//! AdamW: each parameter moves by its gradient's running mean over the root of its running square.
+//! AdamW: each parameter moves by its gradient's running mean over the root of its running square, as far as the schedule
+//! lets it.
 
+use std::f64::consts::PI;
 use std::ops::Range;
 
 use crate::checkpoint::State;
@@ -7,6 +9,8 @@ use crate::checkpoint::State;
 const BETA1: f32 = 0.9;
 const BETA2: f32 = 0.98;
 const EPSILON: f32 = 1e-8;
+/// What remains of the peak learning rate at the end.
+const FLOOR: f64 = 0.1;
 
 /// The length of the whole gradient. In f64, because the sum of a million small squares loses too much in f32.
 pub(crate) fn norm(gradient: &[f32]) -> f64 {
@@ -43,6 +47,17 @@ pub(crate) fn update(
         *second = BETA2 * *second + (1.0 - BETA2) * gradient * gradient;
         *parameter -= learning_rate * (*first * correction1) / ((*second * correction2).sqrt() + EPSILON);
     }
+}
+
+/// The learning rate of a step, counted from 1: a straight rise, then half a cosine down to a tenth of the peak.
+pub(crate) fn learning_rate(peak: f32, warmup: u64, steps: u64, step: u64) -> f32 {
+    let peak = f64::from(peak);
+    if step <= warmup {
+        return (peak * step as f64 / warmup as f64) as f32;
+    }
+    let done = (step - warmup) as f64 / steps.saturating_sub(warmup).max(1) as f64;
+    let cosine = 0.5 * (1.0 + (PI * done.min(1.0)).cos());
+    (peak * (FLOOR + (1.0 - FLOOR) * cosine)) as f32
 }
 
 #[cfg(test)]
@@ -82,5 +97,21 @@ mod tests {
     fn only_long_gradients_are_scaled_down() {
         assert_eq!(norm(&[3.0, 4.0]), 5.0);
         assert_eq!((clip_factor(5.0, 1.0), clip_factor(0.5, 1.0)), (0.2, 1.0));
+    }
+
+    #[test]
+    fn it_rises_to_the_peak_and_falls_to_a_tenth() {
+        let rate = |step| learning_rate(1.0, 10, 110, step);
+        let cases = [(1, 0.1), (5, 0.5), (10, 1.0), (60, 0.55), (110, 0.1), (500, 0.1)];
+        for (step, expected) in cases {
+            assert!((rate(step) - expected).abs() < 1e-6, "step {step}: {}", rate(step));
+        }
+        assert!((10..110).all(|step| rate(step) >= rate(step + 1)));
+    }
+
+    #[test]
+    fn no_warm_up_and_a_warm_up_longer_than_the_run_are_both_fine() {
+        assert!((learning_rate(1.0, 0, 10, 1) - 1.0).abs() < 0.05);
+        assert!((learning_rate(1.0, 100, 10, 10) - 0.1).abs() < 1e-6);
     }
 }

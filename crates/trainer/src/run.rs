@@ -8,13 +8,11 @@ use fermi_collective::Communicator;
 
 use crate::batch::BatchPlan;
 use crate::checkpoint::State;
-use crate::config::TrainerConfig;
+use crate::config::{Fault, FaultKind, TrainerConfig};
 use crate::error::TrainError;
-use crate::fault::{Fault, FaultKind};
 use crate::fingerprint::{fingerprint, hexadecimal};
 use crate::model::Transformer;
-use crate::optimizer::{clip_factor, norm, update};
-use crate::schedule::learning_rate;
+use crate::optimizer::{clip_factor, learning_rate, norm, update};
 
 pub(crate) struct Run<'a> {
     pub config: &'a TrainerConfig,

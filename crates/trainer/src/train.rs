@@ -11,23 +11,68 @@ use crate::config::{ConfigError, TrainerConfig};
 use crate::error::TrainError;
 use crate::model::{Shape, Transformer};
 use crate::narrator::Narrator;
-use crate::placement::Placement;
-use crate::reporter::Reporter;
+use crate::progress::Reporter;
 use crate::restore::restore;
 use crate::run::Run;
-use crate::summary::Summary;
+
+/// Where this process stands in the run, as its launcher decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankPosition {
+    pub rank: usize,
+    pub world_size: usize,
+    pub local_rank: usize,
+    pub master_addr: String,
+    pub master_port: u16,
+    /// Ranks of different runs refuse each other.
+    pub run_id: String,
+}
+
+impl RankPosition {
+    /// A run of one process, which opens no socket.
+    pub fn alone() -> Self {
+        Self {
+            rank: 0,
+            world_size: 1,
+            local_rank: 0,
+            master_addr: "127.0.0.1".to_owned(),
+            master_port: 0,
+            run_id: "alone".to_owned(),
+        }
+    }
+
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+}
+
+/// What a finished run has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The mean loss over the global batch of the run's very first step, also when this attempt resumed later.
+    pub first_loss: f32,
+    pub last_loss: f32,
+    /// The steps that the run has now done in all, those before a resume included.
+    pub steps: u64,
+    /// Sixteen hexadecimal digits over the bits of every parameter; equal on all ranks, which has been verified.
+    pub parameter_checksum: String,
+    pub parameters: usize,
+    /// Of all ranks together, over the steps of this attempt; 0 when nothing was left to do.
+    pub tokens_per_s: f64,
+    /// The step of the checkpoint that this attempt continued from.
+    pub resumed_from: Option<u64>,
+}
 
 /// Trains as one rank until every step is done, or until something makes that impossible. Blocks; every rank of the run
 /// must call it with the same configuration, except for its own progress file.
-pub fn train(config: &TrainerConfig, placement: &Placement, out: &mut dyn Write) -> Result<Summary, TrainError> {
-    let plan = prepare(config, placement)?;
-    let mut narrator = Narrator::new(out, placement);
+pub fn train(config: &TrainerConfig, position: &RankPosition, out: &mut dyn Write) -> Result<Summary, TrainError> {
+    let plan = prepare(config, position)?;
+    let mut narrator = Narrator::new(out, position);
     let model = Transformer::new(&Shape::new(config.preset, config.sequence_length()));
     let identity = Identity::new(config, model.parameters());
     let folder = config.checkpoint_dir.as_deref().map(Folder::new);
     let mut state = State::new(model.initial_parameters(config.seed));
     narrator.start(config, &plan, model.parameters()).map_err(TrainError::Output)?;
-    let mut world = connect(config, placement)?;
+    let mut world = connect(config, position)?;
 
     let mut resumed_from = None;
     if let Some(folder) = folder.as_ref().filter(|_| config.resume) {
@@ -41,7 +86,7 @@ pub fn train(config: &TrainerConfig, placement: &Placement, out: &mut dyn Write)
 
     let mut run = Run::new(config, plan, model, state, world);
     // Others only read their copy of the state; one writer is enough and the only safe number.
-    let folder = folder.filter(|_| placement.is_first());
+    let folder = folder.filter(|_| position.is_first());
     let tokens_per_s = run_steps(&mut run, folder.as_ref(), &identity, &mut narrator)?;
     let summary = Summary {
         parameter_checksum: run.agreed_checksum()?,
@@ -57,15 +102,15 @@ pub fn train(config: &TrainerConfig, placement: &Placement, out: &mut dyn Write)
 }
 
 /// Everything that can be refused before the other ranks are kept waiting.
-fn prepare(config: &TrainerConfig, placement: &Placement) -> Result<BatchPlan, TrainError> {
+fn prepare(config: &TrainerConfig, position: &RankPosition) -> Result<BatchPlan, TrainError> {
     config.validate()?;
-    let Placement { rank, world_size, .. } = *placement;
+    let RankPosition { rank, world_size, .. } = *position;
     if rank >= world_size {
         let problem = format!("rank {rank} does not exist among {world_size} ranks");
         return Err(ConfigError::new("rank", problem, "ranks count from 0").into());
     }
     if let Some(folder) = &config.checkpoint_dir
-        && placement.is_first()
+        && position.is_first()
         && !config.resume
     {
         Folder::new(folder).require_empty()?;
@@ -73,13 +118,13 @@ fn prepare(config: &TrainerConfig, placement: &Placement) -> Result<BatchPlan, T
     Ok(BatchPlan::new(config, rank, world_size)?)
 }
 
-fn connect(config: &TrainerConfig, placement: &Placement) -> Result<Communicator, TrainError> {
+fn connect(config: &TrainerConfig, position: &RankPosition) -> Result<Communicator, TrainError> {
     let mut world = Communicator::connect(&Rendezvous {
-        rank: placement.rank,
-        world_size: placement.world_size,
-        master_addr: placement.master_addr.clone(),
-        master_port: placement.master_port,
-        run_id: placement.run_id.clone(),
+        rank: position.rank,
+        world_size: position.world_size,
+        master_addr: position.master_addr.clone(),
+        master_port: position.master_port,
+        run_id: position.run_id.clone(),
         timeout: config.rendezvous_timeout,
     })?;
     world.set_operation_timeout(config.operation_timeout);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fermi_domain::contract;
 use fermi_domain::language::Text;
-use fermi_trainer::{Fault, FaultKind, Placement, Preset, TrainError, TrainerConfig, train};
+use fermi_trainer::{Fault, FaultKind, Preset, RankPosition, TrainError, TrainerConfig, train};
 
 use crate::commands::usage::Expected;
 use crate::{exit_code, speech};
@@ -60,8 +60,8 @@ pub struct TrainerFlags {
 }
 
 pub fn execute(flags: &TrainerFlags) -> ExitCode {
-    let outcome = placement().and_then(|placement| {
-        train(&config(flags, &placement), &placement, &mut io::stdout())
+    let outcome = position().and_then(|position| {
+        train(&config(flags, &position), &position, &mut io::stdout())
             .map_err(|error| (describe(&error), usage_or_failed(&error)))
     });
     match outcome {
@@ -73,7 +73,7 @@ pub fn execute(flags: &TrainerFlags) -> ExitCode {
     }
 }
 
-fn config(flags: &TrainerFlags, placement: &Placement) -> TrainerConfig {
+fn config(flags: &TrainerFlags, position: &RankPosition) -> TrainerConfig {
     let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let is_first_attempt = std::env::var(contract::FERMI_ATTEMPT).is_ok_and(|attempt| attempt == "1");
     TrainerConfig {
@@ -81,7 +81,7 @@ fn config(flags: &TrainerFlags, placement: &Placement) -> TrainerConfig {
         steps: flags.steps,
         global_batch: flags
             .global_batch
-            .unwrap_or_else(|| TrainerConfig::default().global_batch.next_multiple_of(placement.world_size.max(1))),
+            .unwrap_or_else(|| TrainerConfig::default().global_batch.next_multiple_of(position.world_size.max(1))),
         micro_batch: flags.micro_batch,
         seq_len: flags.seq_len,
         lr: flags.lr,
@@ -98,8 +98,8 @@ fn config(flags: &TrainerFlags, placement: &Placement) -> TrainerConfig {
 }
 
 /// Where this process stands, from the variables that every launcher sets; alone when there are none.
-fn placement() -> Result<Placement, (String, u8)> {
-    let Ok(world_size) = std::env::var(contract::WORLD_SIZE) else { return Ok(Placement::alone()) };
+fn position() -> Result<RankPosition, (String, u8)> {
+    let Ok(world_size) = std::env::var(contract::WORLD_SIZE) else { return Ok(RankPosition::alone()) };
     let number = |name: &str, value: Option<String>| {
         let value = value.or_else(|| std::env::var(name).ok());
         value.as_deref().and_then(|value| value.parse::<usize>().ok()).ok_or_else(|| {
@@ -109,7 +109,7 @@ fn placement() -> Result<Placement, (String, u8)> {
     };
     let rank = number(contract::RANK, None)?;
     let port = number(contract::MASTER_PORT, None)?;
-    Ok(Placement {
+    Ok(RankPosition {
         rank,
         world_size: number(contract::WORLD_SIZE, Some(world_size))?,
         local_rank: number(contract::LOCAL_RANK, None).unwrap_or(rank),

@@ -4,10 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::header::Identity;
-use super::read::{Damage, read};
-use super::state::State;
-use super::write::{write, write_latest};
+use super::file::{Damage, Identity, State, read, write, write_latest};
 
 /// The newest, and one more in case it is damaged.
 const KEPT: usize = 2;

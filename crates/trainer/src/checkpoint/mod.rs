@@ -4,13 +4,9 @@
 //! both moments, little-endian). It is written under another name, synced, and renamed. `latest` names the newest one
 //! for people and scripts; the trainer itself looks at the folders. Only rank 0 comes here.
 
+mod file;
 mod folder;
-mod header;
-mod read;
-mod state;
-mod write;
 
+pub(crate) use file::{Identity, State};
 pub use folder::CheckpointError;
 pub(crate) use folder::Folder;
-pub(crate) use header::Identity;
-pub(crate) use state::State;

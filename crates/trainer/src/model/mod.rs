@@ -12,7 +12,6 @@ mod block;
 #[cfg(test)]
 mod check;
 mod embedding;
-mod gelu;
 mod layout;
 mod linear;
 mod loss;

@@ -3,7 +3,7 @@
 use std::os::fd::AsRawFd;
 use std::thread;
 
-use fermi_trainer::{Placement, Summary, TrainError, TrainerConfig, train};
+use fermi_trainer::{RankPosition, Summary, TrainError, TrainerConfig, train};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, setsockopt, socket, sockopt};
 
 pub struct Outcome {
@@ -22,7 +22,7 @@ pub fn train_each(configs: &[TrainerConfig]) -> Vec<Outcome> {
     thread::scope(|scope| {
         let ranks: Vec<_> = (configs.iter().enumerate())
             .map(|(rank, config)| {
-                let placement = Placement {
+                let position = RankPosition {
                     rank,
                     world_size,
                     local_rank: rank,
@@ -32,7 +32,7 @@ pub fn train_each(configs: &[TrainerConfig]) -> Vec<Outcome> {
                 };
                 scope.spawn(move || {
                     let mut out = Vec::new();
-                    let result = train(config, &placement, &mut out);
+                    let result = train(config, &position, &mut out);
                     Outcome { result, output: String::from_utf8(out).unwrap() }
                 })
             })
