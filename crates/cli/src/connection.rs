@@ -10,6 +10,8 @@ use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
 use fermi_domain::language::Text;
 
+use crate::speech::Paint;
+use crate::table::Table;
 use crate::{exit_code, speech};
 
 /// Where the server is; the same on every command that talks to one.
@@ -43,23 +45,46 @@ pub enum Problem {
 /// What a command comes to.
 pub type Outcome = Result<ExitCode, Problem>;
 
-/// Looks through all pages of a list.
-pub fn find<T>(
+/// Every page of a list, one item after the other; the first error ends it.
+pub fn pages<T>(
     page: impl Fn(&Query) -> Result<Answer<Page<T>>, ClientError>,
-    is_meant: impl Fn(&T) -> bool,
-) -> Result<Option<T>, ClientError> {
-    let mut token: Option<String> = None;
-    loop {
-        let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("pageToken", token.as_deref());
-        let page = page(&query)?.data;
-        if let Some(found) = page.items.into_iter().find(&is_meant) {
-            return Ok(Some(found));
-        }
-        token = page.next_page_token;
-        if token.is_none() {
-            return Ok(None);
-        }
+) -> impl Iterator<Item = Result<T, ClientError>> {
+    let mut next = Some(None::<String>);
+    let pages = std::iter::from_fn(move || {
+        let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("pageToken", next.take()?.as_deref());
+        Some(match page(&query) {
+            Ok(answer) => {
+                next = answer.data.next_page_token.map(Some);
+                answer.data.items.into_iter().map(Ok).collect::<Vec<_>>()
+            }
+            Err(error) => vec![Err(error)],
+        })
+    });
+    pages.flatten()
+}
+
+/// What `text` means: what has it as its id, or else the first of the list that has it as its name. `noun` is what such
+/// a thing is called in Chinese, and in English and on the command line.
+pub fn find<T>(
+    text: &str,
+    noun: (&str, &str),
+    by_id: Result<Answer<T>, ClientError>,
+    page: impl Fn(&Query) -> Result<Answer<Page<T>>, ClientError>,
+    name: impl Fn(&T) -> &str,
+) -> Result<T, Problem> {
+    match by_id {
+        Ok(answer) => return Ok(answer.data),
+        Err(ClientError::Refused(refused)) if refused.code == 404 => {}
+        Err(error) => return Err(error.into()),
     }
+    let found = pages(page).find(|item| item.as_ref().map_or(true, |item| name(item) == text)).transpose()?;
+    found.ok_or_else(|| {
+        let (zh, en) = noun;
+        Problem::not_found(
+            Text::new(format!("没有{zh} “{text}”"), format!("there is no {en} '{text}'")),
+            Text::new(format!("fermi {en} list 列出全部{zh}"), format!("'fermi {en} list' shows them all")),
+        )
+    })
 }
 
 impl From<ClientError> for Problem {
@@ -75,6 +100,10 @@ impl Problem {
 
     pub fn failed(message: Text, hint: Text) -> Self {
         Self::Own { message, hint, code: exit_code::FAILED }
+    }
+
+    pub fn not_found(message: Text, hint: Text) -> Self {
+        Self::Own { message, hint, code: exit_code::NOT_FOUND }
     }
 
     /// Says it on stderr; the answer is the exit code.
@@ -104,7 +133,7 @@ pub fn answer(outcome: Outcome) -> ExitCode {
 
 /// The server speaks the language that it was asked for.
 fn complain_as_the_server(refused: &Refused) {
-    let paint = speech::Paint::for_stderr();
+    let paint = Paint::for_stderr();
     let message = if refused.message.is_empty() { format!("HTTP {}", refused.code) } else { refused.message.clone() };
     speech::say(&speech::error_text(speech::language(), paint, &message, refused.hint.as_deref()));
 }
@@ -169,6 +198,29 @@ impl AskFlags {
             speech::print_json(&answer.raw);
         }
         self.json
+    }
+
+    /// Ends a command that shows something: its data, or what `text` makes of it.
+    pub fn show<T>(&self, answer: &Answer<T>, text: impl FnOnce(&T, Paint) -> String) -> Outcome {
+        if !self.printed(answer) {
+            speech::print(&text(&answer.data, Paint::for_stdout()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Ends a command that lists something. An empty list is a sentence and a command that would change that.
+    pub fn list<T>(
+        &self,
+        answer: &Answer<Page<T>>,
+        none: &str,
+        example: &str,
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Outcome {
+        if answer.data.items.is_empty() && !self.json {
+            speech::say(&format!("{none}\n\n  {example}\n"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        self.show(answer, |page, paint| table(&page.items).render(paint))
     }
 
     /// Ends a command whose answer is a sentence.

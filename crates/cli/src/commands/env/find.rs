@@ -1,25 +1,14 @@
 //! Environments by the name that people use, or by id.
 
-use fermi_api::client::{Client, Query};
-use fermi_api::v1::{Environment, MOST_PER_PAGE};
+use fermi_api::client::Client;
+use fermi_api::v1::Environment;
 use fermi_domain::language::Text;
 
-use crate::connection::Problem;
-use crate::exit_code;
+use crate::connection::{self, Problem};
 
 /// All environments that the server knows.
 pub fn all(client: &Client) -> Result<Vec<Environment>, Problem> {
-    let mut found = Vec::new();
-    let mut token: Option<String> = None;
-    loop {
-        let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("pageToken", token.as_deref());
-        let page = client.environments(&query)?.data;
-        found.extend(page.items);
-        token = page.next_page_token;
-        if token.is_none() {
-            return Ok(found);
-        }
-    }
+    Ok(connection::pages(|query| client.environments(query)).collect::<Result<_, _>>()?)
 }
 
 /// The one that is meant; an id wins over a name.
@@ -42,9 +31,5 @@ fn unknown(known: &[Environment], text: &str) -> Problem {
         ),
         None => Text::new("fermi env list 列出全部开发环境", "'fermi env list' shows them all"),
     };
-    Problem::Own {
-        message: Text::new(format!("没有开发环境 “{text}”"), format!("there is no environment '{text}'")),
-        hint,
-        code: exit_code::NOT_FOUND,
-    }
+    Problem::not_found(Text::new(format!("没有开发环境 “{text}”"), format!("there is no environment '{text}'")), hint)
 }

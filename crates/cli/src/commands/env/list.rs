@@ -1,14 +1,12 @@
 //! `fermi env list`.
 
-use std::process::ExitCode;
-
 use fermi_api::client::Query;
 use fermi_api::v1::{Environment, MOST_PER_PAGE};
 use fermi_domain::environment::EnvironmentStatus;
 
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
-use crate::speech::{self, Paint, pick};
+use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// List the environments with their workers and how they fare
@@ -25,18 +23,9 @@ pub fn execute(flags: &ListFlags) -> Outcome {
     let client = flags.ask.connect()?;
     let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("filter", flags.filter.as_deref());
     let answer = client.environments(&query)?;
-    if flags.ask.printed(&answer) {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if answer.data.items.is_empty() {
-        speech::say(pick(
-            "还没有开发环境。加入一个：\n\n  fermi agent --name my-env --zone 北京可用区A --workers 2\n",
-            "There are no environments yet. Add one:\n\n  fermi agent --name my-env --zone zone-a --workers 2\n",
-        ));
-        return Ok(ExitCode::SUCCESS);
-    }
-    speech::print(&table(&answer.data.items).render(Paint::for_stdout()));
-    Ok(ExitCode::SUCCESS)
+    let none = pick("还没有开发环境。加入一个：", "There are no environments yet. Add one:");
+    let zone = pick("北京可用区A", "zone-a");
+    flags.ask.list(&answer, none, &format!("fermi agent --name my-env --zone {zone} --workers 2"), table)
 }
 
 fn table(environments: &[Environment]) -> Table {

@@ -1,7 +1,5 @@
 //! `fermi env show`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::Environment;
 
 use super::{find, list};
@@ -22,10 +20,7 @@ pub fn execute(flags: &ShowFlags) -> Outcome {
     let client = flags.ask.connect()?;
     let known = find::all(&client)?;
     let answer = client.environment(&find::one(&known, &flags.environment)?.id)?;
-    if !flags.ask.printed(&answer) {
-        speech::print(&render(&answer.data, Paint::for_stdout()));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.show(&answer, render)
 }
 
 fn render(environment: &Environment, paint: Paint) -> String {

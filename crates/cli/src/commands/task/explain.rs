@@ -1,7 +1,5 @@
 //! `fermi task explain`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::Explanation;
 
 use super::verdict;
@@ -24,10 +22,7 @@ pub struct ExplainFlags {
 
 pub fn execute(flags: &ExplainFlags) -> Outcome {
     let answer = flags.ask.connect()?.explain(&flags.task)?;
-    if !flags.ask.printed(&answer) {
-        speech::print(&render(&answer.data, Paint::for_stdout()));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.show(&answer, render)
 }
 
 fn render(explanation: &Explanation, paint: Paint) -> String {

@@ -1,14 +1,12 @@
 //! `fermi task list`.
 
-use std::process::ExitCode;
-
 use fermi_api::client::Query;
 use fermi_api::v1::TaskRow;
 
 use crate::commands::env;
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
-use crate::speech::{self, Paint, pick};
+use crate::speech::{self, pick};
 use crate::table::{self, Cell, Colour, Table};
 
 /// Widest reason in the table; `explain` has it whole.
@@ -41,25 +39,17 @@ pub fn execute(flags: &ListFlags) -> Outcome {
         .with_some("orderBy", flags.order_by.as_deref())
         .with_some("pageToken", flags.page_token.as_deref());
     let answer = client.tasks(&query)?;
-    if flags.ask.printed(&answer) {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if answer.data.items.is_empty() {
-        speech::say(pick(
-            "没有训练任务。创建一个：\n\n  fermi task create --name demo --env my-env -- train.py\n",
-            "There are no tasks. Create one:\n\n  fermi task create --name demo --env my-env -- train.py\n",
-        ));
-        return Ok(ExitCode::SUCCESS);
-    }
-    // People know environments by name; a list that cannot be had leaves the ids.
-    let names = env::find::all(&client).unwrap_or_default();
-    let name =
-        |id: &String| names.iter().find(|found| found.id == *id).map_or_else(|| id.clone(), |found| found.name.clone());
-    speech::print(&table(&answer.data.items, name).render(Paint::for_stdout()));
-    if let Some(token) = &answer.data.next_page_token {
+    let none = pick("没有训练任务。创建一个：", "There are no tasks. Create one:");
+    let code = flags.ask.list(&answer, none, "fermi task create --name demo --env my-env -- train.py", |tasks| {
+        // People know environments by name; a list that cannot be had leaves the ids.
+        let names = env::find::all(&client).unwrap_or_default();
+        let named = |id: &String| names.iter().find(|found| found.id == *id);
+        table(tasks, |id| named(id).map_or_else(|| id.clone(), |found| found.name.clone()))
+    })?;
+    if let Some(token) = answer.data.next_page_token.as_ref().filter(|_| !flags.ask.json) {
         speech::say(&format!("{}: --page-token {token}\n", pick("还有更多", "there are more")));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn table(tasks: &[TaskRow], name: impl Fn(&String) -> String) -> Table {

@@ -1,12 +1,10 @@
 //! `fermi task ranks`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::{Rank, RankState};
 
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
-use crate::speech::{self, Paint, pick};
+use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// Who is which rank, and how each fares
@@ -23,10 +21,7 @@ pub struct RanksFlags {
 
 pub fn execute(flags: &RanksFlags) -> Outcome {
     let answer = flags.ask.connect()?.ranks(&flags.task, flags.attempt)?;
-    if !flags.ask.printed(&answer) {
-        speech::print(&table(&answer.data.items).render(Paint::for_stdout()));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.show(&answer, |ranks, paint| table(&ranks.items).render(paint))
 }
 
 fn table(ranks: &[Rank]) -> Table {

@@ -93,13 +93,13 @@ impl RequestFlags {
         let nodes = self.nodes(&known, &engine)?;
         let (dataset_id, dataset_version_id) = match &self.dataset {
             Some(text) => {
-                let dataset = dataset::find::dataset(client, text)?;
-                let version = dataset::find::version(&dataset, self.dataset_version.as_deref())?;
+                let dataset = dataset::find(client, text)?;
+                let version = dataset::version(&dataset, self.dataset_version.as_deref())?;
                 (Some(dataset.id.clone()), Some(version.id.clone()))
             }
             None => (None, None),
         };
-        let model_id = self.model.as_deref().map(|text| model::find::model(client, text)).transpose()?;
+        let model_id = self.model.as_deref().map(|text| model::find(client, text)).transpose()?;
         let (command, recipe) = self.work()?;
         let source = match (&self.source, &self.source_path, sending) {
             (Some(folder), _, Sending::Send) => Some(Source::Snapshot(source::send(client, folder)?)),

@@ -1,7 +1,5 @@
 //! `fermi task show`.
 
-use std::process::ExitCode;
-
 use fermi_api::v1::{Progress, Task};
 
 use super::verdict;
@@ -21,10 +19,7 @@ pub struct ShowFlags {
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
     let answer = flags.ask.connect()?.task(&flags.task)?;
-    if !flags.ask.printed(&answer) {
-        speech::print(&render(&answer.data, Paint::for_stdout()));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.ask.show(&answer, render)
 }
 
 fn render(task: &Task, paint: Paint) -> String {

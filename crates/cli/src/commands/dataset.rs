@@ -1,0 +1,186 @@
+//! `fermi dataset`: named data with versions that never change.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use fermi_api::client::{Client, Query};
+use fermi_api::v1::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, MOST_PER_PAGE};
+use fermi_domain::language::Text;
+
+use crate::connection::{self, AskFlags, Outcome, Problem};
+use crate::span;
+use crate::speech::pick;
+use crate::table::{self, Cell, Colour, Table};
+
+/// Datasets: create, add-version, list, show, delete
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub struct DatasetFlags {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Create(CreateFlags),
+    AddVersion(AddVersionFlags),
+    /// List the datasets
+    #[command(alias = "ls")]
+    List(AskFlags),
+    /// Show a dataset with its versions
+    Show(OneFlags),
+    /// Forget a dataset; what its versions point at stays where it is
+    #[command(alias = "rm")]
+    Delete(OneFlags),
+}
+
+/// Make a dataset, with a first version if a path is given
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi dataset create corpus --path /data/corpus")]
+struct CreateFlags {
+    name: String,
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// Where every node finds the first version
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// The first version's name
+    #[arg(long = "dataset-version", value_name = "NAME", default_value = "v1", requires = "path")]
+    version: String,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Add a version to a dataset
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi dataset add-version corpus --version v2 --path /data/corpus-v2")]
+struct AddVersionFlags {
+    /// The dataset's name or id
+    dataset: String,
+    /// The version's name
+    #[arg(long, value_name = "NAME")]
+    version: String,
+    /// Where every node finds it
+    #[arg(long, value_name = "PATH")]
+    path: String,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Flags of a verb that takes one dataset.
+#[derive(Debug, Args)]
+struct OneFlags {
+    /// Its name or id
+    dataset: String,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+pub fn execute(flags: &DatasetFlags) -> ExitCode {
+    connection::answer(match &flags.verb {
+        Verb::Create(flags) => create(flags),
+        Verb::AddVersion(flags) => add_version(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Show(flags) => show(flags),
+        Verb::Delete(flags) => delete(flags),
+    })
+}
+
+fn create(flags: &CreateFlags) -> Outcome {
+    let client = flags.ask.connect()?;
+    let request = CreateDataset { name: flags.name.clone(), description: flags.description.clone() };
+    let made = client.create_dataset(&request)?;
+    if let Some(path) = &flags.path {
+        let version = CreateDatasetVersion { version: flags.version.clone(), path: path.clone() };
+        client.add_dataset_version(&made.data.id, &version)?;
+    }
+    flags.ask.made(&made, &made.data.id)
+}
+
+fn add_version(flags: &AddVersionFlags) -> Outcome {
+    let client = flags.ask.connect()?;
+    let dataset = find(&client, &flags.dataset)?;
+    let version = CreateDatasetVersion { version: flags.version.clone(), path: flags.path.clone() };
+    let made = client.add_dataset_version(&dataset.id, &version)?;
+    flags.ask.made(&made, &made.data.id)
+}
+
+fn list(ask: &AskFlags) -> Outcome {
+    let answer = ask.connect()?.datasets(&Query::new().with("pageSize", MOST_PER_PAGE))?;
+    let none = pick("还没有数据集。", "There are no datasets yet.");
+    ask.list(&answer, none, "fermi dataset create corpus --path /data/corpus", |datasets| {
+        let mut table = Table::new([pick("名称", "NAME"), "ID", pick("版本", "VERSIONS"), pick("创建", "CREATED")]);
+        for dataset in datasets {
+            let versions: Vec<&str> = dataset.versions.iter().map(|version| version.version.as_str()).collect();
+            table.row([
+                Cell::coloured(&dataset.name, Colour::Strong),
+                Cell::coloured(&dataset.id, Colour::Faint),
+                if versions.is_empty() { "-".into() } else { versions.join(", ").into() },
+                span::ago(dataset.created_at).into(),
+            ]);
+        }
+        table
+    })
+}
+
+fn show(flags: &OneFlags) -> Outcome {
+    let client = flags.ask.connect()?;
+    let answer = client.dataset(&find(&client, &flags.dataset)?.id)?;
+    flags.ask.show(&answer, |dataset, paint| {
+        let created = Some(span::ago(dataset.created_at));
+        let facts = [
+            ("ID", Some(dataset.id.clone())),
+            (pick("说明", "description"), dataset.description.clone()),
+            (pick("创建", "created"), created),
+        ];
+        let mut versions = Table::new([pick("版本", "VERSION"), "ID", pick("路径", "PATH"), pick("创建", "CREATED")]);
+        for version in &dataset.versions {
+            versions.row([
+                Cell::coloured(&version.version, Colour::Strong),
+                Cell::coloured(&version.id, Colour::Faint),
+                version.path.as_str().into(),
+                span::ago(version.created_at).into(),
+            ]);
+        }
+        let versions = if versions.is_empty() { String::new() } else { format!("\n{}", versions.render(paint)) };
+        format!("{}\n\n{}{versions}", paint.bold(&dataset.name), table::facts(facts, paint))
+    })
+}
+
+fn delete(flags: &OneFlags) -> Outcome {
+    let client = flags.ask.connect()?;
+    let answer = client.delete_dataset(&find(&client, &flags.dataset)?.id)?;
+    flags.ask.done(&answer)
+}
+
+/// The dataset that is meant; an id wins over a name.
+pub fn find(client: &Client, text: &str) -> Result<Dataset, Problem> {
+    let by_id = client.dataset(text);
+    connection::find(text, ("数据集", "dataset"), by_id, |query| client.datasets(query), |dataset| &dataset.name)
+}
+
+/// The version that is meant, or the newest where none is.
+pub fn version<'a>(dataset: &'a Dataset, text: Option<&str>) -> Result<&'a DatasetVersion, Problem> {
+    let found = match text {
+        Some(text) => dataset.versions.iter().find(|version| version.id == text || version.version == text),
+        None => dataset.versions.last(),
+    };
+    found.ok_or_else(|| {
+        let name = &dataset.name;
+        let message = match text {
+            Some(text) => Text::new(
+                format!("数据集 {name} 没有版本 “{text}”"),
+                format!("the dataset {name} has no version '{text}'"),
+            ),
+            None => Text::new(format!("数据集 {name} 还没有版本"), format!("the dataset {name} has no version yet")),
+        };
+        let known: Vec<&str> = dataset.versions.iter().map(|version| version.version.as_str()).collect();
+        let hint = if known.is_empty() {
+            let line = format!("fermi dataset add-version {name} --version v1 --path DIR");
+            Text::new(line.clone(), line)
+        } else {
+            Text::new(format!("可用的版本：{}", known.join("、")), format!("use one of: {}", known.join(", ")))
+        };
+        Problem::not_found(message, hint)
+    })
+}
