@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{ErrorCode, OptionalExtension, Row, params};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
@@ -14,31 +13,23 @@ use crate::{
 };
 
 /// Something with a name that tasks refer to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub id: String,
     pub name: String,
-    #[serde(default)]
     pub description: Option<String>,
-    #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Where it is, if that is known; a dataset's versions have their own.
-    #[serde(default)]
     pub path: Option<String>,
     pub created_ms: u64,
 }
 
 /// Something with a name, before it has an id.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewEntry {
     pub name: String,
-    #[serde(default)]
     pub description: Option<String>,
-    #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    #[serde(default)]
     pub path: Option<String>,
 }
 

@@ -80,12 +80,10 @@ impl Store {
     /// Runs a closure that changes things. Answers once the disk has the change; a closure that says no changes nothing.
     ///
     /// A write that has been queued is done even if nobody waits for its answer any more.
-    pub async fn write<T, E, F>(&self, work: F) -> Result<T, WriteError<E>>
-    where
-        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: Send + 'static,
-    {
+    pub async fn write<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WriteError<E>> {
         let (write, answer) = writer::prepare(work);
         let closed = || WriteError::Failed(StoreError::Closed);
         self.inner.writes.send(writer::Order::Write(write)).await.map_err(|_| closed())?;
@@ -93,12 +91,10 @@ impl Store {
     }
 
     /// [`Self::write`] for threads; panics inside an asynchronous task, as it would stop all others there.
-    pub fn write_blocking<T, E, F>(&self, work: F) -> Result<T, WriteError<E>>
-    where
-        F: FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: Send + 'static,
-    {
+    pub fn write_blocking<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, WriteError<E>> {
         let (write, answer) = writer::prepare(work);
         let closed = || WriteError::Failed(StoreError::Closed);
         self.inner.writes.blocking_send(writer::Order::Write(write)).map_err(|_| closed())?;
@@ -106,24 +102,20 @@ impl Store {
     }
 
     /// Runs a closure that looks at one moment of everything, while writes go on.
-    pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
-    where
-        F: FnOnce(&View<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    pub async fn read<T: Send + 'static, E: From<StoreError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&View<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (read, answer) = reader::prepare(work);
         self.inner.reads.send(read).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
     /// [`Self::read`] for threads.
-    pub fn read_blocking<T, E, F>(&self, work: F) -> Result<T, E>
-    where
-        F: FnOnce(&View<'_>) -> Result<T, E> + Send + 'static,
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
+    pub fn read_blocking<T: Send + 'static, E: From<StoreError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&View<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
         let (read, answer) = reader::prepare(work);
         self.inner.reads.blocking_send(read).map_err(|_| StoreError::Closed)?;
         answer.blocking_recv().map_err(|_| StoreError::Closed)?

@@ -96,3 +96,11 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Err(error) => usage::refuse(&error),
     }
 }
+
+/// A command line as `unify` leaves it, for the tests of those who rewrite it.
+#[cfg(test)]
+pub fn unified(line: &str, unify: impl Fn(&clap::Command, Vec<OsString>) -> Vec<OsString>) -> String {
+    let words = line.split(' ').map(OsString::from).collect();
+    let unified = unify(&Cli::command(), words);
+    unified.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

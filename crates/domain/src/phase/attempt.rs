@@ -24,8 +24,7 @@ pub enum AttemptPhase {
 }
 
 /// What happens to an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttemptEvent {
     Launched,
     RanksUp,

@@ -28,8 +28,7 @@ pub enum TaskPhase {
 }
 
 /// What happens to a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskEvent {
     /// Everything that it needs is ready.
     Prepared,

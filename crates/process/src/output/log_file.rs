@@ -28,17 +28,7 @@ impl LogFile {
     pub fn create(path: PathBuf) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(&path)?;
         let index = File::options().create(true).append(true).open(index_path(&path)).ok();
-        Ok(Self {
-            path,
-            file: Some(file),
-            index,
-            segment: 0,
-            in_segment: 0,
-            total: 0,
-            indexed_ms: 0,
-            dropped: 0,
-            gap: 0,
-        })
+        Ok(Self { path, file: Some(file), index, ..Self::none() })
     }
 
     /// Keeps nothing: for logs that go to `/dev/null`.

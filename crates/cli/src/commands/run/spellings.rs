@@ -143,9 +143,7 @@ mod tests {
     use super::*;
 
     fn unified(line: &str) -> String {
-        let words = line.split(' ').map(OsString::from).collect();
-        let unified = unify(&crate::commands::Cli::command(), words);
-        unified.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        crate::commands::unified(line, unify)
     }
 
     #[test]
