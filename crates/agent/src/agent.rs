@@ -27,7 +27,6 @@ use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, Refusal};
 use crate::sample::{LiveRuns, Sampler};
-use crate::server_address::ServerAddress;
 use crate::ship::{Cargo, HttpCarrier, ShipOrder, Shipper};
 
 /// How often orphans are reaped and the stop flag is looked at.
@@ -52,7 +51,7 @@ struct Owned {
 
 /// Lives until the flag is raised. Ranks go on without it.
 pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> Result<(), AgentError> {
-    let server = ServerAddress::parse(&options.server)?;
+    let server = options.server.clone();
     let data = DataFolder::take(&options.data_dir)?;
     // Should both keepers of a run die at once, what they held comes back to us and is reaped.
     sweep::become_subreaper()?;

@@ -12,10 +12,6 @@ pub enum AgentError {
     FolderInUse { folder: PathBuf },
     #[error("cannot use {}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("`{address}` is not the address of a server")]
-    BadServer { address: String },
-    #[error("`{address}` asks for an encrypted connection, which this agent cannot make")]
-    Encrypted { address: String },
     #[error("the machine refuses what an agent needs")]
     Machine(#[from] io::Error),
 }
@@ -31,10 +27,6 @@ impl AgentError {
                 format!("无法使用 {}：{source}", path.display()),
                 format!("cannot use {}: {source}", path.display()),
             ),
-            Self::BadServer { address } => Text::new(format!("“{address}”不是服务器地址"), self.to_string()),
-            Self::Encrypted { address } => {
-                Text::new(format!("“{address}”要求加密连接，agent 暂不支持"), self.to_string())
-            }
             Self::Machine(source) => Text::new(
                 format!("系统拒绝了 agent 需要的操作：{source}"),
                 format!("the machine refuses what an agent needs: {source}"),
@@ -52,14 +44,6 @@ impl AgentError {
             Self::Folder { .. } => Text::new(
                 "检查权限和磁盘空间，或用 --data-dir 指定另一个文件夹",
                 "check permissions and disk space, or name another folder with --data-dir",
-            ),
-            Self::BadServer { .. } => Text::new(
-                "写成 http://主机:端口，例如 http://10.0.0.1:7070",
-                "write http://host:port, such as http://10.0.0.1:7070",
-            ),
-            Self::Encrypted { .. } => Text::new(
-                "使用 http://，或通过加密隧道连接",
-                "use http://, through an encrypted tunnel where the network is not yours",
             ),
             Self::Machine(_) => Text::new("检查系统限制（ulimit）", "check the limits of this user (ulimit)"),
         }

@@ -20,7 +20,6 @@ mod options;
 mod places;
 mod prepare;
 mod sample;
-mod server_address;
 mod ship;
 mod source;
 

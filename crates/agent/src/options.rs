@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fermi_api::client::ServerAddress;
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
@@ -16,8 +17,7 @@ use crate::declared::Declared;
 /// Everything that `fermi agent` can be told.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// `http://host:port`.
-    pub server: String,
+    pub server: ServerAddress,
     pub token: Option<String>,
     /// The environment's name, which its workers bear.
     pub name: String,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentWord, Hello, KnownRun, ServerWord, Welcome};
 use fermi_domain::language::Text;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,7 +15,6 @@ use std::os::fd::AsFd;
 use super::Outbox;
 use super::line::{Line, LineError};
 use crate::options::StopFlag;
-use crate::server_address::ServerAddress;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);

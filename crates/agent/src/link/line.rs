@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentWord, Hello, LINK_PATH, ServerWord, Welcome};
 use fermi_domain::language::Text;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,7 +15,6 @@ use tungstenite::handshake::HandshakeError;
 use tungstenite::http::HeaderValue;
 use tungstenite::{Error, Message, WebSocket};
 
-use crate::server_address::ServerAddress;
 
 /// How long the server may take to let us in.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);

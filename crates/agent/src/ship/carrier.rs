@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::time::Duration;
 
+use fermi_api::client::ServerAddress;
 use fermi_api::link::Taken;
 use fermi_domain::ids::EnvironmentId;
 use serde::Deserialize;
 use ureq::http::StatusCode;
 use ureq::{Agent, Body};
 
-use crate::server_address::ServerAddress;
 use crate::source::SourceError;
 
 /// A server that takes longer for a piece than this is not answering.

@@ -36,7 +36,7 @@ fn main() {
 
 fn be_agent(server: &str, data: &str) {
     let options = AgentOptions {
-        server: server.to_owned(),
+        server: server.parse().unwrap(),
         token: Some("geheim".to_owned()),
         name: "gn6".to_owned(),
         zone: None,

@@ -1,19 +1,25 @@
 //! Where a server is.
 
-use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;
+use std::time::Duration;
+use std::{fmt, io};
 
 use thiserror::Error;
 
 /// Where a server listens when nobody says otherwise.
 pub const DEFAULT_SERVER: &str = "http://127.0.0.1:7070";
 
-/// The base of a server's addresses: `http://host:port`, without a slash at its end.
+const HTTP_PORT: u16 = 80;
+const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The base of a server's addresses: `http://host:port`, without a slash at its end. The one place that knows schemes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
-    base: String,
+    /// Host and port as they stand in a URL.
+    authority: String,
     host: String,
+    port: u16,
 }
 
 /// Why a text is no address of a server.
@@ -35,25 +41,50 @@ impl FromStr for ServerAddress {
             return Err(BadAddress::Tls(text.to_owned()));
         }
         let refused = || BadAddress::NoAddress(text.to_owned());
-        let rest = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
-        if rest.is_empty() || rest.contains("://") || rest.contains(|c: char| c.is_whitespace() || "/?#@".contains(c)) {
+        let authority = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(refused)?)
+            }
+            _ => (authority, HTTP_PORT),
+        };
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_host = match bare {
+            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
+        };
+        if !is_host {
             return Err(refused());
         }
-        let base = format!("http://{rest}");
-        let uri: ureq::http::Uri = base.parse().map_err(|_| refused())?;
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(refused)?;
-        // A port that is no port is left out by the parser without a word.
-        let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
-        if has_port && uri.port_u16().is_none() {
-            return Err(refused());
-        }
-        Ok(Self { host: host.trim_matches(['[', ']']).to_owned(), base })
+        Ok(Self { authority: authority.to_owned(), host: bare.unwrap_or(host).to_owned(), port })
     }
 }
 
 impl ServerAddress {
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The URL of a path of its HTTP interface.
+    pub fn http(&self, path: &str) -> String {
+        format!("http://{}{path}", self.authority)
+    }
+
+    /// The URL of a WebSocket.
+    pub fn websocket(&self, path: &str) -> String {
+        format!("ws://{}{path}", self.authority)
+    }
+
+    /// A plain connection to it: the first of its addresses that answers.
+    pub fn connect(&self) -> io::Result<TcpStream> {
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for candidate in (self.host.as_str(), self.port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&candidate, CONNECT_PATIENCE) {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     /// Whether it is this machine's own loopback.
@@ -64,7 +95,7 @@ impl ServerAddress {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.base)
+        write!(f, "http://{}", self.authority)
     }
 }
 
@@ -81,9 +112,37 @@ mod tests {
     }
 
     #[test]
+    fn both_interfaces_are_below_it() {
+        for (text, http, websocket) in [
+            ("gn6:7070/", "http://gn6:7070/x", "ws://gn6:7070/x"),
+            ("http://[::1]:7070", "http://[::1]:7070/x", "ws://[::1]:7070/x"),
+            ("http://gn6", "http://gn6/x", "ws://gn6/x"),
+        ] {
+            let address: ServerAddress = text.parse().unwrap();
+            assert_eq!((address.http("/x").as_str(), address.websocket("/x").as_str()), (http, websocket));
+        }
+    }
+
+    #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "http://", "http://a b", "ftp://x", "http://h:port", "http://h:99999", "h/path", "http://u@h"]
-        {
+        for text in [
+            "",
+            "http://",
+            "http://a b",
+            "ftp://x",
+            "http://h:port",
+            "http://h:99999",
+            "http://h:0",
+            "h/path",
+            "http://u@h",
+            "http://u@h:1",
+            "::1",
+            "[h]:1",
+            "[::1",
+            "h?x",
+            "h#x",
+            "训练",
+        ] {
             assert!(text.parse::<ServerAddress>().is_err(), "{text}");
         }
         assert!(matches!("https://h".parse::<ServerAddress>(), Err(BadAddress::Tls(_))));

@@ -87,7 +87,7 @@ fn options(flags: &AgentFlags) -> Result<AgentOptions, Problem> {
         None => connection::state_folder().ok_or_else(no_folder)?.join("agents").join(name.replace('/', "_")),
     };
     Ok(AgentOptions {
-        server: server.to_string(),
+        server,
         token,
         name,
         zone: flags.zone.clone(),
