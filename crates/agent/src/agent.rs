@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,10 +27,7 @@ use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, Refusal};
 use crate::sample::{LiveRuns, Sampler};
 use crate::ship::{Cargo, HttpCarrier, ShipOrder, Shipper};
-
-/// How often orphans are reaped and the stop flag is looked at.
-const TICK: Duration = Duration::from_millis(50);
-const USUAL_HEARTBEAT_MS: u64 = 1_000;
+use crate::wake::{self, Beat, Pulse};
 
 /// What is told to the one thread.
 enum Event {
@@ -40,6 +36,8 @@ enum Event {
     Ready(Owned, Result<Box<NodeBundle>, Refusal>),
     KeepersGone(Owned, Vec<Ended>),
     Taken(RunKey, Cargo),
+    /// A child may have ended, or the agent shall.
+    Woken,
 }
 
 /// A run with its cluster: two servers may give the same names.
@@ -86,7 +84,9 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     };
     let link_events = events.clone();
     let (outbox, link) = link::start(dialer, move |news| drop(link_events.send(Event::Link(news))))?;
-    start_sampler(Sampler::new(gpus, shared.live.clone()), &shared, outbox.clone(), stop.clone())?;
+    start_sampler(Sampler::new(gpus, shared.live.clone()), shared.pulse.clone(), outbox.clone())?;
+    let wakes = events.clone();
+    wake::start(stop.clone(), move || drop(wakes.send(Event::Woken)))?;
     let mut agent = Agent {
         carrier: HttpCarrier::new(server, options.token.as_deref()),
         hidden: variables_that_hold(options.token.as_deref()),
@@ -106,6 +106,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     };
     agent.take_over();
     agent.live(&inbox, &stop);
+    agent.shared.pulse.set(Beat::Over);
     outbox.ring();
     // It says good-bye, which must not take long.
     let deadline = Instant::now() + Duration::from_secs(1);
@@ -116,23 +117,11 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
 }
 
 /// What other threads see of the agent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Shared {
     known: Arc<Mutex<Vec<KnownRun>>>,
     live: LiveRuns,
-    is_connected: Arc<AtomicBool>,
-    heartbeat_ms: Arc<AtomicU64>,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self {
-            known: Arc::default(),
-            live: LiveRuns::default(),
-            is_connected: Arc::default(),
-            heartbeat_ms: Arc::new(AtomicU64::new(USUAL_HEARTBEAT_MS)),
-        }
-    }
+    pulse: Arc<Pulse>,
 }
 
 /// Takes in the runs that an earlier agent left in the folder of a cluster.
@@ -154,17 +143,12 @@ fn variables_that_hold(token: Option<&str>) -> Vec<OsString> {
 }
 
 /// Measuring may take long on a machine in trouble; the link must not wait for it.
-fn start_sampler(mut sampler: Sampler, shared: &Shared, outbox: Outbox, stop: StopFlag) -> io::Result<()> {
-    let shared = shared.clone();
+fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io::Result<()> {
     thread::Builder::new().name("sample".into()).stack_size(512 * 1024).spawn(move || {
-        let mut next = Instant::now();
-        while !stop.is_raised() {
-            let every = Duration::from_millis(shared.heartbeat_ms.load(Ordering::Relaxed).clamp(10, 60_000));
-            if shared.is_connected.load(Ordering::Relaxed) && Instant::now() >= next {
-                next = Instant::now() + every;
-                outbox.say(AgentWord::Heartbeat(Box::new(sampler.measure())));
-            }
-            thread::sleep(next.saturating_duration_since(Instant::now()).clamp(Duration::from_millis(5), TICK));
+        let mut last = None;
+        while pulse.wait(last) {
+            last = Some(Instant::now());
+            outbox.say(AgentWord::Heartbeat(Box::new(sampler.measure())));
         }
     })?;
     Ok(())
@@ -191,18 +175,9 @@ struct Agent<T> {
 
 impl<T: Fn(AgentNews)> Agent<T> {
     fn live(&mut self, inbox: &Receiver<Event>, stop: &StopFlag) {
-        let mut reaped = Instant::now();
         while !stop.is_raised() {
-            match inbox.recv_timeout(TICK) {
-                Ok(event) => self.hear(event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            if reaped.elapsed() >= TICK {
-                reaped = Instant::now();
-                // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container.
-                sweep::reap(&mut |_, _| {});
-            }
+            let Ok(event) = inbox.recv() else { return };
+            self.hear(event);
         }
     }
 
@@ -211,11 +186,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome),
             Event::Link(LinkNews::Word(word)) => self.obey(word),
             Event::Link(LinkNews::Lost { reason, retry_in }) => {
-                self.shared.is_connected.store(false, Ordering::Relaxed);
+                self.shared.pulse.set(Beat::Away);
                 (self.tell)(AgentNews::Lost { reason, retry_in });
             }
             Event::Link(LinkNews::Refused { reason, hint }) => {
-                self.shared.is_connected.store(false, Ordering::Relaxed);
+                self.shared.pulse.set(Beat::Away);
                 (self.tell)(AgentNews::Refused { reason, hint });
             }
             Event::Ready(owned, _) | Event::KeepersGone(owned, _) if !self.is_ours(&owned) => {}
@@ -233,6 +208,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 self.happen(Happening::KeepersGone(run));
             }
             Event::Taken(run, cargo) => self.happen(Happening::Taken(run, cargo)),
+            // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container. Reaped
+            // by this thread alone, which also starts wardens and must not lose one that fails to start.
+            Event::Woken => drop(sweep::reap(&mut |_, _| {})),
         }
     }
 
@@ -250,8 +228,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         if self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster) {
             self.move_to(&welcome.cluster);
         }
-        self.shared.heartbeat_ms.store(welcome.heartbeat_ms, Ordering::Relaxed);
-        self.shared.is_connected.store(true, Ordering::Relaxed);
+        self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
         self.environment = Some(welcome.environment.clone());
         self.carrier.environment = self.environment.clone();
         for shipper in [&self.journals, &self.streams] {

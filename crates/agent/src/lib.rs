@@ -22,6 +22,7 @@ mod prepare;
 mod sample;
 mod ship;
 mod source;
+mod wake;
 
 pub use agent::run;
 pub use declared::{Declared, DeclaredError};

@@ -1,6 +1,8 @@
 //! What an agent is told at its start, what it tells, and how it is ended.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +13,7 @@ use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::task::RunKey;
+use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::declared::Declared;
 
@@ -76,15 +79,34 @@ pub enum AgentNews {
 }
 
 /// Ends an agent; ranks go on. Raising it is safe in a signal handler.
-#[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+#[derive(Clone, Debug)]
+pub struct StopFlag(Arc<Flag>);
+
+#[derive(Debug)]
+struct Flag {
+    is_raised: AtomicBool,
+    /// Readable from the moment on at which the flag is raised; never read, so that every waiter sees it.
+    bell: EventFd,
+}
 
 impl StopFlag {
+    pub fn new() -> io::Result<Self> {
+        let bell = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        Ok(Self(Arc::new(Flag { is_raised: AtomicBool::new(false), bell })))
+    }
+
     pub fn raise(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.is_raised.store(true, Ordering::SeqCst);
+        let _ = self.0.bell.write(1);
     }
 
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.is_raised.load(Ordering::SeqCst)
+    }
+}
+
+impl AsFd for StopFlag {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.bell.as_fd()
     }
 }

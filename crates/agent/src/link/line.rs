@@ -15,7 +15,6 @@ use tungstenite::handshake::HandshakeError;
 use tungstenite::http::HeaderValue;
 use tungstenite::{Error, Message, WebSocket};
 
-
 /// How long the server may take to let us in.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// After so long a silence the server is asked whether it is there.
@@ -113,7 +112,7 @@ impl Line {
         let flags = if self.has_unsent { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
         let mut fds = [PollFd::new(self.socket.get_ref().as_fd(), flags), PollFd::new(bell.as_fd(), PollFlags::POLLIN)];
         // An interrupted wait is a wait that ended early.
-        let _ = poll(&mut fds, PollTimeout::from(500u16));
+        let _ = poll(&mut fds, self.until_silence_counts());
         let _ = bell.read();
         let words = self.hear()?;
         self.mind_silence()?;
@@ -141,6 +140,13 @@ impl Line {
                 Err(error) => return Err(LineError::lost(error)),
             }
         }
+    }
+
+    /// How long nothing has to be done about silence.
+    fn until_silence_counts(&self) -> PollTimeout {
+        let next = (self.heard.max(self.asked) + ASK_AFTER).min(self.heard + SILENCE);
+        let left = next.saturating_duration_since(Instant::now()).as_millis() + 1;
+        PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     }
 
     fn mind_silence(&mut self) -> Result<(), LineError> {

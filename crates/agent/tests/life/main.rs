@@ -48,7 +48,7 @@ fn be_agent(server: &str, data: &str) {
         declared: None,
         address: Some("127.0.0.1".to_owned()),
     };
-    let result = fermi_agent::run(options, StopFlag::default(), |news| {
+    let result = fermi_agent::run(options, StopFlag::new().unwrap(), |news| {
         if !matches!(news, AgentNews::Lost { .. }) {
             eprintln!("agent: {news:?}");
         }

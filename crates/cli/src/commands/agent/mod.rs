@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use fermi_agent::{AgentNews, AgentOptions, Declared, StopFlag};
+use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::Text;
 use serde_json::json;
@@ -59,20 +58,18 @@ pub fn execute(flags: &AgentFlags) -> ExitCode {
 
 fn serve(flags: &AgentFlags) -> Outcome {
     let options = options(flags)?;
-    let stop = StopFlag::default();
+    let failed = |error: AgentError| Problem::failed(error.text(), error.hint());
+    let stop = StopFlag::new().map_err(|error| failed(error.into()))?;
     signals::listen();
     let raised = stop.clone();
     std::thread::spawn(move || {
-        while signals::heard() == 0 {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        // A wait that fails is as good as a signal: an agent that nobody can end must not live.
+        let _ = signals::wait();
         raised.raise();
     });
     let name = options.name.clone();
     let as_json = flags.json;
-    fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json))
-        .map(|()| ExitCode::SUCCESS)
-        .map_err(|error| Problem::failed(error.text(), error.hint()))
+    fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json)).map(|()| ExitCode::SUCCESS).map_err(failed)
 }
 
 fn options(flags: &AgentFlags) -> Result<AgentOptions, Problem> {
