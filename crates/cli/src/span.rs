@@ -46,16 +46,30 @@ pub fn ago(then_ms: u64) -> String {
     format!("{text}{}", pick("前", " ago"))
 }
 
-/// The time of day, in UTC where the zone of this machine is not known.
+/// The time of day.
 pub fn clock(then_ms: u64) -> String {
-    let seconds = i64::try_from(then_ms / 1000).unwrap_or(0);
+    local(then_ms).map_or_else(String::new, |at| {
+        format!("{:02}:{:02}:{:02}.{:03}", at.tm_hour, at.tm_min, at.tm_sec, then_ms % 1000)
+    })
+}
+
+/// Date and time without a sign that a file name could not have, in the order in which they sort.
+pub fn stamp(then_ms: u64) -> String {
+    local(then_ms).map_or_else(String::new, |at| {
+        let (year, month) = (at.tm_year + 1900, at.tm_mon + 1);
+        format!("{year:04}{month:02}{:02}-{:02}{:02}{:02}", at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec)
+    })
+}
+
+/// Date and time in the zone of this machine, in UTC where that is not known. By the C library, which is linked anyway:
+/// `fermi run` needs one date at its start and no crate for time zones.
+fn local(then_ms: u64) -> Option<libc::tm> {
+    let seconds = i64::try_from(then_ms / 1000).ok()?;
     // SAFETY: an all-zero `tm` is a valid value to be overwritten.
-    let mut broken: libc::tm = unsafe { std::mem::zeroed() };
+    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are to locals that outlive the call; `localtime_r` keeps neither.
-    if unsafe { libc::localtime_r(&raw const seconds, &raw mut broken) }.is_null() {
-        return String::new();
-    }
-    format!("{:02}:{:02}:{:02}.{:03}", broken.tm_hour, broken.tm_min, broken.tm_sec, then_ms % 1000)
+    let is_known = !unsafe { libc::localtime_r(&raw const seconds, &raw mut parts) }.is_null();
+    is_known.then_some(parts)
 }
 
 /// Bytes in the unit that fits.
@@ -73,6 +87,14 @@ pub fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stamp_sorts_by_time_and_names_a_file() {
+        let (before, after) = (stamp(1_700_000_000_000), stamp(1_700_086_400_000));
+        assert!(before < after && before.starts_with("202311"), "{before} {after}");
+        assert_eq!(before.len(), "20231114-221320".len());
+        assert!(before.chars().all(|c| c.is_ascii_digit() || c == '-'));
+    }
 
     #[test]
     fn sizes_have_the_unit_that_fits() {

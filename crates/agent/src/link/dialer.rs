@@ -127,8 +127,8 @@ impl Dialer {
 /// A quarter more or less, so that agents that lost their server together do not come back together.
 fn with_jitter(pause: Duration) -> Duration {
     let mut random = [0u8; 1];
-    // SAFETY: the kernel fills our byte; were it to fail, the pause is just shorter.
-    unsafe { libc::getrandom(random.as_mut_ptr().cast(), 1, libc::GRND_NONBLOCK) };
+    // Were there no randomness, the pause is just shorter.
+    let _ = getrandom::fill(&mut random);
     pause.mul_f32(0.75 + f32::from(random[0]) / 510.0)
 }
 

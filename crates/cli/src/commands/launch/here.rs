@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use fermi_domain::language::Language;
 use fermi_domain::messages::launch::LaunchProblem;
 
@@ -92,7 +93,7 @@ fn is_here(name: &str) -> bool {
 /// Sixteen random bytes in hexadecimal.
 fn secret() -> String {
     let mut random = [0u8; 16];
-    // SAFETY: the kernel fills our bytes; were it to fail, the hosts would share a guessable word, as without one.
-    unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) };
-    random.iter().map(|byte| format!("{byte:02x}")).collect()
+    // Were there no randomness, the hosts would share a guessable word, as without one.
+    let _ = getrandom::fill(&mut random);
+    HEXLOWER.encode(&random)
 }

@@ -10,6 +10,7 @@ use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
 use super::{slurm, terminal};
+use crate::span;
 
 /// How the names begin by which people tune what is below a framework.
 const TUNING: [&str; 6] = ["NCCL_", "GLOO_", "XLA_", "TORCH_", "CUDA_", "DEEPSPEED_"];
@@ -111,17 +112,9 @@ fn stdin() -> Stdin {
 
 /// `run-<date>-<time>-<random>`: sorts by time, readable, and no two starts share it, also on a shared disk.
 fn new_run_id() -> String {
-    // SAFETY: localtime_r and strftime write into buffers that we own and that are long enough.
-    let stamp = unsafe {
-        let now = libc::time(std::ptr::null_mut());
-        let mut parts: libc::tm = std::mem::zeroed();
-        libc::localtime_r(&now, &mut parts);
-        let mut text = [0u8; 32];
-        let length = libc::strftime(text.as_mut_ptr().cast(), text.len(), c"%Y%m%d-%H%M%S".as_ptr(), &parts);
-        String::from_utf8_lossy(&text[..length]).into_owned()
-    };
+    let stamp = span::stamp(span::now_ms());
     let mut random = [0u8; 4];
-    // SAFETY: the kernel fills our four bytes; were it to fail, the process number below still tells starts apart.
-    unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), libc::GRND_NONBLOCK) };
+    // Were there no randomness, the process number still tells starts apart.
+    let _ = getrandom::fill(&mut random);
     format!("run-{stamp}-{:08x}", u32::from_le_bytes(random) ^ std::process::id())
 }

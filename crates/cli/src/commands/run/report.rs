@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use fermi_attempt::run_folder::RankFolder;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::verdict::Verdict;
+use unicode_width::UnicodeWidthChar;
 
 use super::narrate::short_path;
 use crate::speech::Paint;
@@ -136,12 +137,7 @@ fn pieces(line: &str) -> Vec<&str> {
 
 /// A Chinese character takes two columns.
 fn columns(c: char) -> usize {
-    if matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}')
-    {
-        2
-    } else {
-        1
-    }
+    c.width().unwrap_or(0)
 }
 
 /// Head and tail of a long traceback: where it began and what was raised.

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use fermi_api::client::Client;
 use fermi_domain::language::Text;
 use flate2::{Compression, write::GzEncoder};
@@ -129,8 +130,7 @@ fn digest(file: &mut File) -> io::Result<String> {
         hash.update(&buffer[..count]);
     }
     file.seek(SeekFrom::Start(0))?;
-    let hexadecimal: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("sha256:{hexadecimal}"))
+    Ok(format!("sha256:{}", HEXLOWER.encode(&hash.finalize())))
 }
 
 fn unreadable(folder: &Path, error: &io::Error) -> Problem {
