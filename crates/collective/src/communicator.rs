@@ -79,7 +79,7 @@ impl Communicator {
     pub fn barrier(&mut self) -> Result<(), OperationError> {
         match &mut self.ring {
             None => Ok(()),
-            // Having heard from everybody is what a barrier is.
+            // A barrier is over when every rank has sent its part.
             Some(ring) => all_gather::all_gather(ring, Operation::Barrier, self.rank, self.world_size, &[]).map(|_| ()),
         }
     }

@@ -116,7 +116,7 @@ pub enum OperationError {
     },
     #[error("rank {rank} has been silent for {waited_s:.0} s during {operation}")]
     Silent { rank: usize, operation: Operation, waited_s: f64 },
-    /// The ranks call different operations, or with different lengths: a bug in the caller, never the network's fault.
+    /// The ranks call different operations, or with different lengths: a bug in the peer, never the network's fault.
     #[error("rank {rank} is out of step: it sent {theirs} where this rank expected {ours}")]
     OutOfStep { rank: usize, theirs: String, ours: String },
     #[error("there is no rank {root} to broadcast from in a world of {world_size}")]

@@ -22,12 +22,13 @@ pub(crate) struct Hello {
     pub run_id: String,
     pub rank: usize,
     pub world_size: usize,
-    pub errand: Errand,
+    #[serde(rename = "errand")]
+    pub purpose: HelloPurpose,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Errand {
+pub(crate) enum HelloPurpose {
     /// To rank 0: let me in; my left neighbour will find me at this port. The address is the one rank 0 sees, because
     /// a machine rarely knows under which of its addresses others reach it.
     #[serde(rename_all = "camelCase")]
@@ -38,7 +39,7 @@ pub(crate) enum Errand {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Answer {
+pub(crate) enum HelloReply {
     /// Where each rank listens for its left neighbour, by rank; empty between neighbours.
     Welcome {
         ring: Vec<SocketAddr>,
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_hello_is_complete_only_with_its_last_byte() {
-        let hello = Hello { run_id: "r".into(), rank: 1, world_size: 2, errand: Errand::Join { ring_port: 7 } };
+        let hello = Hello { run_id: "r".into(), rank: 1, world_size: 2, purpose: HelloPurpose::Join { ring_port: 7 } };
         let whole = frame(VERSION, &serde_json::to_vec(&hello).unwrap());
         for end in 0..whole.len() {
             assert!(parse::<Hello>(&whole[..end]).unwrap().is_none());

@@ -10,17 +10,17 @@
 //!
 //! Start reading at [`Communicator`], then `rendezvous` for how the ranks meet and `ring` for how bytes move.
 
+mod acceptor;
+mod admission;
 mod all_gather;
 mod all_reduce;
 mod broadcast;
 mod communicator;
 mod error;
-mod gate;
 mod hello;
 mod key_value;
 mod listener;
 mod neighbours;
-mod reception;
 mod rendezvous;
 mod ring;
 

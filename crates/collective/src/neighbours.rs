@@ -3,9 +3,9 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use crate::acceptor::Acceptor;
 use crate::error::ConnectError;
-use crate::gate::Gate;
-use crate::hello::{Answer, Errand, FrameError, Hello, receive, send};
+use crate::hello::{FrameError, Hello, HelloPurpose, HelloReply, receive, send};
 use crate::rendezvous::{Rendezvous, Table};
 use crate::ring::Ring;
 
@@ -14,7 +14,7 @@ const AT_LEAST: Duration = Duration::from_secs(10);
 
 pub(crate) fn close_ring(
     rendezvous: &Rendezvous,
-    gate: &mut Gate,
+    acceptor: &mut Acceptor,
     table: &Table,
     deadline: Instant,
 ) -> Result<Ring, ConnectError> {
@@ -25,10 +25,10 @@ pub(crate) fn close_ring(
     // Everybody already listens, so the call and the hello go through before anybody answers: calling first and
     // answering second cannot block around the ring.
     let mut right = call(rendezvous, table, right_rank, deadline)?;
-    let left = let_in(rendezvous, gate, left_rank, deadline)?;
+    let left = let_in(rendezvous, acceptor, left_rank, deadline)?;
     match receive(&mut right, deadline) {
-        Ok(Answer::Welcome { .. }) => Ring::new(left, left_rank, right, right_rank).map_err(ConnectError::Socket),
-        Ok(Answer::Refused { reason }) => Err(ConnectError::Refused { by: right_rank, reason }),
+        Ok(HelloReply::Welcome { .. }) => Ring::new(left, left_rank, right, right_rank).map_err(ConnectError::Socket),
+        Ok(HelloReply::Refused { reason }) => Err(ConnectError::Refused { by: right_rank, reason }),
         Err(FrameError::HungUp(source)) => Err(ConnectError::Lost { rank: right_rank, source }),
         Err(error) => {
             Err(ConnectError::Stranger { address: table.address_of(right_rank).to_string(), what: error.to_string() })
@@ -42,22 +42,28 @@ fn call(rendezvous: &Rendezvous, table: &Table, rank: usize, deadline: Instant) 
     let unreachable = |source| ConnectError::NeighbourUnreachable { rank, address, source };
     let mut stream = TcpStream::connect_timeout(&address, left).map_err(unreachable)?;
     stream.set_nodelay(true).map_err(ConnectError::Socket)?;
-    send(&mut stream, &rendezvous.hello(Errand::Neighbour)).map_err(|source| ConnectError::Lost { rank, source })?;
+    send(&mut stream, &rendezvous.hello(HelloPurpose::Neighbour))
+        .map_err(|source| ConnectError::Lost { rank, source })?;
     Ok(stream)
 }
 
-fn let_in(rendezvous: &Rendezvous, gate: &mut Gate, rank: usize, deadline: Instant) -> Result<TcpStream, ConnectError> {
-    let expected = Hello { rank, ..rendezvous.hello(Errand::Neighbour) };
+fn let_in(
+    rendezvous: &Rendezvous,
+    acceptor: &mut Acceptor,
+    rank: usize,
+    deadline: Instant,
+) -> Result<TcpStream, ConnectError> {
+    let expected = Hello { rank, ..rendezvous.hello(HelloPurpose::Neighbour) };
     let start = Instant::now();
     loop {
-        let Some(mut caller) = gate.next(deadline).map_err(ConnectError::Socket)? else {
+        let Some(mut peer) = acceptor.next(deadline).map_err(ConnectError::Socket)? else {
             return Err(ConnectError::NeighbourMissing { rank, waited_s: start.elapsed().as_secs_f64() });
         };
-        if caller.hello.as_ref().is_ok_and(|hello| *hello == expected) {
-            let welcome = Answer::Welcome { ring: Vec::new() };
-            send(&mut caller.stream, &welcome).map_err(|source| ConnectError::Lost { rank, source })?;
-            return Ok(caller.stream);
+        if peer.hello.as_ref().is_ok_and(|hello| *hello == expected) {
+            let welcome = HelloReply::Welcome { ring: Vec::new() };
+            send(&mut peer.stream, &welcome).map_err(|source| ConnectError::Lost { rank, source })?;
+            return Ok(peer.stream);
         }
-        caller.refuse(&format!("only rank {rank} of this run is expected at this port"));
+        peer.refuse(&format!("only rank {rank} of this run is expected at this port"));
     }
 }

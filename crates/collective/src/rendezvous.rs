@@ -5,13 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::acceptor::Acceptor;
+use crate::admission::receive_ranks;
 use crate::communicator::LONGEST_TIMEOUT;
 use crate::error::ConnectError;
-use crate::gate::Gate;
-use crate::hello::{Answer, Errand, FrameError, Hello, receive, send};
+use crate::hello::{FrameError, Hello, HelloPurpose, HelloReply, receive, send};
 use crate::listener::{families_of, listen};
 use crate::neighbours::close_ring;
-use crate::reception::receive_ranks;
 use crate::ring::Ring;
 
 const ONE_TRY: Duration = Duration::from_secs(5);
@@ -55,22 +55,22 @@ impl Rendezvous {
     pub(crate) fn meet(&self) -> Result<Ring, ConnectError> {
         let deadline = Instant::now() + self.timeout.min(LONGEST_TIMEOUT);
         let families = families_of(&self.master_addr);
-        let mut ring_gate = listen(families, 0).and_then(Gate::new).map_err(ConnectError::Socket)?;
+        let mut ring_gate = listen(families, 0).and_then(Acceptor::new).map_err(ConnectError::Socket)?;
         let ring_port = ring_gate.port().map_err(ConnectError::Socket)?;
         let table = if self.rank == 0 {
             let port = self.master_port;
-            let gate = listen(families, port).and_then(Gate::new);
-            let gate = gate.map_err(|source| ConnectError::Listen { port, source })?;
+            let acceptor = listen(families, port).and_then(Acceptor::new);
+            let acceptor = acceptor.map_err(|source| ConnectError::Listen { port, source })?;
             let own = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), ring_port);
-            Table { ring: receive_ranks(self, gate, own, deadline)?, rank0: None }
+            Table { ring: receive_ranks(self, acceptor, own, deadline)?, rank0: None }
         } else {
             self.join(ring_port, deadline)?
         };
         close_ring(self, &mut ring_gate, &table, deadline)
     }
 
-    pub(crate) fn hello(&self, errand: Errand) -> Hello {
-        Hello { run_id: self.run_id.clone(), rank: self.rank, world_size: self.world_size, errand }
+    pub(crate) fn hello(&self, purpose: HelloPurpose) -> Hello {
+        Hello { run_id: self.run_id.clone(), rank: self.rank, world_size: self.world_size, purpose }
     }
 
     fn join(&self, ring_port: u16, deadline: Instant) -> Result<Table, ConnectError> {
@@ -82,15 +82,15 @@ impl Rendezvous {
             let trouble = match self.dial(deadline) {
                 Err(error) => error,
                 Ok(mut stream) => match self.ask(&mut stream, ring_port, deadline + GRACE_FOR_ANSWER) {
-                    Ok(Answer::Welcome { ring }) if ring.len() == self.world_size => {
+                    Ok(HelloReply::Welcome { ring }) if ring.len() == self.world_size => {
                         let peer = stream.peer_addr().map_err(ConnectError::Socket)?;
                         return Ok(Table { ring, rank0: Some(peer.ip().to_canonical()) });
                     }
-                    Ok(Answer::Welcome { .. }) => {
+                    Ok(HelloReply::Welcome { .. }) => {
                         let what = "knows a different number of ranks".to_owned();
                         return Err(ConnectError::Stranger { address, what });
                     }
-                    Ok(Answer::Refused { reason }) => return Err(ConnectError::Refused { by: 0, reason }),
+                    Ok(HelloReply::Refused { reason }) => return Err(ConnectError::Refused { by: 0, reason }),
                     Err(FrameError::HungUp(error)) => error,
                     Err(FrameError::Silent(_)) => return Err(ConnectError::NoAnswer { address, waited_s }),
                     Err(error) => return Err(ConnectError::Stranger { address, what: error.to_string() }),
@@ -119,8 +119,8 @@ impl Rendezvous {
         Err(trouble)
     }
 
-    fn ask(&self, stream: &mut TcpStream, ring_port: u16, deadline: Instant) -> Result<Answer, FrameError> {
-        send(stream, &self.hello(Errand::Join { ring_port })).map_err(FrameError::HungUp)?;
+    fn ask(&self, stream: &mut TcpStream, ring_port: u16, deadline: Instant) -> Result<HelloReply, FrameError> {
+        send(stream, &self.hello(HelloPurpose::Join { ring_port })).map_err(FrameError::HungUp)?;
         receive(stream, deadline)
     }
 }

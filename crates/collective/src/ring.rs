@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags};
 
+use crate::acceptor::wait;
 use crate::communicator::DEFAULT_OPERATION_TIMEOUT;
 use crate::error::{Operation, OperationError};
-use crate::gate::wait;
 
 const HEADER: usize = 16;
 

@@ -1,4 +1,4 @@
-//! A listener that hears many callers at once, so that a stranger who says nothing keeps nobody else waiting.
+//! A listener that reads the hellos of many peers at once, so that a silent connection does not hold up the others.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,61 +8,63 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::hello::{Answer, FrameError, Hello, parse, send};
+use crate::hello::{FrameError, Hello, HelloReply, parse, send};
 
-/// A rank says its hello in the same breath in which it connects; who takes longer has something else in mind.
+/// A rank sends its hello right after it connects; a connection that takes longer is not a rank's.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// An answer is small and fits into the socket's buffer, unless the caller does not read at all.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// With this many silent callers the oldest is dropped, so that a flood cannot use up the file descriptors.
-const MOST_VISITORS: usize = 512;
+/// An answer is small and fits into the socket's buffer, unless the peer does not read at all.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// With this many silent peers the oldest is dropped, so that a flood cannot use up the file descriptors.
+const MOST_PENDING: usize = 512;
 
-pub(crate) struct Gate {
+/// Accepts connections and reads their hellos.
+pub(crate) struct Acceptor {
     listener: TcpListener,
-    visitors: Vec<Visitor>,
+    pending: Vec<PendingPeer>,
 }
 
-struct Visitor {
+/// A connection whose hello has not arrived yet.
+struct PendingPeer {
     stream: TcpStream,
     address: SocketAddr,
     received: Vec<u8>,
     deadline: Instant,
 }
 
-/// Someone who has said all they had to say at the gate.
-pub(crate) struct Caller {
+/// A connection whose hello has arrived, or turned out to be none.
+pub(crate) struct Peer {
     pub stream: TcpStream,
     pub address: SocketAddr,
     pub hello: Result<Hello, FrameError>,
 }
 
-impl Gate {
+impl Acceptor {
     pub fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, visitors: Vec::new() })
+        Ok(Self { listener, pending: Vec::new() })
     }
 
     pub fn port(&self) -> io::Result<u16> {
         Ok(self.listener.local_addr()?.port())
     }
 
-    /// The next caller, or nobody by the deadline.
-    pub fn next(&mut self, deadline: Instant) -> io::Result<Option<Caller>> {
+    /// The next peer, or none by the deadline.
+    pub fn next(&mut self, deadline: Instant) -> io::Result<Option<Peer>> {
         loop {
             self.accept_all()?;
-            if let Some(caller) = self.hear_visitors()? {
-                return Ok(Some(caller));
+            if let Some(peer) = self.receive_pending()? {
+                return Ok(Some(peer));
             }
-            if self.visitors.len() == MOST_VISITORS {
-                self.visitors.remove(0);
+            if self.pending.len() == MOST_PENDING {
+                self.pending.remove(0);
                 continue;
             }
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            let first = self.visitors.iter().map(|visitor| visitor.deadline).min().unwrap_or(deadline);
+            let first = self.pending.iter().map(|peer| peer.deadline).min().unwrap_or(deadline);
             let sockets: Vec<_> = std::iter::once(self.listener.as_fd())
-                .chain(self.visitors.iter().map(|visitor| visitor.stream.as_fd()))
+                .chain(self.pending.iter().map(|peer| peer.stream.as_fd()))
                 .collect();
             let mut watched: Vec<_> = sockets.iter().map(|socket| PollFd::new(*socket, PollFlags::POLLIN)).collect();
             wait(&mut watched, first.min(deadline))?;
@@ -70,15 +72,15 @@ impl Gate {
     }
 
     fn accept_all(&mut self) -> io::Result<()> {
-        while self.visitors.len() < MOST_VISITORS {
+        while self.pending.len() < MOST_PENDING {
             match self.listener.accept() {
                 Ok((stream, address)) => {
                     stream.set_nonblocking(true)?;
                     let deadline = Instant::now() + PATIENCE;
-                    self.visitors.push(Visitor { stream, address, received: Vec::new(), deadline });
+                    self.pending.push(PendingPeer { stream, address, received: Vec::new(), deadline });
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // The caller hung up between its connect and our accept.
+                // The peer hung up between its connect and our accept.
                 Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => {
                 }
                 Err(error) => return Err(error),
@@ -87,23 +89,23 @@ impl Gate {
         Ok(())
     }
 
-    fn hear_visitors(&mut self) -> io::Result<Option<Caller>> {
-        for index in 0..self.visitors.len() {
-            if let Some(hello) = self.visitors[index].hear() {
-                let Visitor { stream, address, .. } = self.visitors.remove(index);
+    fn receive_pending(&mut self) -> io::Result<Option<Peer>> {
+        for index in 0..self.pending.len() {
+            if let Some(hello) = self.pending[index].receive() {
+                let PendingPeer { stream, address, .. } = self.pending.remove(index);
                 stream.set_nonblocking(false)?;
                 stream.set_nodelay(true)?;
-                stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+                stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
                 let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-                return Ok(Some(Caller { stream, address, hello }));
+                return Ok(Some(Peer { stream, address, hello }));
             }
         }
         Ok(None)
     }
 }
 
-impl Visitor {
-    fn hear(&mut self) -> Option<Result<Hello, FrameError>> {
+impl PendingPeer {
+    fn receive(&mut self) -> Option<Result<Hello, FrameError>> {
         let mut piece = [0; 4096];
         loop {
             match self.stream.read(&mut piece) {
@@ -113,7 +115,7 @@ impl Visitor {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Some(Err(FrameError::HungUp(error))),
             }
-            // Without this look after every piece a stranger could fill the memory.
+            // Checked after every piece, so that a connection cannot fill the memory.
             if let Some(outcome) = parse(&self.received).transpose() {
                 return Some(outcome);
             }
@@ -122,10 +124,10 @@ impl Visitor {
     }
 }
 
-impl Caller {
-    /// Best effort: the caller may be gone, or not be a rank at all.
+impl Peer {
+    /// Best effort: the peer may be gone, or not be a rank at all.
     pub fn refuse(mut self, reason: &str) {
-        let _ = send(&mut self.stream, &Answer::Refused { reason: reason.to_owned() });
+        let _ = send(&mut self.stream, &HelloReply::Refused { reason: reason.to_owned() });
     }
 }
 

@@ -1,13 +1,13 @@
-//! Rank 0's part of the rendezvous: lets the ranks of this run in, turns everybody else away, and tells all why when
+//! Rank 0's part of the rendezvous: admits the ranks of this run, refuses all others, and tells all why when
 //! the run cannot become complete.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
+use crate::acceptor::{Acceptor, Peer};
 use crate::error::ConnectError;
-use crate::gate::{Caller, Gate};
-use crate::hello::{Answer, Errand, Hello, send};
+use crate::hello::{Hello, HelloPurpose, HelloReply, send};
 use crate::rendezvous::Rendezvous;
 
 /// As many refusals as a person wants to read in one error.
@@ -19,7 +19,7 @@ struct Member {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Judgement {
+enum AdmissionDecision {
     Admit {
         ring_port: u16,
     },
@@ -32,7 +32,7 @@ enum Judgement {
 /// The ring's addresses by rank, which every member has also been told.
 pub(crate) fn receive_ranks(
     rendezvous: &Rendezvous,
-    mut gate: Gate,
+    mut acceptor: Acceptor,
     own: SocketAddr,
     deadline: Instant,
 ) -> Result<Vec<SocketAddr>, ConnectError> {
@@ -44,21 +44,21 @@ pub(crate) fn receive_ranks(
         if ranks.is_empty() {
             return welcome_all(members, own);
         }
-        let Some(caller) = gate.next(deadline).map_err(ConnectError::Socket)? else {
+        let Some(peer) = acceptor.next(deadline).map_err(ConnectError::Socket)? else {
             let error = ConnectError::Missing { ranks, waited_s: rendezvous.timeout.as_secs_f64(), refused };
             refuse_all(members, &error.to_string());
             return Err(error);
         };
         forget_the_dead(&mut members);
-        let address = caller.address;
-        match admit(rendezvous, &mut members, caller) {
-            Judgement::Admit { .. } => {}
-            Judgement::Refuse(reason) => {
+        let address = peer.address;
+        match admit(rendezvous, &mut members, peer) {
+            AdmissionDecision::Admit { .. } => {}
+            AdmissionDecision::Refuse(reason) => {
                 if refused.len() < MOST_REASONS {
                     refused.push(format!("{address} {reason}"));
                 }
             }
-            Judgement::Conflict(reason) => {
+            AdmissionDecision::Conflict(reason) => {
                 refuse_all(members, &reason);
                 return Err(ConnectError::Conflict { reason });
             }
@@ -66,48 +66,50 @@ pub(crate) fn receive_ranks(
     }
 }
 
-fn admit(rendezvous: &Rendezvous, members: &mut [Option<Member>], caller: Caller) -> Judgement {
-    let hello = match &caller.hello {
+fn admit(rendezvous: &Rendezvous, members: &mut [Option<Member>], peer: Peer) -> AdmissionDecision {
+    let hello = match &peer.hello {
         Ok(hello) => hello,
         Err(error) => {
             let reason = error.to_string();
-            caller.refuse(&format!("the caller {reason}"));
-            return Judgement::Refuse(reason);
+            peer.refuse(&format!("the caller {reason}"));
+            return AdmissionDecision::Refuse(reason);
         }
     };
     let is_taken = members.get(hello.rank).is_some_and(Option::is_some);
     let rank = hello.rank;
     let judgement = judge(rendezvous, hello, is_taken);
     match &judgement {
-        Judgement::Admit { ring_port } => {
-            let ring = SocketAddr::new(caller.address.ip(), *ring_port);
-            members[rank] = Some(Member { stream: caller.stream, ring });
+        AdmissionDecision::Admit { ring_port } => {
+            let ring = SocketAddr::new(peer.address.ip(), *ring_port);
+            members[rank] = Some(Member { stream: peer.stream, ring });
         }
-        Judgement::Refuse(reason) | Judgement::Conflict(reason) => caller.refuse(reason),
+        AdmissionDecision::Refuse(reason) | AdmissionDecision::Conflict(reason) => peer.refuse(reason),
     }
     judgement
 }
 
-fn judge(rendezvous: &Rendezvous, hello: &Hello, is_taken: bool) -> Judgement {
+fn judge(rendezvous: &Rendezvous, hello: &Hello, is_taken: bool) -> AdmissionDecision {
     let Rendezvous { run_id, world_size, .. } = rendezvous;
     if hello.run_id != *run_id {
-        return Judgement::Refuse(format!("belongs to run `{}`, and this is run `{run_id}`", hello.run_id));
+        return AdmissionDecision::Refuse(format!("belongs to run `{}`, and this is run `{run_id}`", hello.run_id));
     }
-    let Errand::Join { ring_port } = hello.errand else {
-        return Judgement::Refuse("is looking for a neighbour at the port of the rendezvous".to_owned());
+    let HelloPurpose::Join { ring_port } = hello.purpose else {
+        return AdmissionDecision::Refuse("is looking for a neighbour at the port of the rendezvous".to_owned());
     };
     let rank = hello.rank;
     if hello.world_size != *world_size {
         let theirs = hello.world_size;
-        return Judgement::Conflict(format!("rank {rank} expects a world of {theirs} and rank 0 one of {world_size}"));
+        return AdmissionDecision::Conflict(format!(
+            "rank {rank} expects a world of {theirs} and rank 0 one of {world_size}"
+        ));
     }
     if rank >= *world_size {
-        return Judgement::Conflict(format!("a process calls itself rank {rank} in a world of {world_size}"));
+        return AdmissionDecision::Conflict(format!("a process calls itself rank {rank} in a world of {world_size}"));
     }
     if rank == 0 || is_taken {
-        return Judgement::Conflict(format!("two processes call themselves rank {rank}"));
+        return AdmissionDecision::Conflict(format!("two processes call themselves rank {rank}"));
     }
-    Judgement::Admit { ring_port }
+    AdmissionDecision::Admit { ring_port }
 }
 
 /// A rank that died while it waited may come again; keeping its old connection would make it its own duplicate.
@@ -129,7 +131,7 @@ fn has_hung_up(stream: &TcpStream) -> bool {
 fn welcome_all(members: Vec<Option<Member>>, own: SocketAddr) -> Result<Vec<SocketAddr>, ConnectError> {
     let ring: Vec<SocketAddr> =
         members.iter().map(|member| member.as_ref().map_or(own, |member| member.ring)).collect();
-    let answer = Answer::Welcome { ring: ring.clone() };
+    let answer = HelloReply::Welcome { ring: ring.clone() };
     for (rank, member) in members.into_iter().enumerate() {
         if let Some(mut member) = member {
             send(&mut member.stream, &answer).map_err(|source| ConnectError::Lost { rank, source })?;
@@ -139,7 +141,7 @@ fn welcome_all(members: Vec<Option<Member>>, own: SocketAddr) -> Result<Vec<Sock
 }
 
 fn refuse_all(members: Vec<Option<Member>>, reason: &str) {
-    let answer = Answer::Refused { reason: reason.to_owned() };
+    let answer = HelloReply::Refused { reason: reason.to_owned() };
     for mut member in members.into_iter().flatten() {
         // Whoever no longer listens has its own reasons to end.
         let _ = send(&mut member.stream, &answer);
@@ -166,12 +168,12 @@ mod tests {
             run_id: run.into(),
             rank,
             world_size,
-            errand: Errand::Join { ring_port: 9 },
+            purpose: HelloPurpose::Join { ring_port: 9 },
         };
-        let refuse = |text: &str| Judgement::Refuse(text.into());
-        let conflict = |text: &str| Judgement::Conflict(text.into());
+        let refuse = |text: &str| AdmissionDecision::Refuse(text.into());
+        let conflict = |text: &str| AdmissionDecision::Conflict(text.into());
         let cases = [
-            (hello("a", 3, 4), false, Judgement::Admit { ring_port: 9 }),
+            (hello("a", 3, 4), false, AdmissionDecision::Admit { ring_port: 9 }),
             (hello("b", 3, 4), false, refuse("belongs to run `b`, and this is run `a`")),
             (hello("a", 3, 5), false, conflict("rank 3 expects a world of 5 and rank 0 one of 4")),
             (hello("a", 4, 4), false, conflict("a process calls itself rank 4 in a world of 4")),
