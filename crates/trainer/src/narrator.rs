@@ -70,7 +70,7 @@ impl<'a> Narrator<'a> {
         if self.rank == 0 { self.line(line) } else { Ok(()) }
     }
 
-    /// One write and a flush per line: whoever follows the output sees whole lines, and sees them now.
+    /// One write and a flush per line: a reader sees whole lines, and sees them at once.
     pub fn line(&mut self, line: &str) -> io::Result<()> {
         self.out.write_all(format!("{line}\n").as_bytes())?;
         self.out.flush()

@@ -1,4 +1,4 @@
-//! The progress file: one JSON object per line and step, for whoever watches the run.
+//! The progress file: one JSON object per line and step, for those who watch the run.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -54,7 +54,7 @@ impl Folder {
         self.path.join(format!("step-{step}"))
     }
 
-    /// A fresh run must not mix its checkpoints with those of an earlier one: nobody could tell later which is newer.
+    /// A fresh run must not mix its checkpoints with those of an earlier one: it would not be clear later which is newer.
     pub fn require_empty(&self) -> Result<(), CheckpointError> {
         match self.steps()?.first() {
             None => Ok(()),

@@ -27,7 +27,7 @@ pub(crate) struct AttentionCache {
 }
 
 /// Where one head of one sample begins in rows of `width` values and in rows of `3 · width`.
-struct Place {
+struct HeadOffset {
     index: usize,
     narrow: usize,
     wide: usize,
@@ -59,23 +59,23 @@ impl Attention {
         1.0 / (self.head_width() as f32).sqrt()
     }
 
-    fn places(&self, values: usize) -> impl Iterator<Item = Place> + use<> {
+    fn head_offsets(&self, values: usize) -> impl Iterator<Item = HeadOffset> + use<> {
         let (width, heads, length, head_width) = (self.width, self.heads, self.length, self.head_width());
         let samples = values / (width * length);
         (0..samples * heads).map(move |index| {
             let (first_row, column) = (index / heads * length, index % heads * head_width);
-            Place { index, narrow: first_row * width + column, wide: first_row * 3 * width + column }
+            HeadOffset { index, narrow: first_row * width + column, wide: first_row * 3 * width + column }
         })
     }
 
     /// Query, key or value (0, 1, 2) of one head.
-    fn view<'a>(&self, projected: &'a [f32], place: &Place, which: usize) -> Matrix<'a> {
-        let start = place.wide + which * self.width;
+    fn view<'a>(&self, projected: &'a [f32], offset: &HeadOffset, which: usize) -> Matrix<'a> {
+        let start = offset.wide + which * self.width;
         Matrix::strided(&projected[start..], self.length, self.head_width(), 3 * self.width)
     }
 
-    fn view_mut<'a>(&self, projected: &'a mut [f32], place: &Place, which: usize) -> MatrixMut<'a> {
-        let start = place.wide + which * self.width;
+    fn view_mut<'a>(&self, projected: &'a mut [f32], offset: &HeadOffset, which: usize) -> MatrixMut<'a> {
+        let start = offset.wide + which * self.width;
         MatrixMut::strided(&mut projected[start..], self.length, self.head_width(), 3 * self.width)
     }
 
@@ -85,14 +85,14 @@ impl Attention {
         let projected = self.project.forward(parameters, x);
         let mut found = vec![0.0; x.len()];
         let mut weights = vec![0.0; x.len() / self.width * self.heads * length];
-        for place in self.places(x.len()) {
-            let [query, key, value] = [0, 1, 2].map(|which| self.view(&projected, &place, which));
-            let weights = &mut weights[place.index * square..][..square];
+        for offset in self.head_offsets(x.len()) {
+            let [query, key, value] = [0, 1, 2].map(|which| self.view(&projected, &offset, which));
+            let weights = &mut weights[offset.index * square..][..square];
             multiply(self.scale(), query, key.transposed(), MatrixMut::new(weights, length, length), Store::Replace);
             for (position, row) in weights.chunks_exact_mut(length).enumerate() {
                 softmax_of_the_past(row, position);
             }
-            let into = MatrixMut::strided(&mut found[place.narrow..], length, self.head_width(), self.width);
+            let into = MatrixMut::strided(&mut found[offset.narrow..], length, self.head_width(), self.width);
             multiply(1.0, Matrix::new(weights, length, length), value, into, Store::Replace);
         }
         let merged = self.merge.forward(parameters, &found);
@@ -112,19 +112,19 @@ impl Attention {
         let d_found = self.merge.backward(parameters, gradients, &cache.found, dy);
         let mut d_projected = vec![0.0; cache.projected.len()];
         let mut d_weights = vec![0.0; square];
-        for place in self.places(x.len()) {
-            let [query, key, value] = [0, 1, 2].map(|which| self.view(&cache.projected, &place, which));
-            let d_found = Matrix::strided(&d_found[place.narrow..], length, self.head_width(), self.width);
-            let weights = &cache.weights[place.index * square..][..square];
+        for offset in self.head_offsets(x.len()) {
+            let [query, key, value] = [0, 1, 2].map(|which| self.view(&cache.projected, &offset, which));
+            let d_found = Matrix::strided(&d_found[offset.narrow..], length, self.head_width(), self.width);
+            let weights = &cache.weights[offset.index * square..][..square];
             let weights_view = Matrix::new(weights, length, length).transposed();
-            multiply(1.0, weights_view, d_found, self.view_mut(&mut d_projected, &place, 2), Store::Replace);
+            multiply(1.0, weights_view, d_found, self.view_mut(&mut d_projected, &offset, 2), Store::Replace);
             let d_weights_view = MatrixMut::new(&mut d_weights, length, length);
             multiply(1.0, d_found, value.transposed(), d_weights_view, Store::Replace);
             let rows = weights.chunks_exact(length).zip(d_weights.chunks_exact_mut(length));
             rows.for_each(|(weights, d_weights)| softmax_backward(weights, d_weights));
             let d_scores = Matrix::new(&d_weights, length, length);
-            multiply(self.scale(), d_scores, key, self.view_mut(&mut d_projected, &place, 0), Store::Replace);
-            let d_key = self.view_mut(&mut d_projected, &place, 1);
+            multiply(self.scale(), d_scores, key, self.view_mut(&mut d_projected, &offset, 0), Store::Replace);
+            let d_key = self.view_mut(&mut d_projected, &offset, 1);
             multiply(self.scale(), d_scores.transposed(), query, d_key, Store::Replace);
         }
         self.project.backward(parameters, gradients, x, &d_projected)
