@@ -90,7 +90,7 @@ impl Engine {
     fn allows(self, layout: &Layout) -> bool {
         let replicas_only = layout.tp == 1 && layout.pp == 1 && layout.cp == 1;
         match self {
-            // One GPU has nobody to spread its states over.
+            // One GPU keeps its states whole.
             Self::Replicas(_) if layout.gpus() == 1 => layout.sharding == Sharding::Ddp,
             Self::Replicas(sharding) => replicas_only && layout.sharding == sharding,
             Self::Megatron => matches!(layout.sharding, Sharding::Ddp | Sharding::Zero1),
@@ -98,7 +98,7 @@ impl Engine {
     }
 }
 
-/// What a task has decided about its layout before anybody plans.
+/// What a task has decided about its layout before it is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decided {
     pub engine: Engine,

@@ -70,7 +70,7 @@ pub struct GroupErrors {
 
 /// All errors.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct Evaluation {
     pub rows: usize,
     pub refused: usize,
     pub groups: Vec<GroupErrors>,
@@ -126,7 +126,7 @@ fn sweep_key(group: &str, model: &str, run: &Run, job: &Job) -> String {
 }
 
 /// Sums up.
-pub fn report(compared: &[Compared], refused: usize) -> Report {
+pub fn report(compared: &[Compared], refused: usize) -> Evaluation {
     let mut names: Vec<&str> = compared.iter().map(|c| c.group.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -149,7 +149,7 @@ pub fn report(compared: &[Compared], refused: usize) -> Report {
     };
     let peaks: Vec<f64> = compared.iter().filter_map(|c| c.peak).collect();
     let costs = sweep_costs(compared);
-    Report {
+    Evaluation {
         rows: compared.len() + refused,
         refused,
         step_one_node: over_groups(&|g| g.step_one_node),

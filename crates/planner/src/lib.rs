@@ -1,7 +1,7 @@
 //! Which parallel strategy, does it fit, how fast, how does it scale.
 //!
 //! Never does I/O: the data files are part of the program, a user's files come in as text. Start reading at
-//! [`plan`], the one door for whoever wants a layout; then [`job`], [`memory`] and [`time`]. [`resolve`] turns a row with
+//! [`plan`], the one door to a layout; then [`job`], [`memory`] and [`time`]. [`resolve`] turns a row with
 //! gaps into a job.
 
 pub mod advise;

@@ -24,7 +24,7 @@ pub struct Prediction {
 /// A row of the answer.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum RowPrediction {
     Numbers(Prediction),
     /// This row cannot be modelled.
     Reason {
@@ -33,7 +33,7 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl RowPrediction {
     pub fn numbers(&self) -> Option<&Prediction> {
         match self {
             Self::Numbers(prediction) => Some(prediction),
@@ -43,10 +43,10 @@ impl Answer {
 }
 
 /// Answers one row.
-pub fn predict(run: &Run, catalogue: &Catalogue, constants: &Constants, language: Language) -> Answer {
+pub fn predict(run: &Run, catalogue: &Catalogue, constants: &Constants, language: Language) -> RowPrediction {
     match numbers(run, catalogue, constants, language) {
-        Ok(prediction) => Answer::Numbers(prediction),
-        Err(error) => Answer::Reason {
+        Ok(prediction) => RowPrediction::Numbers(prediction),
+        Err(error) => RowPrediction::Reason {
             reason: error.message.in_language(language).to_owned(),
             explain: error.hint.in_language(language).to_owned(),
         },

@@ -159,7 +159,7 @@ fn nearest_shape(shape: Architecture, stated: u64, tied: Option<bool>) -> Archit
     best
 }
 
-/// By name; one that nobody knows by its numbers.
+/// By name; a GPU that the catalogue does not know by its numbers.
 fn gpu(run: &Run, catalogue: &Catalogue) -> Result<Gpu, PlanError> {
     let known = match run.gpu.as_deref() {
         Some(name) => catalogue.gpu(name, run.gpu_mem_gib),

@@ -66,9 +66,9 @@ impl Candidate {
 }
 
 impl Request {
-    /// Tokens per sequence where nobody says.
+    /// Tokens per sequence where none are given.
     pub const USUAL_SEQUENCE: u64 = 2048;
-    /// Sequences per GPU and step where nobody says.
+    /// Sequences per GPU and step where none are given.
     pub const USUAL_SHARE: u64 = 8;
 
     /// A request with the usual numbers, for callers to change those that they know.

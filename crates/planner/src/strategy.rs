@@ -105,7 +105,7 @@ pub(crate) const CLEARLY: f64 = 1.10;
 pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
     let first = ranked.first().filter(|c| c.fits)?;
     let params = first.job.architecture.params();
-    // A model that fits whole on a GPU is not cut for a few percent: nobody maintains two stacks for that.
+    // A model that fits whole on a GPU is not cut for a few percent, which do not pay for a second stack.
     let simple = ranked.iter().find(|c| c.fits && Strategy::of(c) != Strategy::ThreeD);
     let fastest = simple.filter(|_| params < SMALL).unwrap_or(first);
     let table = by_table(params);

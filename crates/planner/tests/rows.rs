@@ -4,19 +4,19 @@
 use fermi_domain::language::Language;
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
-use fermi_planner::predict::{Answer, predict};
+use fermi_planner::predict::{RowPrediction, predict};
 use fermi_planner::run::Run;
 use proptest::prelude::*;
 
-fn answer(json: &str) -> Answer {
+fn answer(json: &str) -> RowPrediction {
     let run: Run = serde_json::from_str(json).unwrap();
     predict(&run, &Catalogue::builtin(), &Constants::builtin(), Language::En)
 }
 
 fn reason(json: &str) -> String {
     match answer(json) {
-        Answer::Reason { reason, .. } => reason,
-        Answer::Numbers(numbers) => panic!("{json} was answered with {numbers:?}"),
+        RowPrediction::Reason { reason, .. } => reason,
+        RowPrediction::Numbers(numbers) => panic!("{json} was answered with {numbers:?}"),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Gradients, and how long they stay.
 
-use super::keeping::Keeping;
-use super::states::Held;
+use super::keeping::BytesKept;
+use super::states::HeldParameters;
 use crate::framework::Family;
 use crate::job::Job;
 use crate::sharding::{Offload, Sharding};
 
 /// All gradients, as they lie when the backward pass ends.
-pub fn at_the_end(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+pub fn at_the_end(job: &Job, keeping: &BytesKept, held: &HeldParameters) -> f64 {
     let buckets = buckets(job, keeping, held);
     if job.layout.offload != Offload::None {
         return keeping.gradient * held.trained_spread() + buckets;
@@ -20,7 +20,7 @@ pub fn at_the_end(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
 }
 
 /// Gradients that are there before the backward pass begins.
-pub fn kept_between_micro_batches(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+pub fn kept_between_micro_batches(job: &Job, keeping: &BytesKept, held: &HeldParameters) -> f64 {
     let buckets = buckets(job, keeping, held);
     // Megatron allocates its gradients once; others let them go after the step.
     if job.family.is_megatron() || job.layout.accumulation > 1 {
@@ -30,7 +30,7 @@ pub fn kept_between_micro_batches(job: &Job, keeping: &Keeping, held: &Held) -> 
 }
 
 /// FSDP2 with accumulation keeps whole gradients in 32 bits until the last micro-batch.
-fn unreduced(job: &Job, held: &Held) -> f64 {
+fn unreduced(job: &Job, held: &HeldParameters) -> f64 {
     let accumulates = job.layout.accumulation > 1 && held.group > 1.0 && job.layout.sharding.gathers_parameters();
     match job.family {
         // Tables that tensor parallelism cuts are reduced at once.
@@ -42,7 +42,7 @@ fn unreduced(job: &Job, held: &Held) -> f64 {
 }
 
 /// DDP's buckets are a second copy; DeepSpeed's have a fixed size.
-fn buckets(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+fn buckets(job: &Job, keeping: &BytesKept, held: &HeldParameters) -> f64 {
     if job.layout.dp <= 1 {
         return if job.family == Family::MegatronDeepspeed { DEEPSPEED_BUCKETS } else { 0.0 };
     }

@@ -8,7 +8,7 @@ use crate::sharding::Sharding;
 
 /// Bytes per parameter of each kind, and whether each is spread over the data-parallel group.
 #[derive(Clone, Copy, Debug)]
-pub struct Keeping {
+pub struct BytesKept {
     pub parameter: f64,
     pub parameter_spread: bool,
     pub gradient: f64,
@@ -17,11 +17,11 @@ pub struct Keeping {
     pub optimizer_spread: bool,
 }
 
-pub fn of(job: &Job) -> Keeping {
+pub fn of(job: &Job) -> BytesKept {
     let sharding = job.layout.sharding;
     let spread = |least: u8| stage(sharding) >= least;
     let (parameter, gradient, optimizer) = bytes(job);
-    Keeping {
+    BytesKept {
         parameter,
         parameter_spread: spread(3),
         gradient,
@@ -66,5 +66,52 @@ fn bytes(job: &Job) -> (f64, f64, f64) {
         // DeepSpeed keeps a 32-bit copy of the gradients beside the 16-bit ones.
         (_, Family::Deepspeed) if job.layout.sharding == Sharding::Zero3 => (2.0, 4.0, 4.0 + state),
         _ => (2.0, 2.0, 4.0 + state),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::job::{Cluster, Layout};
+    use crate::machines::Nodes;
+    use crate::search::Request;
+
+    const STAGES: [Sharding; 4] = [Sharding::Ddp, Sharding::Zero1, Sharding::Zero2, Sharding::Zero3];
+
+    /// Bytes of all states of `params` parameters on each of so many ranks, under 16-bit training with Adam.
+    fn states(params: f64, ranks: f64, sharding: Sharding) -> f64 {
+        let catalogue = Catalogue::builtin();
+        let gpu = catalogue.gpu("V100-32", None).unwrap();
+        let cluster = Cluster::of(&[Nodes { count: 1, gpus_per_node: 8, gpu }]).unwrap();
+        let request = Request::usual(catalogue.model("gpt2").unwrap().architecture(), cluster);
+        let kept = of(&request.job(Layout { sharding, ..request.plain_layout() }));
+        let each = |bytes: f64, is_spread: bool| if is_spread { bytes / ranks } else { bytes };
+        let all = each(kept.parameter, kept.parameter_spread)
+            + each(kept.gradient, kept.gradient_spread)
+            + each(kept.optimizer, kept.optimizer_spread);
+        params * all
+    }
+
+    #[test]
+    fn the_table_of_the_zero_paper_comes_out_to_the_last_digit() {
+        // Rajbhandari et al. 2020, table 1: GB per device for 7.5 B, 128 B and 1 T parameters.
+        let table: [(f64, f64, [f64; 4]); 9] = [
+            (7.5e9, 1.0, [120.0, 120.0, 120.0, 120.0]),
+            (7.5e9, 4.0, [120.0, 52.5, 41.25, 30.0]),
+            (7.5e9, 16.0, [120.0, 35.625, 21.5625, 7.5]),
+            (7.5e9, 64.0, [120.0, 31.40625, 16.640625, 1.875]),
+            (7.5e9, 1024.0, [120.0, 30.087890625, 15.1025390625, 0.1171875]),
+            (128e9, 64.0, [2048.0, 536.0, 284.0, 32.0]),
+            (128e9, 1024.0, [2048.0, 513.5, 257.75, 2.0]),
+            (1e12, 16.0, [16000.0, 4750.0, 2875.0, 1000.0]),
+            (1e12, 1024.0, [16000.0, 4011.71875, 2013.671875, 15.625]),
+        ];
+        for (params, ranks, expected) in table {
+            for (sharding, gb) in STAGES.into_iter().zip(expected) {
+                let got = states(params, ranks, sharding) / 1e9;
+                assert!((got - gb).abs() < 1e-9, "{params} over {ranks}, {sharding:?}: {got} instead of {gb}");
+            }
+        }
     }
 }

@@ -9,9 +9,6 @@ mod gradients;
 mod keeping;
 mod overhead;
 mod states;
-mod zero;
-
-pub use zero::{Stage as ZeroStage, model_states as zero_model_states};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! What is there only for a while (gathered blocks, casts, work space), and what lies outside the framework's allocator.
 
-use super::states::Held;
+use super::states::HeldParameters;
 use super::{GIB, Memory};
 use crate::framework::Family;
 use crate::job::Job;
@@ -11,7 +11,7 @@ use crate::sharding::{Offload, Sharding};
 const WORKSPACE: f64 = 70e6;
 
 /// Gathered blocks and the libraries' work space.
-pub fn transient(job: &Job, held: &Held) -> f64 {
+pub fn transient(job: &Job, held: &HeldParameters) -> f64 {
     let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
     let gathered = match job.layout.sharding {
         _ if job.layout.offload != Offload::None => 2.0 * element * held.block,
@@ -29,7 +29,7 @@ pub fn transient(job: &Job, held: &Held) -> f64 {
 }
 
 /// Autocast's 16-bit copies of the weights.
-pub fn casts(job: &Job, held: &Held) -> f64 {
+pub fn casts(job: &Job, held: &HeldParameters) -> f64 {
     let autocast = job.precision.casts_parameters()
         && matches!(job.family, Family::Transformers | Family::Pytorch)
         && !job.layout.sharding.gathers_parameters();

@@ -1,14 +1,14 @@
 //! Parameters and optimizer states that a GPU holds.
 
 use super::Stage;
-use super::keeping::Keeping;
+use super::keeping::BytesKept;
 use crate::framework::Family;
 use crate::job::Job;
 use crate::sharding::Offload;
 
 /// Counts, after tensor and pipeline parallelism.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct HeldParameters {
     pub blocks: f64,
     /// Embeddings and head.
     pub tables: f64,
@@ -23,7 +23,7 @@ pub struct Held {
     routed_group: f64,
 }
 
-impl Held {
+impl HeldParameters {
     pub fn all(&self) -> f64 {
         self.blocks + self.tables
     }
@@ -40,7 +40,7 @@ impl Held {
     }
 }
 
-pub fn held(job: &Job, stage: Stage) -> Held {
+pub fn held(job: &Job, stage: Stage) -> HeldParameters {
     let a = &job.architecture;
     let tp = job.layout.tp as f64;
     let table = a.embedding_params() as f64;
@@ -69,7 +69,7 @@ pub fn held(job: &Job, stage: Stage) -> Held {
         Some(lora) => on_stage * (lora.rank * (8 * a.hidden + 3 * a.ffn)) as f64 / tp,
         None => blocks + tables,
     };
-    Held {
+    HeldParameters {
         blocks,
         tables,
         block,
@@ -86,7 +86,7 @@ fn shards_over_context(job: &Job) -> bool {
 }
 
 /// Parameters as they lie on the GPU.
-pub fn parameters(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+pub fn parameters(job: &Job, keeping: &BytesKept, held: &HeldParameters) -> f64 {
     if matches!(job.layout.offload, Offload::AllCpu | Offload::AllNvme) {
         return 4.0 * held.block;
     }
@@ -95,7 +95,7 @@ pub fn parameters(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
 }
 
 /// Optimizer states and master copies.
-pub fn optimizer(job: &Job, keeping: &Keeping, held: &Held) -> f64 {
+pub fn optimizer(job: &Job, keeping: &BytesKept, held: &HeldParameters) -> f64 {
     if job.layout.offload != Offload::None {
         return 0.0;
     }

@@ -61,9 +61,9 @@ fn ring_attention(job: &Job, rates: &Rates, tokens: f64, width: f64) -> f64 {
     if job.layout.cp <= 1 {
         return 0.0;
     }
-    let circle = collective::context(job, rates);
-    let bytes = 2.0 * 2.0 * tokens * width * circle.ranks;
-    3.0 * circle.gather(bytes) * rates.tensor_visible * 0.5
+    let group = collective::context(job, rates);
+    let bytes = 2.0 * 2.0 * tokens * width * group.ranks;
+    3.0 * group.gather(bytes) * rates.tensor_visible * 0.5
 }
 
 /// Tokens travel to their experts and back, in both passes.
@@ -71,6 +71,6 @@ fn expert_exchange(job: &Job, rates: &Rates, tokens: f64) -> f64 {
     let Some(experts) = job.architecture.experts.filter(|_| job.layout.ep > 1) else {
         return 0.0;
     };
-    let circle = collective::Circle::of(&job.cluster, rates, job.layout.ep, job.layout.tp);
-    4.0 * circle.gather(2.0 * tokens * experts.active as f64 * job.architecture.hidden as f64)
+    let group = collective::RankGroup::of(&job.cluster, rates, job.layout.ep, job.layout.tp);
+    4.0 * group.gather(2.0 * tokens * experts.active as f64 * job.architecture.hidden as f64)
 }

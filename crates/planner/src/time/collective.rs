@@ -5,7 +5,7 @@ use crate::job::{Cluster, Job};
 
 /// A group of ranks that talk to each other.
 #[derive(Clone, Copy, Debug)]
-pub struct Circle {
+pub struct RankGroup {
     pub ranks: f64,
     /// Bytes per second that one ring of the group moves.
     pub rate: f64,
@@ -13,7 +13,7 @@ pub struct Circle {
     pub delay: f64,
 }
 
-impl Circle {
+impl RankGroup {
     /// `ranks` of them, `stride` apart in the order of ranks.
     pub fn of(cluster: &Cluster, rates: &Rates, ranks: u64, stride: u64) -> Self {
         let per_node = cluster.gpus_per_node.max(1);
@@ -49,14 +49,14 @@ impl Circle {
 }
 
 /// The tensor-parallel group: neighbours.
-pub fn tensor(job: &Job, rates: &Rates) -> Circle {
-    Circle::of(&job.cluster, rates, job.layout.tp, 1)
+pub fn tensor(job: &Job, rates: &Rates) -> RankGroup {
+    RankGroup::of(&job.cluster, rates, job.layout.tp, 1)
 }
 
-pub fn context(job: &Job, rates: &Rates) -> Circle {
-    Circle::of(&job.cluster, rates, job.layout.cp, job.layout.tp)
+pub fn context(job: &Job, rates: &Rates) -> RankGroup {
+    RankGroup::of(&job.cluster, rates, job.layout.cp, job.layout.tp)
 }
 
-pub fn data(job: &Job, rates: &Rates) -> Circle {
-    Circle::of(&job.cluster, rates, job.layout.dp, job.layout.tp * job.layout.cp)
+pub fn data(job: &Job, rates: &Rates) -> RankGroup {
+    RankGroup::of(&job.cluster, rates, job.layout.dp, job.layout.tp * job.layout.cp)
 }

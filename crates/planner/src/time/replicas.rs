@@ -1,6 +1,6 @@
 //! Data parallelism: gathering parameters, reducing gradients, and what of it hides behind the computing.
 
-use super::collective::{self, Circle};
+use super::collective::{self, RankGroup};
 use super::pipeline::Stage;
 use super::{Rates, smooth_max};
 use crate::framework::Family;
@@ -37,9 +37,9 @@ fn local_params(job: &Job) -> f64 {
     all
 }
 
-fn shard_circle(job: &Job, rates: &Rates) -> Circle {
+fn shard_group(job: &Job, rates: &Rates) -> RankGroup {
     let group = job.layout.sharding.group(job.layout.dp as f64) as u64;
-    Circle::of(&job.cluster, rates, group.max(1), job.layout.tp * job.layout.cp)
+    RankGroup::of(&job.cluster, rates, group.max(1), job.layout.tp * job.layout.cp)
 }
 
 /// Seconds of one micro-batch with parameters gathered block by block, and how much of them is visible gathering.
@@ -47,12 +47,12 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
     if !job.layout.sharding.gathers_parameters() {
         return (micro_batch, 0.0);
     }
-    let circle = shard_circle(job, rates);
+    let group = shard_group(job, rates);
     let weights = job.architecture.params() as f64 / (job.layout.tp * job.layout.pp) as f64;
     let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
     let gathers = if job.layout.sharding == Sharding::FsdpGradOp { 1.0 } else { 2.0 };
     let blocks = job.architecture.layers as f64 / job.layout.pp as f64 + 1.0;
-    let each = |bytes: f64| circle.gather(bytes / blocks) * blocks;
+    let each = |bytes: f64| group.gather(bytes / blocks) * blocks;
     let once = if job.family == Family::Fsdp2 { job.layout.accumulation as f64 } else { 1.0 };
     let traffic = gathers * each(element * weights) + each(gradient_bytes(job) * local_params(job)) / once;
     let together = smooth_max(micro_batch, traffic, rates.hiding);
@@ -62,13 +62,13 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
 /// What a step pays at its end for gradients, after hiding.
 pub fn reduction(job: &Job, rates: &Rates, stage: &Stage) -> f64 {
     let grads = gradient_bytes(job) * local_params(job);
-    let circle = collective::data(job, rates);
+    let group = collective::data(job, rates);
     let traffic = match job.layout.sharding {
-        Sharding::Ddp => circle.all_reduce(grads),
-        Sharding::Zero1 | Sharding::Zero2 => circle.gather(grads) + circle.gather(2.0 * local_params(job)),
+        Sharding::Ddp => group.all_reduce(grads),
+        Sharding::Zero1 | Sharding::Zero2 => group.gather(grads) + group.gather(2.0 * local_params(job)),
         Sharding::Hybrid(size) => {
             let copies = job.layout.dp.div_ceil(size.max(1));
-            let across = Circle::of(&job.cluster, rates, copies, size.saturating_mul(job.layout.tp * job.layout.cp));
+            let across = RankGroup::of(&job.cluster, rates, copies, size.saturating_mul(job.layout.tp * job.layout.cp));
             across.all_reduce(grads / size as f64)
         }
         Sharding::Zero3 | Sharding::FsdpFull | Sharding::FsdpGradOp => 0.0,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fermi_domain::language::{Language, Text};
-use fermi_planner::evaluate::{Report, Spread, compare, report};
+use fermi_planner::evaluate::{Evaluation, Spread, compare, report};
 
 use super::{KnowledgeFlags, Refusal, files};
 use crate::speech;
@@ -49,7 +49,7 @@ pub fn execute(flags: &EvaluateFlags) -> Result<(), Refusal> {
 }
 
 /// The table as the documentation carries it.
-fn markdown(report: &Report, language: Language) -> String {
+fn markdown(report: &Evaluation, language: Language) -> String {
     let zh = language == Language::ZhCn;
     let head = if zh {
         "| 组 | 单机步时 | 多机步时 | 峰值显存 |\n|---|---|---|---|\n"
@@ -78,9 +78,9 @@ fn markdown(report: &Report, language: Language) -> String {
         mean(report.step_several_nodes, report.groups.iter().any(|g| g.step_several_nodes.is_some())),
         mean(m.mean, m.rows > 0)
     );
-    let Report { out_of_memory_called_fitting, ran_called_not_fitting, ran, refused, rows, sweeps, .. } = report;
+    let Evaluation { out_of_memory_called_fitting, ran_called_not_fitting, ran, refused, rows, sweeps, .. } = report;
     let (median, mean, cost, worst) = (m.median, m.mean, report.sweep_cost_mean, report.sweep_cost_worst);
-    out += &Text::new(
+    out += Text::new(
         format!(
             "峰值显存（{} 行）：中位 {median:.2} %，平均 {mean:.2} %。把跑爆显存的说成放得下：{out_of_memory_called_fitting}；\
              把跑过的说成放不下：{ran_called_not_fitting}/{ran}。无法建模：{refused}/{rows} 行。布局扫描 {sweeps} 组：\
@@ -95,7 +95,6 @@ fn markdown(report: &Report, language: Language) -> String {
             m.rows,
         ),
     )
-    .in_language(language)
-    .to_owned();
+    .in_language(language);
     out
 }

@@ -87,7 +87,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), Refusal> {
     })
 }
 
-/// Where a calibration goes when nobody says: the user's configuration.
+/// Where a calibration goes without --out: the user's configuration.
 pub fn default_calibration() -> PathBuf {
     let configured = std::env::var_os("XDG_CONFIG_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));

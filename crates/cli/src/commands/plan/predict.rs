@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fermi_planner::predict::{Answer, predict};
+use fermi_planner::predict::{RowPrediction, predict};
 
 use super::show::{columns, number};
 use super::{KnowledgeFlags, Refusal, files};
@@ -26,7 +26,7 @@ pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let rows = files::runs(&flags.runs)?;
     let language = speech::language();
-    let answers: Vec<Answer> = rows.iter().map(|run| predict(run, &catalogue, &constants, language)).collect();
+    let answers: Vec<RowPrediction> = rows.iter().map(|run| predict(run, &catalogue, &constants, language)).collect();
     if flags.json {
         speech::print(&(serde_json::json!({ "rows": answers }).to_string() + "\n"));
         return Ok(());
@@ -35,7 +35,7 @@ pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
     for (at, (run, answer)) in rows.iter().zip(&answers).enumerate() {
         let model = run.model_name.clone().unwrap_or_default();
         table.push(match answer {
-            Answer::Numbers(p) => vec![
+            RowPrediction::Numbers(p) => vec![
                 (at + 1).to_string(),
                 model,
                 number(p.step_time_s) + " s",
@@ -44,7 +44,7 @@ pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
                 if p.fits { "✓" } else { "✗" }.to_owned(),
                 p.explain.clone(),
             ],
-            Answer::Reason { reason, .. } => {
+            RowPrediction::Reason { reason, .. } => {
                 vec![
                     (at + 1).to_string(),
                     model,
