@@ -1,4 +1,4 @@
-//! The GPUs of this machine, through NVML, which is loaded only when somebody asks.
+//! The GPUs of this machine, through NVML, which is loaded at the first question.
 
 use std::fs;
 

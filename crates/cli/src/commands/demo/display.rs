@@ -11,10 +11,11 @@ use super::environments;
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
-/// Where nobody can draw, a line is written each time so much of the training is done.
+/// Without a terminal a line is written each time so much of the training is done.
 const TENTHS: u64 = 10;
 
-pub struct Stage {
+/// The picture, or the lines in its place.
+pub struct DemoDisplay {
     is_live: bool,
     is_quiet: bool,
     paint: Paint,
@@ -25,7 +26,7 @@ pub struct Stage {
     last_tenth: Cell<u64>,
 }
 
-impl Stage {
+impl DemoDisplay {
     pub fn new(is_quiet: bool) -> Self {
         let all = MultiProgress::new();
         let bar = ProgressBar::new(1);

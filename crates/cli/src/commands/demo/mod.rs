@@ -1,10 +1,10 @@
 //! `fermi demo`: a whole cluster on this machine, a training over three environments, and a report; nothing stays behind.
 //!
-//! Everything goes through the public API, as anybody else's would. [`stage`] shows what happens, [`report`] says what
+//! Everything goes through the public API, as any client's would. [`display`] shows what happens, [`report`] says what
 //! came of it and whether that is right.
 
+mod display;
 mod report;
-mod stage;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ use super::up::cluster::{Cluster, ClusterOptions, Ending};
 use super::up::{EnvironmentSpec, subreaper};
 use crate::connection::{self, Outcome, Problem};
 use crate::{exit_code, signals, speech};
-use report::Report;
-use stage::Stage;
+use display::DemoDisplay;
+use report::DemoReport;
 
 /// How long anything here may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -54,16 +54,16 @@ fn run(flags: &DemoFlags) -> Outcome {
     })?;
     signals::listen();
     subreaper::adopt_orphans();
-    let stage = Stage::new(flags.json);
-    stage.opening();
+    let display = DemoDisplay::new(flags.json);
+    display.opening();
     let options = ClusterOptions {
         listen: "127.0.0.1:0".to_owned(),
         folder: folder.path().to_owned(),
         environments: environments(),
     };
     let mut cluster = Cluster::start(&options)?;
-    let played = play(&mut cluster, flags, &stage);
-    stage.close();
+    let played = play(&mut cluster, flags, &display);
+    display.close();
     let is_clean = cluster.end(Ending::StopTasks, |line| speech::say(&format!("{line}\n")));
     let removed = folder.close();
     if signals::heard() > 0 {
@@ -89,21 +89,21 @@ fn environments() -> Vec<EnvironmentSpec> {
     .to_vec()
 }
 
-fn play(cluster: &mut Cluster, flags: &DemoFlags, stage: &Stage) -> Result<Report, Problem> {
-    cluster.until_connected(|line| stage.remark(line))?;
+fn play(cluster: &mut Cluster, flags: &DemoFlags, display: &DemoDisplay) -> Result<DemoReport, Problem> {
+    cluster.until_connected(|line| display.remark(line))?;
     let client = cluster.client();
     let nodes = until_usable(cluster, &client)?;
-    stage.cluster(cluster.server());
+    display.cluster(cluster.server());
     let request = request(&client, nodes, flags.steps)?;
     let answer = client.create_task(&request)?;
-    stage.created(&answer.message, &answer.data);
+    display.created(&answer.message, &answer.data);
     let id = answer.data.task_id;
     let deadline = Instant::now() + PATIENCE;
     let task = loop {
-        cluster.look_after(|line| stage.remark(line))?;
+        cluster.look_after(|line| display.remark(line))?;
         let task = client.task(&id)?.data;
         let ranks = client.ranks(&id, None)?.data.items;
-        stage.show(&task, &ranks);
+        display.show(&task, &ranks);
         if is_over(&task) {
             break task;
         }
@@ -117,10 +117,10 @@ fn play(cluster: &mut Cluster, flags: &DemoFlags, stage: &Stage) -> Result<Repor
     let ranks = client.ranks(&id, None)?.data.items;
     let logs = client.logs(&id, &LogQuery::default())?.data;
     let metrics = client.task_metrics(&id, &Query::new())?.data;
-    Ok(Report::of(&task, &ranks, &logs, &metrics))
+    Ok(DemoReport::of(&task, &ranks, &logs, &metrics))
 }
 
-/// The task's phase is final and its nodes have said that nobody is left.
+/// The task's phase is final and its nodes have reported that no process is left.
 fn is_over(task: &Task) -> bool {
     let is_gone = |state: NodeRunState| matches!(state, NodeRunState::Gone | NodeRunState::Waiting);
     task.row.status.is_final() && task.nodes.iter().all(|node| is_gone(node.state))

@@ -14,7 +14,7 @@ use crate::speech::{self, Paint, pick};
 const CHECKSUM: usize = 16;
 
 #[derive(Debug)]
-pub struct Report {
+pub struct DemoReport {
     status: TaskPhase,
     verdict: Option<Verdict>,
     world_size: usize,
@@ -35,7 +35,7 @@ struct Times {
     ended: Option<u64>,
 }
 
-impl Report {
+impl DemoReport {
     pub fn of(task: &Task, ranks: &[Rank], logs: &Logs, metrics: &Metrics) -> Self {
         let loss = metrics.series.iter().find(|series| series.name == "loss").map(|series| &series.points);
         let ends = loss.and_then(|points| Some((points.first()?, points.last()?)));

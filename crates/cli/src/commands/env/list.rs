@@ -69,7 +69,7 @@ pub fn heard(age_ms: u64) -> String {
     if age_ms < 3_000 { pick("刚刚", "now").to_owned() } else { span::long(age_ms) }
 }
 
-/// `2x A100`; a mark where somebody wrote it down and nobody measured.
+/// `2x A100`; with a mark where it was declared and not measured.
 pub fn gpus(environment: &Environment) -> String {
     let mut parts: Vec<String> =
         environment.gpus.iter().map(|gpus| format!("{}x {}", gpus.count, gpus.model)).collect();

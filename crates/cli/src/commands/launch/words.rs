@@ -68,8 +68,6 @@ fn passed_on(word: &OsString) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn unified(line: &str) -> String {

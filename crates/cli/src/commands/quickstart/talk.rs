@@ -112,7 +112,7 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
         }
     }
 
-    /// The answer, or the default; none when nobody answers any more.
+    /// The answer, or the default; none at the end of the input.
     fn ask(&mut self, question: Question, default: &str) -> Option<String> {
         let text = question.text();
         let text = text.in_language(self.language);

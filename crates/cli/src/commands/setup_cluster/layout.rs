@@ -11,12 +11,12 @@ pub struct Cluster {
     pub master_port: u16,
     pub world_size: u32,
     pub backend: String,
-    pub nodes: Vec<Share>,
+    pub nodes: Vec<NodeRanks>,
 }
 
 /// One node's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct NodeRanks {
     pub rank: u32,
     pub first_rank: u32,
     pub processes: u32,
@@ -56,13 +56,13 @@ fn nodes(flags: &SetupFlags) -> Result<u32, SetupProblem> {
 }
 
 /// As equal as can be; the first nodes take one more.
-fn shares(world_size: u32, nodes: u32) -> Vec<Share> {
+fn shares(world_size: u32, nodes: u32) -> Vec<NodeRanks> {
     let (each, more) = (world_size / nodes, world_size % nodes);
     let mut first_rank = 0;
     (0..nodes)
         .map(|rank| {
             let processes = each + u32::from(rank < more);
-            let share = Share { rank, first_rank, processes };
+            let share = NodeRanks { rank, first_rank, processes };
             first_rank += processes;
             share
         })

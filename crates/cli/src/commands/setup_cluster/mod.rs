@@ -1,10 +1,10 @@
 //! `fermi setup-cluster`: looks whether this node could take part in a run, writes `cluster_config.yaml`, and prints
 //! environment and command for each node.
 //!
-//! [`layout`] decides from the flags, [`probe`] looks at names and ports, [`paper`] writes down.
+//! [`layout`] decides from the flags, [`probe`] looks at names and ports, [`printing`] writes the file and the instructions.
 
 mod layout;
-mod paper;
+mod printing;
 mod probe;
 
 use std::ffi::OsString;
@@ -88,7 +88,7 @@ fn set_up(flags: &SetupFlags) -> Result<ExitCode, SetupProblem> {
     let is_good = findings.iter().all(Finding::is_good);
     // A file that says how to start what cannot start would only mislead.
     if is_good {
-        std::fs::write(&flags.out, paper::yaml(&cluster, flags.node_rank)).map_err(|error| {
+        std::fs::write(&flags.out, printing::yaml(&cluster, flags.node_rank)).map_err(|error| {
             SetupProblem::NotWritable { path: flags.out.display().to_string(), error: error.to_string() }
         })?;
     }
@@ -110,8 +110,8 @@ fn tell_as_json(flags: &SetupFlags, cluster: &layout::Cluster, findings: &[Findi
         .iter()
         .map(|node| {
             let env: serde_json::Map<_, _> =
-                paper::environment(cluster, node).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-            json!({"nodeRank": node.rank, "firstRank": node.first_rank, "processes": node.processes, "env": env, "command": paper::command(cluster, node)})
+                printing::environment(cluster, node).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+            json!({"nodeRank": node.rank, "firstRank": node.first_rank, "processes": node.processes, "env": env, "command": printing::command(cluster, node)})
         })
         .collect();
     let file = is_good.then(|| flags.out.display().to_string());
@@ -132,5 +132,5 @@ fn tell(flags: &SetupFlags, cluster: &layout::Cluster, findings: &[Finding], is_
         Language::En => format!("✓ wrote {}\n", flags.out.display()),
     };
     speech::say(&wrote);
-    speech::print(&paper::instructions(cluster, flags.node_rank, language));
+    speech::print(&printing::instructions(cluster, flags.node_rank, language));
 }

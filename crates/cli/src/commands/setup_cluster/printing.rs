@@ -1,12 +1,12 @@
-//! What is written down: `cluster_config.yaml`, and environment and command of each node.
+//! What is printed: `cluster_config.yaml`, and environment and command of each node.
 
 use fermi_domain::contract;
 use fermi_domain::language::Language;
 
-use super::layout::{Cluster, Share};
+use super::layout::{Cluster, NodeRanks};
 
 /// What a node's processes share; RANK and LOCAL_RANK are each process's own.
-pub fn environment(cluster: &Cluster, node: &Share) -> Vec<(&'static str, String)> {
+pub fn environment(cluster: &Cluster, node: &NodeRanks) -> Vec<(&'static str, String)> {
     vec![
         (contract::MASTER_ADDR, cluster.master_addr.clone()),
         (contract::MASTER_PORT, cluster.master_port.to_string()),
@@ -16,9 +16,9 @@ pub fn environment(cluster: &Cluster, node: &Share) -> Vec<(&'static str, String
     ]
 }
 
-pub fn command(cluster: &Cluster, node: &Share) -> String {
+pub fn command(cluster: &Cluster, node: &NodeRanks) -> String {
     let Cluster { master_addr, master_port, nodes, .. } = cluster;
-    let Share { rank, processes, .. } = node;
+    let NodeRanks { rank, processes, .. } = node;
     match nodes.len() {
         1 => format!(
             "fermi run --nproc-per-node {processes} --master-addr {master_addr} --master-port {master_port} train.py"
@@ -81,8 +81,10 @@ mod tests {
     use super::*;
 
     fn cluster() -> Cluster {
-        let nodes =
-            vec![Share { rank: 0, first_rank: 0, processes: 2 }, Share { rank: 1, first_rank: 2, processes: 1 }];
+        let nodes = vec![
+            NodeRanks { rank: 0, first_rank: 0, processes: 2 },
+            NodeRanks { rank: 1, first_rank: 2, processes: 1 },
+        ];
         Cluster { master_addr: "gn6".into(), master_port: 29_500, world_size: 3, backend: "nccl".into(), nodes }
     }
 

@@ -60,10 +60,10 @@ fn reach(addresses: &[IpAddr], port: u16, patience: Duration) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::setup_cluster::layout::Share;
+    use crate::commands::setup_cluster::layout::NodeRanks;
 
     fn cluster(master_addr: &str, master_port: u16) -> Cluster {
-        let nodes = vec![Share { rank: 0, first_rank: 0, processes: 1 }];
+        let nodes = vec![NodeRanks { rank: 0, first_rank: 0, processes: 1 }];
         Cluster { master_addr: master_addr.into(), master_port, world_size: 1, backend: "gloo".into(), nodes }
     }
 

@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
         Self { client, task, paint, ranks, nodes: BTreeMap::new(), rests: BTreeMap::new(), attempt: 0 }
     }
 
-    /// False when nobody reads any more.
+    /// False when the reader is gone.
     fn take(&mut self, piece: &LogPiece) -> bool {
         if self.attempt != 0 && piece.attempt != self.attempt {
             let text = format!("{} {}", pick("── 启动", "── attempt"), piece.attempt);

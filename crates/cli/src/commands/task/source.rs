@@ -16,7 +16,7 @@ use crate::connection::Problem;
 use crate::speech::{self, pick};
 use crate::{exit_code, span};
 
-/// Code is small; whoever sends more has data in the folder, which belongs into a dataset.
+/// Code is small; a folder with more holds data, which belongs into a dataset.
 const MOST_BYTES: u64 = 512 << 20;
 /// What is never code.
 const LEFT_OUT: [&str; 14] = [
@@ -106,7 +106,7 @@ fn look(folder: &Path) -> Result<Contents, Problem> {
 fn pack(folder: &Path, contents: &Contents) -> io::Result<File> {
     let file = tempfile::tempfile()?;
     let mut archive = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-    // Times and owners of this machine are nobody's business and would change the digest.
+    // Times and owners of this machine do not belong to the code and would change the digest.
     archive.mode(tar::HeaderMode::Deterministic);
     archive.follow_symlinks(false);
     for path in &contents.files {

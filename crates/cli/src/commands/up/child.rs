@@ -12,14 +12,14 @@ use fermi_process::pidfd::PidFd;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// How long is waited before one that died is started again: longer each time, up to this.
+/// How long [`Child::revive`] waits before it starts a dead child again: longer each time, up to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(300);
 
 /// A line of JSON that a child wrote.
 #[derive(Debug)]
-pub struct Said {
-    pub who: String,
+pub struct ChildLine {
+    pub child: String,
     pub line: Value,
 }
 
@@ -28,20 +28,20 @@ pub struct Said {
 pub struct Child {
     pub name: String,
     arguments: Vec<String>,
-    /// Where its talk goes.
+    /// Where its stderr goes.
     log: PathBuf,
     process: Option<Process>,
     /// Signals go through this handle, which never means another process that got the same number.
     handle: Option<PidFd>,
     wait: Duration,
-    born: Instant,
+    started: Instant,
     again_at: Option<Instant>,
-    voice: Sender<Said>,
+    lines: Sender<ChildLine>,
 }
 
 impl Child {
-    /// Starts `fermi` with these words.
-    pub fn start(name: &str, arguments: Vec<String>, log: PathBuf, voice: Sender<Said>) -> io::Result<Self> {
+    /// Starts `fermi` with these arguments.
+    pub fn start(name: &str, arguments: Vec<String>, log: PathBuf, lines: Sender<ChildLine>) -> io::Result<Self> {
         let mut child = Self {
             name: name.to_owned(),
             arguments,
@@ -49,9 +49,9 @@ impl Child {
             process: None,
             handle: None,
             wait: FIRST_WAIT,
-            born: Instant::now(),
+            started: Instant::now(),
             again_at: None,
-            voice,
+            lines,
         };
         child.spawn()?;
         Ok(child)
@@ -61,7 +61,7 @@ impl Child {
         &self.log
     }
 
-    /// The words it is started with from now on.
+    /// The arguments it is started with from now on.
     pub fn set_arguments(&mut self, arguments: Vec<String>) {
         self.arguments = arguments;
     }
@@ -74,7 +74,7 @@ impl Child {
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        // Ctrl-C at the terminal is for the one who started it all, who ends the others in order.
+        // A group of its own: Ctrl-C at the terminal reaches `fermi up` alone, which ends its children in order.
         command.process_group(0);
         // SAFETY: prctl is async-signal-safe and touches only the new process.
         unsafe {
@@ -85,11 +85,11 @@ impl Child {
         }
         let mut process = command.spawn()?;
         if let Some(stdout) = process.stdout.take() {
-            let (who, voice) = (self.name.clone(), self.voice.clone());
+            let (child, lines) = (self.name.clone(), self.lines.clone());
             std::thread::spawn(move || {
                 for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                     if let Ok(line) = serde_json::from_str(&line)
-                        && voice.send(Said { who: who.clone(), line }).is_err()
+                        && lines.send(ChildLine { child: child.clone(), line }).is_err()
                     {
                         return;
                     }
@@ -99,7 +99,7 @@ impl Child {
         // The number is the child's own until the child is reaped.
         self.handle = i32::try_from(process.id()).ok().and_then(|pid| PidFd::open(pid).ok());
         self.process = Some(process);
-        self.born = Instant::now();
+        self.started = Instant::now();
         self.again_at = None;
         Ok(())
     }
@@ -108,8 +108,8 @@ impl Child {
     pub fn died(&mut self) -> Option<ExitStatus> {
         let status = self.process.as_mut()?.try_wait().ok()??;
         self.process = None;
-        // One that lived for a while has earned a fresh start.
-        self.wait = if self.born.elapsed() > LONGEST_WAIT { FIRST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
+        // A child that lived for a while is started again soon.
+        self.wait = if self.started.elapsed() > LONGEST_WAIT { FIRST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
         self.again_at = Some(Instant::now() + self.wait);
         Some(status)
     }
@@ -146,8 +146,8 @@ impl Child {
         }
     }
 
-    /// The last lines of its talk, for whoever must explain why it will not live.
-    pub fn last_words(&self) -> String {
+    /// The last lines of its log, to explain why it did not start.
+    pub fn last_lines(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(6)..].join("\n")

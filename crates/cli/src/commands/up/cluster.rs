@@ -11,7 +11,7 @@ use fermi_domain::language::Text;
 use fermi_domain::task::NodeRunState;
 
 use super::EnvironmentSpec;
-use super::child::{Child, Said};
+use super::child::{Child, ChildLine};
 use super::subreaper;
 use crate::connection::Problem;
 use crate::signals;
@@ -38,15 +38,15 @@ pub enum Ending {
     KeepRunning,
 }
 
-/// The processes, and what they said.
+/// The processes, and what they reported.
 #[derive(Debug)]
 pub struct Cluster {
     server: Child,
     agents: Vec<Child>,
     address: ServerAddress,
-    ears: Receiver<Said>,
+    lines: Receiver<ChildLine>,
     connected: BTreeSet<String>,
-    /// Who has said that the server is away, and not yet that it is back.
+    /// Agents that have reported the server away and not yet back.
     lost: BTreeSet<String>,
     environments: Vec<EnvironmentSpec>,
 }
@@ -56,7 +56,7 @@ impl Cluster {
     pub fn start(options: &ClusterOptions) -> Result<Self, Problem> {
         let folder = &options.folder;
         std::fs::create_dir_all(folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
-        let (voice, ears) = channel();
+        let (sender, lines) = channel();
         let text = |path: PathBuf| path.display().to_string();
         let words = |listen: &str| {
             ["server", "--json", "--listen", listen, "--data-dir", &text(folder.join("server"))]
@@ -64,17 +64,17 @@ impl Cluster {
                 .to_vec()
         };
         let log = folder.join("logs").join("server.log");
-        let mut server = Child::start("server", words(&options.listen), log, voice.clone())
+        let mut server = Child::start("server", words(&options.listen), log, sender.clone())
             .map_err(|error| unwritable(folder, &error))?;
-        let listening = until_listening(&mut server, &ears)?;
-        // Whatever port it got, it keeps it when it is started again.
+        let listening = until_listening(&mut server, &lines)?;
+        // The server keeps the port that it got when it is started again.
         server.set_arguments(words(&listening));
-        let address: ServerAddress = listening.parse().map_err(|_| unheard(&server))?;
+        let address: ServerAddress = listening.parse().map_err(|_| did_not_start(&server))?;
         let mut cluster = Self {
             server,
             agents: Vec::new(),
             address,
-            ears,
+            lines,
             connected: BTreeSet::new(),
             lost: BTreeSet::new(),
             environments: options.environments.clone(),
@@ -100,7 +100,7 @@ impl Cluster {
                 "127.0.0.1",
             ];
             let log = folder.join("logs").join(format!("agent-{}.log", spec.name));
-            let agent = Child::start(&spec.name, arguments.map(str::to_owned).to_vec(), log, voice.clone());
+            let agent = Child::start(&spec.name, arguments.map(str::to_owned).to_vec(), log, sender.clone());
             cluster.agents.push(agent.map_err(|error| unwritable(folder, &error))?);
         }
         Ok(cluster)
@@ -121,16 +121,16 @@ impl Cluster {
             self.look_after(&mut tell)?;
             if Instant::now() >= deadline {
                 let missing = self.agents.iter().find(|agent| !self.connected.contains(&agent.name));
-                return Err(missing.map_or_else(|| unheard(&self.server), unheard));
+                return Err(missing.map_or_else(|| did_not_start(&self.server), did_not_start));
             }
         }
         Ok(())
     }
 
-    /// Listens for a moment, and starts again whoever died.
+    /// Takes what children report, and starts those again that died.
     pub fn look_after(&mut self, mut tell: impl FnMut(&str)) -> Result<(), Problem> {
-        match self.ears.recv_timeout(TICK) {
-            Ok(said) => self.hear(&said, &mut tell),
+        match self.lines.recv_timeout(TICK) {
+            Ok(said) => self.receive(&said, &mut tell),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
         }
@@ -154,7 +154,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn hear(&mut self, said: &Said, tell: &mut impl FnMut(&str)) {
+    fn receive(&mut self, said: &ChildLine, tell: &mut impl FnMut(&str)) {
         let paint = Paint::for_stderr();
         let detail = &said.line["detail"];
         let in_words = |text: &serde_json::Value| {
@@ -164,18 +164,21 @@ impl Cluster {
         };
         match said.line["event"].as_str() {
             Some("connected") => {
-                self.connected.insert(said.who.clone());
-                self.lost.remove(&said.who);
-                let spec = self.environments.iter().find(|spec| spec.name == said.who);
+                self.connected.insert(said.child.clone());
+                self.lost.remove(&said.child);
+                let spec = self.environments.iter().find(|spec| spec.name == said.child);
                 let place = spec.map_or_else(String::new, |spec| format!("  {}  {} worker", spec.zone, spec.workers));
-                tell(&format!("{} {}{}", paint.green("●"), paint.bold(&said.who), paint.dim(&place)));
+                tell(&format!("{} {}{}", paint.green("●"), paint.bold(&said.child), paint.dim(&place)));
             }
             Some("refused" | "launchFailed") => {
-                tell(&format!("{} {}: {}", paint.red("✗"), said.who, in_words(&detail["reason"])));
+                tell(&format!("{} {}: {}", paint.red("✗"), said.child, in_words(&detail["reason"])));
             }
-            Some("lost") if self.lost.insert(said.who.clone()) => {
-                tell(&format!("{} {}: {}", paint.yellow("○"), said.who, detail["reason"].as_str().unwrap_or_default()))
-            }
+            Some("lost") if self.lost.insert(said.child.clone()) => tell(&format!(
+                "{} {}: {}",
+                paint.yellow("○"),
+                said.child,
+                detail["reason"].as_str().unwrap_or_default()
+            )),
             _ => {}
         }
     }
@@ -241,7 +244,7 @@ impl Cluster {
             if answer.data.row.status.is_final() && answer.data.nodes.iter().all(|node| is_gone(node.state)) {
                 return;
             }
-            // A second Ctrl-C is for those who have no time.
+            // A second Ctrl-C ends the task without its grace.
             if signals::heard() > asked_before && !forced {
                 forced = client.stop_task(id, &StopRequest { force: true }).is_ok();
             }
@@ -258,10 +261,10 @@ fn active(client: &Client) -> Vec<TaskRow> {
     client.tasks(&query).map(|answer| answer.data.items).unwrap_or_default()
 }
 
-fn until_listening(server: &mut Child, ears: &Receiver<Said>) -> Result<String, Problem> {
+fn until_listening(server: &mut Child, lines: &Receiver<ChildLine>) -> Result<String, Problem> {
     let deadline = Instant::now() + START;
     while Instant::now() < deadline {
-        if let Ok(said) = ears.recv_timeout(TICK)
+        if let Ok(said) = lines.recv_timeout(TICK)
             && let Some(address) = said.line["address"].as_str()
         {
             return Ok(address.to_owned());
@@ -271,11 +274,11 @@ fn until_listening(server: &mut Child, ears: &Receiver<Said>) -> Result<String, 
             break;
         }
     }
-    Err(unheard(server))
+    Err(did_not_start(server))
 }
 
-fn unheard(child: &Child) -> Problem {
-    let (name, words) = (&child.name, child.last_words());
+fn did_not_start(child: &Child) -> Problem {
+    let (name, words) = (&child.name, child.last_lines());
     Problem::failed(
         Text::new(format!("{name} 没有启动\n{words}"), format!("{name} did not come up\n{words}")),
         Text::new(format!("完整日志：{}", child.log().display()), format!("its log: {}", child.log().display())),

@@ -93,7 +93,7 @@ mod tests {
         BufReader::new(parent.stdout.take().unwrap()).read_line(&mut ready).unwrap();
         assert_eq!(ready, "ready\n");
         let child = i32::try_from(parent.id()).unwrap();
-        // A child that somebody else waits for is not reaped, dead or alive.
+        // A child of the caller's own is not reaped, dead or alive.
         parent.kill().unwrap();
         reap_orphans(&[child]);
         parent.wait().unwrap();
