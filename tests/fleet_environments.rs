@@ -1,6 +1,8 @@
 //! Environments come, fall silent, come back; names are unique; and nobody reaches the API who should not.
 
-use crate::support::{Fleet, Run, eventually, signal};
+use std::time::{Duration, Instant};
+
+use crate::support::{Fleet, Place, Run, eventually, signal};
 use serde_json::{Value, json};
 
 fn kinds(fleet: &Fleet) -> Vec<String> {
@@ -73,6 +75,107 @@ fn declared_resources_are_counted_and_marked() {
         let warned = data["warnings"].as_array().unwrap().iter().any(|warning| warning["id"] == "does_not_fit");
         assert!(warned, "{answer:#}");
     }
+}
+
+/// The server and `fermi plan` are asked about the same machines, and name the same strategy with the same numbers.
+#[test]
+fn a_preview_and_the_plan_of_the_same_machines_agree() {
+    let mut fleet = Fleet::server();
+    fleet.add("big", 1, &["--declare", "gpus=8xA100,cpus=16,memory=128GiB"]);
+    let node = fleet.environment_id("big");
+    let mut suggested = 0;
+    for model in ["gpt2", "opt-1.3b", "llama2-7b", "llama3-70b"] {
+        let id = fleet.post("/models", &json!({ "name": model })).1["data"]["id"].clone();
+        for framework in ["pytorch-ddp", "pytorch-fsdp", "deepspeed", "megatron-lm"] {
+            let nodes = json!({ "nodeIds": [node], "framework": framework });
+            let request = json!({
+                "taskName": "x", "modelId": id, "command": { "argv": ["true"] }, "distributedConfig": nodes,
+            });
+            let (status, answer) = fleet.post("/training-tasks/preview", &request);
+            let said = &answer["data"]["plan"];
+            assert!(status == 200 && said.is_object(), "{model} with {framework}: {answer:#}");
+            let card = said["gpuMemoryGib"].to_string();
+            let words =
+                ["plan", "--json", "--model", model, "--gpus", "8xA100", "--gpu-memory", &card, "--top", "1000"];
+            let plan: Value = serde_json::from_str(&Run::whole(&mut fleet.place.fermi(words)).expect(0).out()).unwrap();
+            let recommended = &plan["recommended"];
+            let case = format!("{model} with {framework}: {said:#}\n{recommended:#}");
+            match (&said["suggestion"], recommended.is_null()) {
+                (Value::Null, fits_nowhere) => assert!(said["fits"] == json!(true) || fits_nowhere, "{case}"),
+                (suggestion, false) => {
+                    suggested += 1;
+                    for (ours, theirs) in
+                        [("strategy", "strategy"), ("memoryGib", "needed_gib"), ("stepTimeS", "step_time_s")]
+                    {
+                        assert_eq!(suggestion[ours], recommended[theirs], "{case}");
+                    }
+                }
+                (suggestion, true) => {
+                    let ways = plan["would_fit"].as_array().unwrap();
+                    let first = ways.iter().find(|way| way["fits"] == json!(true)).unwrap();
+                    assert_eq!(suggestion["memoryGib"], first["needed_gib"], "{case}");
+                }
+            }
+            if said["fits"] == json!(true) {
+                let listed = plan["alternatives"].as_array().unwrap();
+                let same = listed.iter().any(|way| way["step_time_s"] == said["stepTimeS"]);
+                assert!(same, "{case}");
+            }
+        }
+    }
+    assert!(suggested > 0);
+}
+
+/// Ranks that hide in sessions of their own and ignore every signal that can be ignored.
+#[test]
+fn fermi_up_leaves_nothing_of_a_task_that_ignores_signals_and_hides() {
+    let place = Place::new();
+    let mut command = place.fermi(["up", "--json", "--listen", "127.0.0.1:0", "--env", "here:zone:2"]);
+    let up = Run::start(command.env("FERMI_LANG", "en"));
+    let server = eventually("the address of the server", || {
+        let said: Value = serde_json::from_str(up.stdout_so_far().lines().next()?).ok()?;
+        Some(said["server"].as_str()?.to_owned())
+    });
+    up.says("Ctrl-C");
+    let stubborn = "trap '' TERM INT HUP; echo up; while :; do sleep 1; done";
+    let script = format!("setsid sh -c \"{stubborn}\" & {stubborn}");
+    let mut create = place.fermi(["task", "create", "--name", "stubborn", "--env", "here", "--framework", "command"]);
+    create.args(["--", "sh", "-c", &script]).env("FERMI_SERVER", &server);
+    let id = Run::whole(&mut create).expect(0).out().trim().to_owned();
+    eventually("both ranks and what they started to run", || {
+        let command = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let stubborn = place.alive().iter().filter(|process| command(process.pid).contains("trap ''")).count();
+        (stubborn >= 4).then_some(())
+    });
+    up.signal(libc::SIGTERM);
+    up.says("stopping");
+    up.signal(libc::SIGTERM);
+    let ended = up.ended();
+    assert_eq!(ended.code(), Some(128 + libc::SIGTERM), "{id}: {}", ended.err());
+    place.assert_empty();
+}
+
+/// An agent that waits for orders is woken by its heartbeat and by what happens, not by looking around.
+#[test]
+fn an_idle_agent_wakes_at_most_five_times_a_second() {
+    let fleet = Fleet::of(&[("idle", 1)]);
+    let agent = fleet.agent_pid(0);
+    // Each time a thread goes to sleep of its own will; being pushed aside by others does not count.
+    let sleeps = || -> u64 {
+        let threads = std::fs::read_dir(format!("/proc/{agent}/task")).unwrap().flatten();
+        let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+        let of = |text: &str| {
+            text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse::<u64>().ok())
+        };
+        status.filter_map(|text| of(&text)).sum()
+    };
+    let heartbeats = || fleet.get("/environments")["items"][0]["heartbeatAgeMs"].as_u64().unwrap();
+    // The link has settled when heartbeats come.
+    eventually("a heartbeat", || (heartbeats() < 900).then_some(()));
+    let (before, started) = (sleeps(), Instant::now());
+    eventually("four seconds", || (started.elapsed() >= Duration::from_secs(4)).then_some(()));
+    let each_second = (sleeps() - before) as f64 / started.elapsed().as_secs_f64();
+    assert!(each_second <= 5.0, "{each_second:.1} a second");
 }
 
 #[test]
