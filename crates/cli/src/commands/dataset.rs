@@ -28,10 +28,10 @@ enum Verb {
     #[command(alias = "ls")]
     List(AskFlags),
     /// Show a dataset with its versions
-    Show(OneFlags),
+    Show(DatasetName),
     /// Forget a dataset; what its versions point at stays where it is
     #[command(alias = "rm")]
-    Delete(OneFlags),
+    Delete(DatasetName),
 }
 
 /// Make a dataset, with a first version if a path is given
@@ -69,7 +69,7 @@ struct AddVersionFlags {
 
 /// Flags of a verb that takes one dataset.
 #[derive(Debug, Args)]
-struct OneFlags {
+struct DatasetName {
     /// Its name or id
     dataset: String,
     #[command(flatten)]
@@ -123,7 +123,7 @@ fn list(ask: &AskFlags) -> Outcome {
     })
 }
 
-fn show(flags: &OneFlags) -> Outcome {
+fn show(flags: &DatasetName) -> Outcome {
     let client = flags.ask.connect()?;
     let answer = client.dataset(&find(&client, &flags.dataset)?.id)?;
     flags.ask.show(&answer, |dataset, paint| {
@@ -147,7 +147,7 @@ fn show(flags: &OneFlags) -> Outcome {
     })
 }
 
-fn delete(flags: &OneFlags) -> Outcome {
+fn delete(flags: &DatasetName) -> Outcome {
     let client = flags.ask.connect()?;
     let answer = client.delete_dataset(&find(&client, &flags.dataset)?.id)?;
     flags.ask.done(&answer)

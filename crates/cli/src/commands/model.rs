@@ -26,10 +26,10 @@ enum Verb {
     #[command(alias = "ls")]
     List(AskFlags),
     /// Show a model
-    Show(OneFlags),
+    Show(ModelName),
     /// Forget a model; its weights stay where they are
     #[command(alias = "rm")]
-    Delete(OneFlags),
+    Delete(ModelName),
 }
 
 /// Register a model
@@ -48,7 +48,7 @@ struct CreateFlags {
 
 /// Flags of a verb that takes one model.
 #[derive(Debug, Args)]
-struct OneFlags {
+struct ModelName {
     /// Its name or id
     model: String,
     #[command(flatten)]
@@ -88,7 +88,7 @@ fn list(ask: &AskFlags) -> Outcome {
     })
 }
 
-fn show(flags: &OneFlags) -> Outcome {
+fn show(flags: &ModelName) -> Outcome {
     let client = flags.ask.connect()?;
     let answer = client.model(&find(&client, &flags.model)?.id)?;
     flags.ask.show(&answer, |model, paint| {
@@ -102,7 +102,7 @@ fn show(flags: &OneFlags) -> Outcome {
     })
 }
 
-fn delete(flags: &OneFlags) -> Outcome {
+fn delete(flags: &ModelName) -> Outcome {
     let client = flags.ask.connect()?;
     let answer = client.delete_model(&find(&client, &flags.model)?.id)?;
     flags.ask.done(&answer)
