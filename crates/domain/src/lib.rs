@@ -4,6 +4,7 @@
 //! Start reading at [`task`] and [`rank_map`], then [`failure`] and [`healing`].
 
 pub mod aggregate;
+pub mod auto;
 pub mod contract;
 pub mod environment;
 pub mod event;

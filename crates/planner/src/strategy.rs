@@ -1,5 +1,6 @@
 //! Which strategy: the tables decide, unless their choice does not fit or is clearly slower.
 
+use fermi_domain::auto::AutoStrategy;
 use fermi_domain::language::Text;
 use serde::Serialize;
 
@@ -52,12 +53,12 @@ impl Strategy {
     }
 }
 
-/// The table for `distributed_strategy: auto`: below 1 B DDP, up to 7 B ZeRO-2, above ZeRO-3.
+/// What the table of `distributed_strategy: auto` says, as a strategy of the planner.
 pub fn by_table(params: u64) -> Strategy {
-    match params {
-        0..1_000_000_000 => Strategy::Ddp,
-        1_000_000_000..=7_000_000_000 => Strategy::Zero2,
-        _ => Strategy::Zero3,
+    match AutoStrategy::of(params) {
+        AutoStrategy::Ddp => Strategy::Ddp,
+        AutoStrategy::Zero2 => Strategy::Zero2,
+        AutoStrategy::Zero3 => Strategy::Zero3,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a file means for a number of ranks.
 
-use fermi_domain::{framework::Framework, language::Text};
+use fermi_domain::{auto::AutoStrategy, framework::Framework, language::Text};
 use serde_json::{Map, Value};
 
 use super::{
@@ -284,7 +284,7 @@ impl TrainingYaml {
         ResolvedStrategy::DeepSpeed { stage: stage.or(path.is_none().then_some(usual)) }
     }
 
-    /// Below 1B DDP, up to 7B ZeRO-2, above ZeRO-3; a boundary belongs to the middle row.
+    /// What the table of `auto` says for the size of the model.
     fn by_size(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> (ResolvedStrategy, Option<Text>) {
         let size = self.get("model.parameters").and_then(model_size::parameters).or(facts.model_parameters);
         let Some(size) = size else {
@@ -294,13 +294,13 @@ impl TrainingYaml {
             ));
             return (ResolvedStrategy::Ddp, None);
         };
-        const BILLION: u64 = 1_000_000_000;
-        let (strategy, zh, en) = match size {
-            size if size < BILLION => (ResolvedStrategy::Ddp, "参数少于 1B", "fewer than 1B parameters"),
-            size if size <= 7 * BILLION => (self.deepspeed(facts, 2, warnings), "参数 1B 到 7B", "1B to 7B parameters"),
-            _ => (self.deepspeed(facts, 3, warnings), "参数多于 7B", "more than 7B parameters"),
+        let row = AutoStrategy::of(size);
+        let strategy = match row {
+            AutoStrategy::Ddp => ResolvedStrategy::Ddp,
+            AutoStrategy::Zero2 => self.deepspeed(facts, 2, warnings),
+            AutoStrategy::Zero3 => self.deepspeed(facts, 3, warnings),
         };
-        (strategy, Some(Text::new(zh, en)))
+        (strategy, Some(row.reason()))
     }
 
     fn backend(&self, facts: Facts<'_>, warnings: &mut Vec<Text>) -> &'static str {
