@@ -42,7 +42,7 @@ pub struct Signature {
 }
 
 /// Every signature, in the order in which they are asked.
-pub static SIGNATURES: [Signature; 22] = [
+pub static SIGNATURES: &[Signature] = &[
     host_oom_kill::SIGNATURE,
     shared_memory_full::SIGNATURE,
     segfault::SIGNATURE,
