@@ -341,6 +341,9 @@ async fn health_numbers_documents_and_pages_are_served() {
     ] {
         assert_eq!(cluster.get(path).await.status, 200, "{path}");
     }
+    for unknown in ["/groups", "/settings", "/preflight", "/planner", "/training/task-1/x", "/nowhere"] {
+        assert_eq!(cluster.get(unknown).await.status, 404, "{unknown}");
+    }
     let page = cluster.get("/").await;
     assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
     let again = Request::get("/").header("if-none-match", page.headers["etag"].to_str().unwrap());

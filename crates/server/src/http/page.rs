@@ -62,22 +62,8 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-/// Addresses that a person may open; the page finds out by itself what they mean.
-const PAGES: [&str; 13] = [
-    "/",
-    "/training",
-    "/training/{*rest}",
-    "/environments",
-    "/environments/{*rest}",
-    "/datasets",
-    "/datasets/{*rest}",
-    "/models",
-    "/models/{*rest}",
-    "/groups",
-    "/planner",
-    "/preflight",
-    "/settings",
-];
+/// Addresses that a person may open: those that `route` in `page/app.js` knows. Any other has nothing to show.
+const PAGES: &[&str] = &["/", "/training", "/training/{id}"];
 
 /// The routes of all files.
 pub fn routes() -> Router<Desk> {
