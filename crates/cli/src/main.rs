@@ -9,6 +9,7 @@ mod signals;
 mod span;
 mod speech;
 mod table;
+mod wrap;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use fermi_attempt::run_folder::RankFolder;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::verdict::Verdict;
-use unicode_width::UnicodeWidthChar;
 
 use super::narrate::short_path;
 use crate::speech::Paint;
+use crate::wrap;
 
 /// How many last lines are shown when there is no traceback.
 pub const LINES: usize = 12;
@@ -92,52 +92,10 @@ impl Report<'_> {
 
 /// A label, then the text in a column of its own.
 pub fn labelled(label: &str, text: &str, paint: Paint) -> String {
-    let pad = " ".repeat(LABEL.saturating_sub(label.chars().map(columns).sum()));
-    let lines: Vec<String> = text.lines().flat_map(|line| wrapped(line, COLUMN)).collect();
+    let pad = " ".repeat(LABEL.saturating_sub(wrap::width(label)));
+    let lines: Vec<String> = text.lines().flat_map(|line| wrap::wrapped(line, COLUMN)).collect();
     let indent = " ".repeat(2 + LABEL);
     format!("  {}{pad}{}\n", paint.dim(label), lines.join(&format!("\n{indent}")))
-}
-
-/// Breaks a line at spaces, and between Chinese characters, so that it fits the column. A word without a break stays
-/// whole: paths and commands are there to be copied.
-fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for piece in pieces(line) {
-        let wide: usize = piece.trim_end().chars().map(columns).sum();
-        if used > 0 && used + wide > width {
-            lines.push(String::new());
-            used = 0;
-        }
-        if let Some(last) = lines.last_mut() {
-            last.push_str(piece);
-        }
-        used += piece.chars().map(columns).sum::<usize>();
-    }
-    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
-}
-
-/// The parts between which a line may break.
-fn pieces(line: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut before: Option<char> = None;
-    for (at, c) in line.char_indices() {
-        let after_space = before == Some(' ') && c != ' ';
-        let after_wide = before.is_some_and(|b| columns(b) == 2) && !"，。；：、！？）”》".contains(c);
-        if after_space || after_wide {
-            pieces.push(&line[start..at]);
-            start = at;
-        }
-        before = Some(c);
-    }
-    pieces.push(&line[start..]);
-    pieces
-}
-
-/// A Chinese character takes two columns.
-fn columns(c: char) -> usize {
-    c.width().unwrap_or(0)
 }
 
 /// Head and tail of a long traceback: where it began and what was raised.
@@ -159,18 +117,5 @@ pub fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_advice_stays_in_its_column_and_words_stay_whole() {
-        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrapped("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
-        assert_eq!(wrapped("查看日志，然后重试", 8), ["查看日", "志，然后", "重试"]);
-        assert_eq!(wrapped("", 5), [""]);
     }
 }

@@ -1,0 +1,67 @@
+//! Lines that fit a column of a terminal.
+
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that a text takes: a Chinese character takes two.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Breaks a line at spaces, and between Chinese characters, so that it fits the column. A word without a break stays
+/// whole: paths and commands are there to be copied.
+pub fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .word_separator(WordSeparator::Custom(words))
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(line, options).into_iter().map(String::from).collect()
+}
+
+/// The words of a line by the rules of Unicode, which would also break a path behind each slash; those parts are joined
+/// again.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut found = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for word in WordSeparator::UnicodeBreakProperties.find_words(line) {
+        let joint = end;
+        end += word.word.len() + word.whitespace.len();
+        if joint > start && may_break(line[..joint].chars().next_back(), line[joint..].chars().next()) {
+            found.push(Word::from(&line[start..joint]));
+            start = joint;
+        }
+    }
+    if start < end {
+        found.push(Word::from(&line[start..end]));
+    }
+    Box::new(found.into_iter())
+}
+
+/// Whether a line may end between these two: behind a space, or beside a character of two columns.
+fn may_break(before: Option<char>, after: Option<char>) -> bool {
+    let is_wide = |letter: Option<char>| letter.and_then(UnicodeWidthChar::width) == Some(2);
+    before == Some(' ') || is_wide(before) || is_wide(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_advice_stays_in_its_column_and_words_stay_whole() {
+        assert_eq!(wrapped("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrapped("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
+        assert_eq!(wrapped("set --max-restarts now", 8), ["set", "--max-restarts", "now"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
+
+    #[test]
+    fn chinese_breaks_between_characters_but_not_before_its_punctuation() {
+        assert_eq!(wrapped("查看日志，然后重试", 8), ["查看日", "志，然后", "重试"]);
+        assert_eq!(wrapped("检查端口（29500）", 10), ["检查端口", "（29500）"]);
+        assert_eq!(wrapped("设置 --max-restarts 为 3", 18), ["设置", "--max-restarts 为", "3"]);
+        assert_eq!(width("显存 a"), 6);
+    }
+}
