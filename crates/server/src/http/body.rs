@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::shapes::shapes;
 use super::suggestion::closest;
 use crate::envelope::Problem;
 
@@ -127,15 +128,11 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     }
 }
 
-/// Objects that a list would be taken for, field by field in their order. Nobody means that.
-const OBJECTS: [&str; 9] =
-    ["distributedConfig", "strategy", "command", "recipe", "options", "policies", "restart", "stop", "checkpoint"];
-
 /// The path of an object that was written as a list.
 fn object_as_list(bytes: &[u8]) -> Option<String> {
     fn find(value: &Value, path: &str) -> Option<String> {
         let fields = value.as_object()?;
-        fields.iter().filter(|(name, _)| OBJECTS.contains(&name.as_str())).find_map(|(name, value)| {
+        fields.iter().filter(|(name, _)| shapes().objects.contains(name.as_str())).find_map(|(name, value)| {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             if value.is_array() { Some(path) } else { find(value, &path) }
         })
@@ -238,8 +235,8 @@ fn unknown_name(reason: &str, start: &str) -> Option<(String, Vec<String>)> {
 fn unknown_field(path: &str, known: &[String]) -> Problem {
     let path: String = path.chars().take(200).collect::<String>().escape_debug().to_string();
     let name = path.rsplit('.').next().unwrap_or_default();
-    let known: Vec<&str> =
-        if known.is_empty() { OPEN_FIELDS.to_vec() } else { known.iter().map(String::as_str).collect() };
+    let open = || shapes().open_fields.iter().map(String::as_str).collect();
+    let known: Vec<&str> = if known.is_empty() { open() } else { known.iter().map(String::as_str).collect() };
     Problem::unprocessable(
         "field_unknown",
         path.clone(),
@@ -247,23 +244,6 @@ fn unknown_field(path: &str, known: &[String]) -> Problem {
     )
     .hint(did_you_mean(name, &known))
 }
-
-/// The fields of objects that are also stored, and so let unknown ones pass when they are read back.
-const OPEN_FIELDS: [&str; 13] = [
-    "dataParallel",
-    "pipelineParallel",
-    "tensorParallel",
-    "restart",
-    "maxRestarts",
-    "stop",
-    "checkpoint",
-    "signal",
-    "graceMs",
-    "plannedGraceMs",
-    "failureGraceMs",
-    "nodeLostAfter",
-    "onDisconnect",
-];
 
 fn did_you_mean(name: &str, known: &[&str]) -> Text {
     if let Some(close) = closest(name, known) {

@@ -24,6 +24,7 @@ mod page;
 mod paging;
 mod params;
 mod prometheus;
+mod shapes;
 mod snapshots;
 mod speaker;
 mod streaming;
