@@ -340,7 +340,9 @@ fn a_second_run_at_the_same_address_is_told_so() {
         .says(&["another run waits at this address: it is 'one', this node wants 'two'"]);
     let mut wrong_secret = node("2", "1");
     wrong_secret.extend(["--rdzv-id", "one", "--rdzv-secret", "guess"]);
-    Run::whole(&mut says_who_it_is(hosts.run(2, &wrong_secret))).expect(1).says(&["--rdzv-secret is not that"]);
+    Run::whole(&mut says_who_it_is(hosts.run(2, &wrong_secret)))
+        .expect(1)
+        .says(&["the rendezvous secret is not that of the first node", "check --rdzv-secret"]);
     first.signal(libc::SIGTERM);
     first.ended().expect(143);
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fermi_frameworks::training_yaml::{Facts, Problems, Resolved, ResolvedStrategy, TrainingYaml, read};
+use fermi_domain::language::{Explained, FrontEnd};
+use fermi_frameworks::training_yaml::{Facts, Mistakes, Resolved, ResolvedStrategy, TrainingYaml, read};
 use serde_json::{Value, json};
 
 /// A file with what it must come to.
@@ -79,14 +80,14 @@ fn settings(resolved: &Resolved, file: &TrainingYaml) -> Value {
 }
 
 /// What a parser says is its own, so only that it says something is kept.
-fn mistakes(problems: &Problems) -> Value {
+fn mistakes(problems: &Mistakes) -> Value {
     let mistake = |text: String| if text.starts_with("not YAML: ") { "not YAML".to_owned() } else { text };
     let mistakes: Vec<Value> = problems
         .0
         .iter()
         .map(|problem| {
             let text = mistake(problem.text().en.to_string());
-            json!({"path": problem.path(), "text": text, "hint": problem.hint().en.to_string()})
+            json!({"path": problem.path(), "text": text, "hint": problem.hint().unwrap().spelled(FrontEnd::CommandLine).en.to_string()})
         })
         .collect();
     json!({ "mistakes": mistakes })

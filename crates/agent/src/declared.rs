@@ -1,7 +1,7 @@
 //! Resources that somebody wrote down for an environment: `gpus=2xA100,cpus=16,memory=128GiB`.
 
 use fermi_domain::environment::Gpus;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Text};
 use fermi_domain::units::Bytes;
 use thiserror::Error;
 
@@ -28,9 +28,12 @@ pub enum DeclaredError {
     Memory { value: String },
 }
 
-impl DeclaredError {
-    /// The sentence for people, in both languages.
-    pub fn text(&self) -> Text {
+impl Explained for DeclaredError {
+    fn id(&self) -> &'static str {
+        "resources_invalid"
+    }
+
+    fn text(&self) -> Text {
         let zh = match self {
             Self::Unknown { word } => format!("“{word}”没有声明任何资源"),
             Self::Gpus { value } => format!("“{value}”不是 GPU 的数量和型号"),
@@ -41,20 +44,19 @@ impl DeclaredError {
         Text::new(zh, self.to_string())
     }
 
-    /// How to write it.
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::GpuMemory { model } => Text::new(
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::GpuMemory { model } => Hint::new(
                 format!("写上显存，例如 gpus=2x{model}-80G"),
                 format!("add its memory, such as gpus=2x{model}-80G"),
             ),
-            _ => Text::new("例如 gpus=2xA100,cpus=16,memory=128GiB", "write it like gpus=2xA100,cpus=16,memory=128GiB"),
-        }
+            _ => Hint::new("例如 gpus=2xA100,cpus=16,memory=128GiB", "write it like gpus=2xA100,cpus=16,memory=128GiB"),
+        })
     }
 }
 
-/// GiB of the models that people name without saying.
-const KNOWN: [(&str, u64); 22] = [
+/// GiB of the models that people name without saying; the planner's catalogue says the same.
+pub const KNOWN_GPUS: &[(&str, u64)] = &[
     ("A10", 24),
     ("A100", 80),
     ("A30", 24),
@@ -119,7 +121,7 @@ fn gpus(value: &str) -> Result<Option<Gpus>, DeclaredError> {
     if model.is_empty() {
         return Err(bad());
     }
-    let known = KNOWN.iter().find(|(name, _)| same(name, model));
+    let known = KNOWN_GPUS.iter().find(|(name, _)| same(name, model));
     let memory = named.or(known.map(|(_, gib)| Bytes::from_gib(*gib)));
     let memory = memory.ok_or_else(|| DeclaredError::GpuMemory { model: model.to_owned() })?;
     let model = known.map_or_else(|| model.to_owned(), |(name, _)| (*name).to_owned());
@@ -153,6 +155,8 @@ fn memory(value: &str) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::FrontEnd;
+
     use super::*;
 
     fn gpus(model: &str, gib: u64, count: u32) -> Gpus {
@@ -196,10 +200,13 @@ mod tests {
         ];
         for text in cases {
             let error = Declared::parse(text).unwrap_err();
-            let (said, hint) = (error.text(), error.hint());
+            let (said, hint) = (error.text(), error.hint().unwrap().spelled(FrontEnd::CommandLine));
             assert!(!said.zh.is_empty() && !said.en.is_empty() && !hint.zh.is_empty() && !hint.en.is_empty(), "{text}");
         }
         let error = Declared::parse("gpus=2xUnheard").unwrap_err();
-        assert_eq!(error.hint().en, "add its memory, such as gpus=2xUnheard-80G");
+        assert_eq!(
+            error.hint().unwrap().spelled(FrontEnd::CommandLine).en,
+            "add its memory, such as gpus=2xUnheard-80G"
+        );
     }
 }

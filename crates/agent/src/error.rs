@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Text};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -16,9 +16,12 @@ pub enum AgentError {
     Machine(#[from] io::Error),
 }
 
-impl AgentError {
-    /// The sentence for people, in both languages.
-    pub fn text(&self) -> Text {
+impl Explained for AgentError {
+    fn id(&self) -> &'static str {
+        "agent_not_started"
+    }
+
+    fn text(&self) -> Text {
         match self {
             Self::FolderInUse { folder } => {
                 Text::new(format!("另一个 agent 正在使用 {}", folder.display()), self.to_string())
@@ -34,18 +37,17 @@ impl AgentError {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::FolderInUse { .. } => Text::new(
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::FolderInUse { .. } => Hint::new(
                 "先结束它，或用 --data-dir 给这个 agent 另一个文件夹",
                 "end it first, or give this agent another folder with --data-dir",
             ),
-            Self::Folder { .. } => Text::new(
+            Self::Folder { .. } => Hint::new(
                 "检查权限和磁盘空间，或用 --data-dir 指定另一个文件夹",
                 "check permissions and disk space, or name another folder with --data-dir",
             ),
-            Self::Machine(_) => Text::new("检查系统限制（ulimit）", "check the limits of this user (ulimit)"),
-        }
+            Self::Machine(_) => Hint::new("检查系统限制（ulimit）", "check the limits of this user (ulimit)"),
+        })
     }
 }

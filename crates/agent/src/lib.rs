@@ -25,7 +25,7 @@ mod source;
 mod wake;
 
 pub use agent::run;
-pub use declared::{Declared, DeclaredError};
+pub use declared::{Declared, DeclaredError, KNOWN_GPUS};
 pub use error::AgentError;
 pub use options::{AgentNews, AgentOptions, StopFlag};
 pub use places::interface_to;

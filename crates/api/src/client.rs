@@ -13,7 +13,7 @@ mod resources;
 use std::io::Read;
 use std::time::Duration;
 
-use fermi_domain::language::Language;
+use fermi_domain::language::{FrontEnd, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use ureq::http::{Request, Response, header};
@@ -38,13 +38,21 @@ pub struct ClientOptions {
     pub token: Option<String>,
     /// The language of the server's sentences.
     pub language: Language,
+    /// Where those are read.
+    pub front_end: FrontEnd,
     /// How long one request may take.
     pub timeout: Duration,
 }
 
 impl ClientOptions {
     pub fn new(server: ServerAddress) -> Self {
-        Self { server, token: None, language: Language::default(), timeout: Duration::from_secs(30) }
+        Self {
+            server,
+            token: None,
+            language: Language::default(),
+            front_end: FrontEnd::Api,
+            timeout: Duration::from_secs(30),
+        }
     }
 }
 
@@ -207,7 +215,8 @@ impl Client {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.options.server))
-            .header(header::ACCEPT_LANGUAGE, language);
+            .header(header::ACCEPT_LANGUAGE, language)
+            .header(crate::FRONT_END, self.options.front_end.as_str());
         if let Some(token) = &self.options.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }

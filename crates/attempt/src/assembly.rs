@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::coordinator::Seat;
@@ -43,7 +43,24 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    pub fn text(&self) -> Text {
+    /// What the user of the refused node would set differently.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            Self::OtherRun { .. } => vec![Setting::RendezvousId, Setting::MasterPort],
+            Self::WrongSecret => vec![Setting::RendezvousSecret],
+            Self::SeatTaken { .. } | Self::NoSuchSeat { .. } => vec![Setting::NodeRank],
+            Self::Full { .. } => vec![Setting::Nodes],
+            Self::OtherVersion { .. } | Self::NoRanks => Vec::new(),
+        }
+    }
+}
+
+impl Explained for Refusal {
+    fn id(&self) -> &'static str {
+        "node_refused"
+    }
+
+    fn text(&self) -> Text {
         match self {
             Self::OtherVersion { ours, theirs } => Text::new(
                 format!("版本不一致：主节点是 fermi {ours}，本节点是 fermi {theirs}；请在所有节点安装同一版本"),
@@ -52,32 +69,32 @@ impl Refusal {
                 ),
             ),
             Self::OtherRun { ours, theirs } => Text::new(
-                format!(
-                    "该地址属于另一个任务：那里在等待 “{ours}”，而本节点要加入 “{theirs}”；检查 --rdzv-id 或换一个端口"
-                ),
-                format!(
-                    "another run waits at this address: it is '{ours}', this node wants '{theirs}'; check --rdzv-id or use another port"
-                ),
+                format!("该地址属于另一个任务：那里在等待 “{ours}”，而本节点要加入 “{theirs}”"),
+                format!("another run waits at this address: it is '{ours}', this node wants '{theirs}'"),
             ),
             Self::WrongSecret => {
-                Text::new("--rdzv-secret 与主节点不一致", "--rdzv-secret is not that of the first node")
+                Text::new("集合口令与主节点不一致", "the rendezvous secret is not that of the first node")
             }
             Self::SeatTaken { node_rank, by } => Text::new(
-                format!("--node-rank {node_rank} 已由 {by} 使用；每个节点要用不同的值"),
-                format!("--node-rank {node_rank} is taken by {by}; each node needs its own"),
+                format!("节点编号 {node_rank} 已由 {by} 使用；每个节点要用不同的编号"),
+                format!("node rank {node_rank} is taken by {by}; each node needs its own"),
             ),
             Self::NoSuchSeat { node_rank, nodes } => Text::new(
-                format!("--node-rank {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
-                format!("--node-rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
+                format!("节点编号 {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
+                format!("node rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
             ),
             Self::Full { nodes } => Text::new(
-                format!("{nodes} 个节点已经到齐；检查 --nnodes 是否一致，或是否已有同一任务在运行"),
+                format!("{nodes} 个节点已经到齐；节点数应在各处一致，也许已有同一任务在运行"),
                 format!(
-                    "all {nodes} nodes are there already; check that --nnodes is the same everywhere and that no second run uses this address"
+                    "all {nodes} nodes are there already; their number must be the same everywhere, or a second run uses this address"
                 ),
             ),
             Self::NoRanks => Text::new("该节点没有 rank", "that node has no ranks"),
         }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Hint::check(&self.settings())
     }
 }
 

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Setting, Text};
 use fermi_process::procfs;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt::ReuseAddr};
 
@@ -47,8 +47,12 @@ pub struct Holder {
     pub command: String,
 }
 
-impl LeaseError {
-    pub fn text(&self) -> Text {
+impl Explained for LeaseError {
+    fn id(&self) -> &'static str {
+        "port_unavailable"
+    }
+
+    fn text(&self) -> Text {
         match self {
             Self::Taken { port, holder: Some(Holder { pid, command }) } => Text::new(
                 format!("端口 {port} 已被占用：进程 {pid}（{command}）"),
@@ -67,15 +71,18 @@ impl LeaseError {
         }
     }
 
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::Taken { .. } => Text::new(
-                "等它结束，换一个 --master-port，或去掉该参数让 Fermi 自动选择空闲端口",
-                "wait for it to end, name another --master-port, or leave it out and Fermi picks a free one",
+    fn hint(&self) -> Option<Hint> {
+        let setting = Setting::MasterPort;
+        Some(match self {
+            Self::Taken { .. } => Hint::new(
+                format!("等它结束，换一个 {setting}，或不指定它而由 Fermi 自动选择空闲端口"),
+                format!("wait for it to end, name another {setting}, or leave it out and Fermi picks a free one"),
             ),
-            Self::NoneFree => Text::new("用 --master-port 指定一个空闲端口", "name a free one with --master-port"),
-            Self::Refused { .. } => Text::new("换一个大于 1023 的端口", "choose another port, above 1023"),
-        }
+            Self::NoneFree => {
+                Hint::new(format!("用 {setting} 指定一个空闲端口"), format!("name a free one with {setting}"))
+            }
+            Self::Refused { .. } => Hint::new("换一个大于 1023 的端口", "choose another port, above 1023"),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use fermi_api::client::{
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, FrontEnd, Hint, Text};
 
 use crate::speech::Paint;
 use crate::table::Table;
@@ -106,22 +106,41 @@ impl Problem {
         Self::Own { message, hint, code: exit_code::NOT_FOUND }
     }
 
+    /// A failure that another crate tells of.
+    pub fn of(message: &impl Explained) -> Self {
+        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+        Self::failed(message.text(), hint.unwrap_or_else(|| message.text()))
+    }
+
     /// Says it on stderr; the answer is the exit code.
     pub fn complain(&self) -> ExitCode {
+        speech::complain(self);
+        ExitCode::from(match self {
+            Self::Client(error) => code_of(error),
+            Self::Own { code, .. } => *code,
+        })
+    }
+}
+
+impl Explained for Problem {
+    fn id(&self) -> &'static str {
         match self {
-            Self::Client(ClientError::Refused(refused)) => {
-                complain_as_the_server(refused);
-                ExitCode::from(code_of(refused.code))
-            }
-            Self::Client(error) => {
-                let (message, hint, code) = in_our_words(error);
-                speech::complain(&message, &hint);
-                ExitCode::from(code)
-            }
-            Self::Own { message, hint, code } => {
-                speech::complain(message, hint);
-                ExitCode::from(*code)
-            }
+            Self::Client(_) => "server_refused",
+            Self::Own { .. } => "command_failed",
+        }
+    }
+
+    fn text(&self) -> Text {
+        match self {
+            Self::Client(error) => told(error).0,
+            Self::Own { message, .. } => message.clone(),
+        }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Client(error) => told(error).1,
+            Self::Own { hint, .. } => Some(hint.clone().into()),
         }
     }
 }
@@ -131,15 +150,17 @@ pub fn answer(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|problem| problem.complain())
 }
 
-/// The server speaks the language that it was asked for.
-fn complain_as_the_server(refused: &Refused) {
-    let paint = Paint::for_stderr();
-    let message = if refused.message.is_empty() { format!("HTTP {}", refused.code) } else { refused.message.clone() };
-    speech::say(&speech::error_text(speech::language(), paint, &message, refused.hint.as_deref()));
+/// What a failed request means to a shell.
+fn code_of(error: &ClientError) -> u8 {
+    match error {
+        ClientError::Unreachable { .. } => exit_code::UNREACHABLE,
+        ClientError::TimedOut { .. } => exit_code::TIMED_OUT,
+        ClientError::NotUnderstood { .. } => exit_code::FAILED,
+        ClientError::Refused(refused) => code_of_status(refused.code),
+    }
 }
 
-/// What HTTP's number means to a shell.
-fn code_of(http: u16) -> u8 {
+fn code_of_status(http: u16) -> u8 {
     match http {
         401 | 403 => exit_code::NOT_ALLOWED,
         404 => exit_code::NOT_FOUND,
@@ -151,40 +172,43 @@ fn code_of(http: u16) -> u8 {
     }
 }
 
-fn in_our_words(error: &ClientError) -> (Text, Text, u8) {
+/// The sentence of a failed request, and beside it what to do.
+fn told(error: &ClientError) -> (Text, Option<Hint>) {
     match error {
         ClientError::Unreachable { server, reason } => (
             Text::new(
                 format!("无法连接服务器 {server}（{reason}）"),
                 format!("the server {server} cannot be reached ({reason})"),
             ),
-            Text::new(
+            Some(Hint::new(
                 "用 fermi server 启动一个（fermi up 同时启动开发环境），或用 --server、FERMI_SERVER 指定其他服务器",
                 "start one with 'fermi server' ('fermi up' brings environments too), or name another with --server or \
                  FERMI_SERVER",
-            ),
-            exit_code::UNREACHABLE,
+            )),
         ),
         ClientError::TimedOut { server } => (
             Text::new(format!("服务器 {server} 没有及时回答"), format!("the server {server} did not answer in time")),
-            Text::new("查看服务器的日志，然后重试", "look at the server's log, then try again"),
-            exit_code::TIMED_OUT,
+            Some(Hint::new("查看服务器的日志，然后重试", "look at the server's log, then try again")),
         ),
         ClientError::NotUnderstood { server, reason } => (
             Text::new(
                 format!("无法理解 {server} 的回答：{reason}"),
                 format!("the answer of {server} is not understood: {reason}"),
             ),
-            Text::new(
+            Some(Hint::new(
                 "确认该地址是 Fermi 服务器，且版本与本程序一致（fermi --version）",
                 "see that a Fermi server of this version is there (fermi --version)",
-            ),
-            exit_code::FAILED,
+            )),
         ),
-        ClientError::Refused(refused) => {
-            (Text::new(refused.message.clone(), refused.message.clone()), Text::new("", ""), code_of(refused.code))
-        }
+        ClientError::Refused(refused) => told_by_server(refused),
     }
+}
+
+/// The server has spoken the language that it was asked for.
+fn told_by_server(refused: &Refused) -> (Text, Option<Hint>) {
+    let message = if refused.message.is_empty() { format!("HTTP {}", refused.code) } else { refused.message.clone() };
+    let same = |sentence: String| Text::new(sentence.clone(), sentence);
+    (same(message), refused.hint.clone().map(|hint| same(hint).into()))
 }
 
 impl AskFlags {
@@ -281,7 +305,12 @@ impl ServerFlags {
     pub fn connect(&self) -> Result<Client, Problem> {
         let server = self.address()?;
         let token = self.token(&server)?;
-        Ok(Client::new(ClientOptions { token, language: speech::language(), ..ClientOptions::new(server) }))
+        Ok(Client::new(ClientOptions {
+            token,
+            language: speech::language(),
+            front_end: FrontEnd::CommandLine,
+            ..ClientOptions::new(server)
+        }))
     }
 }
 
@@ -308,7 +337,7 @@ mod tests {
     fn every_refusal_has_the_exit_code_that_is_promised() {
         let table = [(400, 2), (422, 2), (404, 3), (401, 4), (403, 4), (409, 5), (504, 6), (503, 7), (500, 1)];
         for (http, code) in table {
-            assert_eq!(code_of(http), code, "{http}");
+            assert_eq!(code_of_status(http), code, "{http}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use fermi_domain::contract::FERMI_LANG;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Explained, FrontEnd, Language};
 
 /// The language of this terminal: FERMI_LANG, then the locale; English where none is set.
 pub fn language() -> Language {
@@ -92,10 +92,13 @@ pub fn error_text(language: Language, paint: Paint, message: &str, hint: Option<
     text
 }
 
-/// Says an error on stderr.
-pub fn complain(message: &Text, hint: &Text) {
+/// Says on stderr what went wrong: the one way from [`Explained`] to a terminal.
+pub fn complain(message: &impl Explained) {
     let language = language();
-    say(&error_text(language, Paint::for_stderr(), message.in_language(language), Some(hint.in_language(language))));
+    let text = message.text();
+    let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+    let hint = hint.as_ref().map(|hint| hint.in_language(language));
+    say(&error_text(language, Paint::for_stderr(), text.in_language(language), hint));
 }
 
 /// Talk goes to stderr; a closed one is no reason to fail.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::language::Text;
+use crate::language::{Explained, Text};
 
 /// Declares an id that is an opaque string.
 macro_rules! string_id {
@@ -156,9 +156,12 @@ pub struct WorkerIdError {
     text: String,
 }
 
-impl WorkerIdError {
-    /// The sentence for people, in both languages.
-    pub fn text(&self) -> Text {
+impl Explained for WorkerIdError {
+    fn id(&self) -> &'static str {
+        "worker_invalid"
+    }
+
+    fn text(&self) -> Text {
         Text::new(format!("“{}”不是 Worker 名称：应为 <节点>-<编号>，例如 gn6-0", self.text), self.to_string())
     }
 }

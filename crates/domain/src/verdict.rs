@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, signal_name},
     failure::{Diagnosis, FailureClass, Role, Traceback},
     ids::Rank,
-    language::Text,
+    language::{Hint, Setting, Text},
 };
 
 /// The end of an attempt, with all that a person needs to understand it.
@@ -47,7 +47,12 @@ pub enum VerdictKind {
     /// A node was silent for longer than the task allows.
     NodeLost { node: String },
     /// Nothing was started: the request, a port or a file was not as it must be.
-    LaunchRefused { reason: Text },
+    LaunchRefused {
+        reason: Text,
+        /// What its user would set differently, by name, so that each front end spells it its own way.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settings: Vec<Setting>,
+    },
 }
 
 /// A rank with its end.
@@ -117,38 +122,15 @@ impl Verdict {
             VerdictKind::NodeLost { node } => {
                 Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
             }
-            VerdictKind::LaunchRefused { reason } => {
+            VerdictKind::LaunchRefused { reason, .. } => {
                 Text::new(format!("未能启动：{}", reason.zh), format!("the launch was refused: {}", reason.en))
             }
         }
     }
 
     /// What to do about it: the diagnosis says, or the kind of end itself.
-    pub fn advice(&self) -> Option<Text> {
-        let by_kind = || match &self.kind {
-            VerdictKind::StartTimedOut { missing } if missing.is_empty() => Some(Text::new(
-                "在每个节点上用相同的 --nnodes、--master-addr 和 --master-port 启动，并检查防火墙是否放行该端口；--join-timeout 可延长等待",
-                "start every node with the same --nnodes, --master-addr and --master-port, and see that the firewall lets \
-                 the port through; --join-timeout makes the wait longer",
-            )),
-            VerdictKind::StartTimedOut { .. } => Some(Text::new(
-                "查看这些 rank 的日志：它们在运行，但没有连接 MASTER_PORT，也没有上报进度（仍在导入、下载，或卡住）",
-                "look at the logs of these ranks: they run, but have neither connected to MASTER_PORT nor reported a step \
-                 (still importing or downloading, or stuck)",
-            )),
-            VerdictKind::SupervisorLost { node } => Some(Text::new(
-                format!("查看 {node} 上是否有人或 OOM 终止了 fermi 进程（dmesg），然后重新启动"),
-                format!("see whether somebody or the kernel ended fermi on {node} (dmesg), then start again"),
-            )),
-            VerdictKind::NodeLost { node } => Some(Text::new(
-                format!("检查 {node} 是否宕机或断网；--node-lost-after 决定容忍多久"),
-                format!(
-                    "see whether {node} is down or off the network; --node-lost-after says how long to bear with it"
-                ),
-            )),
-            _ => None,
-        };
-        self.diagnosis.as_ref().map(|diagnosis| diagnosis.advice.clone()).or_else(by_kind)
+    pub fn advice(&self) -> Option<Hint> {
+        self.diagnosis.as_ref().map(|diagnosis| diagnosis.advice.clone().into()).or_else(|| self.kind.advice())
     }
 
     /// How many others failed, and how many of them only because the first did.
@@ -166,6 +148,54 @@ impl Verdict {
                 format!("之后另有 {others} 个 rank 失败，其中 {victims} 个是受害者"),
                 format!("{others} more {ranks} failed after it, {victims} of them as victims"),
             )),
+        }
+    }
+}
+
+impl VerdictKind {
+    /// Nothing was started, for a reason that no setting changes.
+    pub fn refused(reason: Text) -> Self {
+        Self::LaunchRefused { reason, settings: Vec::new() }
+    }
+
+    fn advice(&self) -> Option<Hint> {
+        match self {
+            Self::StartTimedOut { missing } if missing.is_empty() => {
+                let [nodes, address, port, patience] =
+                    [Setting::Nodes, Setting::MasterAddress, Setting::MasterPort, Setting::JoinTimeout];
+                let hint = Hint::new(
+                    "检查各节点的 fermi agent 是否在运行，以及节点之间的防火墙是否放行主节点端口",
+                    "see that fermi agent runs on every node, and that the firewall between them lets the master's port \
+                     through",
+                );
+                Some(hint.on_command_line(
+                    format!(
+                        "在每个节点上用相同的 {nodes}、{address} 和 {port} 启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
+                    ),
+                    format!(
+                        "start every node with the same {nodes}, {address} and {port}, and see that the firewall lets the \
+                         port through; {patience} makes the wait longer"
+                    ),
+                ))
+            }
+            Self::StartTimedOut { .. } => Some(Hint::new(
+                "查看这些 rank 的日志：它们在运行，但没有连接 MASTER_PORT，也没有上报进度（仍在导入、下载，或卡住）",
+                "look at the logs of these ranks: they run, but have neither connected to MASTER_PORT nor reported a step \
+                 (still importing or downloading, or stuck)",
+            )),
+            Self::SupervisorLost { node } => Some(Hint::new(
+                format!("查看 {node} 上是否有人或 OOM 终止了 fermi 进程（dmesg），然后重新启动"),
+                format!("see whether somebody or the kernel ended fermi on {node} (dmesg), then start again"),
+            )),
+            Self::NodeLost { node } => {
+                let patience = Setting::NodeLostAfter;
+                Some(Hint::new(
+                    format!("检查 {node} 是否宕机或断网；{patience} 决定容忍多久"),
+                    format!("see whether {node} is down or off the network; {patience} says how long to bear with it"),
+                ))
+            }
+            Self::LaunchRefused { settings, .. } => Hint::check(settings),
+            Self::Succeeded | Self::RankFailed | Self::StoppedByUser => None,
         }
     }
 }

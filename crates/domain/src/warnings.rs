@@ -28,22 +28,6 @@ pub enum Warning {
     Suspect { environments: Vec<String> },
 }
 
-impl Warning {
-    /// Its name in answers.
-    pub fn id(&self) -> &'static str {
-        match self {
-            Self::SeveralNodes => "several_nodes",
-            Self::CrossZone { .. } => "cross_zone",
-            Self::MixedGpuTypes { .. } => "mixed_gpu_types",
-            Self::MixedDevices { .. } => "mixed_devices",
-            Self::LayoutMismatch { .. } => "layout_mismatch",
-            Self::ParallelismIgnored { .. } => "parallelism_ignored",
-            Self::Busy { .. } => "environments_busy",
-            Self::Suspect { .. } => "environments_suspect",
-        }
-    }
-}
-
 /// Everything to be said about these environments with this framework and strategy, the gravest last.
 pub fn warnings(
     environments: &[&Environment],
@@ -98,6 +82,7 @@ fn names(environments: &[&Environment], wanted: impl Fn(&Environment) -> bool) -
 mod tests {
     use super::*;
     use crate::environment::tests::environment;
+    use crate::language::Explained;
 
     fn ids(environments: &[Environment], framework: Framework, strategy: Option<Strategy>) -> Vec<&'static str> {
         let environments: Vec<&Environment> = environments.iter().collect();

@@ -2,12 +2,12 @@
 
 use fermi_domain::{
     framework::Framework,
-    language::{Language, Text},
+    language::{Explained, Hint, Language, Text},
     messages::Refusal,
 };
 use thiserror::Error;
 
-use crate::training_yaml::Problems;
+use crate::training_yaml::Mistakes;
 
 /// A noun in Chinese and English.
 pub type Words = (&'static str, &'static str);
@@ -77,12 +77,11 @@ pub enum LaunchRefusal {
         there: String,
     },
     /// The task's training.yaml.
-    Training(Problems),
+    Training(Mistakes),
 }
 
-impl LaunchRefusal {
-    /// Its name in answers; stable.
-    pub fn id(&self) -> &'static str {
+impl Explained for LaunchRefusal {
+    fn id(&self) -> &'static str {
         match self {
             Self::SettingUnknown { .. } => "setting_unknown",
             Self::SettingTwice { .. } => "setting_duplicate",
@@ -100,14 +99,13 @@ impl LaunchRefusal {
         }
     }
 
-    /// The field of the request that is to be corrected.
-    pub fn field(&self) -> String {
+    fn field(&self) -> Option<String> {
         // A flag is one that the user's own command has.
         let setting = |key: &str| match key.strip_prefix("--") {
             Some(_) => "command.argv".to_owned(),
             None => format!("options.framework.{key}"),
         };
-        match self {
+        Some(match self {
             Self::SettingUnknown { key, .. }
             | Self::SettingTwice { key }
             | Self::SettingInvalid { key, .. }
@@ -118,18 +116,17 @@ impl LaunchRefusal {
             Self::BackendUnknown { .. } => "options.backend".to_owned(),
             Self::OptionInvalid { option, .. } => format!("options.{option}"),
             Self::BatchIndivisible { .. } | Self::BatchTooLarge => setting("globalBatchSize"),
-            Self::Layout(refusal) => refusal.field().to_owned(),
+            Self::Layout(refusal) => return refusal.field(),
             Self::RecipeUnknown { .. } => "recipe.name".to_owned(),
             Self::CommandEmpty => "command.argv".to_owned(),
             Self::Training(problems) => {
                 let path = problems.0.first().map_or("", |problem| problem.path());
                 format!("options.training.{path}").trim_end_matches('.').to_owned()
             }
-        }
+        })
     }
 
-    /// What is wrong.
-    pub fn text(&self) -> Text {
+    fn text(&self) -> Text {
         match self {
             Self::SettingUnknown { framework, key, .. } => Text::new(
                 format!("{} 没有名为 {key} 的设置", framework.label()),
@@ -180,55 +177,54 @@ impl LaunchRefusal {
         }
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Text {
-        match self {
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
             Self::SettingUnknown { suggestion: Some(near), .. } => {
-                Text::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
+                Hint::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
             }
             Self::SettingUnknown { known, .. } if known.is_empty() => {
-                Text::new("它没有任何设置，请去掉", "it has none at all; leave it out")
+                Hint::new("它没有任何设置，请去掉", "it has none at all; leave it out")
             }
             Self::SettingUnknown { known, .. } => {
-                Text::new(format!("可用：{}", known.join("、")), format!("there are {}", known.join(", ")))
+                Hint::new(format!("可用：{}", known.join("、")), format!("there are {}", known.join(", ")))
             }
-            Self::SettingTwice { .. } => Text::new("保留一种写法", "keep one of the spellings"),
+            Self::SettingTwice { .. } => Hint::new("保留一种写法", "keep one of the spellings"),
             Self::SettingInvalid { wanted, .. } | Self::OptionInvalid { wanted, .. } => {
-                Text::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en))
+                Hint::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en))
             }
-            Self::BackendUnknown { .. } => Text::new(
+            Self::BackendUnknown { .. } => Hint::new(
                 "可选：nccl、gloo、cpu:gloo,cuda:nccl、ucc、mpi",
                 "choose one of nccl, gloo, cpu:gloo,cuda:nccl, ucc, mpi",
             ),
             Self::BatchIndivisible { nearest, .. } => {
                 let near: Vec<String> = nearest.iter().map(u64::to_string).collect();
-                Text::new(
+                Hint::new(
                     format!("最接近的值：{}", near.join("、")),
                     format!("near values that fit: {}", near.join(", ")),
                 )
             }
-            Self::BatchTooLarge => Text::new("减小批次或累积步数", "give a smaller batch or fewer accumulation steps"),
-            Self::Indivisible { by, .. } => Text::new(
+            Self::BatchTooLarge => Hint::new("减小批次或累积步数", "give a smaller batch or fewer accumulation steps"),
+            Self::Indivisible { by, .. } => Hint::new(
                 format!("使用 {by} 的倍数，或改变并行度"),
                 format!("give a multiple of {by}, or another layout"),
             ),
-            Self::Rule { hint, .. } => hint.clone(),
-            Self::HalfPrecisionOnCpu { .. } => Text::new(
+            Self::Rule { hint, .. } => hint.clone().into(),
+            Self::HalfPrecisionOnCpu { .. } => Hint::new(
                 "使用 bf16 或 fp32，或选择有 GPU 的环境",
                 "give bf16 or fp32, or choose environments with GPUs",
             ),
-            Self::Layout(refusal) => refusal.hint(),
+            Self::Layout(refusal) => return refusal.hint(),
             Self::RecipeUnknown { .. } => {
-                Text::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
+                Hint::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
             }
-            Self::CommandEmpty => Text::new(
+            Self::CommandEmpty => Hint::new(
                 "填写 command.argv，例如 [\"train.py\", \"--epochs\", \"3\"]",
                 "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",
             ),
-            Self::Contradiction { .. } => Text::new("只保留一处", "say it in one place only"),
+            Self::Contradiction { .. } => Hint::new("只保留一处", "say it in one place only"),
             Self::Training(_) => {
-                Text::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key")
+                Hint::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key")
             }
-        }
+        })
     }
 }

@@ -52,6 +52,8 @@ pub(crate) fn nested_launcher(work: &Work) -> Option<Text> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Explained;
+
     use super::*;
 
     fn shown(words: &[&str]) -> String {

@@ -1,6 +1,6 @@
 //! Why no plan can be made: a sentence that names the field, and what to do.
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Text};
 
 /// Input that describes no run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -8,12 +8,12 @@ use fermi_domain::language::Text;
 pub struct PlanError {
     pub field: &'static str,
     pub message: Text,
-    pub hint: Text,
+    pub hint: Hint,
 }
 
 impl PlanError {
-    pub fn new(field: &'static str, message: Text, hint: Text) -> Self {
-        Self { field, message, hint }
+    pub fn new(field: &'static str, message: Text, hint: impl Into<Hint>) -> Self {
+        Self { field, message, hint: hint.into() }
     }
 
     pub fn missing(field: &'static str) -> Self {
@@ -62,7 +62,7 @@ impl PlanError {
             if near.is_empty() {
                 by_numbers(field)
             } else {
-                Text::new(format!("是否想写：{list}？"), format!("did you mean {list}?"))
+                Hint::new(format!("是否想写：{list}？"), format!("did you mean {list}?"))
             },
         )
     }
@@ -71,7 +71,7 @@ impl PlanError {
     pub fn not_among(field: &'static str, value: &str, list: &[&str]) -> Self {
         let list = list.join(", ");
         let error = Self::unknown(field, value, &[]);
-        Self { hint: Text::new(format!("可选：{list}"), format!("choose one of {list}")), ..error }
+        Self { hint: Hint::new(format!("可选：{list}"), format!("choose one of {list}")), ..error }
     }
 
     /// Fewer sequences than GPUs: no layout gives every GPU something to do.
@@ -97,6 +97,24 @@ impl PlanError {
                 format!("use numbers that divide, such as {below} over {heads}"),
             ),
         )
+    }
+}
+
+impl Explained for PlanError {
+    fn id(&self) -> &'static str {
+        "plan_invalid"
+    }
+
+    fn field(&self) -> Option<String> {
+        Some(self.field.to_owned())
+    }
+
+    fn text(&self) -> Text {
+        self.message.clone()
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(self.hint.clone())
     }
 }
 
@@ -147,16 +165,19 @@ fn example(field: &str) -> &'static str {
 }
 
 /// What to do about a name that resembles none.
-fn by_numbers(field: &str) -> Text {
+fn by_numbers(field: &str) -> Hint {
     match field {
-        "gpu" => Text::new(
-            "请用 --gpu-tflops 和 --gpu-memory 给出它的参数，或用 --catalogue FILE 加入目录；常用名如 A100-80G、H100、RTX-4090",
-            "give its numbers with --gpu-tflops and --gpu-memory, or add it by --catalogue FILE; usual names are A100-80G, H100, RTX-4090",
-        ),
-        "model" => Text::new(
-            "请用 --model-config config.json，或用 --layers、--hidden、--heads 描述它；常用名如 llama2-7b、gpt2、opt-1.3b",
-            "describe it by --model-config config.json, or by --layers, --hidden and --heads; usual names are llama2-7b, gpt2, opt-1.3b",
-        ),
-        _ => Text::new("请查看 fermi plan --help 里的写法", "see fermi plan --help for what can be written"),
+        "gpu" => Hint::new("常用名如 A100-80G、H100、RTX-4090", "usual names are A100-80G, H100, RTX-4090")
+            .on_command_line(
+                "请用 --gpu-tflops 和 --gpu-memory 给出它的参数，或用 --catalogue FILE 加入目录；常用名如 A100-80G、H100、RTX-4090",
+                "give its numbers with --gpu-tflops and --gpu-memory, or add it by --catalogue FILE; usual names are A100-80G, H100, RTX-4090",
+            ),
+        "model" => Hint::new("常用名如 llama2-7b、gpt2、opt-1.3b", "usual names are llama2-7b, gpt2, opt-1.3b")
+            .on_command_line(
+                "请用 --model-config config.json，或用 --layers、--hidden、--heads 描述它；常用名如 llama2-7b、gpt2、opt-1.3b",
+                "describe it by --model-config config.json, or by --layers, --hidden and --heads; usual names are llama2-7b, gpt2, opt-1.3b",
+            ),
+        _ => Hint::new("请检查它的写法", "check how it is written")
+            .on_command_line("请查看 fermi plan --help 里的写法", "see fermi plan --help for what can be written"),
     }
 }

@@ -1,6 +1,6 @@
 //! The answer to one row: numbers with an explanation, or the reason why there are none.
 
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{FrontEnd, Language, Text};
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
@@ -48,7 +48,7 @@ pub fn predict(run: &Run, catalogue: &Catalogue, constants: &Constants, language
         Ok(prediction) => RowPrediction::Numbers(prediction),
         Err(error) => RowPrediction::Reason {
             reason: error.message.in_language(language).to_owned(),
-            explain: error.hint.in_language(language).to_owned(),
+            explain: error.hint.spelled(FrontEnd::CommandLine).in_language(language).to_owned(),
         },
     }
 }

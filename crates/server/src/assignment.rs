@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use fermi_api::link::Assignment;
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, FrontEnd, Text};
 use fermi_domain::launch::TaskLaunch;
 use fermi_domain::rank_map::RankMap;
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
@@ -87,8 +87,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     let paths = paths(core, &task.spec).await.map_err(unavailable)?;
     let environments = core.known_environments();
     let ranks = task.rank_map.as_ref().ok_or_else(|| Text::new("尚未分配 rank", "no ranks are given yet"))?;
-    let launch =
-        launch(&task.spec, ranks, &environments, &paths).map_err(|refusal| joined(&refusal.text(), &refusal.hint()))?;
+    let launch = launch(&task.spec, ranks, &environments, &paths).map_err(|refusal| joined(&refusal))?;
     let first = task.nodes.first().map(|first| &first.environment);
     let master_address = environments
         .iter()
@@ -131,8 +130,10 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     })
 }
 
-fn joined(reason: &Text, hint: &Text) -> Text {
-    Text::new(format!("{}；{}", reason.zh, hint.zh), format!("{}; {}", reason.en, hint.en))
+fn joined(refusal: &LaunchRefusal) -> Text {
+    let text = refusal.text();
+    let Some(hint) = refusal.hint().map(|hint| hint.spelled(FrontEnd::Api)) else { return text };
+    Text::new(format!("{}；{}", text.zh, hint.zh), format!("{}; {}", text.en, hint.en))
 }
 
 /// Known to the supervisors of one launch and to nobody else.

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use fermi_domain::language::{Language, Text};
+use fermi_api::FRONT_END;
+use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::messages::Refusal;
 use fermi_store::{StoreError, UpdateError};
 use serde::Serialize;
@@ -43,8 +44,7 @@ pub struct Problem {
     pub id: Cow<'static, str>,
     pub field: Option<String>,
     pub text: Text,
-    /// Boxed, so that a refusal is not a burden to every answer.
-    pub hint: Option<Box<Text>>,
+    pub hint: Option<Hint>,
 }
 
 impl Problem {
@@ -57,13 +57,22 @@ impl Problem {
         Self { field: Some(field.into()), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, id, text) }
     }
 
+    /// Says any message of the domain: the one way from [`Explained`] to an answer.
+    pub fn refused(message: &impl Explained) -> Self {
+        Self {
+            field: message.field(),
+            hint: message.hint(),
+            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, message.id(), message.text())
+        }
+    }
+
     pub fn conflict(id: &'static str, text: Text) -> Self {
         Self::new(StatusCode::CONFLICT, id, text)
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: Text) -> Self {
-        self.hint = Some(Box::new(hint));
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 
@@ -117,7 +126,7 @@ impl Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        Self::unprocessable(refusal.id(), refusal.field(), refusal.text()).hint(refusal.hint())
+        Self::refused(&refusal)
     }
 }
 
@@ -235,7 +244,8 @@ impl Answer {
 }
 
 impl Problem {
-    fn written(&self, language: Language) -> Vec<u8> {
+    fn written(&self, language: Language, front_end: FrontEnd) -> Vec<u8> {
+        let hint = self.hint.as_ref().map(|hint| hint.spelled(front_end));
         let no = No {
             code: self.status.as_u16(),
             message: self.text.in_language(language),
@@ -243,7 +253,7 @@ impl Problem {
             error: NoBody {
                 id: &self.id,
                 field: self.field.as_deref(),
-                hint: self.hint.as_ref().map(|hint| hint.in_language(language)),
+                hint: hint.as_ref().map(|hint| hint.in_language(language)),
             },
         };
         serde_json::to_vec(&no).unwrap_or_default()
@@ -251,14 +261,14 @@ impl Problem {
 }
 
 /// Writes the envelope into a response that has none yet. Everything else passes as it is.
-pub fn render(response: Response, language: Language, is_head: bool) -> Response {
+pub fn render(response: Response, language: Language, front_end: FrontEnd, is_head: bool) -> Response {
     let (mut parts, body) = response.into_parts();
     let written = if let Some(answer) = parts.extensions.remove::<Answer>() {
         answer.written(language)
     } else if let Some(problem) = parts.extensions.remove::<Problem>() {
-        problem.written(language)
+        problem.written(language, front_end)
     } else if is_bare_refusal(parts.status, &parts.headers) {
-        Problem::of_status(parts.status).written(language)
+        Problem::of_status(parts.status).written(language, front_end)
     } else {
         return Response::from_parts(parts, body);
     };
@@ -266,7 +276,7 @@ pub fn render(response: Response, language: Language, is_head: bool) -> Response
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(written.len()));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::VARY, HeaderValue::from_static("accept-language"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-language, fermi-front-end"));
     headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(tag(language)));
     headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
     Response::from_parts(parts, if is_head { Body::empty() } else { Body::from(written) })
@@ -284,6 +294,12 @@ fn tag(language: Language) -> &'static str {
         Language::ZhCn => "zh-CN",
         Language::En => "en",
     }
+}
+
+/// Where the caller shows what it is told. One that says nothing is a program.
+pub fn front_end(headers: &HeaderMap) -> FrontEnd {
+    let named = headers.get(FRONT_END).and_then(|value| value.to_str().ok());
+    named.and_then(FrontEnd::parse).unwrap_or(FrontEnd::Api)
 }
 
 /// The language that a caller wants most. Nothing said is Chinese; a language that is not spoken here is English.
@@ -317,6 +333,8 @@ pub fn language(headers: &HeaderMap) -> Language {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Setting;
+
     use super::*;
 
     fn spoken(wanted: &str) -> Language {
@@ -343,11 +361,32 @@ mod tests {
         let body = String::from_utf8(answer.written(Language::ZhCn)).unwrap();
         assert_eq!(body, r#"{"code":200,"message":"训练任务创建成功","data":{"taskId":"t"}}"#);
         let problem = Problem::from(Refusal::DatasetRequired);
-        let body = String::from_utf8(problem.written(Language::ZhCn)).unwrap();
+        let body = String::from_utf8(problem.written(Language::ZhCn, FrontEnd::Api)).unwrap();
         assert_eq!(
             body,
             r#"{"code":422,"message":"请选择数据集","data":null,"error":{"id":"dataset_required","field":"datasetId","hint":"填写 datasetId 与 datasetVersionId"}}"#
         );
+    }
+
+    #[test]
+    fn a_hint_is_spelled_for_the_front_end_that_asks() {
+        let asks = |name: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(FRONT_END, HeaderValue::from_static(name));
+            front_end(&headers)
+        };
+        assert_eq!(front_end(&HeaderMap::new()), FrontEnd::Api);
+        assert_eq!((asks("console"), asks("command-line")), (FrontEnd::Console, FrontEnd::CommandLine));
+        assert_eq!(asks("something else"), FrontEnd::Api);
+        let port = Setting::MasterPort;
+        let problem = Problem::conflict("x", Text::new("甲", "a")).hint(Hint::new("", format!("change {port}")));
+        let hint = |front_end| {
+            let body: serde_json::Value = serde_json::from_slice(&problem.written(Language::En, front_end)).unwrap();
+            body["error"]["hint"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(hint(FrontEnd::Api), "change options.masterPort");
+        assert_eq!(hint(FrontEnd::Console), "change 'Master port'");
+        assert_eq!(hint(FrontEnd::CommandLine), "change --master-port");
     }
 
     #[test]

@@ -78,8 +78,8 @@ impl Guard {
                 ),
             )
             .hint(Text::new(
-                "使用 localhost 或 127.0.0.1 访问，或以 --allowed-host 启动服务器",
-                "use localhost or 127.0.0.1, or start the server with --allowed-host",
+                "使用 localhost 或 127.0.0.1 访问，或把它加入服务器的 allowed_hosts",
+                "use localhost or 127.0.0.1, or add it to the server's allowed_hosts",
             )));
         }
         let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
@@ -96,8 +96,8 @@ impl Guard {
             Text::new(format!("拒绝来自“{shown}”的网页请求"), format!("requests of pages from '{shown}' are refused")),
         )
         .hint(Text::new(
-            "从服务器自己的页面访问，或以 --allowed-host 启动服务器",
-            "use the server's own page, or start the server with --allowed-host",
+            "从服务器自己的页面访问，或把其主机名加入服务器的 allowed_hosts",
+            "use the server's own page, or add that host to the server's allowed_hosts",
         )))
     }
 

@@ -41,6 +41,8 @@ pub fn document() -> OpenApi {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::{FrontEnd, Language, Setting};
+
     use super::*;
 
     /// Where the committed document is. `FERMI_UPDATE_OPENAPI=1 cargo test -p fermi-server openapi` writes it.
@@ -53,6 +55,26 @@ mod tests {
         }
         let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
         assert!(committed == json(), "run FERMI_UPDATE_OPENAPI=1 cargo test -p fermi-server openapi");
+    }
+
+    #[test]
+    fn every_setting_that_a_task_has_is_called_by_a_field_of_its_request() {
+        let document: serde_json::Value = serde_json::from_str(json()).unwrap();
+        let schemas = &document["components"]["schemas"];
+        let held = |schema: &serde_json::Value| {
+            let several = schema["oneOf"].as_array().into_iter().flatten();
+            let reference = [schema].into_iter().chain(several).find_map(|schema| schema["$ref"].as_str());
+            reference.and_then(|path| path.rsplit('/').next()).map(|name| &schemas[name])
+        };
+        for setting in Setting::ALL.into_iter().filter(|setting| setting.exists_at(FrontEnd::Api)) {
+            let path = setting.spelled(FrontEnd::Api, Language::En);
+            let mut schema = Some(&schemas["CreateRequest"]);
+            for field in path.split('.') {
+                let property = schema.and_then(|schema| schema["properties"].get(field));
+                assert!(property.is_some(), "there is no {field} in {path}");
+                schema = property.and_then(held);
+            }
+        }
     }
 
     #[test]

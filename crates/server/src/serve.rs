@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Text};
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
@@ -55,9 +55,12 @@ pub enum ServerError {
     Failed(#[from] io::Error),
 }
 
-impl ServerError {
-    /// The sentence for people, in both languages.
-    pub fn text(&self) -> Text {
+impl Explained for ServerError {
+    fn id(&self) -> &'static str {
+        "server_not_started"
+    }
+
+    fn text(&self) -> Text {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::Store(error) => return error.text(),
@@ -68,24 +71,23 @@ impl ServerError {
         Text::new(zh, self.to_string())
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Text::new(
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Hint::new(
                 format!("{address} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
                 format!(
                     "somebody listens on {address} already; choose another port with --listen, or end that one first"
                 ),
             ),
-            Self::Listen { .. } => Text::new(
+            Self::Listen { .. } => Hint::new(
                 "--listen 要写本机的地址，例如 127.0.0.1:7070",
                 "--listen wants an address of this machine, such as 127.0.0.1:7070",
             ),
             Self::Folder { .. } | Self::Read(_) | Self::Failed(_) => {
-                Text::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
+                Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
             }
-        }
+        })
     }
 }
 

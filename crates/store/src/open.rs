@@ -2,7 +2,7 @@
 
 use std::{fs::File, io, path::Path, time::Duration};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Hint, Text};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
@@ -43,9 +43,12 @@ pub enum OpenError {
     Threads(#[source] io::Error),
 }
 
-impl OpenError {
-    /// The sentence for people, in both languages.
-    pub fn text(&self) -> Text {
+impl Explained for OpenError {
+    fn id(&self) -> &'static str {
+        "store_unusable"
+    }
+
+    fn text(&self) -> Text {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用文件夹 {folder}：{source}"),
             Self::Held { folder, pid: Some(pid) } => format!("文件夹 {folder} 正由另一个服务（进程 {pid}）使用"),
@@ -66,22 +69,21 @@ impl OpenError {
         Text::new(zh, en)
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::Held { .. } => Text::new(
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::Held { .. } => Hint::new(
                 "先结束那个服务，或用 --data-dir 换一个文件夹",
                 "end that server first, or name another folder with --data-dir",
             ),
-            Self::Newer { .. } => Text::new("安装更新版本的 fermi", "install a newer fermi"),
-            Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Text::new(
+            Self::Newer { .. } => Hint::new("安装更新版本的 fermi", "install a newer fermi"),
+            Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Hint::new(
                 "fermi.db 已损坏或不是数据库；从备份恢复，或把它移走以重新开始",
                 "fermi.db is damaged or no database; restore it from a backup, or move it away to begin anew",
             ),
             Self::Folder { .. } | Self::NotDurable { .. } | Self::Sql { .. } | Self::Threads(_) => {
-                Text::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
+                Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
             }
-        }
+        })
     }
 }
 

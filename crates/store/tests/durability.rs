@@ -11,6 +11,7 @@ use std::{
 };
 
 use fermi_domain::ids::TaskId;
+use fermi_domain::language::Explained;
 use fermi_store::{OpenError, Store, StoreError, UpdateError, WriteError, events::EventFilter, tasks::task_seq};
 use support::{event, insert, read, spec, write};
 use tempfile::tempdir;

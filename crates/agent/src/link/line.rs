@@ -179,7 +179,7 @@ fn not_let_in(status: u16) -> LineError {
     match status {
         401 | 403 => LineError::Refused {
             reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
-            hint: Text::new("检查 --token；令牌可能已过期", "check --token; it may have expired"),
+            hint: Text::new("检查 --token-file；令牌可能已过期", "check --token-file; it may have expired"),
         },
         404 => LineError::Refused {
             reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),

@@ -2,7 +2,7 @@
 
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{FailureClass, Role};
-use fermi_domain::language::Text;
+use fermi_domain::language::{FrontEnd, Text};
 use fermi_domain::verdict::{self as domain, VerdictKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,8 +67,9 @@ impl From<&domain::FailedRank> for FailedRank {
     }
 }
 
-impl From<&domain::Verdict> for Verdict {
-    fn from(verdict: &domain::Verdict) -> Self {
+impl Verdict {
+    /// The verdict for readers at this front end.
+    pub fn of(verdict: &domain::Verdict, front_end: FrontEnd) -> Self {
         let diagnosis = verdict.diagnosis.as_ref();
         let other = |other: &domain::OtherFailure| OtherFailure {
             rank: other.failed.rank.0,
@@ -81,7 +82,7 @@ impl From<&domain::Verdict> for Verdict {
             kind: kind(&verdict.kind).to_owned(),
             class: verdict.class,
             headline: verdict.headline(),
-            advice: verdict.advice(),
+            advice: verdict.advice().map(|advice| advice.spelled(front_end)),
             signature: diagnosis.map(|diagnosis| diagnosis.id.clone().into_owned()),
             cause: diagnosis.map(|diagnosis| diagnosis.cause.clone()),
             first: verdict.first.as_ref().map(FailedRank::from),

@@ -1,6 +1,6 @@
 //! What is allowed but should be known.
 
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Explained, Language, Text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use fermi_collective::KeyValueServer;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Text};
 use fermi_domain::launch::Serves;
 use fermi_process::clock::Monotonic;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};

@@ -255,8 +255,8 @@ fn made_for_another(made_for: &Placement, found: &Placement) -> io::Error {
         format!("rank {first_rank} of {world_size} on node {node_rank} of {node_count}")
     };
     io::Error::other(format!(
-        "the framework's files were made for {}, but the nodes that met make this {}; with --framework every node needs \
-         the same number of ranks",
+        "the framework's files were made for {}, but the nodes that met make this {}; a framework needs the same \
+         number of ranks on every node",
         shape(made_for),
         shape(found),
     ))

@@ -21,6 +21,7 @@ use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Order, Reading};
 use crate::port;
 use fermi_domain::event::RunEvent;
+use fermi_domain::language::{Explained, FrontEnd};
 use fermi_domain::launch::Serves;
 
 /// Why a supervisor ended before its run did.
@@ -141,7 +142,8 @@ impl Life {
             match port::lease(bundle.master_port) {
                 Ok(lease) => self.lead = Lead::Here(Box::new(Chief::new(bundle, lease)?)),
                 Err(error) => {
-                    self.teller.tell(RunEvent::Refused { message: error.text(), hint: error.hint() });
+                    let hint = error.hint().unwrap_or_else(|| error.text().into()).spelled(FrontEnd::CommandLine);
+                    self.teller.tell(RunEvent::Refused { message: error.text(), hint });
                     return Ok(false);
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
@@ -110,16 +110,13 @@ impl Membership {
                 self.state = State::Linked(link);
                 self.obey(words, hands, teller);
             }
-            News::Refused(refusal) => {
-                let reason = refusal.text();
-                self.refuse(reason, teller);
-            }
-            News::GaveUp(text) => self.refuse(text, teller),
+            News::Refused(refusal) => self.refuse(refusal.text(), refusal.settings(), teller),
+            News::GaveUp(text) => self.refuse(text, vec![Setting::MasterAddress, Setting::MasterPort], teller),
         }
     }
 
-    fn refuse(&mut self, reason: Text, teller: &mut Teller) {
-        self.end(Outcome::Failed, Verdict::of(VerdictKind::LaunchRefused { reason }), teller);
+    fn refuse(&mut self, reason: Text, settings: Vec<Setting>, teller: &mut Teller) {
+        self.end(Outcome::Failed, Verdict::of(VerdictKind::LaunchRefused { reason, settings }), teller);
     }
 
     fn read_link(&mut self, hands: &mut Hands, teller: &mut Teller) {
@@ -272,8 +269,8 @@ fn knock(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut t
 fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
     match error {
         JoinError::Unresolved { name, .. } => Text::new(
-            format!("无法解析主机名 {name}；检查 --master-addr 或改用 IP 地址"),
-            format!("the host name {name} does not resolve; check --master-addr or use an IP address"),
+            format!("无法解析主机名 {name}；可改用 IP 地址"),
+            format!("the host name {name} does not resolve; an IP address would do"),
         ),
         JoinError::Unreachable { tried, source } => Text::new(
             format!(

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fermi_domain::framework::Framework;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::task::{LaunchOptions, Strategy};
-use fermi_frameworks::training_yaml::{self, Problems, TrainingYaml};
+use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
 
 /// Why the flags cannot be used.
@@ -15,6 +15,29 @@ use serde_json::{Map, Value};
 pub struct Refused {
     pub text: Text,
     pub hint: Text,
+}
+
+impl Refused {
+    /// What a framework, or the rank map made for it, says.
+    pub fn of(message: &impl Explained) -> Self {
+        let text = message.text();
+        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+        Self { hint: hint.unwrap_or_else(|| text.clone()), text }
+    }
+}
+
+impl Explained for Refused {
+    fn id(&self) -> &'static str {
+        "engine_refused"
+    }
+
+    fn text(&self) -> Text {
+        self.text.clone()
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(self.hint.clone().into())
+    }
 }
 
 #[derive(Clone, Debug, Default, Args)]
@@ -207,7 +230,7 @@ fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> Refused {
     }
 }
 
-fn mistaken(path: &Path, problems: &Problems) -> Refused {
+fn mistaken(path: &Path, problems: &Mistakes) -> Refused {
     let lines = |language| problems.lines(language).join("\n  ");
     Refused {
         text: Text::new(

@@ -24,7 +24,7 @@ pub fn execute(flags: &ManFlags) -> ExitCode {
         Err(error) => {
             let problem =
                 RunProblem::FolderNotWritable { path: flags.out.display().to_string(), error: error.to_string() };
-            speech::complain(&problem.text(), &problem.hint());
+            speech::complain(&problem);
             ExitCode::from(exit_code::USAGE)
         }
     }

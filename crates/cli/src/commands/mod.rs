@@ -104,3 +104,6 @@ pub fn unified(line: &str, unify: impl Fn(&clap::Command, Vec<OsString>) -> Vec<
     let unified = unify(&Cli::command(), words);
     unified.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Notice, Text};
 
 use crate::{exit_code, speech};
 
@@ -24,7 +24,7 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             ExitCode::from(exit_code::USAGE)
         }
         _ => {
-            speech::complain(&sentence(error), &hint(error));
+            speech::complain(&Notice::new("usage", sentence(error), hint(error)));
             ExitCode::from(exit_code::USAGE)
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Recurrence;
-use crate::language::Text;
+use crate::language::{Hint, Setting, Text};
 
 /// An attempt that lived shorter than this failed while starting up, unless it reported progress.
 pub const START_UP_MS: u64 = 30_000;
@@ -56,11 +56,10 @@ pub enum GiveUp {
 }
 
 impl GiveUp {
+    /// The reason, as it is stored and shown anywhere.
     pub fn text(self, policy: RestartPolicy) -> Text {
         match self {
-            Self::NoRestartsAllowed => {
-                Text::new("未设置自动重启（--max-restarts 为 0）", "no restarts allowed (--max-restarts is 0)")
-            }
+            Self::NoRestartsAllowed => Text::new("未允许自动重启", "no restarts are allowed"),
             Self::BudgetSpent => Text::new(
                 format!("{} 次重启机会已全部用完", policy.max_restarts),
                 format!("all {} restarts are used", policy.max_restarts),
@@ -69,6 +68,17 @@ impl GiveUp {
                 "这是启动阶段的错误，重启只会再次出现，因此不再重启，也不消耗重启次数",
                 "not restarted: this start-up error would only repeat; no restart was spent on it",
             ),
+        }
+    }
+
+    /// What would allow another attempt.
+    pub fn hint(self) -> Option<Hint> {
+        let restarts = Setting::MaxRestarts;
+        match self {
+            Self::NoRestartsAllowed => {
+                Some(Hint::new(format!("{restarts} 设置允许的次数"), format!("{restarts} says how many may be")))
+            }
+            Self::BudgetSpent | Self::WouldRepeat => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What `fermi quickstart` says: its menu, its questions, and what it explains of the commands it builds.
 
-use crate::language::Text;
+use crate::language::{Explained, Hint, Text};
 
 /// The situations of the menu, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,28 +109,38 @@ pub enum QuickstartProblem {
 }
 
 impl QuickstartProblem {
-    pub fn text(&self) -> Text {
+    /// The sentence, and beside it what to do.
+    fn told(&self) -> (Text, Hint) {
         match self {
-            Self::NobodyToAsk => {
-                Text::new("这里没有人可以提问：输入不是终端", "there is nobody to ask: the input is no terminal")
-            }
-            Self::NotHere { scenario } => Text::new(
-                format!("这个版本还没有场景 {}", scenario.name()),
-                format!("this version does not have the scenario {} yet", scenario.name()),
+            Self::NobodyToAsk => (
+                Text::new("这里没有人可以提问：输入不是终端", "there is nobody to ask: the input is no terminal"),
+                Hint::new(
+                    "例如：fermi quickstart --scenario single --print",
+                    "for example: fermi quickstart --scenario single --print",
+                ),
+            ),
+            Self::NotHere { scenario } => (
+                Text::new(
+                    format!("这个版本还没有场景 {}", scenario.name()),
+                    format!("this version does not have the scenario {} yet", scenario.name()),
+                ),
+                Hint::new("fermi quickstart --help 列出全部场景", "fermi quickstart --help lists them"),
             ),
         }
     }
+}
 
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::NobodyToAsk => Text::new(
-                "例如：fermi quickstart --scenario single --print",
-                "for example: fermi quickstart --scenario single --print",
-            ),
-            Self::NotHere { .. } => {
-                Text::new("fermi quickstart --help 列出全部场景", "fermi quickstart --help lists them")
-            }
-        }
+impl Explained for QuickstartProblem {
+    fn id(&self) -> &'static str {
+        "quickstart_refused"
+    }
+
+    fn text(&self) -> Text {
+        self.told().0
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(self.told().1)
     }
 }
 

@@ -2,7 +2,12 @@
 
 use thiserror::Error;
 
-use crate::{framework::Framework, ids::EnvironmentId, language::Text, task::Strategy};
+use crate::{
+    framework::Framework,
+    ids::EnvironmentId,
+    language::{Explained, Hint, Text},
+    task::Strategy,
+};
 
 /// The first mistake of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -67,8 +72,194 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Its name in answers; stable.
-    pub fn id(&self) -> &'static str {
+    /// The sentence, and beside it what to do.
+    fn told(&self) -> (Text, Hint) {
+        let frameworks = || {
+            let values = Framework::ALL.map(Framework::as_str);
+            Hint::new(format!("可选：{}", values.join("、")), format!("choose one of {}", values.join(", ")))
+        };
+        let datasets = || {
+            Hint::new("从现有的数据集与版本中选择", "choose one of the datasets and versions that exist")
+                .on_command_line("fermi dataset list 可查看", "`fermi dataset list` shows them")
+        };
+        match self {
+            Self::NameRequired => (
+                Text::new("请输入任务名称", "Please enter a task name"),
+                Hint::new("例如 llama2-7b-sft", "for example llama2-7b-sft"),
+            ),
+            Self::NameTooLong { letters, most } => (
+                Text::new("任务名称过长", "The task name is too long"),
+                Hint::new(
+                    format!("最多 {most} 个字符，现有 {letters} 个"),
+                    format!("at most {most} letters, it has {letters}"),
+                ),
+            ),
+            Self::NameWithControlCharacters => (
+                Text::new("任务名称含有控制字符", "The task name holds control characters"),
+                Hint::new("删除换行、制表等不可见字符", "remove line breaks, tabs and other invisible characters"),
+            ),
+            Self::DatasetRequired => (
+                Text::new("请选择数据集", "Please choose a dataset"),
+                Hint::new("填写 datasetId 与 datasetVersionId", "give datasetId and datasetVersionId"),
+            ),
+            Self::DatasetVersionRequired => (
+                Text::new("请选择数据集", "Please choose a dataset"),
+                Hint::new(
+                    "还需选择数据集的版本（datasetVersionId）",
+                    "also choose the dataset's version (datasetVersionId)",
+                ),
+            ),
+            Self::EnvironmentRequired => (
+                Text::new("请至少选择一个开发环境", "Please choose at least one environment"),
+                Hint::new("在列表中勾选，或在 nodeIds 中填写", "tick one in the list, or name it in nodeIds")
+                    .on_command_line("fermi env list 可查看", "`fermi env list` shows them"),
+            ),
+            Self::EnvironmentTwice { id } => (
+                Text::new(format!("开发环境 {id} 重复"), format!("The environment {id} is named twice")),
+                Hint::new("每个环境只填一次", "name each environment once"),
+            ),
+            Self::EnvironmentUnknown { id } => (
+                Text::new(format!("开发环境 {id} 不存在"), format!("The environment {id} does not exist")),
+                Hint::new("从现有的开发环境中选择", "choose one of the environments that exist").on_command_line(
+                    "fermi env list 可查看现有环境",
+                    "`fermi env list` shows the environments that exist",
+                ),
+            ),
+            Self::EnvironmentOffline { name } => (
+                Text::new(format!("开发环境 {name} 已离线"), format!("The environment {name} is offline")),
+                Hint::new(
+                    "在该机器上启动 fermi agent，或取消选择它",
+                    "start `fermi agent` on that machine, or choose another one",
+                ),
+            ),
+            Self::DistributedDisabled { nodes } => (
+                Text::new(
+                    format!("选择了 {nodes} 个节点，但分布式训练未启用"),
+                    format!("{nodes} nodes are chosen, but distributed training is not enabled"),
+                ),
+                Hint::new(
+                    "将 enabled 设为 true，或只选择一个环境",
+                    "set enabled to true, or choose one environment only",
+                ),
+            ),
+            Self::MasterInvalid => (
+                Text::new("请选择有效的主节点", "Please choose a valid master node"),
+                Hint::new("主节点必须是已选环境之一", "the master must be one of the chosen environments"),
+            ),
+            Self::FrameworkRequired => {
+                (Text::new("请选择分布式框架", "Please choose a distributed framework"), frameworks())
+            }
+            Self::FrameworkUnknown { value } => (
+                Text::new(format!("不支持的分布式框架 {value}"), format!("The framework {value} is not known")),
+                frameworks(),
+            ),
+            Self::StrategyZero => (
+                Text::new("并行度至少为 1", "Every degree of parallelism must be at least 1"),
+                Hint::new("不需要的并行方式填 1", "give 1 for a kind of parallelism that is not wanted"),
+            ),
+            Self::CommandEmpty => (
+                Text::new("命令为空", "The command is empty"),
+                Hint::new(
+                    "填写 command.argv，例如 [\"train.py\", \"--epochs\", \"3\"]",
+                    "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",
+                ),
+            ),
+            Self::CommandInvalid => (
+                Text::new("命令无效", "The command is not valid"),
+                Hint::new(
+                    "至多 4096 个参数，参数与变量值不能含 NUL 字符",
+                    "at most 4,096 arguments, and no NUL character in arguments or values",
+                ),
+            ),
+            Self::CommandAndRecipe => (
+                Text::new("command 与 recipe 只能选其一", "Both a command and a recipe are given"),
+                Hint::new("去掉其中一个", "leave one of them out"),
+            ),
+            Self::VariableInvalid { name } => (
+                Text::new(
+                    format!("环境变量名“{}”无效", name.escape_debug()),
+                    format!("'{}' is no name for an environment variable", name.escape_debug()),
+                ),
+                Hint::new("变量名不能为空，也不能含 =", "a name is not empty and holds no ="),
+            ),
+            Self::RecipeUnknown { name } => (
+                Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist")),
+                Hint::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead"),
+            ),
+            Self::WorkersUnknown { name, count } => (
+                Text::new(
+                    format!("开发环境 {name} 只有 {count} 个 Worker"),
+                    format!("The environment {name} has {count} workers"),
+                ),
+                Hint::new(
+                    format!("编号从 0 到 {}，至少选一个；不写则全部使用", count.saturating_sub(1)),
+                    format!("number them from 0 to {}, at least one; say nothing to use all", count.saturating_sub(1)),
+                ),
+            ),
+            Self::LabelsInvalid => (
+                Text::new("标签无效", "The labels are not valid"),
+                Hint::new(
+                    "至多 64 个，键不为空，键和值各不超过 128 个字符且不含控制字符",
+                    "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
+                ),
+            ),
+            Self::DatasetUnknown { id } => {
+                (Text::new(format!("数据集 {id} 不存在"), format!("The dataset {id} does not exist")), datasets())
+            }
+            Self::DatasetVersionUnknown { id } => {
+                (Text::new(format!("数据集没有版本 {id}"), format!("The dataset has no version {id}")), datasets())
+            }
+            Self::ModelUnknown { id } => (
+                Text::new(format!("模型 {id} 不存在"), format!("The model {id} does not exist")),
+                Hint::new("从现有的模型中选择", "choose one of the models that exist")
+                    .on_command_line("fermi model list 可查看", "`fermi model list` shows them"),
+            ),
+            Self::LayoutMismatch { strategy, ranks, fitting, .. } => (
+                {
+                    let (dp, pp, tp) = (strategy.data_parallel, strategy.pipeline_parallel, strategy.tensor_parallel);
+                    let product = strategy.ranks();
+                    Text::new(
+                        format!("{dp}×{pp}×{tp} = {product}，与 {ranks} 个 rank 不符"),
+                        format!("{dp} x {pp} x {tp} = {product} does not match the {ranks} ranks"),
+                    )
+                },
+                Hint::new(
+                    format!("可用的组合：{}", in_words(fitting, "、", "；")),
+                    format!("layouts that fit: {}", in_words(fitting, ", ", "; ")),
+                ),
+            ),
+        }
+    }
+
+    /// The path in the request.
+    fn path(&self) -> &'static str {
+        match self {
+            Self::NameRequired | Self::NameTooLong { .. } | Self::NameWithControlCharacters => "taskName",
+            Self::DatasetRequired => "datasetId",
+            Self::DatasetVersionRequired => "datasetVersionId",
+            Self::EnvironmentRequired
+            | Self::EnvironmentTwice { .. }
+            | Self::EnvironmentUnknown { .. }
+            | Self::EnvironmentOffline { .. } => "distributedConfig.nodeIds",
+            Self::DistributedDisabled { .. } => "distributedConfig.enabled",
+            Self::MasterInvalid => "distributedConfig.masterNode",
+            Self::FrameworkRequired | Self::FrameworkUnknown { .. } => "distributedConfig.framework",
+            Self::StrategyZero | Self::LayoutMismatch { .. } => "distributedConfig.strategy",
+            Self::CommandEmpty | Self::CommandInvalid => "command.argv",
+            Self::CommandAndRecipe => "recipe",
+            Self::VariableInvalid { .. } => "command.env",
+            Self::RecipeUnknown { .. } => "recipe.name",
+            Self::WorkersUnknown { .. } => "distributedConfig.workers",
+            Self::LabelsInvalid => "labels",
+            Self::DatasetUnknown { .. } => "datasetId",
+            Self::DatasetVersionUnknown { .. } => "datasetVersionId",
+            Self::ModelUnknown { .. } => "modelId",
+        }
+    }
+}
+
+impl Explained for Refusal {
+    fn id(&self) -> &'static str {
         match self {
             Self::NameRequired => "name_required",
             Self::NameTooLong { .. } => "name_too_long",
@@ -97,176 +288,16 @@ impl Refusal {
         }
     }
 
-    /// The field of the request that is to be corrected.
-    pub fn field(&self) -> &'static str {
-        match self {
-            Self::NameRequired | Self::NameTooLong { .. } | Self::NameWithControlCharacters => "taskName",
-            Self::DatasetRequired => "datasetId",
-            Self::DatasetVersionRequired => "datasetVersionId",
-            Self::EnvironmentRequired
-            | Self::EnvironmentTwice { .. }
-            | Self::EnvironmentUnknown { .. }
-            | Self::EnvironmentOffline { .. } => "distributedConfig.nodeIds",
-            Self::DistributedDisabled { .. } => "distributedConfig.enabled",
-            Self::MasterInvalid => "distributedConfig.masterNode",
-            Self::FrameworkRequired | Self::FrameworkUnknown { .. } => "distributedConfig.framework",
-            Self::StrategyZero | Self::LayoutMismatch { .. } => "distributedConfig.strategy",
-            Self::CommandEmpty | Self::CommandInvalid => "command.argv",
-            Self::CommandAndRecipe => "recipe",
-            Self::VariableInvalid { .. } => "command.env",
-            Self::RecipeUnknown { .. } => "recipe.name",
-            Self::WorkersUnknown { .. } => "distributedConfig.workers",
-            Self::LabelsInvalid => "labels",
-            Self::DatasetUnknown { .. } => "datasetId",
-            Self::DatasetVersionUnknown { .. } => "datasetVersionId",
-            Self::ModelUnknown { .. } => "modelId",
-        }
+    fn field(&self) -> Option<String> {
+        Some(self.path().to_owned())
     }
 
-    /// What is wrong.
-    pub fn text(&self) -> Text {
-        match self {
-            Self::NameRequired => Text::new("请输入任务名称", "Please enter a task name"),
-            Self::NameTooLong { .. } => Text::new("任务名称过长", "The task name is too long"),
-            Self::NameWithControlCharacters => {
-                Text::new("任务名称含有控制字符", "The task name holds control characters")
-            }
-            Self::DatasetRequired | Self::DatasetVersionRequired => {
-                Text::new("请选择数据集", "Please choose a dataset")
-            }
-            Self::EnvironmentRequired => Text::new("请至少选择一个开发环境", "Please choose at least one environment"),
-            Self::EnvironmentTwice { id } => {
-                Text::new(format!("开发环境 {id} 重复"), format!("The environment {id} is named twice"))
-            }
-            Self::EnvironmentUnknown { id } => {
-                Text::new(format!("开发环境 {id} 不存在"), format!("The environment {id} does not exist"))
-            }
-            Self::EnvironmentOffline { name } => {
-                Text::new(format!("开发环境 {name} 已离线"), format!("The environment {name} is offline"))
-            }
-            Self::DistributedDisabled { nodes } => Text::new(
-                format!("选择了 {nodes} 个节点，但分布式训练未启用"),
-                format!("{nodes} nodes are chosen, but distributed training is not enabled"),
-            ),
-            Self::MasterInvalid => Text::new("请选择有效的主节点", "Please choose a valid master node"),
-            Self::FrameworkRequired => Text::new("请选择分布式框架", "Please choose a distributed framework"),
-            Self::FrameworkUnknown { value } => {
-                Text::new(format!("不支持的分布式框架 {value}"), format!("The framework {value} is not known"))
-            }
-            Self::StrategyZero => Text::new("并行度至少为 1", "Every degree of parallelism must be at least 1"),
-            Self::CommandEmpty => Text::new("命令为空", "The command is empty"),
-            Self::CommandInvalid => Text::new("命令无效", "The command is not valid"),
-            Self::CommandAndRecipe => {
-                Text::new("command 与 recipe 只能选其一", "Both a command and a recipe are given")
-            }
-            Self::VariableInvalid { name } => Text::new(
-                format!("环境变量名“{}”无效", name.escape_debug()),
-                format!("'{}' is no name for an environment variable", name.escape_debug()),
-            ),
-            Self::RecipeUnknown { name } => {
-                Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist"))
-            }
-            Self::WorkersUnknown { name, count } => Text::new(
-                format!("开发环境 {name} 只有 {count} 个 Worker"),
-                format!("The environment {name} has {count} workers"),
-            ),
-            Self::LabelsInvalid => Text::new("标签无效", "The labels are not valid"),
-            Self::DatasetUnknown { id } => {
-                Text::new(format!("数据集 {id} 不存在"), format!("The dataset {id} does not exist"))
-            }
-            Self::DatasetVersionUnknown { id } => {
-                Text::new(format!("数据集没有版本 {id}"), format!("The dataset has no version {id}"))
-            }
-            Self::ModelUnknown { id } => {
-                Text::new(format!("模型 {id} 不存在"), format!("The model {id} does not exist"))
-            }
-            Self::LayoutMismatch { strategy, ranks, .. } => {
-                let (dp, pp, tp) = (strategy.data_parallel, strategy.pipeline_parallel, strategy.tensor_parallel);
-                let product = strategy.ranks();
-                Text::new(
-                    format!("{dp}×{pp}×{tp} = {product}，与 {ranks} 个 rank 不符"),
-                    format!("{dp} x {pp} x {tp} = {product} does not match the {ranks} ranks"),
-                )
-            }
-        }
+    fn text(&self) -> Text {
+        self.told().0
     }
 
-    /// What to do about it.
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::NameRequired => Text::new("例如 llama2-7b-sft", "for example llama2-7b-sft"),
-            Self::NameTooLong { letters, most } => Text::new(
-                format!("最多 {most} 个字符，现有 {letters} 个"),
-                format!("at most {most} letters, it has {letters}"),
-            ),
-            Self::NameWithControlCharacters => {
-                Text::new("删除换行、制表等不可见字符", "remove line breaks, tabs and other invisible characters")
-            }
-            Self::DatasetRequired => {
-                Text::new("填写 datasetId 与 datasetVersionId", "give datasetId and datasetVersionId")
-            }
-            Self::DatasetVersionRequired => Text::new(
-                "还需选择数据集的版本（datasetVersionId）",
-                "also choose the dataset's version (datasetVersionId)",
-            ),
-            Self::EnvironmentRequired => Text::new(
-                "在列表中勾选，或在 nodeIds 中填写；fermi env list 可查看",
-                "tick one in the list, or name it in nodeIds; `fermi env list` shows them",
-            ),
-            Self::EnvironmentTwice { .. } => Text::new("每个环境只填一次", "name each environment once"),
-            Self::EnvironmentUnknown { .. } => {
-                Text::new("fermi env list 可查看现有环境", "`fermi env list` shows the environments that exist")
-            }
-            Self::EnvironmentOffline { .. } => Text::new(
-                "在该机器上启动 fermi agent，或取消选择它",
-                "start `fermi agent` on that machine, or choose another one",
-            ),
-            Self::DistributedDisabled { .. } => Text::new(
-                "将 enabled 设为 true，或只选择一个环境",
-                "set enabled to true, or choose one environment only",
-            ),
-            Self::MasterInvalid => {
-                Text::new("主节点必须是已选环境之一", "the master must be one of the chosen environments")
-            }
-            Self::FrameworkRequired | Self::FrameworkUnknown { .. } => {
-                let values = Framework::ALL.map(Framework::as_str);
-                Text::new(format!("可选：{}", values.join("、")), format!("choose one of {}", values.join(", ")))
-            }
-            Self::StrategyZero => {
-                Text::new("不需要的并行方式填 1", "give 1 for a kind of parallelism that is not wanted")
-            }
-            Self::CommandEmpty => Text::new(
-                "填写 command.argv，例如 [\"train.py\", \"--epochs\", \"3\"]",
-                "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",
-            ),
-            Self::CommandInvalid => Text::new(
-                "至多 4096 个参数，参数与变量值不能含 NUL 字符",
-                "at most 4,096 arguments, and no NUL character in arguments or values",
-            ),
-            Self::CommandAndRecipe => Text::new("去掉其中一个", "leave one of them out"),
-            Self::VariableInvalid { .. } => {
-                Text::new("变量名不能为空，也不能含 =", "a name is not empty and holds no =")
-            }
-            Self::RecipeUnknown { .. } => {
-                Text::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
-            }
-            Self::WorkersUnknown { count, .. } => Text::new(
-                format!("编号从 0 到 {}，至少选一个；不写则全部使用", count.saturating_sub(1)),
-                format!("number them from 0 to {}, at least one; say nothing to use all", count.saturating_sub(1)),
-            ),
-            Self::LabelsInvalid => Text::new(
-                "至多 64 个，键不为空，键和值各不超过 128 个字符且不含控制字符",
-                "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
-            ),
-            Self::DatasetUnknown { .. } | Self::DatasetVersionUnknown { .. } => {
-                Text::new("fermi dataset list 可查看", "`fermi dataset list` shows them")
-            }
-            Self::ModelUnknown { .. } => Text::new("fermi model list 可查看", "`fermi model list` shows them"),
-            Self::LayoutMismatch { fitting, .. } => Text::new(
-                format!("可用的组合：{}", in_words(fitting, "、", "；")),
-                format!("layouts that fit: {}", in_words(fitting, ", ", "; ")),
-            ),
-        }
+    fn hint(&self) -> Option<Hint> {
+        Some(self.told().1)
     }
 }
 

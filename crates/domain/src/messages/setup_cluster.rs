@@ -1,6 +1,6 @@
 //! What `fermi setup-cluster` refuses and finds.
 
-use crate::language::Text;
+use crate::language::{Explained, Hint, Text};
 
 /// A reason not to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,43 +13,59 @@ pub enum SetupProblem {
 }
 
 impl SetupProblem {
-    pub fn text(&self) -> Text {
+    /// The sentence, and beside it what to do.
+    fn told(&self) -> (Text, Hint) {
         match self {
-            Self::NodeBeyond { node_rank, nodes } => Text::new(
-                format!("--node-rank {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
-                format!("--node-rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
+            Self::NodeBeyond { node_rank, nodes } => (
+                Text::new(
+                    format!("--node-rank {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
+                    format!("--node-rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
+                ),
+                Hint::new(
+                    "--world-size 是全部进程数，节点数用 --nnodes",
+                    "--world-size counts processes; nodes are --nnodes",
+                ),
             ),
-            Self::NodesUnknown { node_rank } => Text::new(
-                format!("--node-rank {node_rank} 说明不止一个节点，但不知道共有几个"),
-                format!("--node-rank {node_rank} means several nodes, but not how many"),
+            Self::NodesUnknown { node_rank } => (
+                Text::new(
+                    format!("--node-rank {node_rank} 说明不止一个节点，但不知道共有几个"),
+                    format!("--node-rank {node_rank} means several nodes, but not how many"),
+                ),
+                Hint::new("加上 --nnodes N 或 --nproc-per-node N", "add --nnodes N, or --nproc-per-node N"),
             ),
-            Self::FewerRanksThanNodes { world_size, nodes } => Text::new(
-                format!("{nodes} 个节点至少需要 {nodes} 个进程，而 --world-size 是 {world_size}"),
-                format!("{nodes} nodes need at least {nodes} processes, but --world-size is {world_size}"),
+            Self::FewerRanksThanNodes { world_size, nodes } => (
+                Text::new(
+                    format!("{nodes} 个节点至少需要 {nodes} 个进程，而 --world-size 是 {world_size}"),
+                    format!("{nodes} nodes need at least {nodes} processes, but --world-size is {world_size}"),
+                ),
+                Hint::new("减少 --nnodes", "use fewer --nnodes"),
             ),
-            Self::Contradiction { world_size, nodes, per_node } => Text::new(
-                format!("{nodes} 个节点 × 每节点 {per_node} 个进程不等于 --world-size {world_size}"),
-                format!("{nodes} nodes with {per_node} processes each are not --world-size {world_size}"),
+            Self::Contradiction { world_size, nodes, per_node } => (
+                Text::new(
+                    format!("{nodes} 个节点 × 每节点 {per_node} 个进程不等于 --world-size {world_size}"),
+                    format!("{nodes} nodes with {per_node} processes each are not --world-size {world_size}"),
+                ),
+                Hint::new("去掉其中一个", "leave one of them out"),
             ),
-            Self::NotWritable { path, error } => {
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}"))
-            }
+            Self::NotWritable { path, error } => (
+                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}")),
+                Hint::new("用 --out 指定另一个文件", "name another file with --out"),
+            ),
         }
     }
+}
 
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::NodeBeyond { .. } => Text::new(
-                "--world-size 是全部进程数，节点数用 --nnodes",
-                "--world-size counts processes; nodes are --nnodes",
-            ),
-            Self::NodesUnknown { .. } => {
-                Text::new("加上 --nnodes N 或 --nproc-per-node N", "add --nnodes N, or --nproc-per-node N")
-            }
-            Self::FewerRanksThanNodes { .. } => Text::new("减少 --nnodes", "use fewer --nnodes"),
-            Self::Contradiction { .. } => Text::new("去掉其中一个", "leave one of them out"),
-            Self::NotWritable { .. } => Text::new("用 --out 指定另一个文件", "name another file with --out"),
-        }
+impl Explained for SetupProblem {
+    fn id(&self) -> &'static str {
+        "setup_refused"
+    }
+
+    fn text(&self) -> Text {
+        self.told().0
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(self.told().1)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What Fermi refuses to do with Slurm, and what it says of a job that it follows.
 
-use crate::language::Text;
+use crate::language::{Explained, Hint, Text};
 
 /// A reason why nothing was started, written or submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,124 +25,155 @@ pub enum SlurmProblem {
 }
 
 impl SlurmProblem {
-    pub fn text(&self) -> Text {
-        match self {
-            Self::NotInSlurm => Text::new(
-                "--mode slurm 需要在 Slurm 作业中运行：没有 SLURM_JOB_ID",
-                "--mode slurm works inside a Slurm job only: there is no SLURM_JOB_ID",
-            ),
-            Self::HetJob => Text::new("不支持 Slurm 异构作业（het job）", "heterogeneous Slurm jobs are not supported"),
-            Self::NeedsSrun { nodes } => Text::new(
-                format!("作业有 {nodes} 个节点，但 fermi run 不是由 srun 在各节点上启动的"),
-                format!("the job has {nodes} node(s), but fermi run was not started on them by srun"),
-            ),
-            Self::MissingVariable { name } => {
-                Text::new(format!("Slurm 没有给出 {name}"), format!("Slurm did not set {name}"))
-            }
-            Self::BadNodeList { value } => {
-                Text::new(format!("“{value}” 不是 Slurm 节点列表"), format!("'{value}' is no Slurm node list"))
-            }
-            Self::NodeCountDiffers { count, hosts } => Text::new(
-                format!("Slurm 给出 {count} 个节点，节点列表中却有 {hosts} 个"),
-                format!("Slurm speaks of {count} nodes, but its node list has {hosts}"),
-            ),
-            Self::ArbitraryDistribution => Text::new(
-                "任务以 arbitrary 方式分布，无法得知 rank 0 在哪个节点",
-                "the tasks are distributed arbitrarily, so that nobody knows which node has rank 0",
-            ),
-            Self::SlurmDecides { flag } => Text::new(
-                format!("--mode slurm 时由 Slurm 决定，不能给 {flag}"),
-                format!("with --mode slurm, Slurm decides: {flag} cannot be given"),
-            ),
-            Self::NodesAgainstSlurm { asked, nodes } => Text::new(
-                format!("--nnodes {asked} 与 Slurm 的 {nodes} 个节点不一致"),
-                format!("--nnodes {asked} contradicts Slurm, which gave {nodes}"),
-            ),
-            Self::ProcessesPerTask { value, tasks } => Text::new(
-                format!("srun 在本节点启动了 {tasks} 个任务，每个任务就是一个 rank，与 --nproc-per-node {value} 矛盾"),
-                format!(
-                    "srun started {tasks} tasks on this node, each of them one rank, which contradicts --nproc-per-node {value}"
-                ),
-            ),
-            Self::EditedScript { path } => {
-                Text::new(format!("{path} 已被修改，未覆盖"), format!("{path} was edited, so it was not overwritten"))
-            }
-            Self::ScriptNotWritten { path, error } => {
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}"))
-            }
-            Self::BadTime { value } => Text::new(
-                format!("“{value}” 不是 Slurm 的时间写法"),
-                format!("'{value}' is no time limit as Slurm writes it"),
-            ),
-            Self::BadNumber { flag, value } => Text::new(
-                format!("{flag} 需要正整数，而不是 “{value}”"),
-                format!("{flag} needs a number from 1 up, not '{value}'"),
-            ),
-            Self::NoProgram { name } => {
-                Text::new(format!("PATH 中找不到 {name}"), format!("there is no {name} on the PATH"))
-            }
-            Self::Refused { program, said } => {
-                Text::new(format!("{program} 拒绝了：{said}"), format!("{program} refused: {said}"))
-            }
-            Self::ArrayWithWait => {
-                Text::new("--wait 只能跟随一个作业，不能跟随作业数组", "--wait follows one job, not an array")
-            }
-        }
-    }
-
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::NotInSlurm => Text::new(
-                "用 srun fermi run --mode slurm … 启动，或用 fermi slurm submit 提交",
-                "start it with srun fermi run --mode slurm …, or submit it with fermi slurm submit",
-            ),
-            Self::HetJob => Text::new(
-                "把各组件作为单独的作业提交，或去掉 #SBATCH hetjob",
-                "submit its parts as jobs of their own, or remove #SBATCH hetjob",
-            ),
-            Self::NeedsSrun { .. } => Text::new(
-                "写成 srun --ntasks-per-node=1 --kill-on-bad-exit=1 fermi run --mode slurm …；fermi slurm script 会生成这样的脚本",
-                "write srun --ntasks-per-node=1 --kill-on-bad-exit=1 fermi run --mode slurm …; fermi slurm script makes such a file",
-            ),
-            Self::MissingVariable { .. } | Self::BadNodeList { .. } | Self::NodeCountDiffers { .. } => Text::new(
+    /// The sentence, and beside it what to do.
+    fn told(&self) -> (Text, Hint) {
+        let variables = || {
+            Hint::new(
                 "检查是否有脚本改动了 SLURM_ 变量，或容器没有传入它们；也可以去掉 --mode slurm，改用 --nnodes、--node-rank 与 --master-addr",
                 "see whether a script changed the SLURM_ variables or a container does not pass them on; else leave --mode slurm out and use --nnodes, --node-rank and --master-addr",
+            )
+        };
+        match self {
+            Self::NotInSlurm => (
+                Text::new(
+                    "--mode slurm 需要在 Slurm 作业中运行：没有 SLURM_JOB_ID",
+                    "--mode slurm works inside a Slurm job only: there is no SLURM_JOB_ID",
+                ),
+                Hint::new(
+                    "用 srun fermi run --mode slurm … 启动，或用 fermi slurm submit 提交",
+                    "start it with srun fermi run --mode slurm …, or submit it with fermi slurm submit",
+                ),
             ),
-            Self::ArbitraryDistribution => Text::new(
-                "每节点只启动一个任务（--ntasks-per-node=1），或去掉 --distribution=arbitrary",
-                "start one task per node (--ntasks-per-node=1), or drop --distribution=arbitrary",
+            Self::HetJob => (
+                Text::new("不支持 Slurm 异构作业（het job）", "heterogeneous Slurm jobs are not supported"),
+                Hint::new(
+                    "把各组件作为单独的作业提交，或去掉 #SBATCH hetjob",
+                    "submit its parts as jobs of their own, or remove #SBATCH hetjob",
+                ),
             ),
-            Self::SlurmDecides { flag } => Text::new(format!("去掉 {flag}"), format!("leave {flag} out")),
-            Self::NodesAgainstSlurm { .. } => {
-                Text::new("去掉 --nnodes，或改 srun 的 --nodes", "leave --nnodes out, or change --nodes of srun")
+            Self::NeedsSrun { nodes } => (
+                Text::new(
+                    format!("作业有 {nodes} 个节点，但 fermi run 不是由 srun 在各节点上启动的"),
+                    format!("the job has {nodes} node(s), but fermi run was not started on them by srun"),
+                ),
+                Hint::new(
+                    "写成 srun --ntasks-per-node=1 --kill-on-bad-exit=1 fermi run --mode slurm …；fermi slurm script 会生成这样的脚本",
+                    "write srun --ntasks-per-node=1 --kill-on-bad-exit=1 fermi run --mode slurm …; fermi slurm script makes such a file",
+                ),
+            ),
+            Self::MissingVariable { name } => {
+                (Text::new(format!("Slurm 没有给出 {name}"), format!("Slurm did not set {name}")), variables())
             }
-            Self::ProcessesPerTask { .. } => Text::new(
-                "去掉 --nproc-per-node，或每节点只启动一个任务（--ntasks-per-node=1）",
-                "leave --nproc-per-node out, or start one task per node (--ntasks-per-node=1)",
+            Self::BadNodeList { value } => (
+                Text::new(format!("“{value}” 不是 Slurm 节点列表"), format!("'{value}' is no Slurm node list")),
+                variables(),
             ),
-            Self::EditedScript { .. } => Text::new(
-                "用 fermi slurm script --force 覆盖，用 --output 写到别处，或直接 sbatch 提交这个文件",
-                "overwrite it with fermi slurm script --force, write elsewhere with --output, or submit this one with sbatch",
+            Self::NodeCountDiffers { count, hosts } => (
+                Text::new(
+                    format!("Slurm 给出 {count} 个节点，节点列表中却有 {hosts} 个"),
+                    format!("Slurm speaks of {count} nodes, but its node list has {hosts}"),
+                ),
+                variables(),
             ),
-            Self::ScriptNotWritten { .. } => {
-                Text::new("用 --output 指定可写的位置", "name a place you may write to with --output")
-            }
-            Self::BadTime { .. } => {
-                Text::new("例如 90（分钟）、04:00:00 或 2-12:00:00", "for example 90 (minutes), 04:00:00 or 2-12:00:00")
-            }
-            Self::BadNumber { .. } => Text::new("例如 4", "for example 4"),
-            Self::NoProgram { .. } => Text::new(
-                "在能提交作业的登录节点上运行，或加载 Slurm 模块（module load slurm）",
-                "run this where jobs are submitted, or load Slurm's module (module load slurm)",
+            Self::ArbitraryDistribution => (
+                Text::new(
+                    "任务以 arbitrary 方式分布，无法得知 rank 0 在哪个节点",
+                    "the tasks are distributed arbitrarily, so that nobody knows which node has rank 0",
+                ),
+                Hint::new(
+                    "每节点只启动一个任务（--ntasks-per-node=1），或去掉 --distribution=arbitrary",
+                    "start one task per node (--ntasks-per-node=1), or drop --distribution=arbitrary",
+                ),
             ),
-            Self::Refused { .. } => Text::new(
-                "检查分区、账户与资源（sinfo，sacctmgr show assoc user=$USER）",
-                "check partition, account and resources (sinfo, sacctmgr show assoc user=$USER)",
+            Self::SlurmDecides { flag } => (
+                Text::new(
+                    format!("--mode slurm 时由 Slurm 决定，不能给 {flag}"),
+                    format!("with --mode slurm, Slurm decides: {flag} cannot be given"),
+                ),
+                Hint::new(format!("去掉 {flag}"), format!("leave {flag} out")),
             ),
-            Self::ArrayWithWait => {
-                Text::new("去掉 --wait，用 squeue 查看", "leave --wait out and watch it with squeue")
-            }
+            Self::NodesAgainstSlurm { asked, nodes } => (
+                Text::new(
+                    format!("--nnodes {asked} 与 Slurm 的 {nodes} 个节点不一致"),
+                    format!("--nnodes {asked} contradicts Slurm, which gave {nodes}"),
+                ),
+                Hint::new("去掉 --nnodes，或改 srun 的 --nodes", "leave --nnodes out, or change --nodes of srun"),
+            ),
+            Self::ProcessesPerTask { value, tasks } => (
+                Text::new(
+                    format!(
+                        "srun 在本节点启动了 {tasks} 个任务，每个任务就是一个 rank，与 --nproc-per-node {value} 矛盾"
+                    ),
+                    format!(
+                        "srun started {tasks} tasks on this node, each of them one rank, which contradicts --nproc-per-node {value}"
+                    ),
+                ),
+                Hint::new(
+                    "去掉 --nproc-per-node，或每节点只启动一个任务（--ntasks-per-node=1）",
+                    "leave --nproc-per-node out, or start one task per node (--ntasks-per-node=1)",
+                ),
+            ),
+            Self::EditedScript { path } => (
+                Text::new(format!("{path} 已被修改，未覆盖"), format!("{path} was edited, so it was not overwritten")),
+                Hint::new(
+                    "用 fermi slurm script --force 覆盖，用 --output 写到别处，或直接 sbatch 提交这个文件",
+                    "overwrite it with fermi slurm script --force, write elsewhere with --output, or submit this one with sbatch",
+                ),
+            ),
+            Self::ScriptNotWritten { path, error } => (
+                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}")),
+                Hint::new("用 --output 指定可写的位置", "name a place you may write to with --output"),
+            ),
+            Self::BadTime { value } => (
+                Text::new(
+                    format!("“{value}” 不是 Slurm 的时间写法"),
+                    format!("'{value}' is no time limit as Slurm writes it"),
+                ),
+                Hint::new(
+                    "例如 90（分钟）、04:00:00 或 2-12:00:00",
+                    "for example 90 (minutes), 04:00:00 or 2-12:00:00",
+                ),
+            ),
+            Self::BadNumber { flag, value } => (
+                Text::new(
+                    format!("{flag} 需要正整数，而不是 “{value}”"),
+                    format!("{flag} needs a number from 1 up, not '{value}'"),
+                ),
+                Hint::new("例如 4", "for example 4"),
+            ),
+            Self::NoProgram { name } => (
+                Text::new(format!("PATH 中找不到 {name}"), format!("there is no {name} on the PATH")),
+                Hint::new(
+                    "在能提交作业的登录节点上运行，或加载 Slurm 模块（module load slurm）",
+                    "run this where jobs are submitted, or load Slurm's module (module load slurm)",
+                ),
+            ),
+            Self::Refused { program, said } => (
+                Text::new(format!("{program} 拒绝了：{said}"), format!("{program} refused: {said}")),
+                Hint::new(
+                    "检查分区、账户与资源（sinfo，sacctmgr show assoc user=$USER）",
+                    "check partition, account and resources (sinfo, sacctmgr show assoc user=$USER)",
+                ),
+            ),
+            Self::ArrayWithWait => (
+                Text::new("--wait 只能跟随一个作业，不能跟随作业数组", "--wait follows one job, not an array"),
+                Hint::new("去掉 --wait，用 squeue 查看", "leave --wait out and watch it with squeue"),
+            ),
         }
+    }
+}
+
+impl Explained for SlurmProblem {
+    fn id(&self) -> &'static str {
+        "slurm_refused"
+    }
+
+    fn text(&self) -> Text {
+        self.told().0
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(self.told().1)
     }
 }
 

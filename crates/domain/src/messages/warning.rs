@@ -1,10 +1,25 @@
 //! The sentences of warnings.
 
-use crate::{language::Text, warnings::Warning};
+use crate::{
+    language::{Explained, Text},
+    warnings::Warning,
+};
 
-impl Warning {
-    /// What a person should know.
-    pub fn text(&self) -> Text {
+impl Explained for Warning {
+    fn id(&self) -> &'static str {
+        match self {
+            Self::SeveralNodes => "several_nodes",
+            Self::CrossZone { .. } => "cross_zone",
+            Self::MixedGpuTypes { .. } => "mixed_gpu_types",
+            Self::MixedDevices { .. } => "mixed_devices",
+            Self::LayoutMismatch { .. } => "layout_mismatch",
+            Self::ParallelismIgnored { .. } => "parallelism_ignored",
+            Self::Busy { .. } => "environments_busy",
+            Self::Suspect { .. } => "environments_suspect",
+        }
+    }
+
+    fn text(&self) -> Text {
         match self {
             Self::SeveralNodes => Text::new(
                 "分布式训练将在多个节点上并行执行，确保所有节点网络互通",

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use thiserror::Error;
 
 use super::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase};
-use crate::language::Text;
+use crate::language::{Explained, Text};
 
 /// What was refused: a bug in the caller, or news that came too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -15,16 +15,22 @@ pub struct IllegalTransition<P: Debug, E: Debug> {
     pub event: E,
 }
 
-impl IllegalTransition<TaskPhase, TaskEvent> {
-    /// What a person reads who asks for something that the task cannot do now.
-    pub fn text(&self) -> Text {
+impl Explained for IllegalTransition<TaskPhase, TaskEvent> {
+    fn id(&self) -> &'static str {
+        "task_phase"
+    }
+
+    fn text(&self) -> Text {
         refused("任务", "task", &self.phase.text())
     }
 }
 
-impl IllegalTransition<AttemptPhase, AttemptEvent> {
-    /// The same for an attempt.
-    pub fn text(&self) -> Text {
+impl Explained for IllegalTransition<AttemptPhase, AttemptEvent> {
+    fn id(&self) -> &'static str {
+        "attempt_phase"
+    }
+
+    fn text(&self) -> Text {
         refused("本次启动", "attempt", &self.phase.text())
     }
 }

@@ -136,6 +136,7 @@ impl TaskEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Explained;
     use crate::phase::table;
 
     /// A row per phase, a column per event in the order of `TaskEvent::ALL`; `-` is refused.

@@ -2,7 +2,10 @@
 
 use thiserror::Error;
 
-use crate::{ids::WorkerId, language::Text};
+use crate::{
+    ids::WorkerId,
+    language::{Explained, Hint, Text},
+};
 
 /// What does not add up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,9 +30,8 @@ pub enum RankMapError {
     Misnumbered,
 }
 
-impl RankMapError {
-    /// Its name in answers.
-    pub fn id(&self) -> &'static str {
+impl Explained for RankMapError {
+    fn id(&self) -> &'static str {
         match self {
             Self::NoWorkers => "workers_required",
             Self::NoMaster => "master_required",
@@ -43,8 +45,7 @@ impl RankMapError {
         }
     }
 
-    /// What is wrong, for people.
-    pub fn text(&self) -> Text {
+    fn text(&self) -> Text {
         match self {
             Self::NoWorkers => Text::new("没有可用的 Worker", self.to_string()),
             Self::NoMaster => Text::new("未设置 Master 地址", self.to_string()),
@@ -62,36 +63,35 @@ impl RankMapError {
         }
     }
 
-    /// What to do about it, for people.
-    pub fn hint(&self) -> Text {
-        match self {
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
             Self::NoWorkers | Self::NodeWithoutWorkers { .. } => {
-                Text::new("请至少选择一个 Worker", "choose at least one worker")
+                Hint::new("请至少选择一个 Worker", "choose at least one worker")
             }
-            Self::NoMaster => Text::new(
+            Self::NoMaster => Hint::new(
                 "在分组配置中填写主节点名称，例如 gn6",
                 "set the name of the master node in the group's configuration, such as gn6",
             ),
             Self::MasterUnknown { master, nodes } => master_hint(master, nodes),
-            Self::WorldTooLarge { workers, .. } => Text::new(
+            Self::WorldTooLarge { workers, .. } => Hint::new(
                 format!("填写不大于 {workers} 的值，或留空以使用全部 Worker"),
                 format!("give at most {workers}, or leave it empty to use every worker"),
             ),
-            Self::WorldEmpty => Text::new("留空即使用全部 Worker", "leave it empty to use every worker"),
-            Self::WorkerTwice { .. } | Self::NodeTwice { .. } => Text::new("每项只能出现一次", "name each only once"),
-            Self::Misnumbered => Text::new("由 Fermi 重新生成 Rank 分配", "let Fermi make the rank map anew"),
-        }
+            Self::WorldEmpty => Hint::new("留空即使用全部 Worker", "leave it empty to use every worker"),
+            Self::WorkerTwice { .. } | Self::NodeTwice { .. } => Hint::new("每项只能出现一次", "name each only once"),
+            Self::Misnumbered => Hint::new("由 Fermi 重新生成 Rank 分配", "let Fermi make the rank map anew"),
+        })
     }
 }
 
 /// People write a worker's name where the node's is wanted, so that mistake gets its own answer.
-fn master_hint(master: &str, nodes: &[String]) -> Text {
+fn master_hint(master: &str, nodes: &[String]) -> Hint {
     let node = master.parse::<WorkerId>().ok().map(|worker| worker.node().to_owned());
     match node.filter(|node| nodes.contains(node)) {
-        Some(node) => Text::new(
+        Some(node) => Hint::new(
             format!("填写节点名，不含 Worker 编号：{node}"),
             format!("give the node's name without the worker's number: {node}"),
         ),
-        None => Text::new(format!("可选：{}", nodes.join("、")), format!("choose one of {}", nodes.join(", "))),
+        None => Hint::new(format!("可选：{}", nodes.join("、")), format!("choose one of {}", nodes.join(", "))),
     }
 }

@@ -58,6 +58,7 @@ mod tests {
 
     use super::*;
     use crate::ids::{EnvironmentId, WorkerId};
+    use crate::language::{Explained, FrontEnd};
 
     fn workers(names: &[&str]) -> Vec<Worker> {
         names
@@ -131,14 +132,18 @@ mod tests {
         for (workers, launch, id, zh) in table {
             let refused = for_group(workers, &launch).unwrap_err();
             assert_eq!((refused.id(), &*refused.text().zh), (id, zh));
-            assert!(!refused.hint().en.is_empty());
+            assert!(!refused.hint().unwrap().spelled(FrontEnd::Api).en.is_empty());
         }
     }
 
     #[test]
     fn a_worker_given_as_master_is_answered_with_its_node() {
         let refused = for_group(&workers(&["gn6-0"]), &launch("gn6-0")).unwrap_err();
-        assert!(refused.hint().en.ends_with(": gn6"), "{}", refused.hint().en);
+        assert!(
+            refused.hint().unwrap().spelled(FrontEnd::Api).en.ends_with(": gn6"),
+            "{}",
+            refused.hint().unwrap().spelled(FrontEnd::Api).en
+        );
     }
 
     fn some_workers() -> impl Strategy<Value = Vec<Worker>> {

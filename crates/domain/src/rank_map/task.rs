@@ -55,6 +55,7 @@ mod tests {
 
     use super::*;
     use crate::environment::tests::environment;
+    use crate::language::Explained;
 
     fn chosen(id: &str, name: &str, gpus: u32) -> ChosenNode {
         ChosenNode::all_of(&environment(id, name, gpus, "A100", "zone"))

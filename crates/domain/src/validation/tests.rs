@@ -1,5 +1,6 @@
 use super::*;
 use crate::environment::{EnvironmentStatus, tests::environment};
+use crate::language::{Explained, FrontEnd};
 
 fn known() -> Vec<Environment> {
     vec![
@@ -96,8 +97,8 @@ fn each_mistake_is_answered_with_its_sentence_and_field() {
         let mut request = request();
         change(&mut request);
         let refused = validate(&request, &known()).unwrap_err();
-        assert_eq!((refused.id(), refused.field(), &*refused.text().zh), (id, field, zh));
-        for text in [refused.text(), refused.hint()] {
+        assert_eq!((refused.id(), refused.field().as_deref(), &*refused.text().zh), (id, Some(field), zh));
+        for text in [refused.text(), refused.hint().unwrap().spelled(FrontEnd::Api)] {
             assert!(!text.zh.is_empty() && !text.en.is_empty(), "{id}");
         }
     }
@@ -132,9 +133,14 @@ fn a_megatron_refusal_offers_layouts_that_fit() {
     request.distributed_config.framework = Some("megatron-lm".to_owned());
     let refused = validate(&request, &known()).unwrap_err();
     assert!(
-        refused.hint().en.contains("dataParallel 1, pipelineParallel 7, tensorParallel 2"),
+        refused
+            .hint()
+            .unwrap()
+            .spelled(FrontEnd::Api)
+            .en
+            .contains("dataParallel 1, pipelineParallel 7, tensorParallel 2"),
         "{}",
-        refused.hint().en
+        refused.hint().unwrap().spelled(FrontEnd::Api).en
     );
     request.distributed_config.strategy = Some(Strategy { data_parallel: 1, pipeline_parallel: 7, tensor_parallel: 2 });
     assert!(validate(&request, &known()).is_ok());

@@ -1,5 +1,6 @@
 use super::*;
 use crate::failure::{Evidence, diagnose, last_traceback};
+use crate::language::FrontEnd;
 
 fn failed(exit: Exit) -> FailedRank {
     FailedRank { rank: Rank(3), node: "gn6".to_owned(), exit }
@@ -50,7 +51,7 @@ fn headlines_name_the_rank_the_node_and_the_end() {
             "the supervisor on gn7 died, and its processes with it",
         ),
         (
-            Verdict::of(VerdictKind::LaunchRefused { reason }),
+            Verdict::of(VerdictKind::refused(reason)),
             "未能启动：端口 29500 已被占用",
             "the launch was refused: port 29500 is in use",
         ),
@@ -101,4 +102,36 @@ fn the_others_are_counted_in_one_sentence() {
     assert_eq!(verdict.others_summary().unwrap().en, "1 more rank failed after it");
     verdict.others.push(other(Some(Role::Victim)));
     assert_eq!(verdict.others_summary().unwrap().en, "2 more ranks failed after it, 1 of them as victims");
+}
+
+#[test]
+fn advice_names_flags_on_the_command_line_and_nowhere_else() {
+    let port = Text::new("端口已被占用", "the port is taken");
+    let kinds = [
+        VerdictKind::StartTimedOut { missing: Vec::new() },
+        VerdictKind::NodeLost { node: "gn7".to_owned() },
+        VerdictKind::LaunchRefused { reason: port, settings: vec![Setting::MasterPort, Setting::NodeRank] },
+    ];
+    for kind in kinds {
+        let advice = Verdict::of(kind).advice().unwrap();
+        let typed = advice.spelled(FrontEnd::CommandLine);
+        assert!(typed.en.contains("--") && typed.zh.contains("--"), "{typed:?}");
+        for front_end in [FrontEnd::Api, FrontEnd::Console] {
+            let shown = advice.spelled(front_end);
+            assert!(!shown.en.contains("--") && !shown.zh.contains("--"), "{shown:?}");
+        }
+    }
+    let lost = Verdict::of(VerdictKind::NodeLost { node: "gn7".to_owned() }).advice().unwrap();
+    assert_eq!(
+        lost.spelled(FrontEnd::Api).en,
+        "see whether gn7 is down or off the network; policies.nodeLostAfter says how long to bear with it"
+    );
+}
+
+#[test]
+fn a_refusal_stored_without_settings_is_still_read() {
+    let stored = r#"{"type":"launchRefused","reason":{"zh-CN":"端口","en":"port"}}"#;
+    let kind: VerdictKind = serde_json::from_str(stored).unwrap();
+    assert_eq!(kind, VerdictKind::refused(Text::new("端口", "port")));
+    assert_eq!(serde_json::to_string(&kind).unwrap(), stored);
 }

@@ -90,6 +90,8 @@ fn runs_a_file(words: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Explained;
+
     use super::*;
 
     fn words(line: &str) -> Vec<String> {
@@ -111,7 +113,11 @@ mod tests {
     fn what_is_no_number_is_refused() {
         for line in ["t.py --num-layers four", "t.py --num-layers 0", "t.py --num-layers --fp16", "t.py --num-layers"] {
             let refusal = Argv(&words(line)).count("--num-layers", 1).unwrap_err();
-            assert_eq!((refusal.id(), refusal.field().as_str()), ("setting_invalid", "command.argv"), "{line}");
+            assert_eq!(
+                (refusal.id(), refusal.field().unwrap().as_str()),
+                ("setting_invalid", "command.argv"),
+                "{line}"
+            );
         }
     }
 

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
-use fermi_domain::{framework::Framework, language::Text, task::TaskSpec};
+use fermi_domain::{
+    framework::Framework,
+    language::{Hint, Text},
+    task::TaskSpec,
+};
 use serde_json::Value;
 
 use super::{
+    mistake::{Mistake, Mistakes},
     overlay::{Above, MICRO, word_of},
-    problem::{Problem, Problems},
     reader::TrainingYaml,
     resolved::{Facts, Resolved},
 };
@@ -56,23 +60,23 @@ pub(crate) fn apply<'a>(order: &LaunchOrder<'a>) -> Result<(Cow<'a, TaskSpec>, V
 }
 
 /// A strategy that the file names is the framework's own; programs without an engine may have any.
-fn agree(file: &TrainingYaml, framework: Framework) -> Result<(), Problems> {
+fn agree(file: &TrainingYaml, framework: Framework) -> Result<(), Mistakes> {
     let path = "training.distributed_strategy";
     let Some(word) = file.get(path).and_then(Value::as_str).filter(|word| *word != "auto") else { return Ok(()) };
     if word_of(framework) == Some(word) || matches!(framework, Framework::Command | Framework::Builtin) {
         return Ok(());
     }
     let one = (path.to_owned(), word.to_owned());
-    Err(Problems(vec![Problem::Disagree { one, other: ("framework".to_owned(), framework.as_str().to_owned()) }]))
+    Err(Mistakes(vec![Mistake::Disagree { one, other: ("framework".to_owned(), framework.as_str().to_owned()) }]))
 }
 
 /// A path means nothing on other machines, so what it names comes along as a setting.
-fn sent_along(file: &TrainingYaml) -> Result<(), Problems> {
+fn sent_along(file: &TrainingYaml) -> Result<(), Mistakes> {
     let Some(path) = file.deepspeed_file() else { return Ok(()) };
-    Err(Problems(vec![Problem::Unfit {
+    Err(Mistakes(vec![Mistake::Unfit {
         path: "training.deepspeed.config_path".to_owned(),
         text: Text::new(format!("{path} 的内容没有随任务给出"), format!("{path} did not come along")),
-        hint: Text::new("把其 JSON 放入 options.framework.config", "send its JSON as options.framework.config"),
+        hint: Some(Hint::new("把其 JSON 放入 options.framework.config", "send its JSON as options.framework.config")),
     }]))
 }
 

@@ -10,19 +10,19 @@ use serde_saphyr::{
     options::{MergeKeyPolicy, NonFiniteFloatPolicy},
 };
 
-use super::problem::{Problem, Problems};
+use super::mistake::{Mistake, Mistakes};
 
 /// The keys at the top of a file, as a text or as it lies on the disk; an empty file has none.
-pub fn sections(file: impl AsRef<[u8]>) -> Result<Map<String, Value>, Problems> {
-    let document = std::str::from_utf8(file.as_ref()).map_err(|_| Problem::NotUtf8).and_then(|text| {
+pub fn sections(file: impl AsRef<[u8]>) -> Result<Map<String, Value>, Mistakes> {
+    let document = std::str::from_utf8(file.as_ref()).map_err(|_| Mistake::NotUtf8).and_then(|text| {
         serde_saphyr::from_str_with_options(text, options()).map_err(|error| problem(error.without_snippet()))
     });
     let sections = document.and_then(|document| match document {
         Value::Object(sections) => Ok(sections),
         Value::Null => Ok(Map::new()),
-        _ => Err(Problem::NotSections),
+        _ => Err(Mistake::NotSections),
     });
-    sections.map_err(|problem| Problems(vec![problem]))
+    sections.map_err(|problem| Mistakes(vec![problem]))
 }
 
 fn options() -> Options {
@@ -36,16 +36,16 @@ fn options() -> Options {
 }
 
 /// The mistakes that people make in words of ours; the others in the parser's.
-fn problem(error: &Error) -> Problem {
+fn problem(error: &Error) -> Mistake {
     match error {
         Error::DuplicateMappingKey { key: Some(key), location } => {
-            Problem::Twice { key: key.clone(), line: location.line() }
+            Mistake::Twice { key: key.clone(), line: location.line() }
         }
-        Error::MultipleDocuments { .. } => Problem::SeveralDocuments,
-        Error::NullIntoString { .. } => Problem::KeyNotText,
+        Error::MultipleDocuments { .. } => Mistake::SeveralDocuments,
+        Error::NullIntoString { .. } => Mistake::KeyNotText,
         // Texts are wanted nowhere but at keys.
-        Error::Unexpected { expected: "string scalar", .. } => Problem::KeyNotText,
-        other => Problem::Syntax { message: first_line(&other.to_string()) },
+        Error::Unexpected { expected: "string scalar", .. } => Mistake::KeyNotText,
+        other => Mistake::Syntax { message: first_line(&other.to_string()) },
     }
 }
 

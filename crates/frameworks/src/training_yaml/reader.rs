@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     document,
     keys::{self, Key, Kind},
-    problem::{Problem, Problems},
+    mistake::{Mistake, Mistakes},
 };
 use crate::settings::nearest;
 
@@ -19,21 +19,21 @@ pub struct TrainingYaml {
 }
 
 /// Reads a file; all mistakes at once.
-pub fn read(file: impl AsRef<[u8]>) -> Result<TrainingYaml, Problems> {
+pub fn read(file: impl AsRef<[u8]>) -> Result<TrainingYaml, Mistakes> {
     TrainingYaml::of(&document::sections(file)?)
 }
 
 impl TrainingYaml {
     /// The known keys of a file's sections; all mistakes at once.
-    pub fn of(sections: &Map<String, Value>) -> Result<Self, Problems> {
+    pub fn of(sections: &Map<String, Value>) -> Result<Self, Mistakes> {
         let mut file = Self::default();
         let mut problems = Vec::new();
         file.section("", sections, &mut problems);
         file.spellings(&mut problems);
-        if problems.is_empty() { Ok(file) } else { Err(Problems(problems)) }
+        if problems.is_empty() { Ok(file) } else { Err(Mistakes(problems)) }
     }
 
-    fn section(&mut self, above: &str, section: &Map<String, Value>, problems: &mut Vec<Problem>) {
+    fn section(&mut self, above: &str, section: &Map<String, Value>, problems: &mut Vec<Mistake>) {
         for (name, value) in section {
             let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
             match (keys::at(&path), value) {
@@ -42,23 +42,23 @@ impl TrainingYaml {
                 (Some(key), value) => self.value(key, &path, value, problems),
                 (None, Value::Object(deeper)) if keys::is_section(&path) => self.section(&path, deeper, problems),
                 (None, Value::Null) if keys::is_section(&path) => {}
-                (None, _) if keys::is_section(&path) => problems.push(Problem::WrongValue {
+                (None, _) if keys::is_section(&path) => problems.push(Mistake::WrongValue {
                     path,
                     given: value.to_string(),
                     wanted: Text::new("一组键", "keys with values"),
                 }),
-                (None, _) => problems.push(Problem::UnknownKey { suggestion: suggestion(above, name), path }),
+                (None, _) => problems.push(Mistake::UnknownKey { suggestion: suggestion(above, name), path }),
             }
         }
     }
 
-    fn value(&mut self, key: &'static Key, path: &str, value: &Value, problems: &mut Vec<Problem>) {
+    fn value(&mut self, key: &'static Key, path: &str, value: &Value, problems: &mut Vec<Mistake>) {
         match of_kind(key.kind, value) {
             Err(wanted) => {
-                problems.push(Problem::WrongValue { path: path.to_owned(), given: value.to_string(), wanted });
+                problems.push(Mistake::WrongValue { path: path.to_owned(), given: value.to_string(), wanted });
             }
             Ok(value) => match self.values.get(key.path) {
-                Some(known) if *known != value => problems.push(Problem::Disagree {
+                Some(known) if *known != value => problems.push(Mistake::Disagree {
                     one: (key.path.to_owned(), known.to_string()),
                     other: (path.to_owned(), value.to_string()),
                 }),
@@ -68,11 +68,11 @@ impl TrainingYaml {
     }
 
     /// Brings both spellings of a thing under the first one.
-    fn spellings(&mut self, problems: &mut Vec<Problem>) {
+    fn spellings(&mut self, problems: &mut Vec<Mistake>) {
         for (first, second) in keys::SAME {
             let Some(other) = self.values.remove(second) else { continue };
             match self.values.get(first) {
-                Some(value) if *value != other => problems.push(Problem::Disagree {
+                Some(value) if *value != other => problems.push(Mistake::Disagree {
                     one: ((*first).to_owned(), value.to_string()),
                     other: ((*second).to_owned(), other.to_string()),
                 }),

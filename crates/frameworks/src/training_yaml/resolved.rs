@@ -1,11 +1,16 @@
 //! What a file means for a number of ranks.
 
-use fermi_domain::{auto::AutoStrategy, framework::Framework, language::Text};
+use fermi_domain::{
+    auto::AutoStrategy,
+    framework::Framework,
+    language::{Explained, Text},
+};
 use serde_json::{Map, Value};
 
 use super::{
-    engine_settings, model_size,
-    problem::{Problem, Problems},
+    engine_settings,
+    mistake::{Mistake, Mistakes},
+    model_size,
     reader::TrainingYaml,
     schedule::Schedule,
 };
@@ -140,7 +145,7 @@ impl TrainingYaml {
     }
 
     /// Decides what the file leaves open.
-    pub fn resolve(&self, facts: Facts<'_>) -> Result<Resolved, Problems> {
+    pub fn resolve(&self, facts: Facts<'_>) -> Result<Resolved, Mistakes> {
         let mut warnings = Vec::new();
         let mut problems = Vec::new();
         let precision = self.precision(facts, &mut warnings, &mut problems);
@@ -164,15 +169,15 @@ impl TrainingYaml {
         let usual_precision = if is_usual && facts.on_gpus { "fp16" } else { "fp32" };
         let usual = if is_usual { deepspeed::USUAL_BATCH } else { (1, 1) };
         let batch = wanted.resolve(ranks, usual).map(|(batch, _)| batch);
-        let batch = batch.map_err(|refusal| Problem::Unfit {
+        let batch = batch.map_err(|refusal| Mistake::Unfit {
             path: "training.per_device_train_batch_size".into(),
             text: refusal.text(),
             hint: refusal.hint(),
         });
         let batch = match batch {
             Ok(batch) if problems.is_empty() => batch,
-            Ok(_) => return Err(Problems(problems)),
-            Err(problem) => return Err(Problems(problems.into_iter().chain([problem]).collect())),
+            Ok(_) => return Err(Mistakes(problems)),
+            Err(problem) => return Err(Mistakes(problems.into_iter().chain([problem]).collect())),
         };
         let mut resolved = Resolved {
             strategy,
@@ -217,7 +222,7 @@ impl TrainingYaml {
         &self,
         facts: Facts<'_>,
         warnings: &mut Vec<Text>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<Mistake>,
     ) -> Option<&'static str> {
         let (fp16, bf16) = (self.flag("training.fp16"), self.flag("training.bf16"));
         let mixed = self.word("training.mixed_precision").map(|word| if word == "no" { "fp32" } else { word });
@@ -233,7 +238,7 @@ impl TrainingYaml {
         if let Some(mixed) = mixed {
             for (name, flag) in [("fp16", fp16), ("bf16", bf16)] {
                 if flag.is_some_and(|flag| flag != (mixed == name)) {
-                    problems.push(Problem::Disagree {
+                    problems.push(Mistake::Disagree {
                         one: ("training.mixed_precision".into(), mixed.into()),
                         other: (format!("training.{name}"), flag.unwrap_or_default().to_string()),
                     });

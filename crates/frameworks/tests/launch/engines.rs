@@ -1,5 +1,6 @@
 //! Horovod and JAX: what their own launchers and libraries read.
 
+use fermi_domain::language::Explained;
 use fermi_domain::{framework::Framework, launch::Place};
 
 use crate::machines::{Gpus, ONE, Scene, TWO_ZONES, file, variable};

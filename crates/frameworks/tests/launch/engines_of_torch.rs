@@ -1,6 +1,7 @@
 //! What DeepSpeed, FSDP, accelerate and transformers take, and what they would refuse.
 
 use fermi_domain::framework::Framework;
+use fermi_domain::language::Explained;
 use fermi_frameworks::training_yaml::sections;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Megatron: the command's own words count, rules hold for the result, and only what is missing is appended.
 
-use fermi_domain::{framework::Framework, launch::TaskLaunch};
+use fermi_domain::{framework::Framework, language::Explained, launch::TaskLaunch};
 use fermi_frameworks::LaunchRefusal;
 use serde_json::json;
 
@@ -68,11 +68,15 @@ fn a_setting_or_strategy_that_differs_is_refused_with_both_places() {
     ];
     for (scene, places) in cases {
         let refusal = refused(&scene);
-        assert_eq!((refusal.id(), refusal.field().as_str()), ("setting_contradiction", "command.argv"), "{refusal}");
+        assert_eq!(
+            (refusal.id(), refusal.field().unwrap().as_str()),
+            ("setting_contradiction", "command.argv"),
+            "{refusal}"
+        );
         assert!(refusal.text().en.ends_with(places), "{refusal} does not end with {places}");
     }
     let twice = scene("t.py").set("precision", "fp16").set("deepspeed", json!({"precision": "bf16"}));
-    assert_eq!(refused(&twice).field(), "options.framework.precision");
+    assert_eq!(refused(&twice).field().unwrap(), "options.framework.precision");
 }
 
 #[test]
@@ -99,7 +103,11 @@ fn rules_hold_for_numbers_of_the_command() {
     ];
     for (line, flag) in cases {
         let refusal = refused(&scene(line));
-        assert_eq!((refusal.id(), refusal.field().as_str()), ("engine_rule", "command.argv"), "{line}: {refusal}");
+        assert_eq!(
+            (refusal.id(), refusal.field().unwrap().as_str()),
+            ("engine_rule", "command.argv"),
+            "{line}: {refusal}"
+        );
         let (LaunchRefusal::Indivisible { key, .. } | LaunchRefusal::Rule { key, .. }) = &refusal else {
             panic!("{line}: {refusal:?}")
         };
@@ -202,7 +210,11 @@ fn only_backends_that_megatron_takes() {
         let mut scene = scene("t.py");
         scene.spec.options.backend = Some(backend.into());
         let refusal = refused(&scene);
-        assert_eq!((refusal.id(), refusal.field().as_str()), ("option_invalid", "options.backend"), "{backend}");
+        assert_eq!(
+            (refusal.id(), refusal.field().unwrap().as_str()),
+            ("option_invalid", "options.backend"),
+            "{backend}"
+        );
     }
     let gloo = scene("t.py --distributed-backend gloo").launch().unwrap();
     assert_eq!(variable(&gloo, "FERMI_BACKEND").as_deref(), Some("gloo"));
@@ -210,5 +222,5 @@ fn only_backends_that_megatron_takes() {
         Scene::new(Framework::MegatronLm, &EIGHT, Gpus::None).argv(&["t.py", "--distributed-backend", "nccl"]);
     assert_eq!(refused(&cpu).id(), "engine_rule");
     cpu = cpu.argv(&["t.py", "--fp16"]);
-    assert_eq!((refused(&cpu).id(), refused(&cpu).field().as_str()), ("precision_invalid", "command.argv"));
+    assert_eq!((refused(&cpu).id(), refused(&cpu).field().unwrap().as_str()), ("precision_invalid", "command.argv"));
 }

@@ -1,6 +1,7 @@
 //! What cannot run is refused before anything starts, with a sentence in both languages.
 
 use fermi_domain::framework::Framework;
+use fermi_domain::language::{Explained, FrontEnd};
 use fermi_frameworks::settings_of;
 use serde_json::json;
 
@@ -70,9 +71,9 @@ fn every_mistake_has_its_sentence() {
     let mut page = String::new();
     for scene in cases {
         let refusal = scene.launch().unwrap_err();
-        let (text, hint) = (refusal.text(), refusal.hint());
+        let (text, hint) = (refusal.text(), refusal.hint().unwrap().spelled(FrontEnd::Api));
         assert!([&text.zh, &text.en, &hint.zh, &hint.en].iter().all(|sentence| !sentence.is_empty()), "{refusal:?}");
-        page += &format!("{} {}\n", refusal.id(), refusal.field());
+        page += &format!("{} {}\n", refusal.id(), refusal.field().unwrap());
         page += &format!("  {}\n  hint: {}\n  {}\n  提示：{}\n", text.en, hint.en, text.zh, hint.zh);
     }
     insta::assert_snapshot!(page);

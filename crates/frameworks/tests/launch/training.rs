@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use fermi_domain::framework::Framework;
+use fermi_domain::language::Explained;
 use fermi_frameworks::training_yaml::sections;
 use serde_json::{Map, Value, json};
 
@@ -104,7 +105,7 @@ fn the_engines_rules_hold_for_a_file_of_ones_own() {
     assert_eq!(ds_config(&half)["fp16"]["enabled"], false);
     assert!(notes(&half).iter().any(|note| note.contains("precision is \"fp32\", not \"fp16\"")), "{:?}", notes(&half));
     let refused = Scene::new(Framework::Deepspeed, &ONE, Gpus::None).set("config", "zero2.json").launch().unwrap_err();
-    assert_eq!(refused.field(), "options.framework.config");
+    assert_eq!(refused.field().unwrap(), "options.framework.config");
 }
 
 #[test]
@@ -124,11 +125,14 @@ fn a_file_may_serve_other_engines_unless_it_names_one() {
     assert_eq!(variable(&launch, "FERMI_MICRO_BATCH_SIZE").unwrap(), "4");
     let named = format!("{}, distributed_strategy: ddp}}", open.trim_end_matches('}'));
     let refused = scene(Framework::Horovod, &named).launch().unwrap_err();
-    assert_eq!(refused.field(), "options.training.training.distributed_strategy");
+    assert_eq!(refused.field().unwrap(), "options.training.training.distributed_strategy");
     assert!(refused.text().en.contains("is ddp, but framework is horovod"), "{}", refused.text().en);
     assert!(scene(Framework::Command, &named).launch().is_ok());
     let mistaken = scene(Framework::PytorchDdp, "training: {save_stps: 5}").launch().unwrap_err();
-    assert_eq!((mistaken.id(), mistaken.field().as_str()), ("training_invalid", "options.training.training.save_stps"));
+    assert_eq!(
+        (mistaken.id(), mistaken.field().unwrap().as_str()),
+        ("training_invalid", "options.training.training.save_stps")
+    );
 }
 
 /// What a framework takes of a file that names no strategy, by its launch as a whole.
@@ -182,7 +186,7 @@ fn a_batch_that_nobody_gave_is_left_to_the_script() {
 fn a_deepspeed_file_that_did_not_come_along_is_asked_for() {
     let yaml = "training: {distributed_strategy: deepspeed, deepspeed: {config_path: zero3.json}}";
     let refused = scene(Framework::Deepspeed, yaml).launch().unwrap_err();
-    assert_eq!(refused.field(), "options.training.training.deepspeed.config_path");
+    assert_eq!(refused.field().unwrap(), "options.training.training.deepspeed.config_path");
     assert!(refused.text().en.contains("options.framework.config"), "{}", refused.text().en);
     let other = scene(Framework::PytorchDdp, "training: {deepspeed: {config_path: zero3.json}}");
     assert!(other.launch().is_ok(), "no business of DDP's");

@@ -256,12 +256,13 @@ fn did_you_mean(name: &str, known: &[&str]) -> Text {
 #[cfg(test)]
 mod tests {
     use fermi_api::v1::{BulkRequest, CreateRequest};
+    use fermi_domain::language::FrontEnd;
 
     use super::*;
 
     fn refused(body: &str) -> (u16, String, Option<String>, String) {
         let problem = read::<CreateRequest>(body.as_bytes()).unwrap_err();
-        let hint = problem.hint.map(|hint| hint.en.into_owned()).unwrap_or_default();
+        let hint = problem.hint.map(|hint| hint.spelled(FrontEnd::Api).en.into_owned()).unwrap_or_default();
         (problem.status.as_u16(), problem.id.into_owned(), problem.field, hint)
     }
 
@@ -327,6 +328,6 @@ mod tests {
     #[test]
     fn an_unknown_variant_offers_the_known_ones() {
         let problem = read::<BulkRequest>(br#"{"action":"stopp","ids":[]}"#).unwrap_err();
-        assert_eq!(problem.hint.unwrap().en, "did you mean stop?");
+        assert_eq!(problem.hint.unwrap().spelled(FrontEnd::Api).en, "did you mean stop?");
     }
 }

@@ -141,6 +141,8 @@ pub fn task_order(text: Option<&str>) -> Result<TaskOrder, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::FrontEnd;
+
     use super::*;
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
             assert_eq!((refused.status.as_u16(), &*refused.id), (422, "filter_invalid"), "{filter}");
             assert!(refused.hint.is_some());
         }
-        assert_eq!(tasks("phase=runing").unwrap_err().hint.unwrap().en, "did you mean running?");
+        assert_eq!(tasks("phase=runing").unwrap_err().hint.unwrap().spelled(FrontEnd::Api).en, "did you mean running?");
     }
 
     #[test]

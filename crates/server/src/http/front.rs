@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use super::meters::Meters;
-use crate::envelope::{Problem, language, render};
+use crate::envelope::{Problem, front_end, language, render};
 use crate::guard::Guard;
 
 #[derive(Clone, Debug)]
@@ -39,6 +39,7 @@ fn sent_bytes(method: &Method, headers: &HeaderMap) -> u64 {
 async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let language = language(request.headers());
+    let front_end = front_end(request.headers());
     let is_head = request.method() == Method::HEAD;
     let route = request.extensions().get::<MatchedPath>().cloned();
     let sent = sent_bytes(request.method(), request.headers());
@@ -50,7 +51,7 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
             answered.unwrap_or_else(|_| Problem::panicked().into_response())
         }
     };
-    let response = render(response, language, is_head);
+    let response = render(response, language, front_end, is_head);
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     if route.starts_with(STREAMS) && response.status().is_success() {
         front.meters.took_bytes(sent);

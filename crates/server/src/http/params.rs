@@ -138,6 +138,8 @@ fn decoded(text: &str) -> Result<String, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::FrontEnd;
+
     use super::*;
 
     const KNOWN: [&str; 3] = ["pageSize", "filter", "follow"];
@@ -158,13 +160,13 @@ mod tests {
     fn numbers_outside_their_bounds_are_refused_with_them() {
         for value in ["0", "-1", "1001", "99999999999999999999", "1e3", "+5", "", "x", "0x10", "1.0", "%31%20"] {
             let refused = params(&format!("pageSize={value}")).unwrap().number("pageSize", 1..=1000_u32).unwrap_err();
-            assert_eq!(refused.hint.unwrap().en, "a whole number from 1 to 1000", "{value}");
+            assert_eq!(refused.hint.unwrap().spelled(FrontEnd::Api).en, "a whole number from 1 to 1000", "{value}");
         }
     }
 
     #[test]
     fn unknown_doubled_and_badly_encoded_ones_are_refused() {
-        assert_eq!(params("pagesize=1").unwrap_err().hint.unwrap().en, "did you mean pageSize?");
+        assert_eq!(params("pagesize=1").unwrap_err().hint.unwrap().spelled(FrontEnd::Api).en, "did you mean pageSize?");
         assert_eq!(params("filter=a&filter=b").unwrap_err().id, "parameter_twice");
         for query in ["filter=%", "filter=%zz", "filter=%ff", "filter=%00", "filter=%c0%af", "%"] {
             assert_eq!(params(query).unwrap_err().id, "query_invalid", "{query}");

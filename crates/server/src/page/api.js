@@ -14,7 +14,7 @@ export class ApiError extends Error {
 
 function headers(extra) {
   const token = sessionStorage.getItem('fermi.token');
-  return { 'Accept-Language': language ? 'en' : 'zh-CN', ...(token ? { Authorization: `Bearer ${token}` } : {}), ...extra };
+  return { 'Accept-Language': language ? 'en' : 'zh-CN', 'Fermi-Front-End': 'console', ...(token ? { Authorization: `Bearer ${token}` } : {}), ...extra };
 }
 
 async function ask(path, options = {}) {

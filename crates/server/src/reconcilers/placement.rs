@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::{TaskId, WorkerId};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Text};
 use fermi_domain::placement::{Board, Placement, Queued};
 use fermi_domain::rank_map::{ChosenNode, RankMap, RankMapError, for_task};
 use fermi_domain::task::{Happening, Task, TaskSpec};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
 use fermi_domain::environment::EnvironmentKind;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, FrontEnd, Text};
 use serde_json::json;
 
 use super::server::no_folder;
@@ -58,8 +58,7 @@ pub fn execute(flags: &AgentFlags) -> ExitCode {
 
 fn serve(flags: &AgentFlags) -> Outcome {
     let options = options(flags)?;
-    let failed = |error: AgentError| Problem::failed(error.text(), error.hint());
-    let stop = StopFlag::new().map_err(|error| failed(error.into()))?;
+    let stop = StopFlag::new().map_err(|error| Problem::of(&AgentError::from(error)))?;
     signals::listen();
     let raised = stop.clone();
     std::thread::spawn(move || {
@@ -69,7 +68,9 @@ fn serve(flags: &AgentFlags) -> Outcome {
     });
     let name = options.name.clone();
     let as_json = flags.json;
-    fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json)).map(|()| ExitCode::SUCCESS).map_err(failed)
+    fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json))
+        .map(|()| ExitCode::SUCCESS)
+        .map_err(|error| Problem::of(&error))
 }
 
 fn options(flags: &AgentFlags) -> Result<AgentOptions, Problem> {
@@ -170,5 +171,8 @@ pub fn parse_kind(text: &str) -> Result<EnvironmentKind, Expected> {
 }
 
 fn parse_declared(text: &str) -> Result<Declared, Expected> {
-    Declared::parse(text).map_err(|error| Expected(error.hint()))
+    Declared::parse(text).map_err(|error| {
+        let hint = error.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+        Expected(hint.unwrap_or_else(|| error.text()))
+    })
 }

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Explained, FrontEnd, Language};
 use fermi_domain::messages::launch::{HostTrouble, LaunchNews, LaunchProblem};
 
 use super::flags::LaunchFlags;
@@ -140,7 +140,7 @@ pub fn table(plan: &Plan, checked: &[Checked], language: Language) -> (String, S
         let text = state.as_ref().err().map_or_else(|| LaunchNews::Ready.text(), HostTrouble::text);
         rows.push_str(&format!("  {:width$}  {}\n", node.label, text.in_language(language)));
         let hint = state.as_ref().err().and_then(HostTrouble::hint);
-        let hint = hint.as_ref().map(|hint: &Text| hint.in_language(language).to_owned());
+        let hint = hint.map(|hint| hint.spelled(FrontEnd::CommandLine).in_language(language).to_owned());
         hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }
     (rows, hints.join("\n      "))

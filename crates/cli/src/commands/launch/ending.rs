@@ -5,12 +5,12 @@ use std::process::{ExitCode, ExitStatus};
 
 use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::exit::signal_name;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Language, Notice, Text};
 use fermi_domain::messages::launch::LaunchNews;
 use fermi_domain::verdict::Verdict;
 
 use super::ssh::BROKEN;
-use crate::commands::run::report::Report;
+use crate::commands::run::report::{self, Report};
 use crate::exit_code;
 use crate::speech::{self, Paint};
 
@@ -55,7 +55,7 @@ impl Tale {
             }
             RunEvent::AttemptStarted { .. } => self.has_started = true,
             RunEvent::RunEnded { outcome, verdict, attempts } => self.ends[host] = Some((outcome, *verdict, attempts)),
-            RunEvent::RestartRefused { text, .. } => self.gave_up = Some(text),
+            RunEvent::RestartRefused { reason, text } => self.gave_up = Some(report::given_up(reason, text)),
             RunEvent::Refused { message, hint } => {
                 self.refused.get_or_insert((host, message, hint));
             }
@@ -171,7 +171,7 @@ impl Ending {
                 if let Some((host, message, hint)) = &tale.refused {
                     let host = &tale.labels[*host];
                     let named = Text::new(format!("{host}：{}", message.zh), format!("{host}: {}", message.en));
-                    speech::complain(&named, hint);
+                    speech::complain(&Notice::new("run_refused", named, hint.clone()));
                 }
                 ExitCode::from(exit_code::USAGE)
             }

@@ -37,7 +37,7 @@ use crate::speech::{self, Paint};
 
 pub fn execute(flags: &LaunchFlags) -> ExitCode {
     start(flags).unwrap_or_else(|problem| {
-        speech::complain(&problem.text(), &problem.hint());
+        speech::complain(&problem);
         ExitCode::from(exit_code::USAGE)
     })
 }

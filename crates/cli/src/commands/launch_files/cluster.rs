@@ -47,7 +47,7 @@ pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> 
             });
         }
     }
-    let ranks = RankMap::try_from(slots).map_err(|error| Refused { text: error.text(), hint: error.hint() })?;
+    let ranks = RankMap::try_from(slots).map_err(|error| Refused::of(&error))?;
     Ok(Cluster { ranks, nodes })
 }
 

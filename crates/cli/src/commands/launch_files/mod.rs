@@ -28,7 +28,7 @@ enum Verb {
 
 impl From<LaunchRefusal> for Refused {
     fn from(refusal: LaunchRefusal) -> Self {
-        Self { text: refusal.text(), hint: refusal.hint() }
+        Self::of(&refusal)
     }
 }
 
@@ -40,7 +40,7 @@ pub fn execute(flags: &LaunchFilesFlags) -> ExitCode {
     match done {
         Ok(()) => ExitCode::from(exit_code::DONE),
         Err(refused) => {
-            speech::complain(&refused.text, &refused.hint);
+            speech::complain(&refused);
             ExitCode::from(exit_code::USAGE)
         }
     }

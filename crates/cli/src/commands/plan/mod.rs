@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Notice, Text};
 use fermi_planner::error::PlanError;
 
 use crate::{exit_code, speech};
@@ -55,20 +55,17 @@ pub struct KnowledgeFlags {
 
 /// Why a command ends without an answer: said once, in two languages.
 #[derive(Debug)]
-pub struct Refusal {
-    message: Text,
-    hint: Text,
-}
+pub struct Refusal(Notice);
 
 impl Refusal {
     fn new(message: Text, hint: Text) -> Self {
-        Self { message, hint }
+        Self(Notice::new("plan_refused", message, hint))
     }
 }
 
 impl From<PlanError> for Refusal {
     fn from(error: PlanError) -> Self {
-        Self { message: error.message, hint: error.hint }
+        Self(Notice::of(&error))
     }
 }
 
@@ -83,7 +80,7 @@ pub fn execute(flags: &PlanFlags) -> ExitCode {
     match done {
         Ok(()) => ExitCode::from(exit_code::DONE),
         Err(refusal) => {
-            speech::complain(&refusal.message, &refusal.hint);
+            speech::complain(&refusal.0);
             ExitCode::from(exit_code::USAGE)
         }
     }

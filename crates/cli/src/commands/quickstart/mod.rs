@@ -40,7 +40,7 @@ pub fn execute(flags: &QuickstartFlags) -> ExitCode {
     match start(flags) {
         Ok(code) => code,
         Err(problem) => {
-            speech::complain(&problem.text(), &problem.hint());
+            speech::complain(&problem);
             ExitCode::from(exit_code::USAGE)
         }
     }

@@ -55,8 +55,7 @@ pub fn add(
     let (map, nodes) = world.ranks_and_nodes(machine, ranks)?;
     let launched = |spec: &TaskSpec| {
         let order = LaunchOrder { spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
-        fermi_frameworks::launch(&order)
-            .map_err(|refusal| RunProblem::Framework { text: refusal.text(), hint: refusal.hint() })
+        fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))
     };
     let launch = launched(&spec)?;
     // The interpreter and the script are the run's own; the framework's words are those behind them.
@@ -172,8 +171,7 @@ impl World {
                 gpu: on_gpus.then_some(local),
             })
             .collect();
-        let map = RankMap::try_from(slots)
-            .map_err(|error| RunProblem::Framework { text: error.text(), hint: error.hint() })?;
+        let map = RankMap::try_from(slots).map_err(|error| RunProblem::of_framework(&error))?;
         let gpu_count = if on_gpus { self.per_node } else { 0 };
         let nodes = (0..self.nodes).map(|node| NodeFacts { name: name(node), gpu_count, ..NodeFacts::default() });
         Ok((map, nodes.collect()))

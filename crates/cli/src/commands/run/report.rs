@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use fermi_attempt::run_folder::RankFolder;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::healing::GiveUp;
+use fermi_domain::language::{FrontEnd, Language, Text};
 use fermi_domain::verdict::Verdict;
 
 use super::narrate::short_path;
@@ -44,7 +45,7 @@ impl Report<'_> {
             row(word("原因", "cause"), &say(&diagnosis.cause));
         }
         if let Some(advice) = self.verdict.advice() {
-            row(word("建议", "advice"), &say(&advice));
+            row(word("建议", "advice"), &say(&advice.spelled(FrontEnd::CommandLine)));
         }
         if let Some(others) = self.verdict.others_summary() {
             row(word("其他", "others"), &say(&others));
@@ -96,6 +97,12 @@ pub fn labelled(label: &str, text: &str, paint: Paint) -> String {
     let lines: Vec<String> = text.lines().flat_map(|line| wrap::wrapped(line, COLUMN)).collect();
     let indent = " ".repeat(2 + LABEL);
     format!("  {}{pad}{}\n", paint.dim(label), lines.join(&format!("\n{indent}")))
+}
+
+/// Why there was no further attempt, with what would have allowed one.
+pub fn given_up(reason: GiveUp, text: Text) -> Text {
+    let Some(hint) = reason.hint().map(|hint| hint.spelled(FrontEnd::CommandLine)) else { return text };
+    Text::new(format!("{}；{}", text.zh, hint.zh), format!("{}; {}", text.en, hint.en))
 }
 
 /// Head and tail of a long traceback: where it began and what was raised.

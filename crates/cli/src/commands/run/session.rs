@@ -9,7 +9,7 @@ use fermi_attempt::frame::Order;
 use fermi_attempt::launcher::{Heard, Launch, Stdout};
 use fermi_attempt::run_folder::{self, Retention};
 use fermi_domain::event::{Outcome, Record, RunEvent};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Notice, Text};
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::pty::WindowSize;
@@ -24,7 +24,7 @@ use super::json;
 use super::leash::{self, Tug};
 use super::narrate::Narrator;
 use super::plan::{self, Plan};
-use super::report::Report;
+use super::report::{self, Report};
 use super::terminal::{self, KeyByKey};
 use crate::exit_code;
 use crate::speech::{self, Paint};
@@ -79,7 +79,7 @@ struct Session {
     end: Option<(Outcome, Verdict, u32)>,
     failure_line: Option<String>,
     gave_up: Option<Text>,
-    refused: Option<(Text, Text)>,
+    refused: Option<Notice>,
 }
 
 /// What of the plan is needed after the launch.
@@ -169,8 +169,10 @@ impl Session {
                     self.local_ranks.insert(rank, local_rank);
                 }
                 RunEvent::RunEnded { outcome, verdict, attempts } => self.end = Some((outcome, *verdict, attempts)),
-                RunEvent::RestartRefused { text, .. } => self.gave_up = Some(text),
-                RunEvent::Refused { message, hint } => self.refused = Some((message, hint)),
+                RunEvent::RestartRefused { reason, text } => self.gave_up = Some(report::given_up(reason, text)),
+                RunEvent::Refused { message, hint } => {
+                    self.refused = Some(Notice::new("run_refused", message, hint));
+                }
                 _ => {}
             }
         }
@@ -280,9 +282,9 @@ impl Session {
         if let Some(runs) = &self.plan.runs_folder {
             run_folder::prune(runs, &self.plan.live_folder, Retention::default());
         }
-        if let Some((message, hint)) = &self.refused {
+        if let Some(notice) = &self.refused {
             if !self.told_by_another {
-                speech::complain(message, hint);
+                speech::complain(notice);
             }
             return ExitCode::from(exit_code::USAGE);
         }

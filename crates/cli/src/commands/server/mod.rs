@@ -52,7 +52,7 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let as_json = flags.json;
     log_to_stderr();
     let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
-    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::failed(error.text(), error.hint()))
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::of(&error))
 }
 
 /// One line per change of state; RUST_LOG says otherwise.

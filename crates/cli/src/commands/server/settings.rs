@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Settings, Problem> {
         )
     })?;
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
-    parse(&text, folder).map_err(|Refused { message, hint }| {
+    parse(&text, folder).map_err(|SettingsRefusal { message, hint }| {
         let path = path.display();
         Problem::usage(Text::new(format!("{path}：{}", message.zh), format!("{path}: {}", message.en)), hint)
     })
@@ -37,17 +37,17 @@ pub fn read(path: &Path) -> Result<Settings, Problem> {
 
 /// Why a file is refused.
 #[derive(Debug, PartialEq, Eq)]
-struct Refused {
+struct SettingsRefusal {
     message: Text,
     hint: Text,
 }
 
-fn parse(text: &str, folder: &Path) -> Result<Settings, Refused> {
+fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
     let known = || Text::new(format!("可用的键：{}", KEYS.join("、")), format!("the keys are {}", KEYS.join(", ")));
     let value: Value = if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         Value::Null
     } else {
-        serde_saphyr::from_str(text).map_err(|error| Refused {
+        serde_saphyr::from_str(text).map_err(|error| SettingsRefusal {
             message: Text::new(format!("不是有效的 YAML：{error}"), format!("this is not YAML: {error}")),
             hint: known(),
         })?
@@ -56,7 +56,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, Refused> {
         Value::Null => return Ok(Settings::default()),
         Value::Object(map) => map,
         _ => {
-            return Err(Refused {
+            return Err(SettingsRefusal {
                 message: Text::new("应为 键: 值 的形式", "keys with values are expected"),
                 hint: known(),
             });
@@ -75,27 +75,27 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, Refused> {
     Ok(settings)
 }
 
-fn word(key: &str, value: &Value) -> Result<String, Refused> {
+fn word(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
-        _ => Err(Refused {
+        _ => Err(SettingsRefusal {
             message: Text::new(format!("{key} 应为一段文字"), format!("{key} must be a text")),
             hint: Text::new(format!("例如 {key}: \"…\""), format!("write {key}: \"…\"")),
         }),
     }
 }
 
-fn words(key: &str, value: &Value) -> Result<Vec<String>, Refused> {
+fn words(key: &str, value: &Value) -> Result<Vec<String>, SettingsRefusal> {
     match value {
         Value::Array(items) => items.iter().map(|item| word(key, item)).collect(),
-        _ => Err(Refused {
+        _ => Err(SettingsRefusal {
             message: Text::new(format!("{key} 应为列表"), format!("{key} must be a list")),
             hint: Text::new(format!("例如 {key}: [fermi.example.com]"), format!("write {key}: [fermi.example.com]")),
         }),
     }
 }
 
-fn unknown(key: &str, known: Text) -> Refused {
+fn unknown(key: &str, known: Text) -> SettingsRefusal {
     let near = KEYS.iter().map(|name| (strsim::jaro_winkler(name, key), name)).max_by(|a, b| a.0.total_cmp(&b.0));
     let hint = match near {
         Some((likeness, name)) if likeness > 0.8 => {
@@ -103,7 +103,7 @@ fn unknown(key: &str, known: Text) -> Refused {
         }
         _ => known,
     };
-    Refused { message: Text::new(format!("没有键 “{key}”"), format!("there is no key '{key}'")), hint }
+    SettingsRefusal { message: Text::new(format!("没有键 “{key}”"), format!("there is no key '{key}'")), hint }
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub fn execute(flags: &SetupFlags) -> ExitCode {
     match set_up(flags) {
         Ok(code) => code,
         Err(problem) => {
-            speech::complain(&problem.text(), &problem.hint());
+            speech::complain(&problem);
             ExitCode::from(exit_code::USAGE)
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fermi_attempt::bundle::MasterPort;
 use fermi_attempt::port;
+use fermi_domain::language::Explained;
 use fermi_domain::messages::setup_cluster::Finding;
 
 use super::layout::Cluster;

@@ -50,7 +50,7 @@ pub fn create_from_run(flags: &RunFlags) -> ExitCode {
 
 fn answer(outcome: Result<ExitCode, RunProblem>) -> ExitCode {
     outcome.unwrap_or_else(|problem| {
-        speech::complain(&problem.text(), &problem.hint());
+        speech::complain(&problem);
         ExitCode::from(exit_code::USAGE)
     })
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
 use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
-use fermi_domain::language::Text;
+use fermi_domain::language::{FrontEnd, Text};
 use fermi_domain::task::NodeRunState;
 
 use super::EnvironmentSpec;
@@ -111,7 +111,11 @@ impl Cluster {
     }
 
     pub fn client(&self) -> Client {
-        Client::new(ClientOptions { language: speech::language(), ..ClientOptions::new(self.address.clone()) })
+        Client::new(ClientOptions {
+            language: speech::language(),
+            front_end: FrontEnd::CommandLine,
+            ..ClientOptions::new(self.address.clone())
+        })
     }
 
     /// Waits until every agent has been taken in.

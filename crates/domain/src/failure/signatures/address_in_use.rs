@@ -30,12 +30,12 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
     let shown = port.map_or_else(|| "29500".to_owned(), |port| port.to_string());
     let advice = Text::new(
         format!(
-            "ss -ltnp 'sport = :{shown}' 可看到占用者（常为上次训练的残留进程）。不指定 --master-port，\
+            "ss -ltnp 'sport = :{shown}' 可看到占用者（常为上次训练的残留进程）。不指定端口，\
              由 Fermi 选择并保留空闲端口；或换一个端口，并在所有节点上一致"
         ),
         format!(
-            "`ss -ltnp 'sport = :{shown}'` shows the holder, often a process left from an earlier run. Omit --master-port \
-             and Fermi chooses a free port and holds it; or name another one, the same on every node"
+            "`ss -ltnp 'sport = :{shown}'` shows the holder, often a process left from an earlier run. Name no port, \
+             and Fermi chooses a free one and holds it; or name another one, the same on every node"
         ),
     );
     Some(Finding::new(Some(line), cause, advice))

@@ -23,9 +23,8 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
     let kind = exception.split(':').next().unwrap_or(exception).trim();
     let cause = Text::new(format!("Python 异常 {kind}"), format!("Python raised {kind}"));
     let advice = Text::new(
-        "查看下方的调用栈：最后一个属于你代码的位置通常就是原因；可先用单进程（fermi run --nproc-per-node 1）复现",
-        "Read the traceback: the last place in your own code is mostly the reason; reproduce it with one process first \
-         (`fermi run --nproc-per-node 1`)",
+        "查看下方的调用栈：最后一个属于你代码的位置通常就是原因；可先用单进程复现",
+        "Read the traceback: the last place in your own code is mostly the reason; reproduce it with one process first",
     );
     let finding = Finding::new(Some(exception), cause, advice);
     // A slip in the code meets every attempt before its first step; any other exception may be the data or the moment.

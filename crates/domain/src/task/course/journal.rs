@@ -38,7 +38,11 @@ impl Story<'_> {
             RunEvent::RestartScheduled { restarts_used, max_restarts, after_ms, .. } => {
                 self.restart_scheduled(restarts_used, max_restarts, after_ms);
             }
-            RunEvent::RestartRefused { text, .. } => self.note("restart.refused", text),
+            // The sentence is made anew: a journal of an older release names a flag of the command line.
+            RunEvent::RestartRefused { reason, .. } => {
+                let policy = self.task.spec.policies.restart;
+                self.note("restart.refused", reason.text(policy));
+            }
             RunEvent::NodeSuspect { name, .. } => self.note(
                 "node.suspect",
                 Text::new(format!("节点 {name} 暂时没有消息"), format!("nothing has been heard of {name} for a while")),
@@ -56,7 +60,7 @@ impl Story<'_> {
             ),
             RunEvent::RunEnded { outcome, verdict, .. } => self.run_ended(outcome, *verdict),
             RunEvent::Refused { message, .. } => {
-                self.fail(Verdict::of(VerdictKind::LaunchRefused { reason: message }));
+                self.fail(Verdict::of(VerdictKind::refused(message)));
             }
             RunEvent::Waiting { .. }
             | RunEvent::NodeJoined { .. }

@@ -113,7 +113,7 @@ impl Story<'_> {
         let reason = Text::new(format!("{name}：{}", reason.zh), format!("{name}: {}", reason.en));
         self.note("launch.failed", reason.clone());
         if !self.task.phase.is_final() {
-            self.fail(Verdict::of(VerdictKind::LaunchRefused { reason }));
+            self.fail(Verdict::of(VerdictKind::refused(reason)));
         }
         self.requeue_when_swept();
     }

@@ -147,6 +147,6 @@ impl From<CreateError> for Problem {
 
 impl From<fermi_frameworks::LaunchRefusal> for Problem {
     fn from(refusal: fermi_frameworks::LaunchRefusal) -> Self {
-        Self::unprocessable(refusal.id(), refusal.field(), refusal.text()).hint(refusal.hint())
+        Self::refused(&refusal)
     }
 }

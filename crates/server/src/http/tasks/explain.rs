@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, Verdict, WaitingFor};
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::{TaskId, WorkerId};
-use fermi_domain::language::Text;
+use fermi_domain::language::{FrontEnd, Hint, Text};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::task::{NodeRun, NodeRunState, Task, Wish};
 use fermi_store::StoreError;
@@ -14,7 +15,7 @@ use fermi_store::events::EventFilter;
 
 use super::view;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK};
+use crate::envelope::{Answer, Problem, Reply, TASK, front_end};
 use crate::http::id::TaskPath;
 use crate::http::speaker::event;
 
@@ -24,7 +25,8 @@ const EVENTS: usize = 20;
 /// Why a task is where it is: what it waits for, what its nodes are asked to do, why it failed and what to do.
 #[utoipa::path(get, path = "/api/v1/training-tasks/{id}/explain", tag = "training-tasks", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Explanation>), (status = 404, body = Failure)))]
-pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
+pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
+    let front_end = front_end(&headers);
     let wanted = id.clone();
     let read: Result<_, StoreError> = core
         .store()
@@ -45,11 +47,11 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply 
         status: task.phase,
         status_text: task.phase.text(),
         summary: summary(&task),
-        advice: advice(&task, &waiting_for),
+        advice: advice(&task, &waiting_for, front_end),
         waiting_for,
         nodes,
-        verdict: task.verdict.as_ref().map(Verdict::from),
-        attempts: task.attempts.iter().map(view::attempt).collect(),
+        verdict: task.verdict.as_ref().map(|verdict| Verdict::of(verdict, front_end)),
+        attempts: task.attempts.iter().map(|attempt| view::attempt(attempt, front_end)).collect(),
         restarts_used: task.restarts_used,
         max_restarts: task.spec.policies.restart.max_restarts,
         events: events[newest..].iter().map(event).collect(),
@@ -91,16 +93,18 @@ fn summary(task: &Task) -> Text {
     }
 }
 
-fn advice(task: &Task, waiting_for: &[WaitingFor]) -> Option<Text> {
+fn advice(task: &Task, waiting_for: &[WaitingFor], front_end: FrontEnd) -> Option<Text> {
     if let Some(advice) = task.verdict.as_ref().and_then(|verdict| verdict.advice()) {
-        return Some(advice);
+        return Some(advice.spelled(front_end));
     }
     let holder = waiting_for.iter().find_map(|waiting| waiting.task_id.as_ref());
     if let Some(holder) = holder {
-        return Some(Text::new(
-            format!("等待 {holder} 结束，或停止它：fermi task stop {holder}"),
-            format!("wait for {holder}, or stop it: fermi task stop {holder}"),
-        ));
+        let hint = Hint::new(format!("等待 {holder} 结束，或停止它"), format!("wait for {holder}, or stop it"))
+            .on_command_line(
+                format!("等待 {holder} 结束，或停止它：fermi task stop {holder}"),
+                format!("wait for {holder}, or stop it: fermi task stop {holder}"),
+            );
+        return Some(hint.spelled(front_end));
     }
     let absent = waiting_for.first()?;
     Some(Text::new(

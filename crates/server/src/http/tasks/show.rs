@@ -10,7 +10,7 @@ use fermi_store::StoreError;
 use super::{progress, view};
 use crate::assignment;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK, language};
+use crate::envelope::{Answer, Problem, Reply, TASK, front_end, language};
 use crate::http::id::TaskPath;
 
 /// A task with everything about it.
@@ -19,7 +19,7 @@ use crate::http::id::TaskPath;
 pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
     let task = find(&core, &id).await?;
     let progress = progress::of(&core, &task).await;
-    Answer::ok(&view::whole(&task, progress, &core.known_environments(), language(&headers)))
+    Answer::ok(&view::whole(&task, progress, &core.known_environments(), language(&headers), front_end(&headers)))
 }
 
 /// What is started for a task: files, command and variables, rank by rank.

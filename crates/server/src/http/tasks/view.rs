@@ -4,7 +4,7 @@ use fermi_api::v1;
 use fermi_domain::aggregate::Aggregate;
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::language::Language;
+use fermi_domain::language::{FrontEnd, Language};
 use fermi_domain::rank_map::RankMap;
 use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec};
 use fermi_domain::warnings::warnings;
@@ -69,6 +69,7 @@ pub fn whole(
     progress: Option<v1::Progress>,
     environments: &[Environment],
     language: Language,
+    front_end: FrontEnd,
 ) -> v1::Task {
     let chosen = chosen(&task.spec, environments);
     let distributed = &task.spec.distributed;
@@ -85,11 +86,11 @@ pub fn whole(
         restart_at: task.restart_at_ms,
         stop_requested: task.stop.is_some(),
         progress,
-        attempts: task.attempts.iter().map(attempt).collect(),
+        attempts: task.attempts.iter().map(|record| attempt(record, front_end)).collect(),
         nodes: task.nodes.iter().map(node).collect(),
         rank_map: task.rank_map.clone().map(Vec::from).unwrap_or_default(),
         master_port: task.master_port,
-        verdict: task.verdict.as_ref().map(v1::Verdict::from),
+        verdict: task.verdict.as_ref().map(|verdict| v1::Verdict::of(verdict, front_end)),
         warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language)).collect(),
     }
 }
@@ -122,7 +123,7 @@ pub fn distributed_info(spec: &TaskSpec, environments: &[Environment]) -> Option
     })
 }
 
-pub fn attempt(attempt: &AttemptRecord) -> v1::Attempt {
+pub fn attempt(attempt: &AttemptRecord, front_end: FrontEnd) -> v1::Attempt {
     v1::Attempt {
         number: attempt.number.get(),
         generation: attempt.generation.0,
@@ -132,7 +133,7 @@ pub fn attempt(attempt: &AttemptRecord) -> v1::Attempt {
         ended_at: attempt.ended_ms,
         resumed: attempt.resumed,
         ranks_started: count(attempt.ranks.len()),
-        verdict: attempt.verdict.as_ref().map(v1::Verdict::from),
+        verdict: attempt.verdict.as_ref().map(|verdict| v1::Verdict::of(verdict, front_end)),
     }
 }
 

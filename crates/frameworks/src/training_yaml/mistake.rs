@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use thiserror::Error;
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum Mistake {
     Syntax {
         message: String,
     },
@@ -38,11 +38,11 @@ pub enum Problem {
     Unfit {
         path: String,
         text: Text,
-        hint: Text,
+        hint: Option<Hint>,
     },
 }
 
-impl Problem {
+impl Mistake {
     /// Where it is; empty for the file as a whole.
     pub fn path(&self) -> &str {
         match self {
@@ -52,8 +52,18 @@ impl Problem {
             Self::Disagree { one, .. } => &one.0,
         }
     }
+}
 
-    pub fn text(&self) -> Text {
+impl Explained for Mistake {
+    fn id(&self) -> &'static str {
+        "training_invalid"
+    }
+
+    fn field(&self) -> Option<String> {
+        Some(self.path().to_owned()).filter(|path| !path.is_empty())
+    }
+
+    fn text(&self) -> Text {
         match self {
             Self::Syntax { message } => {
                 Text::new(format!("不是有效的 YAML：{message}"), format!("not YAML: {message}"))
@@ -78,43 +88,46 @@ impl Problem {
         }
     }
 
-    pub fn hint(&self) -> Text {
-        match self {
-            Self::Syntax { .. } => Text::new("检查缩进与引号", "look at indentation and quotes"),
-            Self::NotUtf8 => Text::new("另存为 UTF-8", "save it as UTF-8"),
-            Self::NotSections => Text::new("例如 training: 及其下的键", "such as training: with keys below it"),
-            Self::SeveralDocuments => Text::new("删除 --- 之后的内容", "remove what follows the ---"),
-            Self::KeyNotText => Text::new("为它加上引号", "put it in quotes"),
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::Syntax { .. } => Hint::new("检查缩进与引号", "look at indentation and quotes"),
+            Self::NotUtf8 => Hint::new("另存为 UTF-8", "save it as UTF-8"),
+            Self::NotSections => Hint::new("例如 training: 及其下的键", "such as training: with keys below it"),
+            Self::SeveralDocuments => Hint::new("删除 --- 之后的内容", "remove what follows the ---"),
+            Self::KeyNotText => Hint::new("为它加上引号", "put it in quotes"),
             Self::UnknownKey { suggestion: Some(near), .. } => {
-                Text::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
+                Hint::new(format!("是否指 {near}？"), format!("did you mean {near}?"))
             }
-            Self::UnknownKey { .. } => Text::new("请删除该键", "remove it"),
-            Self::WrongValue { wanted, .. } => Text::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en)),
-            Self::Disagree { .. } | Self::Twice { .. } => Text::new("只保留一处", "keep one of them"),
-            Self::Unfit { hint, .. } => hint.clone(),
-        }
+            Self::UnknownKey { .. } => Hint::new("请删除该键", "remove it"),
+            Self::WrongValue { wanted, .. } => Hint::new(format!("应为{}", wanted.zh), format!("give {}", wanted.en)),
+            Self::Disagree { .. } | Self::Twice { .. } => Hint::new("只保留一处", "keep one of them"),
+            Self::Unfit { hint, .. } => return hint.clone(),
+        })
     }
 }
 
 /// All mistakes of a file, so that they can be corrected in one go.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Mistakes(pub Vec<Mistake>);
 
-impl Problems {
+impl Mistakes {
     /// One line per mistake with its hint.
     pub fn lines(&self, language: Language) -> Vec<String> {
-        let line = |problem: &Problem| {
-            let (text, hint) = (problem.text(), problem.hint());
-            match language {
-                Language::ZhCn => format!("{}（{}）", text.zh, hint.zh),
-                Language::En => format!("{} ({})", text.en, hint.en),
+        let line = |mistake: &Mistake| {
+            let text = mistake.text();
+            // The keys of a file have the same names at every front end.
+            let hint = mistake.hint().map(|hint| hint.spelled(FrontEnd::Api));
+            match (language, hint) {
+                (Language::ZhCn, Some(hint)) => format!("{}（{}）", text.zh, hint.zh),
+                (Language::En, Some(hint)) => format!("{} ({})", text.en, hint.en),
+                (_, None) => text.in_language(language).to_owned(),
             }
         };
         self.0.iter().map(line).collect()
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.lines(Language::En).join("; "))
     }

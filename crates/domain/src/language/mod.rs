@@ -1,6 +1,17 @@
-//! The two languages in which Fermi speaks to people, and a sentence held in both.
+//! The two languages in which Fermi speaks to people, a sentence held in both, and what every message to a person has.
+//!
+//! [`Explained`] is the one shape of what people are told: a name, a field, a sentence, a hint. A hint names a
+//! [`Setting`], and each [`FrontEnd`] spells it its own way.
+
+mod explained;
+mod hint;
+mod setting;
 
 use std::borrow::Cow;
+
+pub use explained::{Explained, Notice};
+pub use hint::Hint;
+pub use setting::{FrontEnd, Setting};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +26,8 @@ pub enum Language {
 }
 
 impl Language {
+    pub const ALL: [Self; 2] = [Self::ZhCn, Self::En];
+
     /// Reads a POSIX locale such as `zh_CN.UTF-8` or a tag such as `en-GB`; anything but Chinese is English.
     pub fn of_locale(locale: &str) -> Self {
         if locale.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("zh")) { Self::ZhCn } else { Self::En }
@@ -42,3 +55,6 @@ impl Text {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

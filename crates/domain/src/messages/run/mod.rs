@@ -1,0 +1,168 @@
+//! What `fermi run` refuses, and why. The sentences, each with its hint beside it, are in [`told`].
+
+mod told;
+
+use crate::language::{Explained, FrontEnd, Hint, Text};
+use crate::messages::slurm::SlurmProblem;
+
+/// A reason not to start. Nothing has been started or changed when one of these is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunProblem {
+    NoScript,
+    UnknownOption {
+        name: String,
+        near: Option<String>,
+    },
+    ScriptNotFound {
+        path: String,
+    },
+    ScriptIsFolder {
+        path: String,
+    },
+    ScriptNotReadable {
+        path: String,
+        error: String,
+    },
+    ScriptIsProgram {
+        path: String,
+    },
+    ProgramNotFound {
+        name: String,
+    },
+    ProgramNotExecutable {
+        path: String,
+    },
+    PythonNotFound {
+        tried: String,
+    },
+    ModuleWithoutPython,
+    RunPathWithoutFile {
+        path: String,
+    },
+    BadProcessCount {
+        value: String,
+    },
+    TooManyProcesses {
+        value: usize,
+        most: usize,
+    },
+    TwoProcessCounts {
+        one: String,
+        other: String,
+    },
+    NoGpu,
+    NotEnoughGpus {
+        wanted: usize,
+        found: usize,
+    },
+    BadNodeCount {
+        value: String,
+    },
+    NodeRankBeyond {
+        value: u32,
+        nodes: u32,
+    },
+    NodeRankMissing,
+    MasterAddrMissing,
+    BadEndpoint {
+        value: String,
+    },
+    RanksFilterOnSeveralNodes,
+    BadStreams {
+        flag: &'static str,
+        value: String,
+    },
+    BadRankList {
+        flag: &'static str,
+        value: String,
+    },
+    BadSignal {
+        value: String,
+    },
+    BadDuration {
+        flag: &'static str,
+        value: String,
+    },
+    BadPort {
+        value: String,
+    },
+    BadAssignment {
+        value: String,
+    },
+    BadDeviceList {
+        flag: &'static str,
+        value: String,
+    },
+    UnknownHost {
+        value: String,
+    },
+    BadCpuList {
+        value: String,
+    },
+    LogFolderIsFile {
+        path: String,
+    },
+    FolderNotWritable {
+        path: String,
+        error: String,
+    },
+    PathNotUnicode {
+        path: String,
+    },
+    NoHome,
+    NoWorkingFolder {
+        error: String,
+    },
+    UnknownMode {
+        value: String,
+    },
+    RankWithoutWorld,
+    RankBeyondWorld {
+        rank: u32,
+        world: u32,
+    },
+    WorldAgainstProcesses {
+        world: u32,
+        processes: u32,
+    },
+    TorchrunNotFound,
+    KeepersNotStarted {
+        error: String,
+    },
+    /// Said by the framework itself.
+    Framework {
+        text: Text,
+        hint: Text,
+    },
+    FrameworkWithoutSeat,
+    Slurm(SlurmProblem),
+}
+
+impl RunProblem {
+    /// What a framework, or the rank map made for it, says.
+    pub fn of_framework(message: &impl Explained) -> Self {
+        let text = message.text();
+        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+        Self::Framework { hint: hint.unwrap_or_else(|| text.clone()), text }
+    }
+}
+
+impl Explained for RunProblem {
+    fn id(&self) -> &'static str {
+        "run_refused"
+    }
+
+    fn text(&self) -> Text {
+        self.told().0
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        self.told().1
+    }
+}
+
+impl From<SlurmProblem> for RunProblem {
+    fn from(problem: SlurmProblem) -> Self {
+        Self::Slurm(problem)
+    }
+}
