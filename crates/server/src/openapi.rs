@@ -8,7 +8,9 @@ use utoipa::openapi::{Content, ContentBuilder, InfoBuilder, OpenApi, Ref, RefOr,
 const TITLE: &str = "Fermi";
 const DESCRIPTION: &str = "Choose environments, plan, launch, watch, heal. Answers stand in an envelope \
 `{code, message, data}`; `code` equals the HTTP status. Sentences follow `Accept-Language`: Chinese unless English is asked \
-for; those inside `data` come in both. Errors carry `error: {id, field, hint}`.";
+for; those inside `data` come in both. Errors carry `error: {id, field, hint}`. Advice \
+names settings as fields of the request, or as the front end knows them that the header `Fermi-Front-End` names: \
+`console`, `command-line`.";
 
 /// The document, written once.
 pub fn json() -> &'static str {
