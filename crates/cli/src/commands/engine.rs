@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 /// Why the flags cannot be used.
 #[derive(Debug)]
-pub struct Refused {
+pub struct EngineRefusal {
     pub text: Text,
     pub hint: Text,
 }
 
-impl Refused {
+impl EngineRefusal {
     /// What a framework, or the rank map made for it, says.
     pub fn of(message: &impl Explained) -> Self {
         let text = message.text();
@@ -26,7 +26,7 @@ impl Refused {
     }
 }
 
-impl Explained for Refused {
+impl Explained for EngineRefusal {
     fn id(&self) -> &'static str {
         "engine_refused"
     }
@@ -110,7 +110,7 @@ impl EngineFlags {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 
-    pub fn read(&self) -> Result<Engine, Refused> {
+    pub fn read(&self) -> Result<Engine, EngineRefusal> {
         let mut options = LaunchOptions {
             backend: self.backend.clone(),
             interface: self.interface.clone(),
@@ -123,7 +123,7 @@ impl EngineFlags {
         for text in &self.set {
             let (key, value) = setting(text)?;
             if options.framework.insert(key.clone(), value).is_some() {
-                return Err(Refused {
+                return Err(EngineRefusal {
                     text: Text::new(format!("--set {key} 给了两次"), format!("--set {key} is given twice")),
                     hint: Text::new("只保留一处", "keep one of them"),
                 });
@@ -158,9 +158,9 @@ impl Engine {
 }
 
 /// The framework of this name.
-pub fn known(name: &str) -> Result<Framework, Refused> {
+pub fn known(name: &str) -> Result<Framework, EngineRefusal> {
     let names = Framework::ALL.map(Framework::as_str);
-    Framework::parse(name).ok_or_else(|| Refused {
+    Framework::parse(name).ok_or_else(|| EngineRefusal {
         text: Text::new(format!("不支持的分布式框架 {name}"), format!("The framework {name} is not known")),
         hint: match meant(name, &names) {
             Some(near) => Text::new(format!("是否指 {near}？"), format!("did you mean {near}?")),
@@ -179,8 +179,8 @@ fn meant<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// `KEY=VALUE`: a value that is JSON is taken as such, `@FILE` as the JSON in that file, anything else as a text.
-fn setting(text: &str) -> Result<(String, Value), Refused> {
-    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| Refused {
+fn setting(text: &str) -> Result<(String, Value), EngineRefusal> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| EngineRefusal {
         text: Text::new(format!("--set {text} 无效"), format!("--set {text} is no setting")),
         hint: Text::new("格式为 键=值，例如 zeroStage=3", "give KEY=VALUE, such as zeroStage=3"),
     })?;
@@ -192,7 +192,7 @@ fn setting(text: &str) -> Result<(String, Value), Refused> {
 }
 
 /// A training.yaml with its keys known.
-fn training(path: &Path) -> Result<(Map<String, Value>, TrainingYaml), Refused> {
+fn training(path: &Path) -> Result<(Map<String, Value>, TrainingYaml), EngineRefusal> {
     let bytes = fs::read(path).map_err(|error| unreadable(path, None, &error.to_string()))?;
     let sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
     let file = TrainingYaml::of(&sections).map_err(|problems| mistaken(path, &problems))?;
@@ -207,9 +207,9 @@ fn beside(yaml: &Path, named: &str) -> PathBuf {
 }
 
 /// A file with one JSON object.
-fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, Refused> {
+fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, EngineRefusal> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, Some(named_by), &error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| Refused {
+    serde_json::from_str(&text).map_err(|error| EngineRefusal {
         text: Text::new(
             format!("{} 不是一个 JSON 对象：{error}", path.display()),
             format!("{} is not one JSON object: {error}", path.display()),
@@ -218,10 +218,10 @@ fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, Refused> {
     })
 }
 
-fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> Refused {
+fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> EngineRefusal {
     let zh = named_by.map(|by| format!(" {by} 指定的")).unwrap_or_default();
     let en = named_by.map(|by| format!(", which {by} names")).unwrap_or_default();
-    Refused {
+    EngineRefusal {
         text: Text::new(
             format!("无法读取{zh} {}：{error}", path.display()),
             format!("cannot read {}{en}: {error}", path.display()),
@@ -230,9 +230,9 @@ fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> Refused {
     }
 }
 
-fn mistaken(path: &Path, problems: &Mistakes) -> Refused {
+fn mistaken(path: &Path, problems: &Mistakes) -> EngineRefusal {
     let lines = |language| problems.lines(language).join("\n  ");
-    Refused {
+    EngineRefusal {
         text: Text::new(
             format!("{} 有误：\n  {}", path.display(), lines(Language::ZhCn)),
             format!("{} has mistakes:\n  {}", path.display(), lines(Language::En)),

@@ -5,7 +5,7 @@ use fermi_domain::language::Text;
 use fermi_domain::rank_map::{RankMap, RankSlot};
 use fermi_frameworks::NodeFacts;
 
-use super::Refused;
+use super::EngineRefusal;
 
 /// Ranks and nodes, the master first.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Cluster {
 }
 
 /// Reads `NAME:RANKS[:ADDRESS[:ZONE]]`; one node of two ranks where nothing is said.
-pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> {
+pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, EngineRefusal> {
     let usual = ["localhost:2:127.0.0.1".to_owned()];
     let given = if given.is_empty() { &usual } else { given };
     let mut slots = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, Refused> 
             });
         }
     }
-    let ranks = RankMap::try_from(slots).map_err(|error| Refused::of(&error))?;
+    let ranks = RankMap::try_from(slots).map_err(|error| EngineRefusal::of(&error))?;
     Ok(Cluster { ranks, nodes })
 }
 
@@ -69,8 +69,8 @@ fn address_and_zone(rest: Option<&str>) -> Option<(Option<&str>, Option<&str>)> 
     Some((Some(address), zone))
 }
 
-fn refused(text: &str) -> Refused {
-    Refused {
+fn refused(text: &str) -> EngineRefusal {
+    EngineRefusal {
         text: Text::new(format!("--node {text} 无效"), format!("--node {text} is no node")),
         hint: Text::new(
             "格式为 名称:RANK数[:地址[:可用区]]，例如 gn6:4:10.0.0.6；IPv6 地址加方括号",

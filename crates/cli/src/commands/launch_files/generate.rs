@@ -8,7 +8,7 @@ use fermi_domain::language::Text;
 use fermi_domain::task::{DistributedConfig, LaunchMode, Policies, TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, launch};
 
-use super::{Refused, cluster, write};
+use super::{EngineRefusal, cluster, write};
 use crate::commands::engine::{Engine, EngineFlags};
 use crate::speech;
 
@@ -47,7 +47,7 @@ pub struct GenerateFlags {
     engine: EngineFlags,
 }
 
-pub(super) fn execute(flags: &GenerateFlags) -> Result<(), Refused> {
+pub(super) fn execute(flags: &GenerateFlags) -> Result<(), EngineRefusal> {
     let cluster = cluster::read(&flags.nodes, !flags.cpu)?;
     let mut engine = flags.engine.read()?;
     engine.options.master_port = Some(flags.master_port);

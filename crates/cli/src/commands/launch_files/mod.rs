@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use fermi_frameworks::LaunchRefusal;
 
-use super::engine::Refused;
+use super::engine::EngineRefusal;
 use crate::{exit_code, speech};
 
 /// Files, arguments and variables of a launch
@@ -26,7 +26,7 @@ enum Verb {
     Settings(settings::SettingsFlags),
 }
 
-impl From<LaunchRefusal> for Refused {
+impl From<LaunchRefusal> for EngineRefusal {
     fn from(refusal: LaunchRefusal) -> Self {
         Self::of(&refusal)
     }

@@ -5,7 +5,7 @@ use fermi_domain::framework::Framework;
 use fermi_frameworks::{Setting, settings_of};
 use serde_json::json;
 
-use super::Refused;
+use super::EngineRefusal;
 use crate::commands::engine;
 use crate::speech::{self, Paint};
 
@@ -19,7 +19,7 @@ pub struct SettingsFlags {
     json: bool,
 }
 
-pub(super) fn execute(flags: &SettingsFlags) -> Result<(), Refused> {
+pub(super) fn execute(flags: &SettingsFlags) -> Result<(), EngineRefusal> {
     let frameworks = match &flags.framework {
         Some(name) => vec![engine::known(name)?],
         None => Framework::ALL.into(),

@@ -10,7 +10,7 @@ use fermi_domain::language::Text;
 use fermi_domain::launch::{NodeLaunch, Phrase, Place, RankLaunch, TaskLaunch};
 use serde_json::{Value, json};
 
-use super::{Refused, cluster::Cluster};
+use super::{EngineRefusal, cluster::Cluster};
 
 const FILE: &str = "launch.json";
 const OUTPUTS: &str = "outputs";
@@ -34,7 +34,7 @@ pub(super) struct Written {
 }
 
 /// Writes every file of the launch and `launch.json`. What an earlier launch has left in the folder goes.
-pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16) -> Result<Written, Refused> {
+pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16) -> Result<Written, EngineRefusal> {
     fs::create_dir_all(out).map_err(|error| refused(out, &error))?;
     let folder = fs::canonicalize(out).map_err(|error| refused(out, &error))?;
     let master = cluster.nodes.first().map(|node| node.address.clone().unwrap_or_else(|| node.name.clone()));
@@ -56,8 +56,8 @@ pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16)
     Ok(Written { paths, launch: json })
 }
 
-fn refused(path: &Path, error: &io::Error) -> Refused {
-    Refused {
+fn refused(path: &Path, error: &io::Error) -> EngineRefusal {
+    EngineRefusal {
         text: Text::new(
             format!("无法写入 {}：{error}", path.display()),
             format!("cannot write {}: {error}", path.display()),

@@ -6,7 +6,7 @@ use clap::Args;
 use fermi_domain::language::{Language, Text};
 use fermi_planner::calibrate::{calibrate, samples};
 
-use super::{KnowledgeFlags, Refusal, files};
+use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech;
 
 /// Learn the constants of a cluster from a handful of measured runs
@@ -24,12 +24,12 @@ pub struct CalibrateFlags {
     knowledge: KnowledgeFlags,
 }
 
-pub fn execute(flags: &CalibrateFlags) -> Result<(), Refusal> {
+pub fn execute(flags: &CalibrateFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let rows = files::runs(&flags.runs)?;
     let lessons = samples(&rows, &catalogue);
     let learned = calibrate(&lessons, &constants).ok_or_else(|| {
-        Refusal::new(
+        PlanRefusal::new(
             Text::new("没有一行可用于校准", "no row can be learned from"),
             Text::new(
                 "每行需要完整的配置和 step_time_s 或 tokens_per_s",

@@ -6,7 +6,7 @@ use clap::Args;
 use fermi_domain::language::{Language, Text};
 use fermi_planner::evaluate::{Evaluation, Spread, compare, report};
 
-use super::{KnowledgeFlags, Refusal, files};
+use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech;
 
 /// Compare predictions with measured runs, per group
@@ -21,7 +21,7 @@ pub struct EvaluateFlags {
     knowledge: KnowledgeFlags,
 }
 
-pub fn execute(flags: &EvaluateFlags) -> Result<(), Refusal> {
+pub fn execute(flags: &EvaluateFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let mut rows = Vec::new();
     for path in &flags.runs {
@@ -30,7 +30,7 @@ pub fn execute(flags: &EvaluateFlags) -> Result<(), Refusal> {
     let compared: Vec<_> = rows.iter().filter_map(|run| compare(run, &catalogue, &constants)).collect();
     let measured = compared.iter().any(|c| c.step.is_some() || c.peak.is_some());
     if !measured {
-        return Err(Refusal::new(
+        return Err(PlanRefusal::new(
             Text::new("没有一行带有测量结果", "no row has a measured outcome"),
             Text::new(
                 "每行需要 step_time_s、tokens_per_s 或 peak_mem_gib",

@@ -9,10 +9,10 @@ use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::run::{Run, Runs};
 
-use super::{KnowledgeFlags, Refusal};
+use super::{KnowledgeFlags, PlanRefusal};
 
 /// The catalogue and constants that a command works with.
-pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), Refusal> {
+pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), PlanRefusal> {
     let mut catalogue = Catalogue::builtin();
     for path in &flags.catalogue {
         let text = read(path)?;
@@ -45,7 +45,7 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), Refus
 }
 
 /// Rows of a file of runs; a file that is a plain list will do.
-pub fn runs(path: &Path) -> Result<Vec<Run>, Refusal> {
+pub fn runs(path: &Path) -> Result<Vec<Run>, PlanRefusal> {
     let text = read(path)?;
     serde_json::from_str::<Runs>(&text).map(|runs| runs.rows).or_else(|first| {
         serde_json::from_str::<Vec<Run>>(&text).map_err(|_| {
@@ -58,7 +58,7 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, Refusal> {
     })
 }
 
-pub fn read(path: &Path) -> Result<String, Refusal> {
+pub fn read(path: &Path) -> Result<String, PlanRefusal> {
     std::fs::read_to_string(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => Text::new("没有这个文件，请检查路径", "there is no such file: check the path"),
@@ -71,16 +71,16 @@ pub fn read(path: &Path) -> Result<String, Refusal> {
     })
 }
 
-fn unreadable(path: &Path, why: &str, hint: Text) -> Refusal {
+fn unreadable(path: &Path, why: &str, hint: Text) -> PlanRefusal {
     let path = path.display();
-    Refusal::new(Text::new(format!("读不了 {path}：{why}"), format!("cannot read {path}: {why}")), hint)
+    PlanRefusal::new(Text::new(format!("读不了 {path}：{why}"), format!("cannot read {path}: {why}")), hint)
 }
 
-pub fn write(path: &Path, text: &str) -> Result<(), Refusal> {
+pub fn write(path: &Path, text: &str) -> Result<(), PlanRefusal> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text)).map_err(|error| {
         let path = path.display();
-        Refusal::new(
+        PlanRefusal::new(
             Text::new(format!("写不了 {path}：{error}"), format!("cannot write {path}: {error}")),
             Text::new("请换一个可写的位置", "choose a place that can be written"),
         )

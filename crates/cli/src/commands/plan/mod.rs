@@ -55,15 +55,15 @@ pub struct KnowledgeFlags {
 
 /// Why a command ends without an answer: said once, in two languages.
 #[derive(Debug)]
-pub struct Refusal(Notice);
+pub struct PlanRefusal(Notice);
 
-impl Refusal {
+impl PlanRefusal {
     fn new(message: Text, hint: Text) -> Self {
         Self(Notice::new("plan_refused", message, hint))
     }
 }
 
-impl From<PlanError> for Refusal {
+impl From<PlanError> for PlanRefusal {
     fn from(error: PlanError) -> Self {
         Self(Notice::of(&error))
     }

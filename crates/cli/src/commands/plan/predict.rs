@@ -6,7 +6,7 @@ use clap::Args;
 use fermi_planner::predict::{RowPrediction, predict};
 
 use super::show::{columns, number};
-use super::{KnowledgeFlags, Refusal, files};
+use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech;
 
 /// Predict step time and memory of the runs in a file
@@ -22,7 +22,7 @@ pub struct PredictFlags {
     knowledge: KnowledgeFlags,
 }
 
-pub fn execute(flags: &PredictFlags) -> Result<(), Refusal> {
+pub fn execute(flags: &PredictFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let rows = files::runs(&flags.runs)?;
     let language = speech::language();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::show::{bar, columns, number, padded, seconds};
 use super::workload::{Workload, WorkloadFlags};
-use super::{KnowledgeFlags, Refusal, files};
+use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech::{self, Paint};
 
 /// Flags of the plain command.
@@ -44,7 +44,7 @@ struct Shown<'a> {
     top: usize,
 }
 
-pub fn execute(flags: &RecommendFlags) -> Result<(), Refusal> {
+pub fn execute(flags: &RecommendFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let workload = flags.workload.read(&catalogue)?;
     let plan = Plan::of(workload.request, &constants)?;

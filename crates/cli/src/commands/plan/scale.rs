@@ -18,7 +18,7 @@ use fermi_planner::sharding::Sharding;
 use super::chart::{Labels, svg};
 use super::show::{columns, number, seconds};
 use super::workload::WorkloadFlags;
-use super::{KnowledgeFlags, Refusal, files};
+use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech;
 
 /// Predict how throughput grows with the number of GPUs
@@ -61,7 +61,7 @@ pub struct ScaleFlags {
     knowledge: KnowledgeFlags,
 }
 
-pub fn execute(flags: &ScaleFlags) -> Result<(), Refusal> {
+pub fn execute(flags: &ScaleFlags) -> Result<(), PlanRefusal> {
     let (catalogue, constants) = files::knowledge(&flags.knowledge)?;
     let (workload, name) = flags.workload(&catalogue)?;
     let points = flags.points(&workload, &constants)?;
@@ -112,7 +112,7 @@ pub fn execute(flags: &ScaleFlags) -> Result<(), Refusal> {
 }
 
 impl ScaleFlags {
-    fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, String), Refusal> {
+    fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, String), PlanRefusal> {
         let named = self.workload.model.is_some() || self.workload.is_described();
         if !named {
             return Ok(reference(catalogue)?);
@@ -139,7 +139,7 @@ impl ScaleFlags {
         Ok((workload, name))
     }
 
-    fn points(&self, workload: &Workload, constants: &Constants) -> Result<Vec<Point>, Refusal> {
+    fn points(&self, workload: &Workload, constants: &Constants) -> Result<Vec<Point>, PlanRefusal> {
         let counts = self.num_gpus_list.iter().chain(&self.nodes_list);
         for count in counts.copied().chain([self.micro_batch, self.accumulation]) {
             if count == 0 {

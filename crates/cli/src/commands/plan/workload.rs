@@ -15,7 +15,7 @@ use fermi_planner::run::Run;
 use fermi_planner::search::Request;
 
 use super::machines::{self, Links, Machines, OwnGpu};
-use super::{Refusal, files};
+use super::{PlanRefusal, files};
 
 /// The model, the machines, the batch.
 #[derive(Debug, Args)]
@@ -99,7 +99,7 @@ impl WorkloadFlags {
         self.model_config.is_some() || self.layers.is_some()
     }
 
-    pub fn read(&self, catalogue: &Catalogue) -> Result<Workload, Refusal> {
+    pub fn read(&self, catalogue: &Catalogue) -> Result<Workload, PlanRefusal> {
         let (architecture, model) = self.architecture(catalogue)?;
         let own = OwnGpu {
             tflops: self.gpu_tflops,
@@ -133,7 +133,7 @@ impl WorkloadFlags {
         Ok(Workload { request, model, machines })
     }
 
-    fn architecture(&self, catalogue: &Catalogue) -> Result<(Architecture, String), Refusal> {
+    fn architecture(&self, catalogue: &Catalogue) -> Result<(Architecture, String), PlanRefusal> {
         if let Some(path) = &self.model_config {
             return Ok((architecture_of_config(&files::read(path)?)?, path.display().to_string()));
         }
@@ -143,7 +143,7 @@ impl WorkloadFlags {
             return Ok((entry.architecture(), entry.name.clone()));
         }
         let (Some(layers), Some(hidden), Some(heads)) = (self.layers, self.hidden, self.heads) else {
-            return Err(Refusal::new(
+            return Err(PlanRefusal::new(
                 Text::new("请说明训练什么模型", "say which model is to be trained"),
                 Text::new(
                     "--model llama2-7b，或 --model-config config.json，或 --layers、--hidden、--heads",

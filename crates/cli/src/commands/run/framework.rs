@@ -18,7 +18,7 @@ use fermi_frameworks::{LaunchOrder, NodeFacts};
 use super::flags::RunFlags;
 use super::machine::Machine;
 use super::slurm;
-use crate::commands::engine::{Engine, Refused};
+use crate::commands::engine::{Engine, EngineRefusal};
 
 /// What the framework adds to a run.
 #[derive(Debug, Default)]
@@ -199,7 +199,7 @@ pub fn refuse_elsewhere(flags: &RunFlags) -> Result<(), RunProblem> {
 /// The engine that is asked for; flags that only an engine heeds are refused without one.
 fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
     let Some(first) = flags.engine.first_given() else { return Ok(None) };
-    let refused = |Refused { text, hint }: Refused| RunProblem::Framework { text, hint };
+    let refused = |EngineRefusal { text, hint }: EngineRefusal| RunProblem::Framework { text, hint };
     let engine = flags.engine.read().map_err(refused)?;
     if engine.framework.is_some() {
         return Ok(Some(engine));
