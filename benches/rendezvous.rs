@@ -8,6 +8,7 @@ use fermi_attempt::assembly::{Greeting, LINK_VERSION};
 use fermi_attempt::frame::Reading;
 use fermi_attempt::link::{self, JoinError, Link};
 use fermi_attempt::word::Word;
+use fermi_domain::language::Explained;
 use serde_json::json;
 
 use crate::lab::{Lab, Trouble};

@@ -2,7 +2,6 @@
 
 use unicode_width::UnicodeWidthStr;
 
-
 /// Three digits, with thousands where there are many.
 pub fn number(value: f64) -> String {
     let size = value.abs();

@@ -25,19 +25,19 @@ pub struct RunFlags {
     #[arg(long, value_name = "N", env = "PET_NNODES", hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
     pub nnodes: String,
     /// One machine only: what Fermi does anyhow
-    #[arg(long, env = "PET_STANDALONE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = "PET_STANDALONE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub standalone: bool,
     /// Restarts of all ranks after a failure
     #[arg(long, value_name = "N", env = "PET_MAX_RESTARTS", hide_env = true, default_value_t = 0, help_heading = LAUNCH)]
     pub max_restarts: u32,
     /// The script is a Python module, as with python -m
-    #[arg(short = 'm', long, env = "PET_MODULE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(short = 'm', long, env = "PET_MODULE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub module: bool,
     /// The script is a program of its own, not for Python
-    #[arg(long, env = "PET_NO_PYTHON", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = "PET_NO_PYTHON", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub no_python: bool,
     /// Run the script (absolute path) by runpy.run_path
-    #[arg(long, env = "PET_RUN_PATH", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = "PET_RUN_PATH", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub run_path: bool,
     /// Name of the role in ROLE_NAME and prefixes
     #[arg(long, env = "PET_ROLE", hide_env = true, default_value = "default", help_heading = LAUNCH)]
@@ -139,7 +139,7 @@ pub struct RunFlags {
     pub monitor_interval: String,
 
     /// LOCAL_RANK=0 for all, and one device in CUDA_VISIBLE_DEVICES for each
-    #[arg(long, env = "PET_VIRTUAL_LOCAL_RANK", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", hide_default_value = true, action = clap::ArgAction::Set, help_heading = DEVICES)]
+    #[arg(long, env = "PET_VIRTUAL_LOCAL_RANK", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = DEVICES)]
     pub virtual_local_rank: bool,
     /// GPUs to use: localhost:0,2 (as for deepspeed)
     #[arg(short = 'i', long, value_name = "DEVICES", help_heading = DEVICES)]
