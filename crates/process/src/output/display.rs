@@ -1,15 +1,14 @@
 //! The user's terminal, or whatever our standard streams are: one writer, so that ranks never cut into each other's lines.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize};
 
-use super::lines::Ending;
+use super::backlog::Dropped;
+use super::lines::{Ending, LONGEST};
 use super::pump::StreamKind;
+use super::terminal_writer::TerminalWriter;
 
 /// How a stream appears on the terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,29 +60,91 @@ enum Cursor {
 #[derive(Debug, Default)]
 pub struct BarClock(Option<Instant>);
 
-/// The writer.
+/// How far a stream that is passed through has got: where its reader was left when lines had to be dropped.
+#[derive(Debug, Default)]
+pub struct RawState {
+    /// Whether the reader has the beginning of a line and not its end, and how much of it.
+    in_line: Option<usize>,
+    /// Whether the rest of a line that was dropped is still to come.
+    skips_line: bool,
+}
+
+/// Shows what ranks write, each stream its own way.
 #[derive(Debug)]
 pub struct Display {
     cursor: Cursor,
     is_terminal: bool,
-    stdout_gone: bool,
-    stderr_gone: bool,
+    /// For stdout and for stderr; the same one where both lead to one place.
+    writers: [TerminalWriter; 2],
     batch: Vec<u8>,
 }
 
 impl Display {
-    pub fn new() -> Self {
+    pub fn new(writers: [TerminalWriter; 2]) -> Self {
         Self {
             cursor: Cursor::LineStart,
             is_terminal: std::io::IsTerminal::is_terminal(&io::stdout()),
-            stdout_gone: false,
-            stderr_gone: false,
+            writers,
             batch: Vec::new(),
         }
     }
 
-    /// Passes bytes through.
-    pub fn raw(&mut self, kind: StreamKind, bytes: &[u8]) {
+    fn writer(&self, kind: StreamKind) -> &TerminalWriter {
+        match kind {
+            StreamKind::Stdout => &self.writers[0],
+            StreamKind::Stderr => &self.writers[1],
+        }
+    }
+
+    /// Until when streams that are shown here shall not be read.
+    pub fn held_until(&self, kind: StreamKind) -> Option<Instant> {
+        self.writer(kind).held_until()
+    }
+
+    /// What was dropped and is due to be told.
+    pub fn take_gaps(&self) -> impl Iterator<Item = Dropped> {
+        self.writers.iter().filter_map(TerminalWriter::take_gap)
+    }
+
+    /// Passes bytes through. Where lines have to be dropped these are whole ones: the line that the reader has begun to
+    /// get is ended, and the first one after the gap is shown from its beginning.
+    pub fn raw(&mut self, kind: StreamKind, mut bytes: &[u8], state: &mut RawState) {
+        if self.writer(kind).is_dropping() {
+            if let Some(begun) = state.in_line {
+                let end = line_end(bytes);
+                let length = end.unwrap_or(bytes.len());
+                self.writer(kind).end_line(kind, &bytes[..length]);
+                self.move_cursor(&bytes[..length]);
+                state.in_line = Some(begun + length).filter(|begun| end.is_none() && *begun < LONGEST);
+                // A line that does not end is cut off.
+                state.skips_line = end.is_none() && state.in_line.is_none();
+                bytes = &bytes[length..];
+            }
+            if !bytes.is_empty() {
+                self.writer(kind).count_dropped(bytes);
+                state.skips_line = !ends_line(bytes);
+            }
+            return;
+        }
+        if state.skips_line {
+            let length = line_end(bytes).unwrap_or(bytes.len());
+            self.writer(kind).count_dropped(&bytes[..length]);
+            state.skips_line = !ends_line(&bytes[..length]);
+            bytes = &bytes[length..];
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        if self.writer(kind).write(kind, bytes) {
+            self.move_cursor(bytes);
+            state.in_line = (!ends_line(bytes)).then_some(0);
+        } else {
+            state.skips_line = !ends_line(bytes);
+            state.in_line = None;
+        }
+    }
+
+    fn move_cursor(&mut self, bytes: &[u8]) {
         if let Some(last) = bytes.last() {
             self.cursor = match last {
                 b'\n' => Cursor::LineStart,
@@ -92,7 +153,6 @@ impl Display {
                 _ => Cursor::InLine,
             };
         }
-        self.write(kind, bytes);
     }
 
     /// Adds one prefixed line to the batch that `flush` writes.
@@ -114,12 +174,10 @@ impl Display {
     }
 
     pub fn flush(&mut self, kind: StreamKind) {
-        let batch = std::mem::take(&mut self.batch);
-        if !batch.is_empty() {
-            self.write(kind, &batch);
+        if !self.batch.is_empty() {
+            self.writer(kind).write(kind, &self.batch);
+            self.batch.clear();
         }
-        self.batch = batch;
-        self.batch.clear();
     }
 
     /// A line of another rank shall not continue one of rank 0: wipe its bar, or end its line.
@@ -133,32 +191,13 @@ impl Display {
             self.cursor = Cursor::LineStart;
         }
     }
-
-    fn write(&mut self, kind: StreamKind, bytes: &[u8]) {
-        let (fd, gone) = match kind {
-            StreamKind::Stdout => (1, &mut self.stdout_gone),
-            StreamKind::Stderr => (2, &mut self.stderr_gone),
-        };
-        // A reader that went away (`| head`) takes nothing from the training or from its files.
-        if !*gone && write_all(fd, bytes).is_err() {
-            *gone = true;
-        }
-    }
 }
 
-/// Writes everything, also to a stream that someone made non-blocking.
-fn write_all(fd: i32, mut bytes: &[u8]) -> Result<(), Errno> {
-    // SAFETY: the standard streams stay open as long as the process.
-    let stream = unsafe { BorrowedFd::borrow_raw(fd) };
-    while !bytes.is_empty() {
-        match nix::unistd::write(stream, bytes) {
-            Ok(n) => bytes = &bytes[n..],
-            Err(Errno::EINTR) => {}
-            Err(Errno::EAGAIN) => {
-                poll(&mut [PollFd::new(stream, PollFlags::POLLOUT)], PollTimeout::NONE)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+/// How long the first line is, with its ending. A state that will be overwritten is as good as a line.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr2(b'\n', b'\r', bytes).map(|at| at + 1)
+}
+
+fn ends_line(bytes: &[u8]) -> bool {
+    matches!(bytes.last(), Some(b'\n' | b'\r'))
 }

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -14,17 +15,23 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use serde::{Deserialize, Serialize};
 
-use super::display::{BarClock, Display, Show};
+use super::backlog::Dropped;
+use super::display::{BarClock, Display, RawState, Show};
 use super::lift::{Lift, Worth};
 use super::lines::Lines;
 use super::log_file::LogFile;
 use super::tail::Tail;
+use super::terminal_writer::TerminalWriter;
 
 const BUFFER_BYTES: usize = 128 * 1024;
 const TAIL_BYTES: usize = 48 * 1024;
 const TAIL_LINES: usize = 200;
 /// What a dead process wrote to a terminal may take a moment to arrive.
 const TERMINAL_LAG: Duration = Duration::from_millis(15);
+/// How often the last words of a rank are read before it is asked who still writes there.
+const LAST_READS: usize = 64;
+/// How much longer than ordered a drain may take: a disk that hangs must not hold up the supervisor.
+const DRAIN_MARGIN: Duration = Duration::from_secs(2);
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,18 +87,24 @@ enum Order {
 #[derive(Debug)]
 pub struct Pump {
     orders: Option<Sender<Order>>,
-    bell: std::sync::Arc<EventFd>,
+    bell: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
+    writers: [TerminalWriter; 2],
+    gaps: Receiver<Dropped>,
+    gap_bell: Arc<EventFd>,
 }
 
 impl Pump {
     pub fn start() -> io::Result<Self> {
         let (orders, inbox) = channel();
-        let bell = std::sync::Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-        let reader = Reader::new(inbox, bell.clone())?;
+        let (tell_gap, gaps) = channel();
+        let new_bell = || EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK).map(Arc::new);
+        let (bell, gap_bell) = (new_bell()?, new_bell()?);
+        let writers = TerminalWriter::for_both(Some(&bell));
+        let reader = Reader::new(inbox, bell.clone(), Display::new(writers.clone()), tell_gap, gap_bell.clone())?;
         let thread =
             std::thread::Builder::new().name("output".into()).stack_size(256 * 1024).spawn(move || reader.run())?;
-        Ok(Self { orders: Some(orders), bell, thread: Some(thread) })
+        Ok(Self { orders: Some(orders), bell, thread: Some(thread), writers, gaps, gap_bell })
     }
 
     pub fn add(&self, source: StreamSource) {
@@ -105,12 +118,41 @@ impl Pump {
         wait.recv_timeout(patience).ok()
     }
 
-    /// Reads every stream to its end; those that someone holds open beyond the patience are given up.
+    /// Reads every stream to its end; those that someone holds open beyond the patience are given up. Does not wait for
+    /// whoever reads the terminal.
     pub fn drain(&self, patience: Duration) -> Option<Drained> {
         let (answer, wait) = channel();
         self.order(Order::Drain { until: Instant::now() + patience, answer });
-        // The answer may be late because the terminal is slow: its reader decides how long.
-        wait.recv().ok()
+        wait.recv_timeout(patience + DRAIN_MARGIN).ok()
+    }
+
+    /// Readable when [`Pump::take_gap`] has something to say.
+    pub fn gap_fd(&self) -> BorrowedFd<'_> {
+        self.gap_bell.as_fd()
+    }
+
+    /// What was dropped on the terminal, when its reader has come back and has all that was written before.
+    pub fn take_gap(&self) -> Option<Dropped> {
+        let _ = self.gap_bell.read();
+        let mut dropped = Dropped::default();
+        for gap in self.gaps.try_iter() {
+            dropped += gap;
+        }
+        Some(dropped).filter(|dropped| !dropped.is_nothing())
+    }
+
+    /// How long the terminal's reader has taken nothing although there is something for it; none when it has everything.
+    pub fn terminal_stuck_for(&self) -> Option<Duration> {
+        self.writers.iter().filter_map(TerminalWriter::stuck_for).min()
+    }
+
+    /// Gives up what the terminal has not taken; the answer is all that was dropped and not told of.
+    pub fn give_up_terminal(&self) -> Dropped {
+        let mut dropped = self.take_gap().unwrap_or_default();
+        for writer in &self.writers {
+            dropped += writer.give_up();
+        }
+        dropped
     }
 
     fn order(&self, order: Order) {
@@ -141,8 +183,11 @@ pub struct Stream {
     lines: Lines,
     lift: Lift,
     bar: BarClock,
+    raw: RawState,
     filter: Option<(File, Vec<String>)>,
     ended: bool,
+    /// Whether it is not read for now, because the terminal's reader is behind.
+    is_held: bool,
 }
 
 impl Stream {
@@ -160,8 +205,10 @@ impl Stream {
             lines: Lines::default(),
             lift: Lift::default(),
             bar: BarClock::default(),
+            raw: RawState::default(),
             filter,
             ended: false,
+            is_held: false,
         }
     }
 
@@ -169,7 +216,7 @@ impl Stream {
         self.log.append(bytes);
         self.tail.push(bytes);
         if self.source.show == Show::Raw {
-            display.raw(self.source.kind, bytes);
+            display.raw(self.source.kind, bytes, &mut self.raw);
         }
         if self.needs_lines() {
             self.take_lines(Some(bytes), display);
@@ -212,6 +259,12 @@ impl Stream {
         display.flush(onto);
     }
 
+    /// Whether it waits for the terminal's reader, up to a point: a stream of which single lines are lifted out does not.
+    fn waits_for(&self, display: &Display) -> bool {
+        let is_shown = matches!(self.source.show, Show::Raw | Show::Prefixed { .. });
+        is_shown && display.held_until(self.source.kind).is_some()
+    }
+
     /// Reads once; false when there was nothing to read for now.
     fn read(&mut self, buffer: &mut [u8], display: &mut Display) -> bool {
         match nix::unistd::read(&self.source.fd, buffer) {
@@ -245,7 +298,7 @@ fn keep_if_it_matches(file: &mut File, words: &[String], piece: &[u8]) {
 /// The thread's state.
 struct Reader {
     inbox: Receiver<Order>,
-    bell: std::sync::Arc<EventFd>,
+    bell: Arc<EventFd>,
     /// Tells streams in the order in which they became ready, so that what a rank wrote to stderr before stdout is also
     /// shown before it.
     ready: Epoll,
@@ -254,13 +307,23 @@ struct Reader {
     buffer: Vec<u8>,
     draining: Option<(Instant, Sender<Drained>)>,
     dropped: u64,
+    /// Whether some streams are not read for now.
+    holds: bool,
+    tell_gap: Sender<Dropped>,
+    gap_bell: Arc<EventFd>,
 }
 
 const BELL: u64 = u64::MAX;
 const AT_ONCE: usize = 32;
 
 impl Reader {
-    fn new(inbox: Receiver<Order>, bell: std::sync::Arc<EventFd>) -> io::Result<Self> {
+    fn new(
+        inbox: Receiver<Order>,
+        bell: Arc<EventFd>,
+        display: Display,
+        tell_gap: Sender<Dropped>,
+        gap_bell: Arc<EventFd>,
+    ) -> io::Result<Self> {
         let ready = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         ready.add(&*bell, EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
         Ok(Self {
@@ -268,10 +331,13 @@ impl Reader {
             bell,
             ready,
             streams: Vec::new(),
-            display: Display::new(),
+            display,
             buffer: vec![0; BUFFER_BYTES],
             draining: None,
             dropped: 0,
+            holds: false,
+            tell_gap,
+            gap_bell,
         })
     }
 
@@ -286,13 +352,18 @@ impl Reader {
             if !self.obey() {
                 return;
             }
+            self.hold_back();
+            self.tell_of_gaps();
             self.finish_drain();
         }
     }
 
     fn patience(&self) -> EpollTimeout {
-        self.draining.as_ref().map_or(EpollTimeout::NONE, |(until, _)| {
-            let left = until.saturating_duration_since(Instant::now()).as_millis() + 1;
+        let drained = self.draining.as_ref().map(|(until, _)| *until);
+        let released = [StreamKind::Stdout, StreamKind::Stderr].map(|kind| self.display.held_until(kind));
+        let due = released.into_iter().filter(|_| self.holds).flatten().chain(drained).min();
+        due.map_or(EpollTimeout::NONE, |due| {
+            let left = due.saturating_duration_since(Instant::now()).as_millis() + 1;
             EpollTimeout::try_from(left).unwrap_or(EpollTimeout::MAX)
         })
     }
@@ -300,10 +371,41 @@ impl Reader {
     fn read(&mut self, key: u64) {
         let stream = usize::try_from(key).ok().and_then(|index| self.streams.get_mut(index));
         if let Some(stream) = stream.filter(|stream| !stream.ended) {
+            if stream.waits_for(&self.display) {
+                self.holds = true;
+                return;
+            }
             stream.read(&mut self.buffer, &mut self.display);
             if stream.ended {
                 let _ = self.ready.delete(&stream.source.fd);
             }
+        }
+    }
+
+    /// Streams whose reader is behind are not watched for now, so that their ranks wait in their writes; all others are
+    /// read on. When the reader has caught up, or is not waited for any longer, they are watched again.
+    fn hold_back(&mut self) {
+        if !self.holds {
+            return;
+        }
+        self.holds = false;
+        for (key, stream) in (0..).zip(&mut self.streams).filter(|(_, stream)| !stream.ended) {
+            let is_held = stream.waits_for(&self.display);
+            self.holds |= is_held;
+            if is_held != stream.is_held {
+                stream.is_held = is_held;
+                let fd = &stream.source.fd;
+                let watched = EpollEvent::new(EpollFlags::EPOLLIN, key);
+                // A stream that cannot be watched would be waited for in vain.
+                stream.ended = if is_held { self.ready.delete(fd) } else { self.ready.add(fd, watched) }.is_err();
+            }
+        }
+    }
+
+    fn tell_of_gaps(&self) {
+        for gap in self.display.take_gaps() {
+            let _ = self.tell_gap.send(gap);
+            let _ = self.gap_bell.write(1);
         }
     }
 
@@ -335,7 +437,9 @@ impl Reader {
         let mut tails = Tails::default();
         for stream in self.streams.iter_mut().filter(|stream| stream.source.rank == rank) {
             let until = Instant::now() + TERMINAL_LAG;
-            while !stream.ended {
+            let mut reads = 0;
+            while !stream.ended && reads < LAST_READS {
+                reads += 1;
                 let more = stream.read(&mut self.buffer, &mut self.display);
                 if !more
                     && (stream.ended || !is_terminal(&stream.source.fd) || !wait_readable(&stream.source.fd, until))
@@ -364,15 +468,25 @@ impl Reader {
             return;
         }
         if let Some((_, answer)) = self.draining.take() {
+            self.read_what_is_held_back();
             self.dropped += self.streams.drain(..).map(|stream| stream.log.dropped()).sum::<u64>();
             let _ = answer.send(Drained { dropped: self.dropped, abandoned: open });
+        }
+    }
+
+    /// The terminal's reader was waited for as long as the drain allows. The files get what there is.
+    fn read_what_is_held_back(&mut self) {
+        for stream in self.streams.iter_mut().filter(|stream| stream.is_held) {
+            let mut reads = 0;
+            while reads < LAST_READS && stream.read(&mut self.buffer, &mut self.display) {
+                reads += 1;
+            }
         }
     }
 }
 
 fn is_terminal(fd: &OwnedFd) -> bool {
-    // SAFETY: asks about our own descriptor.
-    unsafe { libc::isatty(fd.as_raw_fd()) == 1 }
+    nix::unistd::isatty(fd).unwrap_or(false)
 }
 
 fn wait_readable(fd: &OwnedFd, until: Instant) -> bool {
