@@ -2,13 +2,13 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fermi_domain::exit::Exit;
 use fermi_domain::launch::Serves;
 use fermi_process::cgroup::Cgroup;
 use fermi_process::clock;
-use fermi_process::output::{Pump, Tails};
+use fermi_process::output::{Dropped, Pump, Tails};
 use fermi_process::procfs;
 use fermi_process::pty::WindowSize;
 use fermi_process::stale::{Keeper, LiveRun};
@@ -27,6 +27,8 @@ use fermi_domain::event::RunEvent;
 const SETTLE: Duration = Duration::from_millis(500);
 /// How long streams that a survivor holds open are waited for after the sweep.
 const DRAIN: Duration = Duration::from_secs(1);
+/// A terminal that is slow all the time is spoken of this often.
+const TELL_DROPPED_EVERY: Duration = Duration::from_secs(60);
 
 /// The node's hands: its ranks and all that holds them.
 #[derive(Debug)]
@@ -38,6 +40,9 @@ pub struct Hands {
     attempt: u32,
     master_port: u16,
     oom_kills: u64,
+    /// What the terminal did not get and nobody has been told of yet, and when that was told last.
+    dropped: Dropped,
+    told_dropped: Option<Instant>,
 }
 
 impl Hands {
@@ -50,6 +55,8 @@ impl Hands {
             attempt: 0,
             master_port: 0,
             oom_kills: 0,
+            dropped: Dropped::default(),
+            told_dropped: None,
         })
     }
 
@@ -68,6 +75,40 @@ impl Hands {
 
     pub fn rank_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.crew.members.iter().map(Member::as_fd)
+    }
+
+    /// Readable when there is something to tell of the terminal.
+    pub fn terminal_fd(&self) -> BorrowedFd<'_> {
+        self.pump.gap_fd()
+    }
+
+    /// How long the terminal's reader has taken nothing although there is something for it.
+    pub fn terminal_stuck_for(&self) -> Option<Duration> {
+        self.pump.terminal_stuck_for()
+    }
+
+    /// Gives up what the terminal has not taken, and tells how much it did not get.
+    pub fn give_up_terminal(&mut self, teller: &mut Teller) {
+        self.dropped += self.pump.give_up_terminal();
+        self.tell_dropped(teller);
+    }
+
+    fn look_at_terminal(&mut self, teller: &mut Teller) {
+        if let Some(dropped) = self.pump.take_gap() {
+            self.dropped += dropped;
+        }
+        if self.told_dropped.is_none_or(|told| told.elapsed() >= TELL_DROPPED_EVERY) {
+            self.tell_dropped(teller);
+        }
+    }
+
+    fn tell_dropped(&mut self, teller: &mut Teller) {
+        let Dropped { lines, bytes } = std::mem::take(&mut self.dropped);
+        if bytes > 0 {
+            self.told_dropped = Some(Instant::now());
+            let folder = self.bundle.run_folder.clone();
+            teller.tell(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder });
+        }
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
@@ -96,6 +137,7 @@ impl Hands {
 
     /// Looks for ranks that have ended.
     pub fn look(&mut self, teller: &mut Teller) -> Vec<Report> {
+        self.look_at_terminal(teller);
         let dead = self.crew.bury();
         dead.into_iter().map(|(member, exit)| self.rank_ended(&member, exit, teller)).collect()
     }

@@ -24,6 +24,13 @@ use fermi_domain::event::RunEvent;
 use fermi_domain::language::{Explained, FrontEnd};
 use fermi_domain::launch::Serves;
 
+/// A terminal that takes nothing for so long gets no more when the run is over; one that goes on reading gets everything.
+const LAST_LINES: Duration = Duration::from_secs(5);
+/// The same when somebody has asked for the end.
+const LAST_LINES_WHEN_ASKED: Duration = Duration::from_secs(1);
+/// How often it is looked whether the terminal has everything.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
 /// Why a supervisor ended before its run did.
 #[derive(Debug, thiserror::Error)]
 pub enum LifeError {
@@ -41,6 +48,9 @@ pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDe
     if life.begin().map_err(LifeError::Machine)? {
         life.live();
     }
+    life.let_terminal_finish();
+    life.hands.give_up_terminal(&mut life.teller);
+    life.teller.finish();
     life.hands.clean_up();
     Ok(())
 }
@@ -96,6 +106,8 @@ struct Life {
     hands: Hands,
     teller: Teller,
     lead: Lead,
+    /// How often somebody has asked for the end.
+    asked: u32,
     over: bool,
 }
 
@@ -131,6 +143,7 @@ impl Life {
             signals: SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?,
             hands: Hands::new(bundle)?,
             lead: Lead::Nobody,
+            asked: 0,
             over: false,
         })
     }
@@ -189,6 +202,39 @@ impl Life {
         }
     }
 
+    /// Waits for the terminal to take the last lines, as long as it takes any; whoever asks for the end is not made to wait.
+    fn let_terminal_finish(&mut self) {
+        let patience = if self.asked == 0 { LAST_LINES } else { LAST_LINES_WHEN_ASKED };
+        let asked_before = self.asked;
+        while self.asked == asked_before
+            && !self.is_abandoned()
+            && self.hands.terminal_stuck_for().is_some_and(|stuck| stuck < patience)
+        {
+            let control = self.control.as_ref().map(AsFd::as_fd);
+            let mut fds: Vec<PollFd<'_>> = [self.warden.as_fd(), self.signals.as_fd()]
+                .into_iter()
+                .chain(control)
+                .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+                .collect();
+            // An interrupted wait is a wait that ended early.
+            let _ = poll(&mut fds, PollTimeout::try_from(LOOK_EVERY.as_millis()).unwrap_or(PollTimeout::ZERO));
+            let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
+            let (warden_died, has_orders) = (ready(0), ready(2));
+            if warden_died {
+                return;
+            }
+            self.read_signals();
+            if has_orders {
+                self.read_control();
+            }
+        }
+    }
+
+    /// Whether those who would see the end are gone.
+    fn is_abandoned(&self) -> bool {
+        self.over || (self.control.is_none() && self.on_launcher_death == LauncherDeath::EndsRun)
+    }
+
     fn is_over(&self) -> bool {
         self.over
             || match &self.lead {
@@ -210,6 +256,7 @@ impl Life {
             .into_iter()
             .chain(control)
             .chain(lead)
+            .chain([self.hands.terminal_fd()])
             .chain(self.hands.rank_fds())
             .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
@@ -235,6 +282,7 @@ impl Life {
     }
 
     fn stop_asked(&mut self, signal: i32) {
+        self.asked += 1;
         match &mut self.lead {
             Lead::Here(chief) => chief.stop_asked(signal, &mut self.hands, &mut self.teller),
             Lead::Elsewhere(member) => member.stop_asked(signal, &mut self.teller),
@@ -243,6 +291,7 @@ impl Life {
     }
 
     fn kill_asked(&mut self) {
+        self.asked += 1;
         match &mut self.lead {
             Lead::Here(chief) => chief.kill_asked(&mut self.hands, &mut self.teller),
             Lead::Elsewhere(member) => member.kill_asked(&mut self.hands, &mut self.teller),

@@ -14,6 +14,8 @@ pub struct Teller {
     journal: Journal,
     launcher: Option<UnixStream>,
     seq: u64,
+    /// How the run ended: the last event, told when the terminal has all that it will get.
+    end: Option<RunEvent>,
 }
 
 impl Teller {
@@ -21,10 +23,27 @@ impl Teller {
         let launcher = launcher.try_clone()?;
         // A launcher that is stopped (Ctrl-Z) must not hold up the run.
         launcher.set_write_timeout(Some(Duration::from_secs(2)))?;
-        Ok(Self { journal, launcher: Some(launcher), seq: 0 })
+        Ok(Self { journal, launcher: Some(launcher), seq: 0, end: None })
     }
 
     pub fn tell(&mut self, event: RunEvent) {
+        match event {
+            // A node that loses its coordinator after it heard of the end keeps to what it heard.
+            RunEvent::RunEnded { .. } => {
+                self.end.get_or_insert(event);
+            }
+            event => self.record(event),
+        }
+    }
+
+    /// Tells the end of the run, if it has one. Nothing follows.
+    pub fn finish(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.record(end);
+        }
+    }
+
+    fn record(&mut self, event: RunEvent) {
         self.seq += 1;
         let record = Record { v: event::VERSION, seq: self.seq, time_ms: clock::unix_ms(), event };
         self.journal.append(&record);

@@ -66,7 +66,8 @@ impl Story<'_> {
             | RunEvent::NodeJoined { .. }
             | RunEvent::NodeLinked { .. }
             | RunEvent::Swept { .. }
-            | RunEvent::OutputLost { .. } => {}
+            | RunEvent::OutputLost { .. }
+            | RunEvent::TerminalDropped { .. } => {}
         }
     }
 
