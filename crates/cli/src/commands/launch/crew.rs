@@ -3,15 +3,17 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ExitStatus};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use fermi_domain::event::Record;
+use fermi_process::output::StreamKind;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 
 use super::plan::{Node, Plan};
 use super::script;
 use super::ssh::{Group, Ssh};
+use crate::commands::run::voice::Voice;
 
 /// What comes from outside.
 #[derive(Debug)]
@@ -32,6 +34,32 @@ pub enum News {
     Signal(i32),
 }
 
+/// Where the output of hosts goes.
+#[derive(Clone, Debug)]
+pub struct OutputVoice {
+    voice: Voice,
+    kind: StreamKind,
+}
+
+impl OutputVoice {
+    /// Output of ranks is data; with `--json` stdout belongs to the events.
+    pub fn new(voice: Voice, as_json: bool) -> Self {
+        Self { voice, kind: if as_json { StreamKind::Stderr } else { StreamKind::Stdout } }
+    }
+
+    pub fn show(&self, bytes: &[u8]) {
+        match self.kind {
+            _ if bytes.is_empty() => {}
+            StreamKind::Stdout => self.voice.print_bytes(bytes),
+            StreamKind::Stderr => self.voice.say_bytes(bytes),
+        }
+    }
+
+    fn wait_for_room(&self) {
+        self.voice.wait_for_room(self.kind);
+    }
+}
+
 /// One connection.
 #[derive(Debug)]
 pub struct Hand {
@@ -49,7 +77,8 @@ impl Hand {
         fermi: &str,
         ssh: &Ssh,
         host: usize,
-        news: &Sender<News>,
+        news: &SyncSender<News>,
+        voice: &OutputVoice,
     ) -> io::Result<Self> {
         let script = script::start(plan, node, fermi);
         let mut child = ssh.spawn(node, script.len(), Group::Own)?;
@@ -62,7 +91,8 @@ impl Hand {
         }
         let (to_events, to_output) = (news.clone(), news.clone());
         std::thread::spawn(move || read_events(events, host, &to_events));
-        std::thread::spawn(move || read_output(output, host, &to_output));
+        let voice = voice.clone();
+        std::thread::spawn(move || read_output(output, host, &to_output, &voice));
         Ok(Self { child, leash, ended: None })
     }
 
@@ -98,7 +128,7 @@ impl Hand {
 }
 
 /// One JSON object per line; anything else is talk of a login shell.
-fn read_events(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
+fn read_events(stream: Option<impl Read>, host: usize, news: &SyncSender<News>) {
     let Some(stream) = stream else { return };
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
@@ -114,10 +144,12 @@ fn read_events(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
     }
 }
 
-fn read_output(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
+/// A host whose output the terminal's reader does not take is not read for a while: it drops and counts its own lines.
+fn read_output(stream: Option<impl Read>, host: usize, news: &SyncSender<News>, voice: &OutputVoice) {
     let mut bytes = [0; 16 * 1024];
     if let Some(mut stream) = stream {
         loop {
+            voice.wait_for_room();
             match stream.read(&mut bytes) {
                 Ok(0) => break,
                 Ok(n) if news.send(News::Output { host, bytes: bytes[..n].to_vec() }).is_err() => return,
@@ -131,7 +163,7 @@ fn read_output(stream: Option<impl Read>, host: usize, news: &Sender<News>) {
 }
 
 /// Signals become news. The thread ends with the program.
-pub fn read_signals(signals: SignalFd, news: Sender<News>) {
+pub fn read_signals(signals: SignalFd, news: SyncSender<News>) {
     std::thread::spawn(move || {
         loop {
             let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];

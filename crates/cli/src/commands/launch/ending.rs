@@ -11,6 +11,7 @@ use fermi_domain::verdict::Verdict;
 
 use super::ssh::BROKEN;
 use crate::commands::run::report::{self, Report};
+use crate::commands::run::voice::Voice;
 use crate::exit_code;
 use crate::speech::{self, Paint};
 
@@ -163,7 +164,13 @@ impl Ending {
     }
 
     /// Says it, and gives the exit code.
-    pub fn tell(self, tale: &Tale, language: Language, folder: impl Fn(usize, &PathBuf) -> PathBuf) -> ExitCode {
+    pub fn tell(
+        self,
+        tale: &Tale,
+        language: Language,
+        folder: impl Fn(usize, &PathBuf) -> PathBuf,
+        voice: &Voice,
+    ) -> ExitCode {
         match self {
             Self::Done => ExitCode::from(exit_code::DONE),
             Self::Stopped(signal) => exit_code::of_signal(signal),
@@ -171,20 +178,20 @@ impl Ending {
                 if let Some((host, message, hint)) = &tale.refused {
                     let host = &tale.labels[*host];
                     let named = Text::new(format!("{host}：{}", message.zh), format!("{host}: {}", message.en));
-                    speech::complain(&Notice::new("run_refused", named, hint.clone()));
+                    voice.say(&speech::error(&Notice::new("run_refused", named, hint.clone())));
                 }
                 ExitCode::from(exit_code::USAGE)
             }
             Self::Failed => {
                 if let Some((_, verdict, attempts)) = tale.end() {
-                    speech::say(&tale.report(verdict, *attempts, language, folder));
+                    voice.say(&tale.report(verdict, *attempts, language, folder));
                 }
                 ExitCode::from(exit_code::FAILED)
             }
             Self::Broken => {
                 let news = tale.broken.as_ref().map(|(_, news)| news.text());
                 let text = news.unwrap_or_else(|| Text::new("没有收到任务的结果", "no host said how the run ended"));
-                speech::say(&speech::error_text(language, Paint::for_stderr(), text.in_language(language), None));
+                voice.say(&speech::error_text(language, Paint::for_stderr(), text.in_language(language), None));
                 ExitCode::from(exit_code::FAILED)
             }
         }

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use fermi_domain::event::{Record, RunEvent};
 use fermi_domain::exit::signal_name;
-use fermi_domain::language::Language;
+use fermi_domain::language::{Language, Text};
 use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};
+use fermi_process::output::Dropped;
 use nix::sys::signal::Signal;
 
-use super::crew::{self, Hand, News};
+use super::crew::{self, Hand, News, OutputVoice};
 use super::ending::{Ending, Tale};
 use super::flags::LaunchFlags;
 use super::lines::Lines;
@@ -19,6 +20,7 @@ use super::plan::Plan;
 use super::ssh::Ssh;
 use crate::commands::run::narrate::Narrator;
 use crate::commands::run::session::take_signals;
+use crate::commands::run::voice::{Asked, Voice};
 use crate::speech;
 
 /// How often it is looked whether a connection has ended.
@@ -29,21 +31,24 @@ const AFTER_LETTING_GO: Duration = Duration::from_secs(5);
 /// The same after a second Ctrl-C.
 const AFTER_KILL: Duration = Duration::from_secs(12);
 
+/// How many pieces of news may wait; those who bring more wait themselves.
+const MOST_NEWS: usize = 256;
+
 const STOPPING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 pub fn run(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh, fermis: &[String]) -> Result<ExitCode, LaunchProblem> {
     let problem =
         |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: error.to_string() };
     let signals = take_signals(&STOPPING).map_err(|errno| problem(errno.into()))?;
-    let (send, news) = channel();
+    let (send, news) = sync_channel(MOST_NEWS);
     crew::read_signals(signals, send.clone());
     let mut session = Session::new(plan, flags);
     session.introduce();
     for (index, (node, fermi)) in plan.nodes.iter().zip(fermis).enumerate() {
-        session.hands.push(Hand::start(plan, node, fermi, ssh, index, &send).map_err(problem)?);
+        session.hands.push(Hand::start(plan, node, fermi, ssh, index, &send, &session.output).map_err(problem)?);
     }
     session.listen(&news);
-    Ok(session.finish())
+    Ok(session.finish(&news))
 }
 
 struct Session<'a> {
@@ -52,6 +57,8 @@ struct Session<'a> {
     quiet: bool,
     language: Language,
     narrator: Narrator,
+    voice: Voice,
+    output: OutputVoice,
     hands: Vec<Hand>,
     lines: Vec<Lines>,
     silent: Vec<bool>,
@@ -64,8 +71,11 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(plan: &'a Plan, flags: &LaunchFlags) -> Self {
         let language = speech::language();
+        let voice = Voice::new();
         Self {
             plan,
+            output: OutputVoice::new(voice.clone(), flags.json),
+            voice,
             as_json: flags.json,
             quiet: flags.quiet || flags.json,
             language,
@@ -105,7 +115,7 @@ impl<'a> Session<'a> {
             self.hear(said);
         }
         for lines in &mut self.lines {
-            show(&lines.end(), self.as_json);
+            self.output.show(&lines.end());
         }
     }
 
@@ -115,7 +125,7 @@ impl<'a> Session<'a> {
 
     fn hear(&mut self, news: News) {
         match news {
-            News::Output { host, bytes } => show(&self.lines[host].take(&bytes, Instant::now()), self.as_json),
+            News::Output { host, bytes } => self.output.show(&self.lines[host].take(&bytes, Instant::now())),
             News::OutputEnded { host } => self.silent[host] = true,
             News::Event { host, record } => self.happened(host, *record),
             News::Signal(signal) => self.signalled(signal),
@@ -124,7 +134,7 @@ impl<'a> Session<'a> {
 
     fn happened(&mut self, host: usize, record: Record) {
         if self.as_json {
-            print_event(&self.plan.nodes[host].label, &record);
+            self.print_event(&self.plan.nodes[host].label, &record);
         } else if !self.quiet {
             self.narrate(host, &record.event);
         }
@@ -138,7 +148,13 @@ impl<'a> Session<'a> {
 
     /// The coordinator speaks for the run; of the others only what nobody else can know.
     fn narrate(&mut self, host: usize, event: &RunEvent) {
-        let is_own = matches!(event, RunEvent::Waiting { .. } | RunEvent::OutputLost { .. } | RunEvent::Swept { .. });
+        let is_own = matches!(
+            event,
+            RunEvent::Waiting { .. }
+                | RunEvent::OutputLost { .. }
+                | RunEvent::TerminalDropped { .. }
+                | RunEvent::Swept { .. }
+        );
         // Said here already, for all hosts.
         let is_ours = matches!(event, RunEvent::Stopping { .. }) && self.asked > 0;
         let is_last = matches!(event, RunEvent::AttemptFailed { .. });
@@ -147,8 +163,8 @@ impl<'a> Session<'a> {
         }
         let Some(line) = self.narrator.line(event) else { return };
         match host {
-            0 => speech::say(&line),
-            _ => speech::say(&format!("[{}] {line}", self.plan.nodes[host].label)),
+            0 => self.voice.say(&line),
+            _ => self.voice.say(&format!("[{}] {line}", self.plan.nodes[host].label)),
         }
     }
 
@@ -194,6 +210,9 @@ impl<'a> Session<'a> {
 
     /// Looks after the connections and the clock.
     fn look(&mut self) {
+        if let Some(dropped) = self.voice.take_gap() {
+            self.say_dropped(dropped);
+        }
         for host in 0..self.hands.len() {
             if self.hands[host].has_just_ended() {
                 let status = self.hands[host].ended;
@@ -222,37 +241,45 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn finish(self) -> ExitCode {
+    fn finish(self, news: &Receiver<News>) -> ExitCode {
         let folder = |host: usize, folder: &PathBuf| -> PathBuf {
             let label = &self.plan.nodes[host].label;
             if self.plan.nodes[host].is_here { folder.clone() } else { format!("{label}:{}", folder.display()).into() }
         };
-        Ending::of(&self.tale).tell(&self.tale, self.language, folder)
+        let code = Ending::of(&self.tale).tell(&self.tale, self.language, folder, &self.voice);
+        let asked = if self.asked > 0 { Asked::Yes } else { Asked::No };
+        let interrupted = |wait: Duration| matches!(news.recv_timeout(wait), Ok(News::Signal(_)));
+        let unshown = self.voice.finish_printing(asked, interrupted);
+        self.say_dropped(unshown);
+        self.voice.finish_saying(asked, interrupted);
+        code
+    }
+
+    /// Says what our own terminal did not get. What a host could not get rid of it tells itself.
+    fn say_dropped(&self, dropped: Dropped) {
+        let Dropped { lines, bytes } = dropped;
+        if !dropped.is_nothing() {
+            let text = Text::new(
+                format!("终端来不及读取，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，完整日志在各主机上"),
+                format!(
+                    "{lines} lines ({bytes} bytes) were not shown because nobody read them in time; the training went \
+                     on, complete logs are on the hosts"
+                ),
+            );
+            self.voice.say(&format!("fermi: {}\n", text.in_language(self.language)));
+        }
+    }
+
+    fn print_event(&self, host: &str, record: &Record) {
+        let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(record) else { return };
+        let mut line = serde_json::Map::from_iter([("host".to_owned(), host.into())]);
+        line.extend(fields);
+        self.voice.print(&format!("{}\n", serde_json::Value::Object(line)));
     }
 
     fn say(&self, news: &LaunchNews) {
         if !self.quiet {
-            speech::say(&format!("fermi: {}\n", news.text().in_language(self.language)));
+            self.voice.say(&format!("fermi: {}\n", news.text().in_language(self.language)));
         }
     }
-}
-
-/// Output of ranks is data; with `--json` stdout belongs to the events.
-fn show(bytes: &[u8], as_json: bool) {
-    let text = String::from_utf8_lossy(bytes);
-    if bytes.is_empty() {
-        return;
-    }
-    if as_json {
-        speech::say(&text);
-    } else {
-        speech::print(&text);
-    }
-}
-
-fn print_event(host: &str, record: &Record) {
-    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(record) else { return };
-    let mut line = serde_json::Map::from_iter([("host".to_owned(), host.into())]);
-    line.extend(fields);
-    speech::print(&format!("{}\n", serde_json::Value::Object(line)));
 }
