@@ -31,6 +31,7 @@ mod plan;
 mod restarts;
 mod run_framework;
 mod scripts;
+mod slow_readers;
 mod slurm;
 mod ssh;
 mod stopping;
