@@ -92,13 +92,18 @@ pub fn error_text(language: Language, paint: Paint, message: &str, hint: Option<
     text
 }
 
-/// Says on stderr what went wrong: the one way from [`Explained`] to a terminal.
-pub fn complain(message: &impl Explained) {
+/// An error in the language and colours of stderr: the one way from [`Explained`] to a terminal.
+pub fn error(message: &impl Explained) -> String {
     let language = language();
     let text = message.text();
     let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
     let hint = hint.as_ref().map(|hint| hint.in_language(language));
-    say(&error_text(language, Paint::for_stderr(), text.in_language(language), hint));
+    error_text(language, Paint::for_stderr(), text.in_language(language), hint)
+}
+
+/// Says on stderr what went wrong.
+pub fn complain(message: &impl Explained) {
+    say(&error(message));
 }
 
 /// Talk goes to stderr; a closed one is no reason to fail.

@@ -11,7 +11,6 @@ mod flags;
 mod framework;
 mod gathering;
 mod interpreter;
-mod json;
 mod leash;
 mod machine;
 pub(super) mod narrate;
@@ -23,6 +22,7 @@ pub mod spellings;
 mod streams;
 mod terminal;
 mod torchrun;
+pub(super) mod voice;
 
 use std::process::ExitCode;
 

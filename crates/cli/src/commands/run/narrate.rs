@@ -37,6 +37,19 @@ impl Narrator {
         Self { language, ranks: 0, node: String::new(), omp_num_threads: None, folder: None, introduced: true.into() }
     }
 
+    /// A line for what somebody did not get, which is said to those who want to hear nothing else too.
+    pub fn line_of_loss(event: &RunEvent, language: Language) -> Option<String> {
+        let text = match event {
+            RunEvent::OutputLost { bytes, .. } => Text::new(
+                format!("磁盘写不下，丢失了 {bytes} 字节日志；训练未受影响"),
+                format!("{bytes} bytes of log were lost because the disk did not take them; the training went on"),
+            ),
+            RunEvent::TerminalDropped { lines, bytes, folder, .. } => not_shown(*lines, *bytes, folder.as_deref()),
+            _ => return None,
+        };
+        Some(format!("fermi: {}\n", text.in_language(language)))
+    }
+
     /// A line for this event, if it deserves one.
     pub fn line(&self, event: &RunEvent) -> Option<String> {
         let text = match event {
@@ -78,11 +91,7 @@ impl Narrator {
                 }
             }
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
-            RunEvent::OutputLost { bytes, .. } => Text::new(
-                format!("磁盘写不下，丢失了 {bytes} 字节日志；训练未受影响"),
-                format!("{bytes} bytes of log were lost because the disk did not take them; the training went on"),
-            ),
-            _ => return None,
+            event => return Self::line_of_loss(event, self.language),
         };
         Some(format!("fermi: {}\n", text.in_language(self.language)))
     }
@@ -121,6 +130,32 @@ fn restart(attempt: u32, after_ms: u64, used: u32, most: u32) -> Text {
     Text::new(
         format!("重启{zh}：第 {attempt} 次启动（已用重启 {used}/{most}）"),
         format!("restarting{en}: attempt {attempt}, restart {used} of {most}"),
+    )
+}
+
+/// Events of `--json` that nobody read.
+pub fn events_dropped(lines: u64, folder: Option<&Path>) -> Text {
+    let (zh, en) = match folder.map(short_path) {
+        Some(folder) => (format!("全部事件在 {folder}/journal.ndjson"), format!("all are in {folder}/journal.ndjson")),
+        None => ("没有保存日志".to_owned(), "no journal was kept".to_owned()),
+    };
+    Text::new(
+        format!("标准输出没有人读取，有 {lines} 个事件没有输出；{zh}"),
+        format!("{lines} events were not printed because nobody read them; {en}"),
+    )
+}
+
+/// What the terminal did not get, and where it is.
+fn not_shown(lines: u64, bytes: u64, folder: Option<&Path>) -> Text {
+    let (zh, en) = match folder.map(short_path) {
+        Some(folder) => (format!("完整日志在 {folder}"), format!("complete logs are in {folder}")),
+        None => ("日志没有保存".to_owned(), "no logs were kept".to_owned()),
+    };
+    Text::new(
+        format!("终端来不及读取，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，{zh}"),
+        format!(
+            "{lines} lines ({bytes} bytes) were not shown because nobody read them in time; the training went on, {en}"
+        ),
     )
 }
 

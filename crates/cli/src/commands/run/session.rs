@@ -20,12 +20,12 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::flags::RunFlags;
-use super::json;
 use super::leash::{self, Tug};
-use super::narrate::Narrator;
+use super::narrate::{self, Narrator};
 use super::plan::{self, Plan};
 use super::report::{self, Report};
 use super::terminal::{self, KeyByKey};
+use super::voice::{Asked, Voice};
 use crate::exit_code;
 use crate::speech::{self, Paint};
 
@@ -64,6 +64,7 @@ struct Session {
     launch: Option<Launch>,
     plan: PlanRest,
     narrator: Option<Narrator>,
+    voice: Voice,
     as_json: bool,
     signals: SignalFd,
     keys: Option<KeyByKey>,
@@ -113,6 +114,7 @@ impl Session {
             launch: Some(launch),
             plan: rest,
             narrator,
+            voice: Voice::new(),
             as_json: flags.json,
             signals,
             keys: if forwards_input && has_terminal { KeyByKey::enter().ok() } else { None },
@@ -161,7 +163,7 @@ impl Session {
     fn take(&mut self, records: Vec<Record>) {
         for record in records {
             if self.as_json {
-                json::print(&record);
+                self.print(&record);
             }
             self.tell(&record.event);
             match record.event {
@@ -178,7 +180,21 @@ impl Session {
         }
     }
 
+    /// `--json`: every event of the run, one object per line.
+    fn print(&self, record: &Record) {
+        if let Ok(mut line) = serde_json::to_string(record) {
+            line.push('\n');
+            self.voice.print(&line);
+        }
+    }
+
     fn tell(&mut self, event: &RunEvent) {
+        if !self.as_json
+            && let Some(line) = Narrator::line_of_loss(event, speech::language())
+        {
+            self.voice.say(&line);
+            return;
+        }
         let Some(line) = self.narrator.as_ref().and_then(|narrator| narrator.line(event)) else { return };
         if self.plan.first_node_speaks && !matches!(event, RunEvent::Waiting { .. }) {
             return;
@@ -191,9 +207,9 @@ impl Session {
         if matches!(event, RunEvent::RestartScheduled { .. })
             && let Some(failure) = self.failure_line.take()
         {
-            speech::say(&failure);
+            self.voice.say(&failure);
         }
-        speech::say(&line);
+        self.voice.say(&line);
     }
 
     fn read_signals(&mut self) {
@@ -275,6 +291,28 @@ impl Session {
 
     /// Waits for the keepers, says how it ended, and gives the exit code.
     fn finish(mut self) -> ExitCode {
+        let code = self.conclude();
+        self.say_last_words();
+        code
+    }
+
+    /// Lets the readers of both streams have what is left, and says which events were not printed.
+    fn say_last_words(&self) {
+        let asked = if self.asked > 0 { Asked::Yes } else { Asked::No };
+        let interrupted = |wait: Duration| {
+            let wait = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
+            let signalled = poll(&mut [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)], wait);
+            signalled.is_ok_and(|count| count > 0)
+        };
+        let unprinted = self.voice.finish_printing(asked, interrupted);
+        if self.as_json && !unprinted.is_nothing() && !self.voice.is_one() {
+            let text = narrate::events_dropped(unprinted.lines, self.plan.run_folder.as_deref());
+            self.voice.say(&format!("fermi: {}\n", text.in_language(speech::language())));
+        }
+        self.voice.finish_saying(asked, interrupted);
+    }
+
+    fn conclude(&mut self) -> ExitCode {
         if let Some(launch) = self.launch.take() {
             launch.finish();
         }
@@ -284,7 +322,7 @@ impl Session {
         }
         if let Some(notice) = &self.refused {
             if !self.told_by_another {
-                speech::complain(notice);
+                self.voice.say(&speech::error(notice));
             }
             return ExitCode::from(exit_code::USAGE);
         }
@@ -318,7 +356,7 @@ impl Session {
             run_folder: self.plan.run_folder.as_ref(),
             local_rank_of_first: verdict.first.as_ref().and_then(|first| self.local_ranks.get(&first.rank.0).copied()),
         };
-        speech::say(&report.render(speech::language(), Paint::for_stderr()));
+        self.voice.say(&report.render(speech::language(), Paint::for_stderr()));
     }
 }
 

@@ -31,16 +31,17 @@ impl KeyByKey {
         Ok(keys)
     }
 
-    /// Sets the mode again, after the job was stopped and continued.
+    /// Sets the mode again, after the job was stopped and continued. Does not wait for output that the terminal has not
+    /// taken: it may be stopped (Ctrl-S).
     pub fn apply(&self) {
         let mut modes = self.before.clone();
         modes.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO);
         // A terminal that went away needs no mode.
-        let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &modes);
+        let _ = tcsetattr(stdin(), SetArg::TCSANOW, &modes);
     }
 
     pub fn undo(&self) {
-        let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &self.before);
+        let _ = tcsetattr(stdin(), SetArg::TCSANOW, &self.before);
     }
 }
 

@@ -1,0 +1,92 @@
+//! What a run's launcher says and prints: never so that it would wait for whoever reads, because signals and orders must
+//! not wait behind words.
+
+use std::time::Duration;
+
+use fermi_process::output::{Dropped, StreamKind, TerminalWriter};
+
+/// A reader that takes nothing for so long gets no more when all is said.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The same when somebody has asked for the end.
+const LAST_WORDS_WHEN_ASKED: Duration = Duration::from_secs(1);
+/// How often it is looked whether the reader has everything.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Whether somebody has asked for the end before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    No,
+    Yes,
+}
+
+/// Both standard streams.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    stdout: TerminalWriter,
+    stderr: TerminalWriter,
+}
+
+impl Voice {
+    pub fn new() -> Self {
+        let [stdout, stderr] = TerminalWriter::for_both(None);
+        Self { stdout, stderr }
+    }
+
+    /// Talk goes to stderr.
+    pub fn say(&self, text: &str) {
+        self.stderr.write(StreamKind::Stderr, text.as_bytes());
+    }
+
+    /// Data goes to stdout.
+    pub fn print(&self, text: &str) {
+        self.print_bytes(text.as_bytes());
+    }
+
+    pub fn say_bytes(&self, bytes: &[u8]) {
+        self.stderr.write(StreamKind::Stderr, bytes);
+    }
+
+    pub fn print_bytes(&self, bytes: &[u8]) {
+        self.stdout.write(StreamKind::Stdout, bytes);
+    }
+
+    /// Waits while writers are held back because the reader of that stream is behind: for threads that may.
+    pub fn wait_for_room(&self, kind: StreamKind) {
+        match kind {
+            StreamKind::Stdout => self.stdout.wait_for_room(),
+            StreamKind::Stderr => self.stderr.wait_for_room(),
+        }
+    }
+
+    /// What was dropped since the last answer, once the reader has all that came before.
+    pub fn take_gap(&self) -> Option<Dropped> {
+        let mut dropped = self.stdout.take_gap().unwrap_or_default();
+        dropped += self.stderr.take_gap().unwrap_or_default();
+        Some(dropped).filter(|dropped| !dropped.is_nothing())
+    }
+
+    /// Lets the reader of stdout take what is left, as long as it takes any; the answer is what it did not get. Nothing is
+    /// printed afterwards. `interrupted` waits so long for a signal, which ends the wait.
+    pub fn finish_printing(&self, asked: Asked, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+        finish(&self.stdout, asked, interrupted)
+    }
+
+    /// The same for stderr. Nothing is said afterwards.
+    pub fn finish_saying(&self, asked: Asked, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+        finish(&self.stderr, asked, interrupted)
+    }
+
+    /// Whether both lead to one place, so that nothing can be said of one on the other.
+    pub fn is_one(&self) -> bool {
+        self.stdout.is_same(&self.stderr)
+    }
+}
+
+fn finish(writer: &TerminalWriter, asked: Asked, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+    let patience = match asked {
+        Asked::No => LAST_WORDS,
+        Asked::Yes => LAST_WORDS_WHEN_ASKED,
+    };
+    while writer.stuck_for().is_some_and(|stuck| stuck < patience) && !interrupted(LOOK_EVERY) {}
+    writer.give_up()
+}
