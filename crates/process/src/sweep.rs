@@ -58,15 +58,6 @@ pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
     }
 }
 
-/// Whether anything that still runs is below this process, apart from those named.
-pub fn strays(known: &[i32]) -> Vec<i32> {
-    procfs::descendants(nix::unistd::getpid().as_raw())
-        .into_iter()
-        .filter(|stat| !stat.is_zombie() && !known.contains(&stat.pid))
-        .map(|stat| stat.pid)
-        .collect()
-}
-
 /// Collects the dead children; true when there is no child left, dead or alive.
 pub fn reap(reaped: &mut impl FnMut(i32, Exit)) -> bool {
     loop {
