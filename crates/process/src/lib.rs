@@ -12,11 +12,11 @@
 //! This crate knows processes, bytes and signals. It never knows tasks, restarts or verdicts: those are `fermi-attempt`'s.
 //! It forks only from threads that live as long as the process, because PR_SET_PDEATHSIG follows the thread.
 
-pub mod birth;
 pub mod cgroup;
 pub mod clock;
 pub mod descriptors;
 pub mod exit_record;
+pub mod fork_exec;
 pub mod journal;
 pub mod output;
 pub mod pidfd;

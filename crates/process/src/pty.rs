@@ -1,7 +1,10 @@
 //! A terminal for rank 0, so that its progress bar knows it is watched.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::pty::{OpenptyResult, openpty};
 
 /// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,18 +38,10 @@ impl Pty {
     /// Opens one that passes bytes through unchanged: no `\n` becomes `\r\n`, so that the log file holds just what was
     /// written.
     pub fn open(size: WindowSize) -> io::Result<Self> {
-        let (mut master, mut slave) = (0, 0);
-        // SAFETY: openpty writes the two descriptors; name, modes and size may be null.
-        let done =
-            unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size.raw()) };
-        if done != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: openpty has just made them for us.
-        let pty = unsafe { Self { master: OwnedFd::from_raw_fd(master), slave: OwnedFd::from_raw_fd(slave) } };
-        for fd in [master, slave] {
-            // SAFETY: plain flag on our own descriptor.
-            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        let OpenptyResult { master, slave } = openpty(&size.raw(), None)?;
+        let pty = Self { master, slave };
+        for fd in [&pty.master, &pty.slave] {
+            fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
         }
         let mut modes = nix::sys::termios::tcgetattr(&pty.slave)?;
         modes.output_flags.remove(nix::sys::termios::OutputFlags::OPOST);

@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use crate::birth::{Birth, Born, Fate};
 use crate::cgroup::Entrance;
+use crate::fork_exec::{ExecOutcome, ForkExec, Forked};
 use crate::pidfd::PidFd;
 use crate::pty::{Pty, WindowSize};
 
@@ -44,8 +47,8 @@ pub enum StdinPlan {
 #[derive(Debug)]
 pub struct Spawned {
     pub handle: PidFd,
-    /// Whether it became its program, known when it has ended.
-    pub fate: Fate,
+    /// Whether it executed its program, known when it has ended.
+    pub outcome: ExecOutcome,
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     /// Where forwarded input goes.
@@ -58,21 +61,21 @@ pub struct Spawned {
 ///
 /// Call it from a thread that lives as long as the process: the rank dies with that thread.
 pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<Spawned> {
-    let mut birth = Birth::new(&command.argv, &command.env, command.folder.as_deref())?;
-    let streams = Streams::open(command, &mut birth)?;
+    let mut fork_exec = ForkExec::new(&command.argv, &command.env, command.folder.as_deref())?;
+    let streams = Streams::open(command, &mut fork_exec)?;
     // SAFETY: what happens between fork and exec is system calls only.
-    let (handle, fate) = unsafe { birth.deliver(entrance, harden(command, entrance)) }?;
-    streams.ours(handle, fate)
+    let (handle, outcome) = unsafe { fork_exec.start(entrance, harden(command, entrance)) }?;
+    streams.ours(handle, outcome)
 }
 
 /// What happens between fork and exec; only calls that are safe there.
-fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Born) -> io::Result<()> {
+fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Forked) -> io::Result<()> {
     let parent = nix::unistd::getpid();
     let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
     let entrance = entrance.map(|entrance| entrance.members().as_raw_fd());
     let takes_terminal = command.terminal.is_some();
     // SAFETY: the closure makes system calls only: no allocation, no lock.
-    move |born| unsafe {
+    move |forked| unsafe {
         libc::setsid();
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
             return Err(io::Error::last_os_error());
@@ -84,12 +87,13 @@ fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Born) -
         if takes_terminal {
             libc::ioctl(1, libc::TIOCSCTTY, 0);
         }
-        if let Some(entrance) = entrance.filter(|_| born == Born::Outside) {
+        if let Some(entrance) = entrance.filter(|_| forked == Forked::Outside) {
             // Staying outside is not fatal: the keepers hold the rank all the same.
             libc::write(entrance, c"0".as_ptr().cast(), 1);
         }
         if let Some(cpus) = &cpus {
-            libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), cpus);
+            // CPUs that are not there, or not ours, leave the rank where it is.
+            let _ = sched_setaffinity(Pid::from_raw(0), cpus);
         }
         // The supervisor takes its signals by descriptor; ranks start with none blocked.
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -99,17 +103,13 @@ fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Born) -
     }
 }
 
-fn cpu_set(cpus: &[usize]) -> Option<libc::cpu_set_t> {
-    if cpus.is_empty() {
-        return None;
+/// None where no CPU is named; those that no set can hold are left out.
+fn cpu_set(cpus: &[usize]) -> Option<CpuSet> {
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| **cpu < CpuSet::count()) {
+        set.set(*cpu).ok()?;
     }
-    // SAFETY: a cpu_set_t is a plain bit field; all zeroes is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    for cpu in cpus.iter().filter(|cpu| **cpu < libc::CPU_SETSIZE as usize) {
-        // SAFETY: the index is inside the set.
-        unsafe { libc::CPU_SET(*cpu, &mut set) };
-    }
-    Some(set)
+    (!cpus.is_empty()).then_some(set)
 }
 
 /// Our ends of the streams, kept while the child's ends travel with the command.
@@ -121,27 +121,27 @@ struct Streams {
 }
 
 impl Streams {
-    fn open(command: &RankCommand, birth: &mut Birth) -> io::Result<Self> {
+    fn open(command: &RankCommand, fork_exec: &mut ForkExec) -> io::Result<Self> {
         match command.terminal {
-            Some(size) => Self::terminals(command.stdin, size, birth),
-            None => Self::pipes(command.stdin, birth),
+            Some(size) => Self::terminals(command.stdin, size, fork_exec),
+            None => Self::pipes(command.stdin, fork_exec),
         }
     }
 
-    fn pipes(stdin: StdinPlan, birth: &mut Birth) -> io::Result<Self> {
+    fn pipes(stdin: StdinPlan, fork_exec: &mut ForkExec) -> io::Result<Self> {
         let (stdout, child_stdout) = pipe()?;
         let (stderr, child_stderr) = pipe()?;
-        birth.stream(1, child_stdout);
-        birth.stream(2, child_stderr);
+        fork_exec.stream(1, child_stdout);
+        fork_exec.stream(2, child_stderr);
         let stdin = match stdin {
             StdinPlan::Null => {
-                birth.stream(0, File::open("/dev/null")?.into());
+                fork_exec.stream(0, File::open("/dev/null")?.into());
                 None
             }
             StdinPlan::Inherited => None,
             StdinPlan::Forwarded => {
                 let (child_stdin, ours) = pipe()?;
-                birth.stream(0, child_stdin);
+                fork_exec.stream(0, child_stdin);
                 Some(ours)
             }
         };
@@ -149,51 +149,43 @@ impl Streams {
     }
 
     /// Two terminals, one for each stream: both look like a terminal to the program, and the log files stay apart.
-    fn terminals(stdin: StdinPlan, size: WindowSize, birth: &mut Birth) -> io::Result<Self> {
+    fn terminals(stdin: StdinPlan, size: WindowSize, fork_exec: &mut ForkExec) -> io::Result<Self> {
         let out = Pty::open(size)?;
         let err = Pty::open(size)?;
         let typed = match stdin {
             StdinPlan::Null => {
-                birth.stream(0, File::open("/dev/null")?.into());
+                fork_exec.stream(0, File::open("/dev/null")?.into());
                 None
             }
             StdinPlan::Inherited => None,
             StdinPlan::Forwarded => {
-                birth.stream(0, out.slave.try_clone()?);
+                fork_exec.stream(0, out.slave.try_clone()?);
                 Some(out.master.try_clone()?)
             }
         };
-        birth.stream(1, out.slave);
-        birth.stream(2, err.slave);
+        fork_exec.stream(1, out.slave);
+        fork_exec.stream(2, err.slave);
         let terminals = vec![out.master.try_clone()?, err.master.try_clone()?];
         Ok(Self { stdout: out.master, stderr: err.master, stdin: typed, terminals })
     }
 
-    fn ours(self, handle: PidFd, fate: Fate) -> io::Result<Spawned> {
+    fn ours(self, handle: PidFd, outcome: ExecOutcome) -> io::Result<Spawned> {
         for fd in [&self.stdout, &self.stderr].into_iter().chain(&self.stdin) {
             non_blocking(fd)?;
         }
         let Self { stdout, stderr, stdin, terminals } = self;
-        Ok(Spawned { handle, fate, stdout, stderr, stdin, terminals })
+        Ok(Spawned { handle, outcome, stdout, stderr, stdin, terminals })
     }
 }
 
 /// A pipe, reading end first, neither end inherited by accident.
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel writes two descriptors into the array.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: they are new and ours. A smaller pipe than asked for works too.
-    unsafe {
-        libc::fcntl(ends[1], libc::F_SETPIPE_SZ, PIPE_BYTES);
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
+    let (ours, theirs) = nix::unistd::pipe2(OFlag::O_CLOEXEC)?;
+    // A smaller pipe than asked for works too.
+    let _ = fcntl(&theirs, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
+    Ok((ours, theirs))
 }
 
 fn non_blocking(fd: &OwnedFd) -> io::Result<()> {
-    // SAFETY: flags of our own descriptor.
-    let done = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    fcntl(fd, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map(drop).map_err(io::Error::from)
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
-use fermi_process::birth::{Fate, NEVER_BECAME};
 use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
+use fermi_process::fork_exec::{ExecOutcome, NEVER_EXECUTED};
 use fermi_process::output::{Filtered, Pump, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
@@ -28,7 +28,7 @@ pub struct Member {
     pub started_ms: u64,
     folder: Option<RankFolder>,
     handle: PidFd,
-    fate: Fate,
+    exec: ExecOutcome,
     program: String,
     stdin: Option<OwnedFd>,
     terminals: Vec<OwnedFd>,
@@ -64,12 +64,12 @@ impl Member {
         let _ = self.handle.signal(libc::SIGCONT);
     }
 
-    /// A child that never became its program ends with a code of ours; the reason says more.
+    /// A child that never executed its program ends with a code of ours; the reason says more.
     fn true_exit(&mut self, exit: Exit) -> Exit {
-        if exit != (Exit::Code { code: NEVER_BECAME }) {
+        if exit != (Exit::Code { code: NEVER_EXECUTED }) {
             return exit;
         }
-        match self.fate.failure() {
+        match self.exec.failure() {
             Some(error) => Exit::NotStarted { error: format!("{}: {error}", self.program) },
             None => exit,
         }
@@ -134,7 +134,7 @@ impl Crew {
             started_ms,
             folder,
             handle: spawned.handle,
-            fate: spawned.fate,
+            exec: spawned.outcome,
             program: plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default(),
             stdin: spawned.stdin,
             terminals: spawned.terminals,
