@@ -17,7 +17,7 @@ use crate::speech::{self, Paint};
 
 /// What has happened so far.
 #[derive(Debug)]
-pub struct Tale {
+pub struct History {
     labels: Vec<String>,
     /// The run's end as each host heard it; the first host's is the coordinator's own.
     ends: Vec<Option<(Outcome, Verdict, u32)>>,
@@ -32,7 +32,7 @@ pub struct Tale {
     broken: Option<(usize, LaunchNews)>,
 }
 
-impl Tale {
+impl History {
     pub fn new(labels: Vec<String>) -> Self {
         let hosts = labels.len();
         Self {
@@ -147,18 +147,18 @@ pub enum Ending {
 }
 
 impl Ending {
-    pub fn of(tale: &Tale) -> Self {
-        if let Some(signal) = tale.stopped_by {
+    pub fn of(history: &History) -> Self {
+        if let Some(signal) = history.stopped_by {
             return Self::Stopped(signal);
         }
-        if tale.was_refused() {
+        if history.was_refused() {
             return Self::Refused;
         }
-        match tale.end() {
+        match history.end() {
             Some((Outcome::Succeeded, ..)) => Self::Done,
-            Some((Outcome::Failed, ..)) if tale.broken.is_none() || tale.is_told() => Self::Failed,
+            Some((Outcome::Failed, ..)) if history.broken.is_none() || history.is_told() => Self::Failed,
             // Somebody on a host sent it a signal, unless our own connection broke and took the run with it.
-            Some((Outcome::Stopped { signal }, ..)) if tale.broken.is_none() => Self::Stopped(*signal),
+            Some((Outcome::Stopped { signal }, ..)) if history.broken.is_none() => Self::Stopped(*signal),
             Some(_) | None => Self::Broken,
         }
     }
@@ -166,7 +166,7 @@ impl Ending {
     /// Says it, and gives the exit code.
     pub fn tell(
         self,
-        tale: &Tale,
+        history: &History,
         language: Language,
         folder: impl Fn(usize, &PathBuf) -> PathBuf,
         voice: &Voice,
@@ -175,21 +175,21 @@ impl Ending {
             Self::Done => ExitCode::from(exit_code::DONE),
             Self::Stopped(signal) => exit_code::of_signal(signal),
             Self::Refused => {
-                if let Some((host, message, hint)) = &tale.refused {
-                    let host = &tale.labels[*host];
+                if let Some((host, message, hint)) = &history.refused {
+                    let host = &history.labels[*host];
                     let named = Text::new(format!("{host}：{}", message.zh), format!("{host}: {}", message.en));
                     voice.say(&speech::error(&Notice::new("run_refused", named, hint.clone())));
                 }
                 ExitCode::from(exit_code::USAGE)
             }
             Self::Failed => {
-                if let Some((_, verdict, attempts)) = tale.end() {
-                    voice.say(&tale.report(verdict, *attempts, language, folder));
+                if let Some((_, verdict, attempts)) = history.end() {
+                    voice.say(&history.report(verdict, *attempts, language, folder));
                 }
                 ExitCode::from(exit_code::FAILED)
             }
             Self::Broken => {
-                let news = tale.broken.as_ref().map(|(_, news)| news.text());
+                let news = history.broken.as_ref().map(|(_, news)| news.text());
                 let text = news.unwrap_or_else(|| Text::new("没有收到任务的结果", "no host said how the run ended"));
                 voice.say(&speech::error_text(language, Paint::for_stderr(), text.in_language(language), None));
                 ExitCode::from(exit_code::FAILED)
@@ -206,8 +206,8 @@ mod tests {
 
     use super::*;
 
-    fn tale() -> Tale {
-        Tale::new(vec!["a".into(), "b".into()])
+    fn history() -> History {
+        History::new(vec!["a".into(), "b".into()])
     }
 
     fn ended(outcome: Outcome, kind: VerdictKind) -> RunEvent {
@@ -220,33 +220,33 @@ mod tests {
 
     #[test]
     fn the_coordinators_word_is_the_end() {
-        let mut tale = tale();
-        tale.add(0, started());
-        tale.add(0, ended(Outcome::Succeeded, VerdictKind::Succeeded));
-        tale.connection_ended(1, Some(ExitStatus::from_raw(0)), false);
-        assert_eq!(Ending::of(&tale), Ending::Done);
+        let mut history = history();
+        history.add(0, started());
+        history.add(0, ended(Outcome::Succeeded, VerdictKind::Succeeded));
+        history.connection_ended(1, Some(ExitStatus::from_raw(0)), false);
+        assert_eq!(Ending::of(&history), Ending::Done);
         // Too late to stop anything.
-        tale.stopped_by(2);
-        assert_eq!(Ending::of(&tale), Ending::Done);
+        history.stopped_by(2);
+        assert_eq!(Ending::of(&history), Ending::Done);
     }
 
     #[test]
     fn a_connection_that_breaks_is_not_called_a_stop_by_the_user() {
-        let mut tale = tale();
-        tale.add(0, started());
-        tale.connection_ended(1, Some(ExitStatus::from_raw(255 << 8)), false);
-        assert!(!tale.cannot_go_on(), "the coordinator decides");
-        tale.add(0, ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser));
-        assert_eq!(Ending::of(&tale), Ending::Broken);
-        assert!(matches!(tale.broken, Some((1, LaunchNews::ConnectionLost { .. }))));
+        let mut history = history();
+        history.add(0, started());
+        history.connection_ended(1, Some(ExitStatus::from_raw(255 << 8)), false);
+        assert!(!history.cannot_go_on(), "the coordinator decides");
+        history.add(0, ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser));
+        assert_eq!(Ending::of(&history), Ending::Broken);
+        assert!(matches!(history.broken, Some((1, LaunchNews::ConnectionLost { .. }))));
     }
 
     #[test]
     fn a_host_that_ends_before_the_start_or_the_coordinator_itself_ends_it_all() {
-        let mut early = tale();
+        let mut early = history();
         early.connection_ended(1, Some(ExitStatus::from_raw(2 << 8)), false);
         assert!(early.cannot_go_on());
-        let mut headless = tale();
+        let mut headless = history();
         headless.add(0, started());
         headless.connection_ended(0, Some(ExitStatus::from_raw(9)), false);
         assert!(headless.cannot_go_on());
@@ -255,9 +255,9 @@ mod tests {
 
     #[test]
     fn our_own_signal_wins_over_what_the_hosts_make_of_it() {
-        let mut tale = tale();
-        tale.stopped_by(2);
-        tale.add(0, ended(Outcome::Stopped { signal: 2 }, VerdictKind::StoppedByUser));
-        assert_eq!(Ending::of(&tale), Ending::Stopped(2));
+        let mut history = history();
+        history.stopped_by(2);
+        history.add(0, ended(Outcome::Stopped { signal: 2 }, VerdictKind::StoppedByUser));
+        assert_eq!(Ending::of(&history), Ending::Stopped(2));
     }
 }

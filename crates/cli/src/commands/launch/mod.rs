@@ -1,13 +1,13 @@
 //! `fermi launch-multi-node MASTER NODES GPUS SCRIPT`: starts `fermi run` on several hosts over ssh and stays with it.
 //!
 //! [`words`] and [`flags`] read the command line, [`hosts`] and [`filter`] the list of hosts, [`plan`] decides who starts
-//! what. [`check`] looks at every host before anything starts; [`session`] holds the connections ([`crew`]) until the
+//! what. [`check`] looks at every host before anything starts; [`session`] holds the connections ([`connections`]) until the
 //! end, which [`ending`] names. What a host is told is a [`script`] over the standard input of a shell, [`quote`]d word by
 //! word. The run itself is `fermi run`'s: the hosts find each other without us, and each stops by itself when our
 //! connection to it goes.
 
 mod check;
-mod crew;
+mod connections;
 mod dry_run;
 mod ending;
 mod environment;

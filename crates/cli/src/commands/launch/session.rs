@@ -12,8 +12,8 @@ use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};
 use fermi_process::output::Dropped;
 use nix::sys::signal::Signal;
 
-use super::crew::{self, Hand, News, OutputVoice};
-use super::ending::{Ending, Tale};
+use super::connections::{self, HostNews, OutputVoice, SshConnection};
+use super::ending::{Ending, History};
 use super::flags::LaunchFlags;
 use super::lines::Lines;
 use super::plan::Plan;
@@ -41,11 +41,13 @@ pub fn run(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh, fermis: &[String]) -> Re
         |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: error.to_string() };
     let signals = take_signals(&STOPPING).map_err(|errno| problem(errno.into()))?;
     let (send, news) = sync_channel(MOST_NEWS);
-    crew::read_signals(signals, send.clone());
+    connections::read_signals(signals, send.clone());
     let mut session = Session::new(plan, flags);
     session.introduce();
     for (index, (node, fermi)) in plan.nodes.iter().zip(fermis).enumerate() {
-        session.hands.push(Hand::start(plan, node, fermi, ssh, index, &send, &session.output).map_err(problem)?);
+        session
+            .connections
+            .push(SshConnection::start(plan, node, fermi, ssh, index, &send, &session.output).map_err(problem)?);
     }
     session.listen(&news);
     Ok(session.finish(&news))
@@ -59,10 +61,10 @@ struct Session<'a> {
     narrator: Narrator,
     voice: Voice,
     output: OutputVoice,
-    hands: Vec<Hand>,
+    connections: Vec<SshConnection>,
     lines: Vec<Lines>,
     silent: Vec<bool>,
-    tale: Tale,
+    history: History,
     asked: u32,
     deadline: Option<Instant>,
     let_go: bool,
@@ -80,10 +82,10 @@ impl<'a> Session<'a> {
             quiet: flags.quiet || flags.json,
             language,
             narrator: Narrator::of_others(language),
-            hands: Vec::new(),
+            connections: Vec::new(),
             lines: plan.nodes.iter().map(|node| Lines::of(&node.label)).collect(),
             silent: plan.nodes.iter().map(|_| false).collect(),
-            tale: Tale::new(plan.nodes.iter().map(|node| node.label.clone()).collect()),
+            history: History::new(plan.nodes.iter().map(|node| node.label.clone()).collect()),
             asked: 0,
             deadline: None,
             let_go: false,
@@ -101,10 +103,10 @@ impl<'a> Session<'a> {
     }
 
     /// Until every connection has ended and all that they brought is shown.
-    fn listen(&mut self, news: &Receiver<News>) {
+    fn listen(&mut self, news: &Receiver<HostNews>) {
         while !self.is_over() {
             match news.recv_timeout(LOOK_EVERY) {
-                Ok(said) => self.hear(said),
+                Ok(said) => self.take(said),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -112,7 +114,7 @@ impl<'a> Session<'a> {
         }
         // The last words of hosts whose connection is held open by somebody else (a shared ssh master) are not waited for.
         while let Ok(said) = news.recv_timeout(Duration::from_millis(20)) {
-            self.hear(said);
+            self.take(said);
         }
         for lines in &mut self.lines {
             self.output.show(&lines.end());
@@ -120,15 +122,15 @@ impl<'a> Session<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.hands.iter().all(|hand| hand.ended.is_some())
+        self.connections.iter().all(|connection| connection.ended.is_some())
     }
 
-    fn hear(&mut self, news: News) {
+    fn take(&mut self, news: HostNews) {
         match news {
-            News::Output { host, bytes } => self.output.show(&self.lines[host].take(&bytes, Instant::now())),
-            News::OutputEnded { host } => self.silent[host] = true,
-            News::Event { host, record } => self.happened(host, *record),
-            News::Signal(signal) => self.signalled(signal),
+            HostNews::Output { host, bytes } => self.output.show(&self.lines[host].take(&bytes, Instant::now())),
+            HostNews::OutputEnded { host } => self.silent[host] = true,
+            HostNews::Event { host, record } => self.happened(host, *record),
+            HostNews::Signal(signal) => self.signalled(signal),
         }
     }
 
@@ -138,10 +140,10 @@ impl<'a> Session<'a> {
         } else if !self.quiet {
             self.narrate(host, &record.event);
         }
-        self.tale.add(host, record.event);
-        if self.tale.is_told() {
+        self.history.add(host, record.event);
+        if self.history.is_told() {
             self.deadline.get_or_insert(Instant::now() + AFTER_END);
-        } else if self.tale.was_refused() {
+        } else if self.history.was_refused() {
             self.stop_all(libc::SIGTERM);
         }
     }
@@ -184,7 +186,7 @@ impl<'a> Session<'a> {
         self.asked += 1;
         match self.asked {
             1 => {
-                self.tale.stopped_by(signal);
+                self.history.stopped_by(signal);
                 self.say(&LaunchNews::Stopping { signal: signal_name(signal) });
             }
             2 => {
@@ -193,8 +195,8 @@ impl<'a> Session<'a> {
             }
             _ => self.deadline = Some(Instant::now()),
         }
-        for hand in &mut self.hands {
-            hand.tug(signal);
+        for connection in &mut self.connections {
+            connection.pass_on(signal);
         }
     }
 
@@ -202,8 +204,8 @@ impl<'a> Session<'a> {
     fn stop_all(&mut self, signal: i32) {
         if self.asked == 0 {
             self.asked = 1;
-            for hand in &mut self.hands {
-                hand.tug(signal);
+            for connection in &mut self.connections {
+                connection.pass_on(signal);
             }
         }
     }
@@ -213,14 +215,14 @@ impl<'a> Session<'a> {
         if let Some(dropped) = self.voice.take_gap() {
             self.say_dropped(dropped);
         }
-        for host in 0..self.hands.len() {
-            if self.hands[host].has_just_ended() {
-                let status = self.hands[host].ended;
-                self.tale.connection_ended(host, status, self.plan.nodes[host].is_here);
-                if self.tale.cannot_go_on() {
+        for host in 0..self.connections.len() {
+            if self.connections[host].has_just_ended() {
+                let status = self.connections[host].ended;
+                self.history.connection_ended(host, status, self.plan.nodes[host].is_here);
+                if self.history.cannot_go_on() {
                     self.stop_all(libc::SIGTERM);
                     // Without the coordinator nobody passes the stop on: letting go does.
-                    self.hands.iter_mut().for_each(Hand::let_go);
+                    self.connections.iter_mut().for_each(SshConnection::let_go);
                 }
             }
         }
@@ -228,27 +230,29 @@ impl<'a> Session<'a> {
             return;
         }
         if self.let_go {
-            let hosts = self.plan.nodes.iter().zip(&self.hands);
-            let left: Vec<&str> =
-                hosts.filter(|(_, hand)| hand.ended.is_none()).map(|(node, _)| node.label.as_str()).collect();
+            let hosts = self.plan.nodes.iter().zip(&self.connections);
+            let left: Vec<&str> = hosts
+                .filter(|(_, connection)| connection.ended.is_none())
+                .map(|(node, _)| node.label.as_str())
+                .collect();
             self.say(&LaunchNews::LeftRunning { hosts: left.join(", ") });
-            self.hands.iter_mut().for_each(Hand::cut);
+            self.connections.iter_mut().for_each(SshConnection::cut);
             self.deadline = None;
         } else {
             self.let_go = true;
-            self.hands.iter_mut().for_each(Hand::let_go);
+            self.connections.iter_mut().for_each(SshConnection::let_go);
             self.deadline = Some(Instant::now() + AFTER_LETTING_GO);
         }
     }
 
-    fn finish(self, news: &Receiver<News>) -> ExitCode {
+    fn finish(self, news: &Receiver<HostNews>) -> ExitCode {
         let folder = |host: usize, folder: &PathBuf| -> PathBuf {
             let label = &self.plan.nodes[host].label;
             if self.plan.nodes[host].is_here { folder.clone() } else { format!("{label}:{}", folder.display()).into() }
         };
-        let code = Ending::of(&self.tale).tell(&self.tale, self.language, folder, &self.voice);
+        let code = Ending::of(&self.history).tell(&self.history, self.language, folder, &self.voice);
         let asked = if self.asked > 0 { Asked::Yes } else { Asked::No };
-        let interrupted = |wait: Duration| matches!(news.recv_timeout(wait), Ok(News::Signal(_)));
+        let interrupted = |wait: Duration| matches!(news.recv_timeout(wait), Ok(HostNews::Signal(_)));
         let unshown = self.voice.finish_printing(asked, interrupted);
         self.say_dropped(unshown);
         self.voice.finish_saying(asked, interrupted);

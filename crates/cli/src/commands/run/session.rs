@@ -20,7 +20,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::flags::RunFlags;
-use super::leash::{self, Tug};
+use super::leash::{self, LeashEvent};
 use super::narrate::{self, Narrator};
 use super::plan::{self, Plan};
 use super::report::{self, Report};
@@ -150,7 +150,7 @@ impl Session {
                 self.read_signals();
             }
             if ready.stdin && self.on_leash {
-                self.feel_leash();
+                self.read_leash();
             } else if ready.stdin {
                 self.read_keys();
             }
@@ -227,11 +227,11 @@ impl Session {
         }
     }
 
-    fn feel_leash(&mut self) {
-        for tug in leash::feel() {
-            match tug {
-                Tug::Signal(signal) => self.stop(signal),
-                Tug::LetGo => {
+    fn read_leash(&mut self) {
+        for event in leash::read() {
+            match event {
+                LeashEvent::Signal(signal) => self.stop(signal),
+                LeashEvent::Released => {
                     self.on_leash = false;
                     // Who has asked already and then goes lets us finish in peace.
                     if self.asked == 0 {

@@ -17,7 +17,7 @@ use crate::commands::run::voice::Voice;
 
 /// What comes from outside.
 #[derive(Debug)]
-pub enum News {
+pub enum HostNews {
     /// Bytes of ranks, or of whatever talks on that host.
     Output {
         host: usize,
@@ -62,14 +62,14 @@ impl OutputVoice {
 
 /// One connection.
 #[derive(Debug)]
-pub struct Hand {
+pub struct SshConnection {
     child: Child,
     leash: Option<ChildStdin>,
     /// How it ended, once it has.
     pub ended: Option<ExitStatus>,
 }
 
-impl Hand {
+impl SshConnection {
     /// Starts the run on a host and reads what comes from it on threads of their own.
     pub fn start(
         plan: &Plan,
@@ -77,7 +77,7 @@ impl Hand {
         fermi: &str,
         ssh: &Ssh,
         host: usize,
-        news: &SyncSender<News>,
+        news: &SyncSender<HostNews>,
         voice: &OutputVoice,
     ) -> io::Result<Self> {
         let script = script::start(plan, node, fermi);
@@ -97,7 +97,7 @@ impl Hand {
     }
 
     /// Passes a signal on to the run there.
-    pub fn tug(&mut self, signal: i32) {
+    pub fn pass_on(&mut self, signal: i32) {
         let byte = u8::try_from(signal).unwrap_or(15);
         let sent = self.leash.as_mut().map(|leash| leash.write_all(&[byte]).and_then(|()| leash.flush()));
         if matches!(sent, Some(Err(_))) {
@@ -113,7 +113,7 @@ impl Hand {
     /// Ends our side of the connection at once.
     pub fn cut(&mut self) {
         self.leash = None;
-        // Asked for already ended children too, which is no error worth a word.
+        // A child that has ended already cannot be killed, which is as good.
         let _ = self.child.kill();
     }
 
@@ -128,14 +128,14 @@ impl Hand {
 }
 
 /// One JSON object per line; anything else is talk of a login shell.
-fn read_events(stream: Option<impl Read>, host: usize, news: &SyncSender<News>) {
+fn read_events(stream: Option<impl Read>, host: usize, news: &SyncSender<HostNews>) {
     let Some(stream) = stream else { return };
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         let said = match serde_json::from_slice::<Record>(&line) {
-            Ok(record) => News::Event { host, record: Box::new(record) },
-            Err(_) => News::Output { host, bytes: line.clone() },
+            Ok(record) => HostNews::Event { host, record: Box::new(record) },
+            Err(_) => HostNews::Output { host, bytes: line.clone() },
         };
         if news.send(said).is_err() {
             return;
@@ -145,32 +145,32 @@ fn read_events(stream: Option<impl Read>, host: usize, news: &SyncSender<News>) 
 }
 
 /// A host whose output the terminal's reader does not take is not read for a while: it drops and counts its own lines.
-fn read_output(stream: Option<impl Read>, host: usize, news: &SyncSender<News>, voice: &OutputVoice) {
+fn read_output(stream: Option<impl Read>, host: usize, news: &SyncSender<HostNews>, voice: &OutputVoice) {
     let mut bytes = [0; 16 * 1024];
     if let Some(mut stream) = stream {
         loop {
             voice.wait_for_room();
             match stream.read(&mut bytes) {
                 Ok(0) => break,
-                Ok(n) if news.send(News::Output { host, bytes: bytes[..n].to_vec() }).is_err() => return,
+                Ok(n) if news.send(HostNews::Output { host, bytes: bytes[..n].to_vec() }).is_err() => return,
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
     }
-    let _ = news.send(News::OutputEnded { host });
+    let _ = news.send(HostNews::OutputEnded { host });
 }
 
 /// Signals become news. The thread ends with the program.
-pub fn read_signals(signals: SignalFd, news: SyncSender<News>) {
+pub fn read_signals(signals: SignalFd, news: SyncSender<HostNews>) {
     std::thread::spawn(move || {
         loop {
             let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
             let _ = poll(&mut fds, PollTimeout::NONE);
             while let Ok(Some(info)) = signals.read_signal() {
                 let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
-                if news.send(News::Signal(signal)).is_err() {
+                if news.send(HostNews::Signal(signal)).is_err() {
                     return;
                 }
             }
