@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use fermi_attempt::assembly::{Greeting, LINK_VERSION};
 use fermi_attempt::frame::Reading;
 use fermi_attempt::link::{self, JoinError, Link};
-use fermi_attempt::word::Word;
+use fermi_attempt::word::NodeCommand;
 use fermi_domain::language::Explained;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
 
 use crate::lab::{Lab, Trouble};
@@ -112,8 +113,9 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
 
 fn wait_for_start(link: &mut Link) -> Result<(), String> {
     loop {
-        let (words, reading) = link.hear::<Word>().map_err(|error| error.to_string())?;
-        if words.iter().any(|word| matches!(word, Word::Start(_))) {
+        let _ = poll(&mut [PollFd::new(link.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE);
+        let (commands, reading) = link.receive::<NodeCommand>().map_err(|error| error.to_string())?;
+        if commands.iter().any(|command| matches!(command, NodeCommand::Start(_))) {
             return Ok(());
         }
         if reading == Reading::Closed {

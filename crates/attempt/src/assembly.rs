@@ -7,11 +7,14 @@ use std::collections::HashMap;
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
-use crate::coordinator::Seat;
+use crate::bundle::NodeBundle;
+use crate::coordinator::NodeRanks;
 use crate::word::Placement;
 
-/// Version of the words on a link. The previous one is understood.
+/// Version of the messages on a link.
 pub const LINK_VERSION: u32 = 1;
+/// The oldest version that is understood: the one before ours, so that nodes can be upgraded one after the other.
+pub const OLDEST_LINK_VERSION: u32 = if LINK_VERSION > 1 { LINK_VERSION - 1 } else { LINK_VERSION };
 
 /// How a node introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +45,21 @@ pub enum Refusal {
     NoRanks,
 }
 
+impl Greeting {
+    /// How this node introduces itself.
+    pub fn of(bundle: &NodeBundle) -> Self {
+        Self {
+            version: LINK_VERSION,
+            fermi: env!("CARGO_PKG_VERSION").to_owned(),
+            run: bundle.gathering.run.clone(),
+            secret: bundle.gathering.secret.clone(),
+            name: bundle.node_name.clone(),
+            node_rank: bundle.gathering.node_rank,
+            ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
 impl Refusal {
     /// What the user of the refused node would set differently.
     pub fn settings(&self) -> Vec<Setting> {
@@ -63,9 +81,11 @@ impl Explained for Refusal {
     fn text(&self) -> Text {
         match self {
             Self::OtherVersion { ours, theirs } => Text::new(
-                format!("版本不一致：主节点是 fermi {ours}，本节点是 fermi {theirs}；请在所有节点安装同一版本"),
                 format!(
-                    "versions differ: the first node runs fermi {ours}, this one fermi {theirs}; install the same on all nodes"
+                    "版本不兼容：主节点 fermi {ours} 只接受同一版本或前一个版本的节点，本节点是 fermi {theirs}；请在所有节点安装同一版本"
+                ),
+                format!(
+                    "versions do not fit: the first node's fermi {ours} takes nodes of its own link version and the one before, this node runs fermi {theirs}; install the same on all nodes"
                 ),
             ),
             Self::OtherRun { ours, theirs } => Text::new(
@@ -100,13 +120,13 @@ impl Explained for Refusal {
 
 /// A node that has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Guest {
+struct Peer {
     name: String,
     ranks: u32,
     wants: Option<u32>,
 }
 
-/// Everybody who has come so far. Guests are known by the order in which they came; number 0 is the coordinator's node.
+/// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
 #[derive(Debug)]
 pub struct Assembly {
     /// With fewer the run does not start.
@@ -115,7 +135,7 @@ pub struct Assembly {
     nodes: u32,
     run: String,
     secret: String,
-    guests: Vec<Option<Guest>>,
+    peers: Vec<Option<Peer>>,
     /// How many of them are there, and who sits on a seat by number.
     count: u32,
     taken: HashMap<u32, usize>,
@@ -123,24 +143,24 @@ pub struct Assembly {
 
 impl Assembly {
     pub fn new(least: u32, nodes: u32, run: String, secret: String) -> Self {
-        Self { least, nodes, run, secret, guests: Vec::new(), count: 0, taken: HashMap::new() }
+        Self { least, nodes, run, secret, peers: Vec::new(), count: 0, taken: HashMap::new() }
     }
 
-    /// Takes a node in, or says why not. The answer is the guest's number.
+    /// Takes a node in, or says why not. The answer is the node's number.
     pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, Refusal> {
         self.check(greeting)?;
-        let guest = Guest { name: greeting.name.clone(), ranks: greeting.ranks, wants: greeting.node_rank };
-        let number = self.guests.len();
-        if let Some(seat) = guest.wants {
+        let peer = Peer { name: greeting.name.clone(), ranks: greeting.ranks, wants: greeting.node_rank };
+        let number = self.peers.len();
+        if let Some(seat) = peer.wants {
             self.taken.insert(seat, number);
         }
-        self.guests.push(Some(guest));
+        self.peers.push(Some(peer));
         self.count += 1;
         Ok(number)
     }
 
     fn check(&self, greeting: &Greeting) -> Result<(), Refusal> {
-        if greeting.version != LINK_VERSION {
+        if !is_understood(greeting.version, OLDEST_LINK_VERSION, LINK_VERSION) {
             let ours = env!("CARGO_PKG_VERSION").to_owned();
             return Err(Refusal::OtherVersion { ours, theirs: greeting.fermi.clone() });
         }
@@ -157,7 +177,7 @@ impl Assembly {
             if node_rank >= self.nodes {
                 return Err(Refusal::NoSuchSeat { node_rank, nodes: self.nodes });
             }
-            let sitter = self.taken.get(&node_rank).and_then(|number| self.guests.get(*number)?.as_ref());
+            let sitter = self.taken.get(&node_rank).and_then(|number| self.peers.get(*number)?.as_ref());
             if let Some(sitter) = sitter {
                 return Err(Refusal::SeatTaken { node_rank, by: sitter.name.clone() });
             }
@@ -169,16 +189,16 @@ impl Assembly {
     }
 
     pub fn leave(&mut self, number: usize) {
-        if let Some(guest) = self.guests.get_mut(number).and_then(Option::take) {
+        if let Some(peer) = self.peers.get_mut(number).and_then(Option::take) {
             self.count -= 1;
-            if let Some(seat) = guest.wants {
+            if let Some(seat) = peer.wants {
                 self.taken.remove(&seat);
             }
         }
     }
 
-    fn present(&self) -> impl Iterator<Item = (usize, &Guest)> {
-        self.guests.iter().enumerate().filter_map(|(number, guest)| guest.as_ref().map(|guest| (number, guest)))
+    fn present(&self) -> impl Iterator<Item = (usize, &Peer)> {
+        self.peers.iter().enumerate().filter_map(|(number, peer)| peer.as_ref().map(|peer| (number, peer)))
     }
 
     /// How many more could come.
@@ -195,37 +215,37 @@ impl Assembly {
         self.count >= self.least
     }
 
-    /// Seats for those who are there: by the number a guest named, then in the order in which they came, so that those
-    /// who stay keep their order. The answer is in the order of node ranks, each with the guest's number.
-    pub fn seats(&self) -> Vec<(usize, Seat)> {
-        let mut order: Vec<(usize, &Guest)> = self.present().collect();
-        order.sort_by_key(|(number, guest)| (guest.wants.is_none(), guest.wants, *number));
+    /// Seats for those who are there: by the number a node named, then in the order in which they came, so that those
+    /// who stay keep their order. The answer is in the order of node ranks, each with the node's number.
+    pub fn seats(&self) -> Vec<(usize, NodeRanks)> {
+        let mut order: Vec<(usize, &Peer)> = self.present().collect();
+        order.sort_by_key(|(number, peer)| (peer.wants.is_none(), peer.wants, *number));
         self.fill_gaps(&mut order);
         let mut first = 0;
         order
             .into_iter()
-            .map(|(number, guest)| {
-                let ranks = first..first + guest.ranks;
+            .map(|(number, peer)| {
+                let ranks = first..first + peer.ranks;
                 first = ranks.end;
-                (number, Seat { name: guest.name.clone(), ranks })
+                (number, NodeRanks { name: peer.name.clone(), ranks })
             })
             .collect()
     }
 
     /// Where some named a seat and others did not, the unnamed ones take the seats in between.
-    fn fill_gaps<'a>(&self, order: &mut Vec<(usize, &'a Guest)>) {
-        let named = order.iter().filter(|(_, guest)| guest.wants.is_some()).count();
+    fn fill_gaps<'a>(&self, order: &mut Vec<(usize, &'a Peer)>) {
+        let named = order.iter().filter(|(_, peer)| peer.wants.is_some()).count();
         let free = order.split_off(named);
         let mut free = free.into_iter();
-        let mut seated: Vec<(usize, &'a Guest)> = Vec::with_capacity(order.len() + free.len());
-        for (number, guest) in order.drain(..) {
-            while guest.wants.is_some_and(|seat| seat as usize > seated.len()) {
+        let mut seated: Vec<(usize, &'a Peer)> = Vec::with_capacity(order.len() + free.len());
+        for (number, peer) in order.drain(..) {
+            while peer.wants.is_some_and(|seat| seat as usize > seated.len()) {
                 match free.next() {
                     Some(other) => seated.push(other),
                     None => break,
                 }
             }
-            seated.push((number, guest));
+            seated.push((number, peer));
         }
         seated.extend(free);
         *order = seated;
@@ -233,13 +253,18 @@ impl Assembly {
 }
 
 /// What each node is told of its place.
-pub fn placements(seats: &[Seat]) -> Vec<Placement> {
+pub fn placements(seats: &[NodeRanks]) -> Vec<Placement> {
     let world_size = seats.iter().map(|seat| seat.ranks.end).max().unwrap_or(0);
     let node_count = u32::try_from(seats.len()).unwrap_or(u32::MAX);
     (0..node_count)
         .zip(seats)
         .map(|(node_rank, seat)| Placement { first_rank: seat.ranks.start, world_size, node_rank, node_count })
         .collect()
+}
+
+/// A newer node knows how to speak to us only if it understands our version, and it does not ask.
+fn is_understood(version: u32, oldest: u32, own: u32) -> bool {
+    (oldest..=own).contains(&version)
 }
 
 /// Compares in a time that does not tell how much of a guess was right.
@@ -276,7 +301,7 @@ mod tests {
         assert!(!assembly.is_enough());
         assert_eq!(assembly.missing(), 1);
         assembly.welcome(&greeting("b", Some(1), 4)).unwrap();
-        let seats: Vec<Seat> = assembly.seats().into_iter().map(|(_, seat)| seat).collect();
+        let seats: Vec<NodeRanks> = assembly.seats().into_iter().map(|(_, seat)| seat).collect();
         assert_eq!(
             seats.iter().map(|seat| (seat.name.as_str(), seat.ranks.clone())).collect::<Vec<_>>(),
             [("a", 0..2), ("b", 2..6), ("c", 6..14)]
@@ -335,6 +360,21 @@ mod tests {
         assert!(matches!(refused(&mut assembly, |g| g.ranks = 0), Refusal::NoRanks));
         assembly.welcome(&greeting("b", None, 1)).unwrap();
         assert!(matches!(refused(&mut assembly, |g| g.node_rank = None), Refusal::Full { .. }));
+    }
+
+    #[test]
+    fn the_version_before_is_understood_and_no_other() {
+        let understood = |own: u32| (0..6).filter(|version| is_understood(*version, own - 1, own)).collect::<Vec<_>>();
+        assert_eq!(understood(3), [2, 3]);
+        const { assert!(OLDEST_LINK_VERSION + 1 >= LINK_VERSION && OLDEST_LINK_VERSION >= 1) };
+        for version in OLDEST_LINK_VERSION..=LINK_VERSION {
+            let greeting = Greeting { version, ..greeting("a", Some(0), 1) };
+            assert!(assembly(2).welcome(&greeting).is_ok(), "{version}");
+        }
+        for version in [0, LINK_VERSION + 1] {
+            let refusal = assembly(2).welcome(&Greeting { version, ..greeting("a", Some(0), 1) }).unwrap_err();
+            assert_eq!(refusal, Refusal::OtherVersion { ours: env!("CARGO_PKG_VERSION").into(), theirs: "1".into() });
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! The words between a launcher and its supervisor, over a socket pair: a length, then JSON.
+//! Messages between a launcher and its supervisor, and between supervisors: a length, then JSON.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 use fermi_process::pty::WindowSize;
 use serde::de::DeserializeOwned;
@@ -10,6 +12,8 @@ use crate::bundle::NodeBundle;
 
 /// Nothing we say is larger; more is a damaged stream.
 const LARGEST: usize = 64 << 20;
+/// What may wait for a peer that does not read.
+const MOST_WAITING: usize = 8 << 20;
 
 /// What a launcher says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,19 +32,88 @@ pub enum Order {
     Resize(WindowSize),
 }
 
-/// Writes one message.
+/// Writes one message to a stream that takes it whole.
 pub fn write(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let body = serde_json::to_vec(message)?;
-    let mut frame = Vec::with_capacity(4 + body.len());
-    frame.extend_from_slice(&u32::try_from(body.len()).map_err(io::Error::other)?.to_le_bytes());
-    frame.extend_from_slice(&body);
-    stream.write_all(&frame)
+    stream.write_all(&encode(message)?)
+}
+
+fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len() - 4).map_err(io::Error::other)?;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(frame)
+}
+
+/// Messages on their way to a peer over a stream that never waits: a peer that does not read holds up nobody, and never
+/// gets half a message followed by another one.
+#[derive(Debug)]
+pub struct Outbox {
+    waiting: VecDeque<u8>,
+    /// When the peer last took something.
+    moved: Instant,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), moved: Instant::now() }
+    }
+}
+
+impl Outbox {
+    /// Sends a message, or the beginning of it; [`Outbox::flush`] sends the rest. After an error the stream is of no more
+    /// use.
+    pub fn send(&mut self, stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            self.moved = Instant::now();
+        }
+        self.waiting.extend(encode(message)?);
+        self.flush(stream)?;
+        if self.waiting.len() > MOST_WAITING {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read"));
+        }
+        Ok(())
+    }
+
+    /// Sends what the peer takes now.
+    pub fn flush(&mut self, stream: &mut impl Write) -> io::Result<()> {
+        while !self.waiting.is_empty() {
+            match stream.write(self.waiting.as_slices().0) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    self.waiting.drain(..count);
+                    self.moved = Instant::now();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everything was sent.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// How long the peer has taken nothing although there is something for it.
+    pub fn stuck_for(&self) -> Duration {
+        if self.is_empty() { Duration::ZERO } else { self.moved.elapsed() }
+    }
 }
 
 /// Takes messages out of a stream as they arrive.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Inbox {
     bytes: Vec<u8>,
+    largest: usize,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self::for_messages_up_to(LARGEST)
+    }
 }
 
 /// What reading brought.
@@ -52,6 +125,16 @@ pub enum Reading {
 }
 
 impl Inbox {
+    /// Holds little more than this many bytes, whatever the other side claims to send.
+    pub fn for_messages_up_to(largest: usize) -> Self {
+        Self { bytes: Vec::new(), largest }
+    }
+
+    /// The other side is known by now and may send what we send ourselves.
+    pub fn allow_all(&mut self) {
+        self.largest = LARGEST;
+    }
+
     /// Reads what is there once; blocks only if the stream does.
     pub fn fill(&mut self, stream: &mut impl Read) -> io::Result<Reading> {
         let mut chunk = [0; 16 * 1024];
@@ -73,7 +156,7 @@ impl Inbox {
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*head) as usize;
-        if length > LARGEST {
+        if length > self.largest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message of impossible length"));
         }
         let Some(body) = self.bytes.get(4..4 + length) else { return Ok(None) };
@@ -103,9 +186,61 @@ mod tests {
         assert!(matches!(&seen[..], [Order::Stop { signal: 2 }, Order::Input(bytes)] if bytes == &[0xff, b'x']));
     }
 
+    /// Takes so many bytes and then no more.
+    struct Peer {
+        got: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for Peer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.room);
+            self.room -= count;
+            self.got.extend_from_slice(&bytes[..count]);
+            if count == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_peer_that_stalls_in_the_middle_of_a_message_gets_the_rest_of_it_before_the_next() {
+        let mut peer = Peer { got: Vec::new(), room: 7 };
+        let mut outbox = Outbox::default();
+        outbox.send(&mut peer, &Order::Stop { signal: 2 }).unwrap();
+        outbox.send(&mut peer, &Order::Kill).unwrap();
+        assert!(!outbox.is_empty() && peer.got.len() == 7);
+        peer.room = 1000;
+        outbox.flush(&mut peer).unwrap();
+        assert!(outbox.is_empty());
+        let mut inbox = Inbox { bytes: peer.got, ..Inbox::default() };
+        assert!(matches!(inbox.take().unwrap(), Some(Order::Stop { signal: 2 })));
+        assert!(matches!(inbox.take().unwrap(), Some(Order::Kill)));
+    }
+
+    #[test]
+    fn what_waits_for_a_peer_that_never_reads_is_bounded() {
+        let mut peer = Peer { got: Vec::new(), room: 0 };
+        let mut outbox = Outbox::default();
+        let message = Order::Input(vec![b'x'; 100_000]);
+        let sent = (0..1000).take_while(|_| outbox.send(&mut peer, &message).is_ok()).count();
+        assert!((1..200).contains(&sent), "{sent} messages waited");
+    }
+
+    #[test]
+    fn a_stranger_cannot_claim_more_than_it_is_allowed() {
+        let mut inbox = Inbox::for_messages_up_to(10);
+        inbox.bytes.extend_from_slice(&11u32.to_le_bytes());
+        assert!(inbox.take::<Order>().is_err());
+        inbox.allow_all();
+        assert!(inbox.take::<Order>().unwrap().is_none(), "it has not come yet");
+    }
+
     #[test]
     fn an_impossible_length_is_an_error_not_an_allocation() {
-        let mut inbox = Inbox { bytes: vec![0xff; 8] };
+        let mut inbox = Inbox { bytes: vec![0xff; 8], ..Inbox::default() };
         assert!(inbox.take::<Order>().is_err());
     }
 }

@@ -3,9 +3,9 @@
 //! [`bundle`] says everything that was decided before. The [`launcher`] starts a warden and a supervisor and listens to
 //! them. Inside the supervisor, [`coordinator`] decides and [`node`] carries out: the coordinator is a plain state machine
 //! over events, without clock, files or sockets, so that every course of a run can be played in a test.
-//! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its seat, and what crosses a link
-//! ([`word`]) is just what the coordinator says to its own node.
-//! [Events](fermi_domain::event) tell the story to the journal, to the launcher and to `--json`.
+//! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its ranks, and what crosses a
+//! link ([`word`]) is just what the coordinator tells its own node. What happens is recorded as events
+//! ([`fermi_domain::event`]) in the journal, for the launcher and for `--json`.
 //!
 //! Used by `fermi run` and by the agent. It never knows the server.
 
@@ -21,5 +21,6 @@ pub mod link;
 pub mod node;
 pub mod port;
 pub mod run_folder;
+mod serves;
 pub mod virtual_env;
 pub mod word;

@@ -1,7 +1,7 @@
 //! A connection between two supervisors of one run.
 
 use std::io;
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::assembly::{Greeting, Refusal};
-use crate::frame::{self, Inbox, Reading};
+use crate::frame::{Inbox, Outbox, Reading};
 
 /// Each side says at least this often that it lives.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// A message is small; a peer that does not take it in this time is as good as silent.
-const WRITE_PATIENCE: Duration = Duration::from_secs(2);
+/// More than anybody needs to introduce itself.
+const LARGEST_GREETING: usize = 64 * 1024;
 /// How long one try to connect may take: a host that is down does not answer at all.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -31,31 +31,68 @@ pub enum Answer {
 pub struct Link {
     stream: TcpStream,
     inbox: Inbox,
+    outbox: Outbox,
+    is_broken: bool,
     heard: Instant,
     spoke: Instant,
     pub peer: String,
 }
 
 impl Link {
-    pub fn new(stream: TcpStream) -> io::Result<Self> {
+    /// A link to somebody who is not known yet and shall introduce itself.
+    pub fn to_stranger(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Self::new(stream, Inbox::for_messages_up_to(LARGEST_GREETING))
+    }
+
+    fn new(stream: TcpStream, inbox: Inbox) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(WRITE_PATIENCE))?;
         let peer = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
-        Ok(Self { stream, inbox: Inbox::default(), heard: Instant::now(), spoke: Instant::now(), peer })
+        let (heard, spoke) = (Instant::now(), Instant::now());
+        Ok(Self { stream, inbox, outbox: Outbox::default(), is_broken: false, heard, spoke, peer })
+    }
+
+    /// The other side has introduced itself.
+    pub fn trust(&mut self) {
+        self.inbox.allow_all();
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
-    pub fn say(&mut self, message: &impl Serialize) -> io::Result<()> {
+    /// Sends a message without waiting for the other side. A link on which that fails is of no more use: it is cut, which
+    /// both sides notice when they read.
+    pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
         self.spoke = Instant::now();
-        frame::write(&mut self.stream, message)
+        if self.is_broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let sent = self.outbox.send(&mut self.stream, message);
+        self.cut_unless(sent)
+    }
+
+    /// Whether something waits to be sent with [`Link::flush`] when the other side takes it.
+    pub fn has_waiting(&self) -> bool {
+        !self.outbox.is_empty() && !self.is_broken
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        let sent = if self.is_broken { Ok(()) } else { self.outbox.flush(&mut self.stream) };
+        self.cut_unless(sent)
+    }
+
+    fn cut_unless(&mut self, sent: io::Result<()>) -> io::Result<()> {
+        if sent.is_err() {
+            self.is_broken = true;
+            // It may be cut already.
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+        sent
     }
 
     /// Reads once; call it when there is something to read.
-    pub fn hear<T: DeserializeOwned>(&mut self) -> io::Result<(Vec<T>, Reading)> {
+    pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<(Vec<T>, Reading)> {
         let reading = self.inbox.fill(&mut self.stream)?;
         self.heard = Instant::now();
         Ok((self.left_over()?, reading))
@@ -73,6 +110,16 @@ impl Link {
     /// How long nothing has been heard.
     pub fn silence(&self) -> Duration {
         self.heard.elapsed()
+    }
+
+    /// How long the other side has taken nothing of what waits for it.
+    pub fn stuck_for(&self) -> Duration {
+        self.outbox.stuck_for()
+    }
+
+    /// Whether the link was cut because nothing more could be sent.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// Whether it is time to say that we live.
@@ -109,14 +156,15 @@ pub fn join(address: &str, port: u16, greeting: &Greeting) -> Result<Link, JoinE
 fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> {
     let tried = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
     let not_ours = |source: io::Error| JoinError::NotACoordinator { tried: tried.clone(), source };
-    let mut link = Link::new(stream).map_err(not_ours)?;
+    let mut link = Link::new(stream, Inbox::default()).map_err(not_ours)?;
     link.stream.set_read_timeout(Some(CONNECT_PATIENCE)).map_err(not_ours)?;
-    link.say(greeting).map_err(not_ours)?;
+    link.stream.set_write_timeout(Some(CONNECT_PATIENCE)).map_err(not_ours)?;
+    link.send(greeting).map_err(not_ours)?;
     loop {
         let silent = || not_ours(io::ErrorKind::TimedOut.into());
         match link.inbox.take().map_err(not_ours)? {
             Some(Answer::Welcome { .. }) => {
-                link.stream.set_read_timeout(None).map_err(not_ours)?;
+                link.stream.set_nonblocking(true).map_err(not_ours)?;
                 return Ok(link);
             }
             Some(Answer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),

@@ -1,6 +1,7 @@
-//! What the coordinator says to a node and what a node reports: the same for its own node and, over a link, for others.
+//! What the coordinator tells a node to do and what a node reports: the same for its own node and, over a link, for others.
 //!
-//! Words never carry a command: what a node runs stands in its own bundle, so that the worst a stranger can do is refused.
+//! No message carries a command line: what a node runs stands in its own bundle, so that the worst that a stranger can do
+//! is refused.
 
 use fermi_domain::exit::Exit;
 use serde::{Deserialize, Serialize};
@@ -31,10 +32,10 @@ pub struct Start {
     pub placement: Placement,
 }
 
-/// Said to a node.
+/// What a node is told to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Word {
+pub enum NodeCommand {
     Start(Start),
     Signal {
         signal: i32,
@@ -50,10 +51,10 @@ pub enum Word {
     Alive,
 }
 
-/// Said by a node.
+/// What a node reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Report {
+pub enum NodeReport {
     RankStarted {
         rank: u32,
         local_rank: u32,

@@ -18,7 +18,6 @@ mod broadcast;
 mod communicator;
 mod error;
 mod hello;
-mod key_value;
 mod listener;
 mod neighbours;
 mod rendezvous;
@@ -26,5 +25,4 @@ mod ring;
 
 pub use communicator::{Communicator, DEFAULT_OPERATION_TIMEOUT};
 pub use error::{ConnectError, Operation, OperationError};
-pub use key_value::KeyValueServer;
 pub use rendezvous::Rendezvous;

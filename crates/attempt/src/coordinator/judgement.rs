@@ -7,7 +7,7 @@ use fermi_domain::failure::{RankFailure, Role, first_failure};
 use fermi_domain::ids::Rank;
 use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
 
-use super::vocabulary::{Failure, Loss, Seat};
+use super::vocabulary::{Failure, Loss, NodeRanks};
 
 /// Two ends seen in one look at the machine cannot be put in order.
 const SAME_LOOK_MS: u64 = 2;
@@ -30,7 +30,7 @@ impl Ended {
 /// The facts of an attempt that went wrong.
 #[derive(Debug)]
 pub struct Case<'a> {
-    pub seats: &'a [Seat],
+    pub nodes: &'a [NodeRanks],
     pub failed: &'a [Ended],
     pub never_came: &'a [u32],
     pub lost: &'a BTreeMap<usize, (u64, Loss)>,
@@ -102,7 +102,7 @@ impl Case<'_> {
     }
 
     fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {
-        let node = self.seats.get(node).map(|seat| seat.name.clone()).unwrap_or_default();
+        let node = self.nodes.get(node).map(|node_ranks| node_ranks.name.clone()).unwrap_or_default();
         Verdict::of(match loss {
             Loss::SupervisorDied => VerdictKind::SupervisorLost { node },
             Loss::Silent => VerdictKind::NodeLost { node },
@@ -110,6 +110,10 @@ impl Case<'_> {
     }
 
     fn home_of(&self, rank: u32) -> String {
-        self.seats.iter().find(|seat| seat.ranks.contains(&rank)).map(|seat| seat.name.clone()).unwrap_or_default()
+        self.nodes
+            .iter()
+            .find(|node_ranks| node_ranks.ranks.contains(&rank))
+            .map(|node_ranks| node_ranks.name.clone())
+            .unwrap_or_default()
     }
 }

@@ -9,7 +9,8 @@ use fermi_domain::ladder::{Rung, StopReason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 
 use super::judgement::{Case, Ended};
-use super::vocabulary::{Action, Failure, Happening, Loss, Policy, Seat};
+use super::vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
+use crate::word::NodeReport;
 use fermi_domain::event::{Outcome, RunEvent, StopCause};
 
 /// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.
@@ -34,7 +35,7 @@ enum State {
 #[derive(Debug)]
 pub struct Coordinator {
     policy: Policy,
-    seats: Vec<Seat>,
+    nodes: Vec<NodeRanks>,
     /// Nodes without a supervisor, since when and how.
     lost: BTreeMap<usize, (u64, Loss)>,
     state: State,
@@ -51,7 +52,7 @@ pub struct Coordinator {
     failed: Vec<Ended>,
     never_came: Vec<u32>,
     stopped_by: Option<i32>,
-    actions: Vec<Action>,
+    effects: Vec<RunEffect>,
 }
 
 impl Coordinator {
@@ -59,7 +60,7 @@ impl Coordinator {
         Self {
             attempt: policy.attempts_before,
             policy,
-            seats: Vec::new(),
+            nodes: Vec::new(),
             lost: BTreeMap::new(),
             state: State::Idle,
             restarts_used: 0,
@@ -71,11 +72,11 @@ impl Coordinator {
             failed: Vec::new(),
             never_came: Vec::new(),
             stopped_by: None,
-            actions: Vec::new(),
+            effects: Vec::new(),
         }
     }
 
-    /// When the machine wants to hear [`Happening::TimePassed`] at the latest.
+    /// When the coordinator needs [`RunInput::TimePassed`] at the latest.
     pub fn wake_at(&self) -> Option<u64> {
         match &self.state {
             State::Running { check_joined_at } => *check_joined_at,
@@ -89,39 +90,48 @@ impl Coordinator {
     }
 
     /// Takes in what happened at this time and says what to do.
-    pub fn on(&mut self, happening: Happening, now_ms: u64) -> Vec<Action> {
-        match happening {
-            Happening::Begin => self.assemble(now_ms),
-            Happening::Assembled { seats } => self.assembled(seats, now_ms),
-            Happening::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
-            Happening::RankEnded { rank, exit, failure, made_progress } => {
+    pub fn on(&mut self, input: RunInput, now_ms: u64) -> Vec<RunEffect> {
+        match input {
+            RunInput::Begin => self.assemble(now_ms),
+            RunInput::Assembled { nodes } => self.assembled(nodes, now_ms),
+            RunInput::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
+            RunInput::Reported { node, report } => self.reported(node, report, now_ms),
+            RunInput::StopAsked { signal } => self.stop_asked(signal, now_ms),
+            RunInput::KillAsked => self.kill_asked(now_ms),
+            RunInput::TimePassed => self.time_passed(now_ms),
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    fn reported(&mut self, node: usize, report: NodeReport, now_ms: u64) {
+        match report {
+            NodeReport::RankEnded { rank, exit, failure, made_progress, .. } => {
                 self.made_progress |= made_progress;
                 self.rank_ended(rank, exit, *failure, now_ms);
             }
-            Happening::NotJoined { node, missing } => self.not_joined(node, missing, now_ms),
-            Happening::StopAsked { signal } => self.stop_asked(signal, now_ms),
-            Happening::KillAsked => self.kill_asked(now_ms),
-            Happening::Swept { node } => self.swept(node, now_ms),
-            Happening::TimePassed => self.time_passed(now_ms),
+            NodeReport::NotJoined { missing } => self.not_joined(node, missing, now_ms),
+            NodeReport::Swept => self.swept(node, now_ms),
+            NodeReport::StopAsked { signal } => self.stop_asked(signal, now_ms),
+            NodeReport::KillAsked => self.kill_asked(now_ms),
+            NodeReport::RankStarted { .. } | NodeReport::Alive => {}
         }
-        std::mem::take(&mut self.actions)
     }
 
     fn assemble(&mut self, now_ms: u64) {
         self.state = State::Assembling { until: now_ms.saturating_add(self.policy.join_timeout_ms) };
-        self.actions.push(Action::Assemble);
+        self.effects.push(RunEffect::Assemble);
     }
 
-    fn assembled(&mut self, seats: Vec<Seat>, now_ms: u64) {
+    fn assembled(&mut self, nodes: Vec<NodeRanks>, now_ms: u64) {
         if matches!(self.state, State::Assembling { .. }) {
-            self.seats = seats;
+            self.nodes = nodes;
             self.lost.clear();
             self.start(now_ms);
         }
     }
 
     fn node_lost(&mut self, node: usize, loss: Loss, now_ms: u64) {
-        if node >= self.seats.len() || self.lost.contains_key(&node) {
+        if node >= self.nodes.len() || self.lost.contains_key(&node) {
             return;
         }
         self.lost.insert(node, (now_ms, loss));
@@ -142,7 +152,7 @@ impl Coordinator {
 
     /// Nodes that are there.
     fn present(&self) -> BTreeSet<usize> {
-        (0..self.seats.len()).filter(|node| !self.lost.contains_key(node)).collect()
+        (0..self.nodes.len()).filter(|node| !self.lost.contains_key(node)).collect()
     }
 
     fn start(&mut self, now_ms: u64) {
@@ -153,14 +163,14 @@ impl Coordinator {
         self.never_came.clear();
         self.unanswered.clear();
         self.alive = self
-            .seats
+            .nodes
             .iter()
             .enumerate()
-            .flat_map(|(node, seat)| seat.ranks.clone().map(move |rank| (rank, node)))
+            .flat_map(|(node, node_ranks)| node_ranks.ranks.clone().map(move |rank| (rank, node)))
             .collect();
         self.state = State::Running { check_joined_at: self.policy.start_timeout_ms.map(|timeout| now_ms + timeout) };
         let resume = self.policy.resume || self.attempt > 1;
-        self.actions.push(Action::StartRanks { attempt: self.attempt, resume });
+        self.effects.push(RunEffect::StartRanks { attempt: self.attempt, resume });
     }
 
     fn rank_ended(&mut self, rank: u32, exit: Exit, failure: Failure, now_ms: u64) {
@@ -227,21 +237,21 @@ impl Coordinator {
 
     fn step(&mut self, rung: Rung, rest: VecDeque<Rung>, reason: StopCause, now_ms: u64) {
         let Rung { signal, grace_ms } = rung;
-        self.actions.push(Action::Tell(RunEvent::Stopping { attempt: self.attempt, signal, grace_ms, reason }));
-        self.actions.push(Action::SignalRanks { signal });
+        self.effects.push(RunEffect::Tell(RunEvent::Stopping { attempt: self.attempt, signal, grace_ms, reason }));
+        self.effects.push(RunEffect::SignalRanks { signal });
         self.state = State::Stopping { rungs: rest, until: now_ms.saturating_add(grace_ms) };
     }
 
     fn kill(&mut self, now_ms: u64) {
-        self.actions.push(Action::Tell(RunEvent::Killing { attempt: self.attempt }));
-        self.actions.push(Action::KillRanks);
+        self.effects.push(RunEffect::Tell(RunEvent::Killing { attempt: self.attempt }));
+        self.effects.push(RunEffect::KillRanks);
         self.state = State::Killing { until: now_ms + AFTER_KILL_MS };
     }
 
     fn sweep(&mut self) {
         // A run whose only node is lost would have nobody to answer; its coordinator is gone with it.
         self.state = State::Sweeping { waiting_for: self.present() };
-        self.actions.push(Action::Sweep);
+        self.effects.push(RunEffect::Sweep);
     }
 
     fn sweep_when_all_ended(&mut self) {
@@ -302,7 +312,7 @@ impl Coordinator {
             State::Running { check_joined_at } => {
                 *check_joined_at = None;
                 self.unanswered = self.present();
-                self.actions.push(Action::CheckJoined);
+                self.effects.push(RunEffect::CheckJoined);
             }
             State::Gathering { .. } => self.stop(StopReason::Failure, now_ms),
             State::Stopping { rungs, .. } => {
@@ -390,14 +400,14 @@ impl Coordinator {
     fn finish(&mut self, outcome: Outcome, verdict: Verdict) {
         self.state = State::Over;
         self.tell(RunEvent::RunEnded { outcome, attempts: self.attempt, verdict: Box::new(verdict) });
-        self.actions.push(Action::Finish);
+        self.effects.push(RunEffect::Finish);
     }
 
     fn tell(&mut self, event: RunEvent) {
-        self.actions.push(Action::Tell(event));
+        self.effects.push(RunEffect::Tell(event));
     }
 
     fn case(&self) -> Case<'_> {
-        Case { seats: &self.seats, failed: &self.failed, never_came: &self.never_came, lost: &self.lost }
+        Case { nodes: &self.nodes, failed: &self.failed, never_came: &self.never_came, lost: &self.lost }
     }
 }

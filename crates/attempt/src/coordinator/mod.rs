@@ -2,7 +2,7 @@
 //! and what the verdict is.
 //!
 //! A plain state machine: [`Coordinator::on`] takes what happened and the time, and answers with what is to be done. It
-//! makes every choice; whoever carries the actions out makes none.
+//! makes every choice; whoever carries the effects out makes none.
 
 mod judgement;
 mod machine;
@@ -11,4 +11,4 @@ mod tests;
 mod vocabulary;
 
 pub use machine::Coordinator;
-pub use vocabulary::{Action, Failure, Happening, Loss, Policy, Seat};
+pub use vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};

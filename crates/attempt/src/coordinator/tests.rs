@@ -7,7 +7,8 @@ use fermi_domain::ladder::{Rung, StopLadder};
 use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
-use super::{Action, Coordinator, Failure, Happening, Loss, Policy, Seat};
+use super::{Coordinator, Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
+use crate::word::NodeReport;
 use fermi_domain::event::{Outcome, RunEvent};
 
 const SIGTERM: i32 = 15;
@@ -30,73 +31,74 @@ fn policy(max_restarts: u32) -> Policy {
 /// A run on one node, all ranks of it just started at 0 ms.
 fn run_of(ranks: u32, policy: Policy) -> Coordinator {
     let mut run = Coordinator::new(policy);
-    run.on(Happening::Begin, 0);
-    let started = run.on(Happening::Assembled { seats: vec![Seat { name: "gn6".into(), ranks: 0..ranks }] }, 0);
-    assert_eq!(started, [Action::StartRanks { attempt: 1, resume: false }]);
+    run.on(RunInput::Begin, 0);
+    let started = run.on(RunInput::Assembled { nodes: vec![NodeRanks { name: "gn6".into(), ranks: 0..ranks }] }, 0);
+    assert_eq!(started, [RunEffect::StartRanks { attempt: 1, resume: false }]);
     run
 }
 
 /// Two nodes with two ranks each, just started at 0 ms.
 fn run_of_two_nodes(policy: Policy) -> Coordinator {
     let mut run = Coordinator::new(policy);
-    run.on(Happening::Begin, 0);
-    run.on(Happening::Assembled { seats: two_seats() }, 0);
+    run.on(RunInput::Begin, 0);
+    run.on(RunInput::Assembled { nodes: two_nodes() }, 0);
     run
 }
 
-fn two_seats() -> Vec<Seat> {
-    vec![Seat { name: "gn6".into(), ranks: 0..2 }, Seat { name: "gn7".into(), ranks: 2..4 }]
+fn two_nodes() -> Vec<NodeRanks> {
+    vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }, NodeRanks { name: "gn7".into(), ranks: 2..4 }]
 }
 
-const SWEPT: Happening = Happening::Swept { node: 0 };
+const SWEPT: RunInput = RunInput::Reported { node: 0, report: NodeReport::Swept };
 
-fn ended(rank: u32, exit: Exit, last_line: &str) -> Happening {
+fn ended(rank: u32, exit: Exit, last_line: &str) -> RunInput {
     let tail = vec![last_line.to_owned()];
     let evidence =
         Evidence { exit: &exit, tail: &tail, error_file: None, oom_killed: false, lived_ms: 100, made_progress: false };
     let failure = Box::new(Failure { diagnosis: diagnose(&evidence), ..Failure::default() });
-    Happening::RankEnded { rank, exit, failure, made_progress: false }
+    let report = NodeReport::RankEnded { rank, local_rank: 0, pid: 0, exit, failure, made_progress: false };
+    RunInput::Reported { node: 0, report }
 }
 
-fn failed(rank: u32) -> Happening {
+fn failed(rank: u32) -> RunInput {
     ended(rank, Exit::Code { code: 1 }, "RuntimeError: boom")
 }
 
-fn killed_by_us(rank: u32) -> Happening {
+fn killed_by_us(rank: u32) -> RunInput {
     ended(rank, Exit::Signal { signal: SIGTERM, core_dumped: false }, "")
 }
 
-fn outcome(actions: &[Action]) -> Option<(Outcome, VerdictKind, Option<u32>)> {
-    actions.iter().find_map(|action| match action {
-        Action::Tell(RunEvent::RunEnded { outcome, verdict, .. }) => {
+fn outcome(effects: &[RunEffect]) -> Option<(Outcome, VerdictKind, Option<u32>)> {
+    effects.iter().find_map(|action| match action {
+        RunEffect::Tell(RunEvent::RunEnded { outcome, verdict, .. }) => {
             Some((*outcome, verdict.kind.clone(), verdict.first.as_ref().map(|first| first.rank.0)))
         }
         _ => None,
     })
 }
 
-fn wants(actions: &[Action], wanted: &Action) -> bool {
-    actions.contains(wanted)
+fn wants(effects: &[RunEffect], wanted: &RunEffect) -> bool {
+    effects.contains(wanted)
 }
 
 #[test]
 fn all_ranks_returning_zero_is_success_after_the_sweep() {
     let mut run = run_of(2, policy(0));
     assert_eq!(run.on(ended(0, Exit::SUCCESS, ""), 5), []);
-    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 6), [Action::Sweep]);
+    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 6), [RunEffect::Sweep]);
     let last = run.on(SWEPT, 7);
     assert_eq!(outcome(&last), Some((Outcome::Succeeded, VerdictKind::Succeeded, None)));
-    assert_eq!(last.last(), Some(&Action::Finish));
+    assert_eq!(last.last(), Some(&RunEffect::Finish));
 }
 
 #[test]
 fn a_failing_rank_stops_the_others_and_is_named() {
     let mut run = run_of(3, policy(0));
-    let actions = run.on(failed(1), 10);
-    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
+    let effects = run.on(failed(1), 10);
+    assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGTERM }));
     assert_eq!(run.wake_at(), Some(60));
     run.on(killed_by_us(0), 12);
-    assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
+    assert_eq!(run.on(killed_by_us(2), 13), [RunEffect::Sweep]);
     let last = run.on(SWEPT, 14);
     assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::RankFailed, Some(1))));
 }
@@ -105,8 +107,8 @@ fn a_failing_rank_stops_the_others_and_is_named() {
 fn who_ignores_sigterm_is_killed_after_the_grace() {
     let mut run = run_of(2, policy(0));
     run.on(failed(1), 10);
-    assert_eq!(run.on(Happening::TimePassed, 40), []);
-    assert!(wants(&run.on(Happening::TimePassed, 60), &Action::KillRanks));
+    assert_eq!(run.on(RunInput::TimePassed, 40), []);
+    assert!(wants(&run.on(RunInput::TimePassed, 60), &RunEffect::KillRanks));
 }
 
 #[test]
@@ -114,9 +116,9 @@ fn a_victim_waits_for_the_cause_to_show_itself() {
     let mut run = run_of(3, policy(0));
     let victim = ended(0, Exit::Code { code: 1 }, VICTIM);
     assert_eq!(run.on(victim, 10), []);
-    let actions = run.on(ended(2, Exit::Signal { signal: 11, core_dumped: true }, ""), 40);
-    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
-    assert_eq!(run.on(killed_by_us(1), 41), [Action::Sweep]);
+    let effects = run.on(ended(2, Exit::Signal { signal: 11, core_dumped: true }, ""), 40);
+    assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGTERM }));
+    assert_eq!(run.on(killed_by_us(1), 41), [RunEffect::Sweep]);
     let last = run.on(SWEPT, 42);
     assert_eq!(outcome(&last).and_then(|(_, _, rank)| rank), Some(2));
 }
@@ -126,15 +128,15 @@ fn a_victim_alone_is_not_waited_on_for_ever() {
     let mut run = run_of(2, policy(0));
     run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 10);
     assert_eq!(run.wake_at(), Some(2_010));
-    assert!(wants(&run.on(Happening::TimePassed, 2_010), &Action::SignalRanks { signal: SIGTERM }));
+    assert!(wants(&run.on(RunInput::TimePassed, 2_010), &RunEffect::SignalRanks { signal: SIGTERM }));
 }
 
 #[test]
 fn a_restart_follows_at_once_and_resumes() {
     let mut run = run_of(1, policy(1));
     run.on(failed(0), 10);
-    let actions = run.on(SWEPT, 11);
-    assert_eq!(actions.last(), Some(&Action::StartRanks { attempt: 2, resume: true }));
+    let effects = run.on(SWEPT, 11);
+    assert_eq!(effects.last(), Some(&RunEffect::StartRanks { attempt: 2, resume: true }));
     run.on(failed(0), 20);
     assert_eq!(outcome(&run.on(SWEPT, 21)).map(|o| o.0), Some(Outcome::Failed));
 }
@@ -155,17 +157,17 @@ fn repeated_start_up_failures_back_off_and_a_stop_ends_the_wait() {
         run.on(SWEPT, 10);
     }
     assert_eq!(run.wake_at(), Some(1_010));
-    let last = run.on(Happening::StopAsked { signal: SIGINT }, 500);
+    let last = run.on(RunInput::StopAsked { signal: SIGINT }, 500);
     assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
 }
 
 #[test]
 fn ctrl_c_asks_with_a_long_grace_and_the_second_one_kills() {
     let mut run = run_of(2, policy(3));
-    let actions = run.on(Happening::StopAsked { signal: SIGINT }, 10);
-    assert!(wants(&actions, &Action::SignalRanks { signal: SIGINT }));
+    let effects = run.on(RunInput::StopAsked { signal: SIGINT }, 10);
+    assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGINT }));
     assert_eq!(run.wake_at(), Some(30_010));
-    assert!(wants(&run.on(Happening::KillAsked, 20), &Action::KillRanks));
+    assert!(wants(&run.on(RunInput::KillAsked, 20), &RunEffect::KillRanks));
     run.on(killed_by_us(0), 21);
     run.on(killed_by_us(1), 21);
     let last = run.on(SWEPT, 22);
@@ -176,15 +178,15 @@ fn ctrl_c_asks_with_a_long_grace_and_the_second_one_kills() {
 fn the_checkpoint_signal_comes_first() {
     let ladder = StopLadder { checkpoint: Some(Rung { signal: 10, grace_ms: 500 }), ..StopLadder::default() };
     let mut run = run_of(1, Policy { ladder, ..policy(0) });
-    assert!(wants(&run.on(Happening::StopAsked { signal: SIGTERM }, 0), &Action::SignalRanks { signal: 10 }));
-    assert!(wants(&run.on(Happening::TimePassed, 500), &Action::SignalRanks { signal: SIGTERM }));
+    assert!(wants(&run.on(RunInput::StopAsked { signal: SIGTERM }, 0), &RunEffect::SignalRanks { signal: 10 }));
+    assert!(wants(&run.on(RunInput::TimePassed, 500), &RunEffect::SignalRanks { signal: SIGTERM }));
 }
 
 #[test]
 fn ranks_that_never_came_are_named() {
     let mut run = run_of(4, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
-    assert_eq!(run.on(Happening::TimePassed, 1_000), [Action::CheckJoined]);
-    run.on(Happening::NotJoined { node: 0, missing: vec![1, 3] }, 1_001);
+    assert_eq!(run.on(RunInput::TimePassed, 1_000), [RunEffect::CheckJoined]);
+    run.on(RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing: vec![1, 3] } }, 1_001);
     for rank in 0..4 {
         run.on(killed_by_us(rank), 1_010);
     }
@@ -198,8 +200,8 @@ fn ranks_that_never_came_are_named() {
 #[test]
 fn when_all_have_come_the_time_out_is_forgotten() {
     let mut run = run_of(2, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
-    run.on(Happening::TimePassed, 1_000);
-    assert_eq!(run.on(Happening::NotJoined { node: 0, missing: vec![] }, 1_001), []);
+    run.on(RunInput::TimePassed, 1_000);
+    assert_eq!(run.on(RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing: vec![] } }, 1_001), []);
     assert_eq!(run.wake_at(), None);
 }
 
@@ -210,11 +212,11 @@ fn both_nodes_are_swept_before_the_verdict() {
     for rank in 0..2 {
         run.on(killed_by_us(rank), 12);
     }
-    assert_eq!(run.on(killed_by_us(2), 13), [Action::Sweep]);
+    assert_eq!(run.on(killed_by_us(2), 13), [RunEffect::Sweep]);
     assert_eq!(run.on(SWEPT, 14), []);
-    let last = run.on(Happening::Swept { node: 1 }, 15);
-    let Some(Action::Tell(RunEvent::RunEnded { verdict, .. })) =
-        last.iter().find(|action| matches!(action, Action::Tell(RunEvent::RunEnded { .. })))
+    let last = run.on(RunInput::Reported { node: 1, report: NodeReport::Swept }, 15);
+    let Some(RunEffect::Tell(RunEvent::RunEnded { verdict, .. })) =
+        last.iter().find(|action| matches!(action, RunEffect::Tell(RunEvent::RunEnded { .. })))
     else {
         panic!("not ended: {last:?}")
     };
@@ -224,10 +226,10 @@ fn both_nodes_are_swept_before_the_verdict() {
 #[test]
 fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
     let mut run = run_of_two_nodes(policy(0));
-    let actions = run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
-    assert!(wants(&actions, &Action::SignalRanks { signal: SIGTERM }));
+    let effects = run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGTERM }));
     run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 51);
-    assert_eq!(run.on(killed_by_us(1), 52), [Action::Sweep]);
+    assert_eq!(run.on(killed_by_us(1), 52), [RunEffect::Sweep]);
     let last = run.on(SWEPT, 53);
     let kind = VerdictKind::SupervisorLost { node: "gn7".into() };
     assert_eq!(outcome(&last), Some((Outcome::Failed, kind, None)));
@@ -237,7 +239,7 @@ fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
 fn a_rank_that_failed_before_its_node_was_lost_stays_the_cause() {
     let mut run = run_of_two_nodes(policy(0));
     run.on(failed(2), 10);
-    run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20);
+    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20);
     run.on(killed_by_us(0), 21);
     run.on(killed_by_us(1), 21);
     assert_eq!(outcome(&run.on(SWEPT, 22)).and_then(|(_, _, rank)| rank), Some(2));
@@ -246,50 +248,51 @@ fn a_rank_that_failed_before_its_node_was_lost_stays_the_cause() {
 #[test]
 fn after_a_lost_node_the_restart_waits_until_it_is_back() {
     let mut run = run_of_two_nodes(policy(1));
-    run.on(Happening::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(RunInput::NodeLost { node: 1, loss: Loss::Silent }, 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
-    let actions = run.on(SWEPT, 52);
-    assert_eq!(actions.last(), Some(&Action::Assemble));
+    let effects = run.on(SWEPT, 52);
+    assert_eq!(effects.last(), Some(&RunEffect::Assemble));
     assert_eq!(run.wake_at(), Some(60_052));
-    let actions = run.on(Happening::Assembled { seats: two_seats() }, 900);
-    assert_eq!(actions, [Action::StartRanks { attempt: 2, resume: true }]);
+    let effects = run.on(RunInput::Assembled { nodes: two_nodes() }, 900);
+    assert_eq!(effects, [RunEffect::StartRanks { attempt: 2, resume: true }]);
 }
 
 #[test]
 fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
     let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(1) });
-    run.on(Happening::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
+    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
-    assert_eq!(run.on(SWEPT, 52).last(), Some(&Action::Assemble));
-    let seats = vec![Seat { name: "gn6".into(), ranks: 0..2 }];
-    assert_eq!(run.on(Happening::Assembled { seats }, 60), [Action::StartRanks { attempt: 2, resume: true }]);
+    assert_eq!(run.on(SWEPT, 52).last(), Some(&RunEffect::Assemble));
+    let seats = vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }];
+    assert_eq!(run.on(RunInput::Assembled { nodes: seats }, 60), [RunEffect::StartRanks { attempt: 2, resume: true }]);
     run.on(ended(0, Exit::SUCCESS, ""), 70);
-    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 70), [Action::Sweep]);
+    assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 70), [RunEffect::Sweep]);
     assert_eq!(outcome(&run.on(SWEPT, 71)).map(|o| o.0), Some(Outcome::Succeeded));
 }
 
 #[test]
 fn a_node_that_does_not_come_back_ends_the_run() {
     let mut run = run_of_two_nodes(policy(1));
-    run.on(Happening::NodeLost { node: 1, loss: Loss::Silent }, 50);
+    run.on(RunInput::NodeLost { node: 1, loss: Loss::Silent }, 50);
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     run.on(SWEPT, 52);
-    let last = run.on(Happening::TimePassed, 60_052);
+    let last = run.on(RunInput::TimePassed, 60_052);
     assert_eq!(outcome(&last), Some((Outcome::Failed, VerdictKind::NodeLost { node: "gn7".into() }, None)));
 }
 
-fn any_happening(ranks: u32) -> impl Strategy<Value = Happening> {
+fn any_happening(ranks: u32) -> impl Strategy<Value = RunInput> {
     prop_oneof![
         (0..ranks, 0..3).prop_map(|(rank, code)| ended(rank, Exit::Code { code }, "")),
         (0..ranks).prop_map(|rank| ended(rank, Exit::Code { code: 1 }, VICTIM)),
         (0..ranks).prop_map(killed_by_us),
-        Just(Happening::StopAsked { signal: SIGINT }),
-        Just(Happening::KillAsked),
-        Just(Happening::TimePassed),
-        proptest::collection::vec(0..ranks, 0..3).prop_map(|missing| Happening::NotJoined { node: 0, missing }),
+        Just(RunInput::StopAsked { signal: SIGINT }),
+        Just(RunInput::KillAsked),
+        Just(RunInput::TimePassed),
+        proptest::collection::vec(0..ranks, 0..3)
+            .prop_map(|missing| RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing } }),
     ]
 }
 
@@ -306,7 +309,7 @@ proptest! {
         let mut starts = 1;
         let mut swept_since_start = false;
         let mut finished = false;
-        let mut queue: Vec<Happening> = Vec::new();
+        let mut queue: Vec<RunInput> = Vec::new();
         let mut rest = happenings.into_iter();
         while let Some(happening) = queue.pop().or_else(|| {
             let (happening, later) = rest.next()?;
@@ -316,17 +319,17 @@ proptest! {
             for action in run.on(happening, now) {
                 prop_assert!(!finished, "an action after the end");
                 match action {
-                    Action::StartRanks { attempt, .. } => {
+                    RunEffect::StartRanks { attempt, .. } => {
                         prop_assert!(swept_since_start, "started without a sweep");
                         swept_since_start = false;
                         starts += 1;
                         prop_assert_eq!(attempt, starts);
                     }
-                    Action::Sweep => {
+                    RunEffect::Sweep => {
                         swept_since_start = true;
                         queue.push(SWEPT);
                     }
-                    Action::Finish => finished = true,
+                    RunEffect::Finish => finished = true,
                     _ => {}
                 }
             }
@@ -338,8 +341,8 @@ proptest! {
 #[test]
 fn a_later_launch_counts_attempts_on_and_resumes() {
     let mut run = Coordinator::new(Policy { attempts_before: 2, ..policy(0) });
-    run.on(Happening::Begin, 0);
-    let seats = vec![Seat { name: "a".into(), ranks: 0..1 }];
-    let actions = run.on(Happening::Assembled { seats }, 0);
-    assert!(actions.contains(&Action::StartRanks { attempt: 3, resume: true }), "{actions:?}");
+    run.on(RunInput::Begin, 0);
+    let seats = vec![NodeRanks { name: "a".into(), ranks: 0..1 }];
+    let effects = run.on(RunInput::Assembled { nodes: seats }, 0);
+    assert!(effects.contains(&RunEffect::StartRanks { attempt: 3, resume: true }), "{effects:?}");
 }

@@ -1,11 +1,11 @@
-//! What the coordinator is told, what it hears and what it wants.
+//! What the coordinator is told, what it takes in and what it wants done.
 
-use fermi_domain::exit::Exit;
 use fermi_domain::failure::{Diagnosis, Traceback};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use serde::{Deserialize, Serialize};
 
+use crate::word::NodeReport;
 use fermi_domain::event::RunEvent;
 
 /// What the run was told to do.
@@ -26,7 +26,7 @@ pub struct Policy {
 
 /// A node of the run with its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct NodeRanks {
     pub name: String,
     pub ranks: std::ops::Range<u32>,
 }
@@ -48,48 +48,35 @@ pub struct Failure {
     pub traceback: Option<Traceback>,
 }
 
-/// What the machine hears.
+/// What the coordinator takes in.
 #[derive(Clone, Debug)]
-pub enum Happening {
+pub enum RunInput {
     /// The first node, the coordinator's own, is ready.
     Begin,
-    /// All nodes have a seat and are ready: their names and ranks, in the order of node ranks.
+    /// All nodes are there and ready: their names and ranks, in the order of node ranks.
     Assembled {
-        seats: Vec<Seat>,
+        nodes: Vec<NodeRanks>,
     },
     NodeLost {
         node: usize,
         loss: Loss,
     },
-    RankEnded {
-        rank: u32,
-        exit: Exit,
-        failure: Box<Failure>,
-        /// Whether the attempt has reported a step by now.
-        made_progress: bool,
-    },
-    /// Answer to [`Action::CheckJoined`]: the ranks of that node of which nothing was heard.
-    NotJoined {
+    Reported {
         node: usize,
-        missing: Vec<u32>,
+        report: NodeReport,
     },
+    /// The user of this node asks for the end of the run.
     StopAsked {
         signal: i32,
     },
     KillAsked,
-    /// Answer to [`Action::Sweep`]: nothing of the attempt is left on that node.
-    Swept {
-        node: usize,
-    },
     /// Nothing but time has passed.
     TimePassed,
 }
 
-/// What the machine wants done.
-///
-/// What is said to ranks is meant for all nodes that are there.
+/// What the coordinator wants done, on all nodes that are there.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum RunEffect {
     /// Wait for the nodes that are not there yet.
     Assemble,
     StartRanks {

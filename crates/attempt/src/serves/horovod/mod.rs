@@ -48,21 +48,6 @@ impl KeyValueServer {
             std::thread::Builder::new().name("key-value".into()).spawn(move || accept(&listener, &of_thread))?;
         Ok(Self { address, shared, thread: Some(thread) })
     }
-
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Forgets everything, for the next attempt.
-    pub fn clear(&self) {
-        *self.shared.store.lock().unwrap_or_else(PoisonError::into_inner) = Store::default();
-    }
-
-    /// How many ranks said that they are done with a scope.
-    pub fn finished(&self, scope: &str) -> usize {
-        self.shared.store.lock().unwrap_or_else(PoisonError::into_inner).finished(scope)
-    }
 }
 
 impl Drop for KeyValueServer {
@@ -132,10 +117,8 @@ fn serve(mut stream: TcpStream, store: &Mutex<Store>) -> io::Result<()> {
             Method::Get => store.get(&head.scope, &head.key).map_or((404, Vec::new()), |value| (200, value.to_vec())),
             Method::Put if store.put(&head.scope, &head.key, body) => (200, Vec::new()),
             Method::Put => (507, Vec::new()),
-            Method::Delete => {
-                store.finish(&head.scope, &head.key);
-                (200, Vec::new())
-            }
+            // A rank is done with a scope; its value stays, since others may not have read it yet.
+            Method::Delete => (200, Vec::new()),
         }
     };
     answer(&mut stream, status, &value)

@@ -1,4 +1,4 @@
-//! What a node does when the coordinator says so, and what it sees of its ranks. Makes no choices.
+//! Does what the coordinator decides, and reports what it sees of the ranks of this node. Makes no choices.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -14,27 +14,27 @@ use fermi_process::pty::WindowSize;
 use fermi_process::stale::{Keeper, LiveRun};
 use fermi_process::sweep;
 
-use super::crew::{Crew, Member};
-use super::teller::Teller;
+use super::event_sink::EventSink;
+use super::rank_processes::{RankProcess, RankProcesses};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
 use crate::joined;
-use crate::word::{Placement, Report, Start, Word};
+use crate::word::{NodeCommand, NodeReport, Placement, Start};
 use fermi_domain::event::RunEvent;
 
-/// How long the terminal may hold up the reading of a dead rank's last words.
+/// How long the reading of a dead rank's last lines may take.
 const SETTLE: Duration = Duration::from_millis(500);
 /// How long streams that a survivor holds open are waited for after the sweep.
 const DRAIN: Duration = Duration::from_secs(1);
 /// A terminal that is slow all the time is spoken of this often.
 const TELL_DROPPED_EVERY: Duration = Duration::from_secs(60);
 
-/// The node's hands: its ranks and all that holds them.
+/// The ranks of a node and all that holds them.
 #[derive(Debug)]
-pub struct Hands {
+pub struct Executor {
     pub bundle: NodeBundle,
-    crew: Crew,
+    ranks: RankProcesses,
     pump: Pump,
     cgroup: Option<Cgroup>,
     attempt: u32,
@@ -45,12 +45,12 @@ pub struct Hands {
     told_dropped: Option<Instant>,
 }
 
-impl Hands {
+impl Executor {
     pub fn new(bundle: NodeBundle) -> io::Result<Self> {
         Ok(Self {
             cgroup: Cgroup::create(&bundle.run_id),
             bundle,
-            crew: Crew::default(),
+            ranks: RankProcesses::default(),
             pump: Pump::start()?,
             attempt: 0,
             master_port: 0,
@@ -74,7 +74,7 @@ impl Hands {
     }
 
     pub fn rank_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.crew.members.iter().map(Member::as_fd)
+        self.ranks.running.iter().map(RankProcess::as_fd)
     }
 
     /// Readable when there is something to tell of the terminal.
@@ -88,97 +88,97 @@ impl Hands {
     }
 
     /// Gives up what the terminal has not taken, and tells how much it did not get.
-    pub fn give_up_terminal(&mut self, teller: &mut Teller) {
+    pub fn give_up_terminal(&mut self, events: &mut EventSink) {
         self.dropped += self.pump.give_up_terminal();
-        self.tell_dropped(teller);
+        self.tell_dropped(events);
     }
 
-    fn look_at_terminal(&mut self, teller: &mut Teller) {
+    fn look_at_terminal(&mut self, events: &mut EventSink) {
         if let Some(dropped) = self.pump.take_gap() {
             self.dropped += dropped;
         }
         if self.told_dropped.is_none_or(|told| told.elapsed() >= TELL_DROPPED_EVERY) {
-            self.tell_dropped(teller);
+            self.tell_dropped(events);
         }
     }
 
-    fn tell_dropped(&mut self, teller: &mut Teller) {
+    fn tell_dropped(&mut self, events: &mut EventSink) {
         let Dropped { lines, bytes } = std::mem::take(&mut self.dropped);
         if bytes > 0 {
             self.told_dropped = Some(Instant::now());
             let folder = self.bundle.run_folder.clone();
-            teller.tell(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder });
+            events.record(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder });
         }
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
-    pub fn obey(&mut self, word: Word, teller: &mut Teller) -> Vec<Report> {
-        match word {
-            Word::Start(start) => return self.start_ranks(&start, teller),
-            Word::Signal { signal } => self.crew.signal(signal),
-            Word::Kill => self.crew.signal(libc::SIGKILL),
-            Word::CheckJoined => {
+    pub fn obey(&mut self, command: NodeCommand, events: &mut EventSink) -> Vec<NodeReport> {
+        match command {
+            NodeCommand::Start(start) => return self.start_ranks(&start, events),
+            NodeCommand::Signal { signal } => self.ranks.signal(signal),
+            NodeCommand::Kill => self.ranks.signal(libc::SIGKILL),
+            NodeCommand::CheckJoined => {
                 let missing = match self.bundle.serves {
-                    Serves::Nothing => joined::missing(&self.crew.candidates(), self.master_port),
+                    Serves::Nothing => joined::missing(&self.ranks.candidates(), self.master_port),
                     // Ranks only call there for a moment: that none is on the line says nothing.
                     Serves::HorovodRendezvous => Vec::new(),
                 };
-                return vec![Report::NotJoined { missing }];
+                return vec![NodeReport::NotJoined { missing }];
             }
-            Word::Sweep => {
-                self.sweep(teller);
-                return vec![Report::Swept];
+            NodeCommand::Sweep => {
+                self.sweep(events);
+                return vec![NodeReport::Swept];
             }
-            Word::Tell(event) => teller.tell(*event),
-            Word::Over | Word::Alive => {}
+            NodeCommand::Tell(event) => events.record(*event),
+            NodeCommand::Over | NodeCommand::Alive => {}
         }
         Vec::new()
     }
 
     /// Looks for ranks that have ended.
-    pub fn look(&mut self, teller: &mut Teller) -> Vec<Report> {
-        self.look_at_terminal(teller);
-        let dead = self.crew.bury();
-        dead.into_iter().map(|(member, exit)| self.rank_ended(&member, exit, teller)).collect()
+    pub fn look(&mut self, events: &mut EventSink) -> Vec<NodeReport> {
+        self.look_at_terminal(events);
+        let dead = self.ranks.reap();
+        dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)).collect()
     }
 
-    fn rank_ended(&mut self, member: &Member, exit: Exit, teller: &mut Teller) -> Report {
-        let made_progress = self.crew_made_progress(member);
+    fn rank_ended(&mut self, process: &RankProcess, exit: Exit, events: &mut EventSink) -> NodeReport {
+        let made_progress = self.ranks_made_progress(process);
         let by_kill = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
         let oom_killed = by_kill && procfs::oom_kills() > self.oom_kills;
-        member.record_exit(&exit, oom_killed);
+        process.record_exit(&exit, oom_killed);
         let failure = if exit.is_success() {
             Failure::default()
         } else {
-            self.evidence_of(member, &exit, oom_killed, made_progress)
+            self.evidence_of(process, &exit, oom_killed, made_progress)
         };
-        let Member { rank, local_rank, .. } = *member;
-        let pid = member.pid();
-        teller.tell(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
-        Report::RankEnded { rank, local_rank, pid, exit, failure: Box::new(failure), made_progress }
+        let RankProcess { rank, local_rank, .. } = *process;
+        let pid = process.pid();
+        events.record(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
+        NodeReport::RankEnded { rank, local_rank, pid, exit, failure: Box::new(failure), made_progress }
     }
 
-    fn evidence_of(&self, member: &Member, exit: &Exit, oom_killed: bool, made_progress: bool) -> Failure {
+    fn evidence_of(&self, process: &RankProcess, exit: &Exit, oom_killed: bool, made_progress: bool) -> Failure {
         evidence::gather(Seen {
             exit,
-            tails: self.pump.settle(member.rank, SETTLE).unwrap_or_default(),
-            error_file: member.error_file().as_deref(),
+            tails: self.pump.settle(process.rank, SETTLE).unwrap_or_default(),
+            error_file: process.error_file().as_deref(),
             oom_killed,
-            lived_ms: clock::unix_ms().saturating_sub(member.started_ms),
+            lived_ms: clock::unix_ms().saturating_sub(process.started_ms),
             made_progress,
         })
     }
 
-    fn crew_made_progress(&self, dead: &Member) -> bool {
-        self.crew
-            .members
+    fn ranks_made_progress(&self, dead: &RankProcess) -> bool {
+        self.ranks
+            .running
             .iter()
             .chain([dead])
-            .filter_map(Member::progress_file)
+            .filter_map(RankProcess::progress_file)
             .any(|file| joined::made_progress(&file))
     }
 
-    fn start_ranks(&mut self, start: &Start, teller: &mut Teller) -> Vec<Report> {
+    fn start_ranks(&mut self, start: &Start, events: &mut EventSink) -> Vec<NodeReport> {
         self.attempt = start.attempt;
         self.master_port = start.master_port;
         self.oom_kills = procfs::oom_kills();
@@ -193,11 +193,11 @@ impl Hands {
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         let mut reports = Vec::new();
         for plan in &self.bundle.ranks {
-            match self.crew.start(&self.bundle, plan, &facts, &self.pump, entrance.as_ref()) {
-                Ok(member) => reports.push(Report::RankStarted {
-                    rank: member.rank,
-                    local_rank: member.local_rank,
-                    pid: member.pid(),
+            match self.ranks.start(&self.bundle, plan, &facts, &self.pump, entrance.as_ref()) {
+                Ok(process) => reports.push(NodeReport::RankStarted {
+                    rank: process.rank,
+                    local_rank: process.local_rank,
+                    pid: process.pid(),
                 }),
                 Err(error) => {
                     reports.push(never_began(plan, &error));
@@ -207,20 +207,20 @@ impl Hands {
             }
         }
         for report in &reports {
-            if let Report::RankStarted { rank, local_rank, pid } = *report {
-                teller.tell(RunEvent::RankStarted { attempt: start.attempt, rank, local_rank, pid });
+            if let NodeReport::RankStarted { rank, local_rank, pid } = *report {
+                events.record(RunEvent::RankStarted { attempt: start.attempt, rank, local_rank, pid });
             }
         }
         reports
     }
 
     /// Ranks behind one that could not be started are gone too, without blame.
-    fn never_tried(&self) -> Vec<Report> {
+    fn never_tried(&self) -> Vec<NodeReport> {
         self.bundle
             .ranks
             .iter()
-            .skip(self.crew.members.len() + 1)
-            .map(|plan| Report::RankEnded {
+            .skip(self.ranks.running.len() + 1)
+            .map(|plan| NodeReport::RankEnded {
                 rank: plan.place.rank,
                 local_rank: plan.place.local_rank,
                 pid: 0,
@@ -231,28 +231,28 @@ impl Hands {
             .collect()
     }
 
-    pub fn sweep(&mut self, teller: &mut Teller) {
-        let mut crew = std::mem::take(&mut self.crew);
-        for (member, exit) in crew.bury() {
-            member.record_exit(&exit, false);
+    pub fn sweep(&mut self, events: &mut EventSink) {
+        let mut ranks = std::mem::take(&mut self.ranks);
+        for (process, exit) in ranks.reap() {
+            process.record_exit(&exit, false);
         }
         // Not by cgroup.kill: a kernel that has just killed a cgroup may kill what is born into it next.
         let swept = sweep::end_descendants(|_, _| {});
         if swept.killed > 0 || !swept.survivors.is_empty() {
             let (killed, survivors) = (swept.killed, swept.survivors);
-            teller.tell(RunEvent::Swept { attempt: self.attempt, killed, survivors });
+            events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors });
         }
         if let Some(drained) = self.pump.drain(DRAIN)
             && drained.dropped > 0
         {
-            teller.tell(RunEvent::OutputLost { attempt: self.attempt, bytes: drained.dropped });
+            events.record(RunEvent::OutputLost { attempt: self.attempt, bytes: drained.dropped });
         }
     }
 
     /// No ladder, no grace, nothing stays: a keeper of ours is dead, or the coordinator is out of reach.
-    pub fn end_at_once(&mut self, teller: &mut Teller) {
-        self.crew.signal(libc::SIGKILL);
-        self.sweep(teller);
+    pub fn end_at_once(&mut self, events: &mut EventSink) {
+        self.ranks.signal(libc::SIGKILL);
+        self.sweep(events);
     }
 
     pub fn clean_up(&self) {
@@ -275,15 +275,15 @@ impl Hands {
     }
 
     pub fn input(&mut self, bytes: &[u8]) {
-        self.crew.input(bytes);
+        self.ranks.input(bytes);
     }
 
     pub fn input_ended(&mut self) {
-        self.crew.input_ended();
+        self.ranks.input_ended();
     }
 
     pub fn resize(&mut self, size: WindowSize) {
-        self.crew.resize(size);
+        self.ranks.resize(size);
         for plan in &mut self.bundle.ranks {
             plan.terminal = plan.terminal.map(|_| size);
         }
@@ -304,7 +304,7 @@ fn made_for_another(made_for: &Placement, found: &Placement) -> io::Error {
     ))
 }
 
-fn never_began(plan: &RankPlan, error: &io::Error) -> Report {
+fn never_began(plan: &RankPlan, error: &io::Error) -> NodeReport {
     let program = plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let exit = Exit::NotStarted { error: format!("{program}: {error}") };
     let failure = evidence::gather(Seen {
@@ -316,5 +316,5 @@ fn never_began(plan: &RankPlan, error: &io::Error) -> Report {
         made_progress: false,
     });
     let (rank, local_rank) = (plan.place.rank, plan.place.local_rank);
-    Report::RankEnded { rank, local_rank, pid: 0, exit, failure: Box::new(failure), made_progress: false }
+    NodeReport::RankEnded { rank, local_rank, pid: 0, exit, failure: Box::new(failure), made_progress: false }
 }

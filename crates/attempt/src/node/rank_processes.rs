@@ -22,7 +22,7 @@ use crate::run_folder::{RankFolder, attempt_folder};
 
 /// One rank that runs.
 #[derive(Debug)]
-pub struct Member {
+pub struct RankProcess {
     pub rank: u32,
     pub local_rank: u32,
     pub started_ms: u64,
@@ -34,7 +34,7 @@ pub struct Member {
     terminals: Vec<OwnedFd>,
 }
 
-impl Member {
+impl RankProcess {
     pub fn pid(&self) -> i32 {
         self.handle.pid()
     }
@@ -93,11 +93,11 @@ impl Member {
 
 /// All ranks of the current attempt on this node.
 #[derive(Debug, Default)]
-pub struct Crew {
-    pub members: Vec<Member>,
+pub struct RankProcesses {
+    pub running: Vec<RankProcess>,
 }
 
-impl Crew {
+impl RankProcesses {
     /// Starts one rank and hands its streams to the pump.
     pub fn start(
         &mut self,
@@ -106,7 +106,7 @@ impl Crew {
         facts: &AttemptFacts,
         pump: &Pump,
         entrance: Option<&Entrance>,
-    ) -> io::Result<&Member> {
+    ) -> io::Result<&RankProcess> {
         let folder = bundle.rank_folder(plan, facts.attempt);
         if let Some(folder) = &folder {
             folder.create()?;
@@ -128,7 +128,7 @@ impl Crew {
                 filtered,
             });
         }
-        self.members.push(Member {
+        self.running.push(RankProcess {
             rank: plan.place.rank,
             local_rank: plan.place.local_rank,
             started_ms,
@@ -139,40 +139,40 @@ impl Crew {
             stdin: spawned.stdin,
             terminals: spawned.terminals,
         });
-        self.members.last().ok_or_else(|| io::Error::other("the rank just started is missing"))
+        self.running.last().ok_or_else(|| io::Error::other("the rank just started is missing"))
     }
 
     pub fn signal(&self, signal: i32) {
-        for member in &self.members {
-            member.signal(signal);
+        for process in &self.running {
+            process.signal(signal);
         }
     }
 
-    /// Takes the dead out; each with its end.
-    pub fn bury(&mut self) -> Vec<(Member, Exit)> {
+    /// Takes out those that have ended, each with how it did.
+    pub fn reap(&mut self) -> Vec<(RankProcess, Exit)> {
         let mut dead = Vec::new();
-        let mut alive = Vec::with_capacity(self.members.len());
-        for mut member in self.members.drain(..) {
-            let pid = nix::unistd::Pid::from_raw(member.pid());
+        let mut alive = Vec::with_capacity(self.running.len());
+        for mut process in self.running.drain(..) {
+            let pid = nix::unistd::Pid::from_raw(process.pid());
             let status = nix::sys::wait::waitpid(pid, Some(nix::sys::wait::WaitPidFlag::WNOHANG));
             match status.map(sweep::exit_of) {
                 Ok(Some((_, exit))) => {
-                    let exit = member.true_exit(exit);
-                    dead.push((member, exit));
+                    let exit = process.true_exit(exit);
+                    dead.push((process, exit));
                 }
-                Ok(None) => alive.push(member),
+                Ok(None) => alive.push(process),
                 // Nobody else reaps our children; if someone did, the rank is gone all the same.
-                Err(_) => dead.push((member, Exit::Code { code: 1 })),
+                Err(_) => dead.push((process, Exit::Code { code: 1 })),
             }
         }
-        self.members = alive;
+        self.running = alive;
         dead
     }
 
     /// Passes on what the user typed, to the rank that listens.
     pub fn input(&mut self, bytes: &[u8]) {
-        for member in &mut self.members {
-            if let Some(stdin) = &member.stdin {
+        for process in &mut self.running {
+            if let Some(stdin) = &process.stdin {
                 // A rank that does not read loses what does not fit, as on any terminal.
                 let _ = nix::unistd::write(stdin, bytes);
             }
@@ -180,21 +180,21 @@ impl Crew {
     }
 
     pub fn input_ended(&mut self) {
-        for member in &mut self.members {
-            member.stdin = None;
+        for process in &mut self.running {
+            process.stdin = None;
         }
     }
 
     pub fn resize(&self, size: WindowSize) {
-        for terminal in self.members.iter().flat_map(|member| &member.terminals) {
+        for terminal in self.running.iter().flat_map(|process| &process.terminals) {
             pty::resize(terminal, size);
         }
     }
 
     pub fn candidates(&self) -> Vec<Candidate> {
-        self.members
+        self.running
             .iter()
-            .map(|member| Candidate { rank: member.rank, pid: member.pid(), progress_file: member.progress_file() })
+            .map(|process| Candidate { rank: process.rank, pid: process.pid(), progress_file: process.progress_file() })
             .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The life of a supervisor, from its first order to its last word.
+//! The supervisor's event loop, from its first order to its last event.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,10 +13,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::chief::Chief;
-use super::hands::Hands;
-use super::member::Membership;
-use super::teller::Teller;
+use super::Node;
+use super::coordinator_driver::CoordinatorDriver;
+use super::event_sink::EventSink;
+use super::executor::Executor;
+use super::follower::FollowerNode;
 use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Order, Reading};
 use crate::port;
@@ -33,25 +34,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a supervisor ended before its run did.
 #[derive(Debug, thiserror::Error)]
-pub enum LifeError {
+pub enum SupervisorError {
     #[error("no launch order came")]
     NoOrder(#[source] io::Error),
     #[error("the machine refuses what supervision needs")]
     Machine(#[source] io::Error),
 }
 
-/// Lives: takes the launch order from the socket, runs the ranks to their end, and returns.
-pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDeath) -> Result<(), LifeError> {
+/// Takes the launch order from the socket, runs the ranks to their end, and returns.
+pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDeath) -> Result<(), SupervisorError> {
     let mut inbox = Inbox::default();
-    let bundle = await_launch(&mut control, &mut inbox).map_err(LifeError::NoOrder)?;
-    let mut life = Life::new(bundle, control, inbox, warden, on_launcher_death).map_err(LifeError::Machine)?;
-    if life.begin().map_err(LifeError::Machine)? {
-        life.live();
+    let bundle = await_launch(&mut control, &mut inbox).map_err(SupervisorError::NoOrder)?;
+    let mut events =
+        EventLoop::new(bundle, control, inbox, warden, on_launcher_death).map_err(SupervisorError::Machine)?;
+    if events.begin().map_err(SupervisorError::Machine)? {
+        events.run();
     }
-    life.let_terminal_finish();
-    life.hands.give_up_terminal(&mut life.teller);
-    life.teller.finish();
-    life.hands.clean_up();
+    events.finish();
     Ok(())
 }
 
@@ -91,20 +90,19 @@ fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeB
 /// Who decides for this node.
 #[derive(Debug)]
 enum Lead {
-    Here(Box<Chief>),
-    Elsewhere(Membership),
+    Here(Box<CoordinatorDriver>),
+    Elsewhere(FollowerNode),
     /// Not yet, or not any more.
     Nobody,
 }
 
-struct Life {
+struct EventLoop {
     control: Option<UnixStream>,
     inbox: Inbox,
     warden: PidFd,
     on_launcher_death: LauncherDeath,
     signals: SignalFd,
-    hands: Hands,
-    teller: Teller,
+    node: Node,
     lead: Lead,
     /// How often somebody has asked for the end.
     asked: u32,
@@ -118,7 +116,7 @@ struct Wake {
     lead: bool,
 }
 
-impl Life {
+impl EventLoop {
     fn new(
         bundle: NodeBundle,
         control: UnixStream,
@@ -135,13 +133,12 @@ impl Life {
             None => Journal::none(),
         };
         Ok(Self {
-            teller: Teller::new(journal, &control)?,
+            node: Node { events: EventSink::new(journal, &control)?, executor: Executor::new(bundle)? },
             control: Some(control),
             inbox,
             warden,
             on_launcher_death,
             signals: SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?,
-            hands: Hands::new(bundle)?,
             lead: Lead::Nobody,
             asked: 0,
             over: false,
@@ -150,38 +147,40 @@ impl Life {
 
     /// Takes the port and lets the lead begin; or says why the run cannot begin, and answers false.
     fn begin(&mut self) -> io::Result<bool> {
-        let bundle = &self.hands.bundle;
+        let bundle = self.node.bundle();
         if bundle.gathering.coordinates {
             match port::lease(bundle.master_port) {
-                Ok(lease) => self.lead = Lead::Here(Box::new(Chief::new(bundle, lease)?)),
+                Ok(lease) => self.lead = Lead::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
                 Err(error) => {
                     let hint = error.hint().unwrap_or_else(|| error.text().into()).spelled(FrontEnd::CommandLine);
-                    self.teller.tell(RunEvent::Refused { message: error.text(), hint });
+                    self.node.record(RunEvent::Refused { message: error.text(), hint });
                     return Ok(false);
                 }
             }
         } else {
-            self.lead = Lead::Elsewhere(Membership::new(&self.hands)?);
+            self.lead = Lead::Elsewhere(FollowerNode::new(&self.node)?);
         }
-        self.hands.leave_note(self.warden.pid());
-        self.teller.tell(RunEvent::RunStarted {
-            run_id: self.hands.bundle.run_id.clone(),
-            world_size: self.hands.bundle.own_placement().world_size,
-            folder: self.hands.bundle.run_folder.clone(),
+        self.node.executor.leave_note(self.warden.pid());
+        let bundle = self.node.bundle();
+        let started = RunEvent::RunStarted {
+            run_id: bundle.run_id.clone(),
+            world_size: bundle.own_placement().world_size,
+            folder: bundle.run_folder.clone(),
             warden_pid: self.warden.pid(),
             supervisor_pid: nix::unistd::getpid().as_raw(),
             master_port: match &self.lead {
-                Lead::Here(chief) => Some(chief.port()),
+                Lead::Here(driver) => Some(driver.port()),
                 Lead::Elsewhere(_) | Lead::Nobody => None,
             },
-        });
-        if let Lead::Here(chief) = &mut self.lead {
-            chief.begin(&mut self.hands, &mut self.teller);
+        };
+        self.node.record(started);
+        if let Lead::Here(driver) = &mut self.lead {
+            driver.begin(&mut self.node);
         }
         Ok(true)
     }
 
-    fn live(&mut self) {
+    fn run(&mut self) {
         // An order that came together with the launch is in the inbox already, where no wait would notice it.
         self.obey_orders();
         while !self.is_over() {
@@ -192,14 +191,26 @@ impl Life {
             }
             self.read_signals();
             if wake.control {
+                self.node.events.flush();
                 self.read_control();
             }
             match &mut self.lead {
-                Lead::Here(chief) => chief.turn(wake.lead, &mut self.hands, &mut self.teller),
-                Lead::Elsewhere(member) => member.turn(wake.lead, &mut self.hands, &mut self.teller),
+                Lead::Here(driver) => driver.turn(wake.lead, &mut self.node),
+                Lead::Elsewhere(follower) => follower.turn(wake.lead, &mut self.node),
                 Lead::Nobody => return,
             }
         }
+    }
+
+    /// Says and shows what is left, and leaves nothing behind.
+    fn finish(&mut self) {
+        if let Lead::Here(driver) = &mut self.lead {
+            driver.finish();
+        }
+        self.let_terminal_finish();
+        self.node.executor.give_up_terminal(&mut self.node.events);
+        self.node.events.finish();
+        self.node.executor.clean_up();
     }
 
     /// Waits for the terminal to take the last lines, as long as it takes any; whoever asks for the end is not made to wait.
@@ -208,7 +219,7 @@ impl Life {
         let asked_before = self.asked;
         while self.asked == asked_before
             && !self.is_abandoned()
-            && self.hands.terminal_stuck_for().is_some_and(|stuck| stuck < patience)
+            && self.node.executor.terminal_stuck_for().is_some_and(|stuck| stuck < patience)
         {
             let control = self.control.as_ref().map(AsFd::as_fd);
             let mut fds: Vec<PollFd<'_>> = [self.warden.as_fd(), self.signals.as_fd()]
@@ -238,27 +249,28 @@ impl Life {
     fn is_over(&self) -> bool {
         self.over
             || match &self.lead {
-                Lead::Here(chief) => chief.is_over(),
-                Lead::Elsewhere(member) => member.is_over(),
+                Lead::Here(driver) => driver.is_over(),
+                Lead::Elsewhere(follower) => follower.is_over(),
                 Lead::Nobody => true,
             }
     }
 
     fn wait(&self) -> Wake {
-        let lead = match &self.lead {
-            Lead::Here(chief) => Some(chief.as_fd()),
-            Lead::Elsewhere(member) => member.as_fd(),
-            Lead::Nobody => None,
+        let (lead, lead_waits) = match &self.lead {
+            Lead::Here(driver) => (Some(driver.as_fd()), false),
+            Lead::Elsewhere(follower) => (follower.as_fd(), follower.has_waiting()),
+            Lead::Nobody => (None, false),
         };
         let control = self.control.as_ref().map(AsFd::as_fd);
         let lead_at = 2 + usize::from(control.is_some());
-        let mut fds: Vec<PollFd<'_>> = [self.warden.as_fd(), self.signals.as_fd()]
+        let executor = &self.node.executor;
+        let mut fds: Vec<PollFd<'_>> = [(self.warden.as_fd(), false), (self.signals.as_fd(), false)]
             .into_iter()
-            .chain(control)
-            .chain(lead)
-            .chain([self.hands.terminal_fd()])
-            .chain(self.hands.rank_fds())
-            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .chain(control.map(|fd| (fd, self.node.events.has_waiting())))
+            .chain(lead.map(|fd| (fd, lead_waits)))
+            .chain([(executor.terminal_fd(), false)])
+            .chain(executor.rank_fds().map(|fd| (fd, false)))
+            .map(|(fd, has_waiting)| PollFd::new(fd, flags(has_waiting)))
             .collect();
         // An interrupted wait is a wait that ended early.
         let _ = poll(&mut fds, self.patience());
@@ -268,8 +280,8 @@ impl Life {
 
     fn patience(&self) -> PollTimeout {
         let wake_in = match &self.lead {
-            Lead::Here(chief) => chief.wake_in(),
-            Lead::Elsewhere(member) => member.wake_in(),
+            Lead::Here(driver) => driver.wake_in(),
+            Lead::Elsewhere(follower) => follower.wake_in(),
             Lead::Nobody => Some(Duration::ZERO),
         };
         wake_in.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX))
@@ -284,8 +296,8 @@ impl Life {
     fn stop_asked(&mut self, signal: i32) {
         self.asked += 1;
         match &mut self.lead {
-            Lead::Here(chief) => chief.stop_asked(signal, &mut self.hands, &mut self.teller),
-            Lead::Elsewhere(member) => member.stop_asked(signal, &mut self.teller),
+            Lead::Here(driver) => driver.stop_asked(signal, &mut self.node),
+            Lead::Elsewhere(follower) => follower.stop_asked(signal, &mut self.node),
             Lead::Nobody => {}
         }
     }
@@ -293,8 +305,8 @@ impl Life {
     fn kill_asked(&mut self) {
         self.asked += 1;
         match &mut self.lead {
-            Lead::Here(chief) => chief.kill_asked(&mut self.hands, &mut self.teller),
-            Lead::Elsewhere(member) => member.kill_asked(&mut self.hands, &mut self.teller),
+            Lead::Here(driver) => driver.kill_asked(&mut self.node),
+            Lead::Elsewhere(follower) => follower.kill_asked(&mut self.node),
             Lead::Nobody => {}
         }
     }
@@ -316,9 +328,9 @@ impl Life {
             match order {
                 Order::Stop { signal } => self.stop_asked(signal),
                 Order::Kill => self.kill_asked(),
-                Order::Input(bytes) => self.hands.input(&bytes),
-                Order::InputEnded => self.hands.input_ended(),
-                Order::Resize(size) => self.hands.resize(size),
+                Order::Input(bytes) => self.node.executor.input(&bytes),
+                Order::InputEnded => self.node.executor.input_ended(),
+                Order::Resize(size) => self.node.executor.resize(size),
                 // There is one launch per life.
                 Order::Launch(_) => {}
             }
@@ -328,6 +340,11 @@ impl Life {
     /// A keeper of ours is dead: nothing stays.
     fn end_at_once(&mut self) {
         self.over = true;
-        self.hands.end_at_once(&mut self.teller);
+        self.node.end_at_once();
     }
+}
+
+/// What a descriptor is watched for.
+fn flags(has_waiting: bool) -> PollFlags {
+    if has_waiting { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN }
 }

@@ -1,0 +1,361 @@
+//! Drives the coordinator: what happens goes in, and its decisions go to this node and, over links, to all others.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use fermi_domain::event::RunEvent;
+use fermi_domain::language::{Explained, Text};
+use fermi_process::clock::Monotonic;
+
+use super::Node;
+use super::peers::{PeerNews, Peers, PendingPeer, Silence};
+use crate::assembly::{Assembly, Greeting, placements};
+use crate::bundle::NodeBundle;
+use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
+use crate::link::Answer;
+use crate::port::Lease;
+use crate::serves::Serving;
+use crate::word::{NodeCommand, NodeReport, Placement};
+
+/// A node that was silent so long is shown as suspect.
+const SUSPECT_AFTER: Duration = Duration::from_secs(4);
+/// How often those who wait are told who is missing.
+const REMIND_EVERY: Duration = Duration::from_secs(5);
+/// At a restart an elastic run listens so long for nodes that want to join, and not longer.
+const RESTART_CALL: Duration = Duration::from_millis(1_000);
+/// How often links are looked over for silence.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How many of those who wait are named.
+const NAMED: usize = 8;
+
+#[derive(Debug)]
+pub struct CoordinatorDriver {
+    coordinator: Coordinator,
+    clock: Monotonic,
+    lease: Lease,
+    assembly: Assembly,
+    own_placement: Placement,
+    is_elastic: bool,
+    peers: Peers,
+    serving: Serving,
+    /// When the links were last looked over for silence.
+    looked: Instant,
+    /// Assembly numbers in the order of node ranks; the own node is number 0.
+    order: Vec<usize>,
+    placements: Vec<Placement>,
+    reminded: Instant,
+    /// Until when an elastic run that has enough nodes waits for more.
+    last_call: Option<Instant>,
+    has_started: bool,
+    is_over: bool,
+}
+
+impl CoordinatorDriver {
+    pub fn new(bundle: &NodeBundle, lease: Lease) -> io::Result<Self> {
+        let gathering = &bundle.gathering;
+        let policy = Policy {
+            restarts: bundle.restarts,
+            ladder: bundle.ladder.clone(),
+            start_timeout_ms: bundle.start_timeout_ms,
+            join_timeout_ms: gathering.join_timeout_ms,
+            elastic: gathering.is_elastic(),
+            resume: bundle.resume,
+            attempts_before: bundle.attempts_before,
+        };
+        let mut assembly =
+            Assembly::new(gathering.least_nodes, gathering.nodes, gathering.run.clone(), gathering.secret.clone());
+        // Our own greeting is right by construction, so there is always a node number 0.
+        let _ = assembly.welcome(&Greeting::of(bundle));
+        Ok(Self {
+            coordinator: Coordinator::new(policy),
+            clock: Monotonic::start(),
+            lease,
+            assembly,
+            own_placement: bundle.own_placement(),
+            is_elastic: gathering.is_elastic(),
+            peers: Peers::new(gathering.nodes)?,
+            serving: Serving::default(),
+            looked: Instant::now(),
+            order: Vec::new(),
+            placements: Vec::new(),
+            reminded: Instant::now(),
+            last_call: None,
+            has_started: false,
+            is_over: false,
+        })
+    }
+
+    /// The port that is held for rank 0.
+    pub fn port(&self) -> u16 {
+        self.lease.port
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// When something is due even if nothing happens.
+    pub fn wake_in(&self) -> Option<Duration> {
+        let due = self.coordinator.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.clock.ms())));
+        let beat = (!self.peers.is_alone()).then_some(LOOK_EVERY);
+        due.into_iter().chain(beat).min()
+    }
+
+    /// Readable when a node connects or sends something.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.peers.as_fd()
+    }
+
+    pub fn begin(&mut self, node: &mut Node) {
+        self.feed(RunInput::Begin, node);
+    }
+
+    /// Passes on what this node's user or launcher wants.
+    pub fn stop_asked(&mut self, signal: i32, node: &mut Node) {
+        self.feed(RunInput::StopAsked { signal }, node);
+    }
+
+    pub fn kill_asked(&mut self, node: &mut Node) {
+        self.feed(RunInput::KillAsked, node);
+    }
+
+    /// One look at everything outside: links, ranks, time.
+    pub fn turn(&mut self, is_readable: bool, node: &mut Node) {
+        if is_readable {
+            for news in self.peers.look() {
+                self.take_news(news, node);
+            }
+        }
+        let reports = node.look();
+        self.take_reports(0, reports, node);
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.mind_silence(node);
+            self.remind(node);
+        }
+        if let Some(assembled) = self.assembled() {
+            self.feed(assembled, node);
+        }
+        if !self.is_over {
+            self.feed(RunInput::TimePassed, node);
+        }
+    }
+
+    /// Lets the other nodes have what was sent to them at last.
+    pub fn finish(&mut self) {
+        self.peers.finish();
+    }
+
+    /// Gives the coordinator its input and does what it wants, until it wants nothing more.
+    fn feed(&mut self, input: RunInput, node: &mut Node) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for effect in self.coordinator.on(input, self.clock.ms()) {
+                inputs.extend(self.carry_out(effect, node));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: RunEffect, node: &mut Node) -> Vec<RunInput> {
+        let command = match effect {
+            RunEffect::Assemble => return self.assemble(node),
+            RunEffect::StartRanks { attempt, resume } => return self.start(attempt, resume, node),
+            RunEffect::Tell(event) => return self.tell_all(event, node),
+            RunEffect::SignalRanks { signal } => NodeCommand::Signal { signal },
+            RunEffect::KillRanks => NodeCommand::Kill,
+            RunEffect::CheckJoined => NodeCommand::CheckJoined,
+            RunEffect::Sweep => NodeCommand::Sweep,
+            RunEffect::Finish => {
+                self.is_over = true;
+                NodeCommand::Over
+            }
+        };
+        self.send_to_all(&command, node)
+    }
+
+    /// Listens for nodes, unless none is missing.
+    fn assemble(&mut self, node: &mut Node) -> Vec<RunInput> {
+        // The port is the listener's now.
+        self.serving.stop();
+        if !self.assembly.is_full()
+            && let Err(error) = self.peers.listen(self.lease.port)
+        {
+            // Nobody can join, and the time-out says so.
+            node.record(RunEvent::Waiting { text: cannot_listen(self.lease.port, &error) });
+        }
+        let first_call = Duration::from_millis(node.bundle().gathering.last_call_ms);
+        let call = if self.has_started { RESTART_CALL } else { first_call };
+        self.last_call = Some(Instant::now() + call);
+        self.reminded = Instant::now();
+        self.assembled().into_iter().collect()
+    }
+
+    /// The nodes of the attempt, when all are there, or enough and the last call is over.
+    fn assembled(&mut self) -> Option<RunInput> {
+        let last_call = self.last_call?;
+        let is_called = self.assembly.is_enough() && Instant::now() >= last_call;
+        if !self.assembly.is_full() && !is_called {
+            return None;
+        }
+        self.peers.stop_listening();
+        self.last_call = None;
+        self.has_started = true;
+        let (order, mut nodes): (Vec<usize>, Vec<NodeRanks>) = self.assembly.seats().into_iter().unzip();
+        self.order = order;
+        self.placements = placements(&nodes);
+        if let ([only], false) = (nodes.as_mut_slice(), self.is_elastic) {
+            // Alone, the node's own count is right: it may be one rank of a world that others start.
+            let ranks = only.ranks.end - only.ranks.start;
+            only.ranks = self.own_placement.first_rank..self.own_placement.first_rank + ranks;
+            self.placements = vec![self.own_placement.clone()];
+        }
+        Some(RunInput::Assembled { nodes })
+    }
+
+    fn start(&mut self, attempt: u32, resume: bool, node: &mut Node) -> Vec<RunInput> {
+        let master_port = self.lease.port;
+        if let Err(error) = self.serving.start(node.bundle().serves, master_port) {
+            // Ranks say themselves that nobody answers.
+            node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
+        }
+        let master_addr = node.bundle().master_addr.clone();
+        let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
+        for index in 0..self.order.len() {
+            let placement = self.placements[index].clone();
+            let start = node.bundle().start(attempt, resume, master_port, placement);
+            inputs.extend(self.send(index, NodeCommand::Start(start), node));
+        }
+        inputs
+    }
+
+    fn send_to_all(&mut self, command: &NodeCommand, node: &mut Node) -> Vec<RunInput> {
+        (0..self.order.len()).flat_map(|index| self.send(index, command.clone(), node)).collect()
+    }
+
+    fn tell_all(&mut self, event: RunEvent, node: &mut Node) -> Vec<RunInput> {
+        if self.order.is_empty() {
+            // Before the nodes have their ranks there is nobody else to tell.
+            node.record(event);
+            return Vec::new();
+        }
+        self.send_to_all(&NodeCommand::Tell(Box::new(event)), node)
+    }
+
+    /// Tells a node what to do: our own at once, another over its link.
+    fn send(&mut self, index: usize, command: NodeCommand, node: &mut Node) -> Vec<RunInput> {
+        match self.order.get(index) {
+            Some(0) => {
+                let reports = node.obey(command);
+                reports.into_iter().map(|report| RunInput::Reported { node: index, report }).collect()
+            }
+            Some(number) => {
+                self.peers.send(*number, &command);
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn take_reports(&mut self, number: usize, reports: Vec<NodeReport>, node: &mut Node) {
+        let Some(index) = self.order.iter().position(|seated| *seated == number) else { return };
+        for report in reports {
+            self.feed(RunInput::Reported { node: index, report }, node);
+        }
+    }
+
+    fn take_news(&mut self, news: PeerNews, node: &mut Node) {
+        match news {
+            // One that comes when the attempt has just begun is let go without a word, and comes again.
+            PeerNews::Greeted(..) if !self.peers.is_listening() => {}
+            PeerNews::Greeted(pending, greeting) => self.greet(*pending, &greeting, node),
+            PeerNews::Reported { number, reports, is_back } => {
+                if let Some(name) = is_back {
+                    node.record(RunEvent::NodeBack { name });
+                }
+                self.take_reports(number, reports, node);
+            }
+            PeerNews::Closed(number) => {
+                if !self.is_over {
+                    self.lose(number, Loss::SupervisorDied, node);
+                }
+            }
+        }
+    }
+
+    /// Takes a node in, or sends it away with the reason.
+    fn greet(&mut self, pending: PendingPeer, greeting: &Greeting, node: &mut Node) {
+        let (name, address) = (greeting.name.clone(), pending.address().to_owned());
+        match self.assembly.welcome(greeting) {
+            Ok(number) => {
+                let coordinator = node.bundle().node_name.clone();
+                let welcome = Answer::Welcome { coordinator };
+                if self.peers.welcome(pending, number, name.clone(), &welcome).is_err() {
+                    self.assembly.leave(number);
+                    return;
+                }
+                node.record(RunEvent::NodeJoined { name, address, missing: self.assembly.missing() });
+                if let Some(assembled) = self.assembled() {
+                    self.feed(assembled, node);
+                }
+            }
+            Err(refusal) => {
+                node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
+                pending.refuse(&Answer::Refused(refusal));
+            }
+        }
+    }
+
+    fn mind_silence(&mut self, node: &mut Node) {
+        let patience = Duration::from_millis(node.bundle().gathering.node_lost_after_ms);
+        for silence in self.peers.mind_silence(SUSPECT_AFTER.min(patience / 2), patience) {
+            match silence {
+                Silence::Suspect { name, silent_ms } => node.record(RunEvent::NodeSuspect { name, silent_ms }),
+                Silence::Lost(number) => self.lose(number, Loss::Silent, node),
+            }
+        }
+    }
+
+    fn lose(&mut self, number: usize, loss: Loss, node: &mut Node) {
+        let Some(name) = self.peers.remove(number) else { return };
+        self.assembly.leave(number);
+        let text = match loss {
+            Loss::SupervisorDied => {
+                Text::new("连接已断开：其 supervisor 已退出", "the connection is closed: its supervisor is gone")
+            }
+            Loss::Silent => Text::new("长时间没有任何消息", "nothing was heard of it for too long"),
+        };
+        node.record(RunEvent::NodeLost { name, text });
+        if let Some(index) = self.order.iter().position(|seated| *seated == number) {
+            self.feed(RunInput::NodeLost { node: index, loss }, node);
+        }
+    }
+
+    fn remind(&mut self, node: &mut Node) {
+        if self.peers.is_listening() && self.reminded.elapsed() >= REMIND_EVERY {
+            self.reminded = Instant::now();
+            let names: Vec<&str> = self.peers.names().collect();
+            let text = waiting(self.assembly.missing(), self.lease.port, &names);
+            node.record(RunEvent::Waiting { text });
+        }
+    }
+}
+
+/// Who is missing and who is there.
+fn waiting(missing: u32, port: u16, names: &[&str]) -> Text {
+    let plural = if missing == 1 { "node" } else { "nodes" };
+    let more = if names.len() > NAMED { " …" } else { "" };
+    let (zh, en) = match names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ") {
+        nobody if nobody.is_empty() => (String::new(), String::new()),
+        names => (format!("；已到：{names}{more}"), format!("; here are {names}{more}")),
+    };
+    Text::new(
+        format!("正在等待另外 {missing} 个节点连接到端口 {port}{zh}"),
+        format!("waiting for {missing} more {plural} on port {port}{en}"),
+    )
+}
+
+fn cannot_listen(port: u16, error: &io::Error) -> Text {
+    Text::new(format!("无法监听端口 {port}：{error}"), format!("cannot listen on port {port}: {error}"))
+}

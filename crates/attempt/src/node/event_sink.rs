@@ -1,0 +1,85 @@
+//! Records events: in the journal, and for the launcher.
+
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use fermi_domain::event::{self, Record, RunEvent};
+use fermi_process::clock;
+use fermi_process::journal::Journal;
+use nix::poll::{PollFd, PollFlags, poll};
+
+use crate::frame::Outbox;
+
+/// How long a launcher that does not read is waited for when the run is over.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub struct EventSink {
+    journal: Journal,
+    launcher: Option<UnixStream>,
+    /// What a launcher that is stopped (Ctrl-Z) has not read yet: it must not hold up the run.
+    outbox: Outbox,
+    seq: u64,
+    /// How the run ended: the last event, recorded when the terminal has all that it will get.
+    end: Option<RunEvent>,
+}
+
+impl EventSink {
+    pub fn new(journal: Journal, launcher: &UnixStream) -> std::io::Result<Self> {
+        // The launcher's end is another one, and stays as it is.
+        launcher.set_nonblocking(true)?;
+        let launcher = Some(launcher.try_clone()?);
+        Ok(Self { journal, launcher, outbox: Outbox::default(), seq: 0, end: None })
+    }
+
+    pub fn record(&mut self, event: RunEvent) {
+        match event {
+            // A node that loses its coordinator after it heard of the end keeps to what it heard.
+            RunEvent::RunEnded { .. } => {
+                self.end.get_or_insert(event);
+            }
+            event => self.record_now(event),
+        }
+    }
+
+    /// Whether something waits for the launcher to read.
+    pub fn has_waiting(&self) -> bool {
+        self.launcher.is_some() && !self.outbox.is_empty()
+    }
+
+    /// Sends what the launcher takes now.
+    pub fn flush(&mut self) {
+        if let Some(launcher) = &mut self.launcher
+            && self.outbox.flush(launcher).is_err()
+        {
+            self.launcher = None;
+        }
+    }
+
+    /// Records the end of the run, if it has one. Nothing follows.
+    pub fn finish(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.record_now(end);
+        }
+        let deadline = Instant::now() + LAST_EVENTS;
+        while self.has_waiting() && Instant::now() < deadline {
+            if let Some(launcher) = &self.launcher {
+                let _ = poll(&mut [PollFd::new(launcher.as_fd(), PollFlags::POLLOUT)], 100u8);
+            }
+            self.flush();
+        }
+    }
+
+    fn record_now(&mut self, event: RunEvent) {
+        self.seq += 1;
+        let record = Record { v: event::VERSION, seq: self.seq, time_ms: clock::unix_ms(), event };
+        self.journal.append(&record);
+        if let Some(launcher) = &mut self.launcher
+            && self.outbox.send(launcher, &record).is_err()
+        {
+            // It is gone or deaf; the journal has everything.
+            self.launcher = None;
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The other nodes as the coordinator's node sees them: who comes, who has joined, what is sent to each and heard of it.
+//!
+//! One look costs the same however many nodes there are. Nothing here waits for a peer: what one does not take waits in
+//! its link, and a link that cannot be written is cut.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+
+use crate::assembly::Greeting;
+use crate::frame::Reading;
+use crate::link::{self, Answer, Link};
+use crate::word::{NodeCommand, NodeReport};
+
+/// Whoever connects has this long to introduce itself.
+const GREETING_PATIENCE: Duration = Duration::from_secs(5);
+/// So many may be about to introduce themselves beside the nodes that are expected.
+const STRANGERS: usize = 64;
+/// How long nodes have to take the last messages when the run is over.
+const LAST_MESSAGES: Duration = Duration::from_secs(2);
+/// The listener's key among the watched; links have the others.
+const LISTENER: u64 = 0;
+/// How many ready links are taken at once.
+const AT_ONCE: usize = 256;
+
+/// A connection that has not introduced itself.
+#[derive(Debug)]
+pub struct PendingPeer {
+    key: u64,
+    link: Link,
+    since: Instant,
+}
+
+impl PendingPeer {
+    pub fn address(&self) -> &str {
+        &self.link.peer
+    }
+
+    /// Sends the connection away with the reason.
+    pub fn refuse(mut self, answer: &Answer) {
+        // Who does not hear it has gone already.
+        let _ = self.link.send(answer);
+    }
+}
+
+/// A node that has joined.
+#[derive(Debug)]
+struct Peer {
+    key: u64,
+    name: String,
+    link: Link,
+    is_suspect: bool,
+}
+
+/// What a look at the links brought. Nodes are known by their numbers in the assembly.
+#[derive(Debug)]
+pub enum PeerNews {
+    Greeted(Box<PendingPeer>, Greeting),
+    Reported {
+        number: usize,
+        reports: Vec<NodeReport>,
+        /// Its name, when it was suspect before.
+        is_back: Option<String>,
+    },
+    /// Its supervisor is gone, or nothing can be sent to it any more.
+    Closed(usize),
+}
+
+/// How long nothing was heard of a node.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Silence {
+    Suspect { name: String, silent_ms: u64 },
+    Lost(usize),
+}
+
+#[derive(Debug)]
+pub struct Peers {
+    listener: Option<TcpListener>,
+    watch: Epoll,
+    next_key: u64,
+    /// The oldest first.
+    pending: BTreeMap<u64, PendingPeer>,
+    most_pending: usize,
+    numbers: HashMap<u64, usize>,
+    joined: BTreeMap<usize, Peer>,
+}
+
+impl Peers {
+    /// For a run of so many nodes.
+    pub fn new(nodes: u32) -> io::Result<Self> {
+        Ok(Self {
+            listener: None,
+            watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+            next_key: LISTENER + 1,
+            pending: BTreeMap::new(),
+            most_pending: STRANGERS + nodes as usize,
+            numbers: HashMap::new(),
+            joined: BTreeMap::new(),
+        })
+    }
+
+    /// Readable when there is something for [`Peers::look`].
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.0.as_fd()
+    }
+
+    /// Whether anybody is there, or may come.
+    pub fn is_alone(&self) -> bool {
+        self.joined.is_empty() && self.pending.is_empty() && self.listener.is_none()
+    }
+
+    pub fn is_listening(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// The names of those who have joined.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.joined.values().map(|peer| peer.name.as_str())
+    }
+
+    pub fn listen(&mut self, port: u16) -> io::Result<()> {
+        if self.listener.is_none() {
+            let listener = link::listen(port)?;
+            self.watch.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
+            self.listener = Some(listener);
+        }
+        Ok(())
+    }
+
+    /// From here the port is rank 0's. Those who have not introduced themselves come again.
+    pub fn stop_listening(&mut self) {
+        self.listener = None;
+        self.pending.clear();
+    }
+
+    /// Takes a node in.
+    pub fn welcome(&mut self, pending: PendingPeer, number: usize, name: String, answer: &Answer) -> io::Result<()> {
+        let PendingPeer { key, mut link, .. } = pending;
+        link.trust();
+        link.send(answer)?;
+        self.numbers.insert(key, number);
+        self.joined.insert(number, Peer { key, name, link, is_suspect: false });
+        self.watch_writing(number);
+        Ok(())
+    }
+
+    /// Forgets a node; the answer is its name.
+    pub fn remove(&mut self, number: usize) -> Option<String> {
+        let peer = self.joined.remove(&number)?;
+        self.numbers.remove(&peer.key);
+        Some(peer.name)
+    }
+
+    /// Sends to a node without waiting for it. A link on which that fails is cut, and shows as closed in the next look.
+    pub fn send(&mut self, number: usize, command: &NodeCommand) {
+        if let Some(peer) = self.joined.get_mut(&number) {
+            let _ = peer.link.send(command);
+            self.watch_writing(number);
+        }
+    }
+
+    /// Watches for room as long as something waits to be sent.
+    fn watch_writing(&mut self, number: usize) {
+        if let Some(peer) = self.joined.get(&number).filter(|peer| peer.link.has_waiting()) {
+            let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT;
+            // Without it the rest is sent with the next heartbeat.
+            let _ = self.watch.modify(peer.link.as_fd(), &mut EpollEvent::new(flags, peer.key));
+        }
+    }
+
+    /// What has come since the last look.
+    pub fn look(&mut self) -> Vec<PeerNews> {
+        let mut events = [EpollEvent::empty(); AT_ONCE];
+        let count = self.watch.wait(&mut events, EpollTimeout::ZERO).unwrap_or(0);
+        let mut news = Vec::new();
+        for event in &events[..count] {
+            let key = event.data();
+            if key == LISTENER {
+                self.accept();
+            } else if let Some(pending) = self.pending.remove(&key) {
+                news.extend(self.read_greeting(pending));
+            } else if let Some(number) = self.numbers.get(&key).copied() {
+                if event.events().contains(EpollFlags::EPOLLOUT) {
+                    self.flush(number);
+                }
+                self.read(number, &mut news);
+            }
+        }
+        news
+    }
+
+    /// Lets in whoever connects; when too many have not introduced themselves, the one that has waited longest goes.
+    fn accept(&mut self) {
+        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
+            let key = self.next_key;
+            self.next_key += 1;
+            let Ok(link) = Link::to_stranger(stream) else { continue };
+            if self.watch.add(link.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
+                self.pending.insert(key, PendingPeer { key, link, since: Instant::now() });
+            }
+            if self.pending.len() > self.most_pending {
+                self.pending.pop_first();
+            }
+        }
+    }
+
+    fn read_greeting(&mut self, mut pending: PendingPeer) -> Option<PeerNews> {
+        let (greetings, reading) = pending.link.receive::<Greeting>().unwrap_or((Vec::new(), Reading::Closed));
+        match greetings.into_iter().next() {
+            Some(greeting) => Some(PeerNews::Greeted(Box::new(pending), greeting)),
+            None => {
+                if reading == Reading::Open {
+                    self.pending.insert(pending.key, pending);
+                }
+                None
+            }
+        }
+    }
+
+    fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
+        let Some(peer) = self.joined.get_mut(&number) else { return };
+        let (reports, reading) = peer.link.receive().unwrap_or((Vec::new(), Reading::Closed));
+        let is_back = std::mem::take(&mut peer.is_suspect).then(|| peer.name.clone());
+        news.push(PeerNews::Reported { number, reports, is_back });
+        if reading == Reading::Closed {
+            news.push(PeerNews::Closed(number));
+        }
+    }
+
+    fn flush(&mut self, number: usize) {
+        let Some(peer) = self.joined.get_mut(&number) else { return };
+        // A link on which it fails is cut, and read as closed.
+        let _ = peer.link.flush();
+        if !peer.link.has_waiting() {
+            let _ = self.watch.modify(peer.link.as_fd(), &mut EpollEvent::new(EpollFlags::EPOLLIN, peer.key));
+        }
+    }
+
+    /// Waits a moment for those who have not taken everything.
+    pub fn finish(&mut self) {
+        let deadline = Instant::now() + LAST_MESSAGES;
+        while Instant::now() < deadline && self.joined.values().any(|peer| peer.link.has_waiting()) {
+            for peer in self.joined.values_mut() {
+                let _ = peer.link.flush();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends heartbeats and looks for silence, which is not death: first a node is suspect, and only after the run's
+    /// patience it is lost.
+    pub fn mind_silence(&mut self, suspect_after: Duration, patience: Duration) -> Vec<Silence> {
+        self.pending.retain(|_, pending| pending.since.elapsed() < GREETING_PATIENCE);
+        let mut silent = Vec::new();
+        for (number, peer) in &mut self.joined {
+            if peer.link.owes_heartbeat() {
+                let _ = peer.link.send(&NodeCommand::Alive);
+            }
+            let silence = peer.link.silence();
+            if silence.max(peer.link.stuck_for()) >= patience {
+                silent.push(Silence::Lost(*number));
+            } else if silence >= suspect_after && !peer.is_suspect {
+                peer.is_suspect = true;
+                let silent_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+                silent.push(Silence::Suspect { name: peer.name.clone(), silent_ms });
+            }
+        }
+        silent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+    use crate::assembly::LINK_VERSION;
+    use crate::frame;
+
+    fn greeting() -> Greeting {
+        Greeting {
+            version: LINK_VERSION,
+            fermi: "1".into(),
+            run: "r".into(),
+            secret: "s".into(),
+            name: "gn7".into(),
+            node_rank: None,
+            ranks: 1,
+        }
+    }
+
+    fn listening() -> (Peers, u16) {
+        let mut peers = Peers::new(2).unwrap();
+        peers.listener = Some(TcpListener::bind("127.0.0.1:0").unwrap());
+        let listener = peers.listener.as_ref().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        peers.watch.add(listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER)).unwrap();
+        (peers, port)
+    }
+
+    fn connect(port: u16) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", port)).unwrap()
+    }
+
+    /// Looks until there is news of which something can be made.
+    fn news<T>(peers: &mut Peers, make: impl Fn(PeerNews) -> Option<T>) -> T {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(made) = peers.look().into_iter().find_map(&make) {
+                return made;
+            }
+            assert!(Instant::now() < deadline, "no news");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A node that has joined as number 1, from its side.
+    fn joined(peers: &mut Peers, port: u16) -> TcpStream {
+        let mut node = connect(port);
+        frame::write(&mut node, &greeting()).unwrap();
+        let (pending, greeting) = news(peers, |news| match news {
+            PeerNews::Greeted(pending, greeting) => Some((pending, greeting)),
+            _ => None,
+        });
+        peers.welcome(*pending, 1, greeting.name, &Answer::Welcome { coordinator: "gn6".into() }).unwrap();
+        node
+    }
+
+    #[test]
+    fn a_greeting_that_claims_to_be_huge_ends_the_connection() {
+        let (mut peers, port) = listening();
+        let mut stranger = connect(port);
+        stranger.write_all(&(1u32 << 20).to_le_bytes()).unwrap();
+        stranger.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !matches!(stranger.read(&mut [0]), Ok(0)) {
+            assert!(peers.look().is_empty());
+            assert!(Instant::now() < deadline, "it is still there");
+        }
+        assert!(peers.pending.is_empty());
+    }
+
+    #[test]
+    fn strangers_that_say_nothing_are_few_and_keep_no_node_out() {
+        let (mut peers, port) = listening();
+        let _idle: Vec<TcpStream> = (0..200)
+            .map(|_| {
+                let stream = connect(port);
+                peers.look();
+                stream
+            })
+            .collect();
+        let _node = joined(&mut peers, port);
+        assert!(peers.pending.len() <= STRANGERS + 2, "{}", peers.pending.len());
+        assert_eq!(peers.names().collect::<Vec<_>>(), ["gn7"]);
+    }
+
+    #[test]
+    fn a_node_that_does_not_read_holds_up_nobody_and_is_cut_off_without_half_a_message() {
+        let (mut peers, port) = listening();
+        let mut node = joined(&mut peers, port);
+        let text = fermi_domain::language::Text::new("很长".repeat(20_000), "long".repeat(20_000));
+        let event = fermi_domain::event::RunEvent::Waiting { text };
+        let command = NodeCommand::Tell(Box::new(event));
+        let started = Instant::now();
+        while !peers.joined[&1].link.is_broken() {
+            peers.send(1, &command);
+            assert!(started.elapsed() < Duration::from_secs(20), "what waits for it is not bounded");
+        }
+        news(&mut peers, |news| matches!(news, PeerNews::Closed(1)).then_some(()));
+        assert_eq!(peers.remove(1).as_deref(), Some("gn7"));
+        // Whole messages, and then at most one that is cut off by the end.
+        let mut bytes = Vec::new();
+        let _ = node.read_to_end(&mut bytes);
+        let mut inbox = frame::Inbox::default();
+        let mut rest = bytes.as_slice();
+        let mut whole = 0;
+        while inbox.fill(&mut rest).unwrap() == Reading::Open {
+            if whole == 0 && inbox.take::<Answer>().unwrap().is_some() {
+                whole += 1;
+            }
+            while whole > 0 && inbox.take::<NodeCommand>().unwrap().is_some_and(|got| got == command) {
+                whole += 1;
+            }
+        }
+        assert!(whole > 1, "{whole}");
+    }
+}
