@@ -201,3 +201,41 @@ fn line_end(bytes: &[u8]) -> Option<usize> {
 fn ends_line(bytes: &[u8]) -> bool {
     matches!(bytes.last(), Some(b'\n' | b'\r'))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    const OUT: StreamKind = StreamKind::Stdout;
+
+    #[test]
+    fn of_a_stream_that_is_passed_through_whole_lines_are_dropped() {
+        let (writer, mut reader) = TerminalWriter::to_pipe();
+        let mut display = Display::new([writer.clone(), writer.clone()]);
+        let mut state = RawState::default();
+        display.raw(OUT, b"begun ", &mut state);
+        // Another stream fills the queue until nothing more is taken.
+        while writer.write(OUT, &[b'.'; 4096]) {}
+        display.raw(OUT, b"and ended\ndropped\ndropped ", &mut state);
+        display.raw(OUT, b"as well\ndropped in ", &mut state);
+        let seen = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            while !bytes.ends_with(b"shown\n") {
+                let mut piece = [0; 65536];
+                let count = reader.read(&mut piece).unwrap();
+                bytes.extend_from_slice(&piece[..count]);
+            }
+            bytes.retain(|byte| *byte != b'.');
+            String::from_utf8(bytes).unwrap()
+        });
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while writer.stuck_for().is_some() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        display.raw(OUT, b"part\nshown\n", &mut state);
+        assert_eq!(seen.join().unwrap(), "begun and ended\nshown\n");
+        assert_eq!(writer.give_up().lines, 3);
+    }
+}

@@ -268,19 +268,26 @@ impl Shared {
 }
 
 #[cfg(test)]
+impl TerminalWriter {
+    /// One whose standard output is a pipe, and its reader.
+    pub(super) fn to_pipe() -> (Self, std::io::PipeReader) {
+        let (reader, ours) = std::io::pipe().unwrap();
+        let ours = std::os::fd::OwnedFd::from(ours);
+        nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK)).unwrap();
+        let writer = Self::new(None);
+        writer.shared.outlets[0].set(Outlet::Own(ours.into())).unwrap();
+        (writer, reader)
+    }
+}
+
+#[cfg(test)]
 mod tests {
-    use std::io::{PipeReader, Read};
-    use std::os::fd::OwnedFd;
+    use std::io::Read;
 
     use super::*;
 
-    fn writer() -> (TerminalWriter, PipeReader) {
-        let (reader, ours) = std::io::pipe().unwrap();
-        let ours = OwnedFd::from(ours);
-        nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK)).unwrap();
-        let writer = TerminalWriter::new(None);
-        writer.shared.outlets[0].set(Outlet::Own(ours.into())).unwrap();
-        (writer, reader)
+    fn writer() -> (TerminalWriter, std::io::PipeReader) {
+        TerminalWriter::to_pipe()
     }
 
     fn line(number: usize) -> Vec<u8> {
