@@ -9,7 +9,7 @@ use fermi_domain::event::RunEvent;
 use fermi_domain::language::{Explained, Text};
 use fermi_process::clock::Monotonic;
 
-use super::Node;
+use super::local_node::Node;
 use super::peers::{PeerNews, Peers, PendingPeer, Silence};
 use crate::assembly::{Assembly, Greeting, placements};
 use crate::bundle::NodeBundle;

@@ -13,11 +13,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use super::Node;
 use super::coordinator_driver::CoordinatorDriver;
 use super::event_sink::EventSink;
 use super::executor::Executor;
 use super::follower::FollowerNode;
+use super::local_node::Node;
 use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Order, Reading};
 use crate::port;

@@ -9,7 +9,7 @@ use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use super::Node;
+use super::local_node::Node;
 use crate::assembly::{Greeting, Refusal};
 use crate::frame::Reading;
 use crate::link::{self, JoinError, Link};

@@ -1,0 +1,37 @@
+//! This node as those who decide see it.
+
+use fermi_domain::event::RunEvent;
+
+use super::event_sink::EventSink;
+use super::executor::Executor;
+use crate::bundle::NodeBundle;
+use crate::word::{NodeCommand, NodeReport};
+
+/// What acts here, and what records.
+#[derive(Debug)]
+pub struct Node {
+    pub executor: Executor,
+    pub events: EventSink,
+}
+
+impl Node {
+    pub fn bundle(&self) -> &NodeBundle {
+        &self.executor.bundle
+    }
+
+    pub fn record(&mut self, event: RunEvent) {
+        self.events.record(event);
+    }
+
+    pub fn obey(&mut self, command: NodeCommand) -> Vec<NodeReport> {
+        self.executor.obey(command, &mut self.events)
+    }
+
+    pub fn look(&mut self) -> Vec<NodeReport> {
+        self.executor.look(&mut self.events)
+    }
+
+    pub fn end_at_once(&mut self) {
+        self.executor.end_at_once(&mut self.events);
+    }
+}
