@@ -82,10 +82,10 @@ impl Explained for Refusal {
         match self {
             Self::OtherVersion { ours, theirs } => Text::new(
                 format!(
-                    "版本不兼容：主节点 fermi {ours} 只接受同一版本或前一个版本的节点，本节点是 fermi {theirs}；请在所有节点安装同一版本"
+                    "版本相差太大：主节点是 fermi {ours}，只接受连接协议相同或低一个版本的节点，本节点是 fermi {theirs}；请在所有节点安装同一版本"
                 ),
                 format!(
-                    "versions do not fit: the first node's fermi {ours} takes nodes of its own link version and the one before, this node runs fermi {theirs}; install the same on all nodes"
+                    "versions differ too much: the first node runs fermi {ours}, which takes in nodes of its own link version and the one before, this one runs fermi {theirs}; install the same on all nodes"
                 ),
             ),
             Self::OtherRun { ours, theirs } => Text::new(
