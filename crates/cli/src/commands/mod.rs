@@ -17,6 +17,7 @@ pub mod run;
 mod server;
 mod setup_cluster;
 mod slurm;
+mod spelling;
 pub mod supervise;
 mod task;
 mod trainer;
@@ -68,10 +69,7 @@ enum Command {
 /// Reads the command line and does what it says.
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let command = Cli::command();
-    let arguments = run::spellings::unify(&command, arguments);
-    let arguments = launch::words::unify(&command, arguments);
-    let arguments = setup_cluster::unify(arguments);
-    let arguments = plan::unify(arguments);
+    let arguments = spelling::unify(&command, arguments);
     let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),

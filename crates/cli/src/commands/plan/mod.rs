@@ -85,21 +85,3 @@ pub fn execute(flags: &PlanFlags) -> ExitCode {
         }
     }
 }
-
-/// The seeds write some options with underscores.
-pub fn unify(arguments: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString> {
-    if arguments.get(1).is_none_or(|word| word != "plan") {
-        return arguments;
-    }
-    arguments
-        .into_iter()
-        .map(|word| match word.to_str() {
-            Some(text) if text.starts_with("--") => {
-                let (name, value) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v)));
-                let name = name.replace('_', "-");
-                value.map_or(name.clone(), |v| format!("{name}={v}")).into()
-            }
-            _ => word,
-        })
-        .collect()
-}

@@ -110,8 +110,7 @@ mod tests {
         for scenario in Scenario::ALL {
             let words = command(scenario, &given, Abilities { slurm: true, doctor: false });
             let words: Vec<std::ffi::OsString> = words.into_iter().map(Into::into).collect();
-            let words = crate::commands::run::spellings::unify(&cli, words);
-            let words = crate::commands::launch::words::unify(&cli, words);
+            let words = crate::commands::spelling::unify(&cli, words);
             let read = cli.clone().try_get_matches_from(&words);
             assert!(read.is_ok(), "{scenario:?}: {words:?} {:?}", read.err());
         }

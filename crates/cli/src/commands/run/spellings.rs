@@ -6,11 +6,8 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory};
 use fermi_domain::messages::run::RunProblem;
 
-/// Rewrites the options of `fermi run`; other commands pass through.
+/// Rewrites the options of `fermi run`.
 pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments.get(1).is_none_or(|word| word != "run") {
-        return arguments;
-    }
     let Some(run) = cli.find_subcommand("run") else { return arguments };
     let mut unified: Vec<OsString> = arguments.iter().take(2).cloned().collect();
     let mut rest = arguments.into_iter().skip(2);

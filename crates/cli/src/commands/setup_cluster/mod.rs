@@ -7,7 +7,6 @@ mod layout;
 mod printing;
 mod probe;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -55,21 +54,6 @@ pub struct SetupFlags {
     /// The result as one JSON object
     #[arg(long)]
     json: bool,
-}
-
-/// `--master_addr` is `--master-addr`, as the scripts that this replaces spell it.
-pub fn unify(arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments.get(1).is_none_or(|word| word != NAME) {
-        return arguments;
-    }
-    let hyphenated = |word: OsString| match word.to_str().filter(|text| text.starts_with("--")) {
-        Some(text) => {
-            let (name, value) = text.split_at(text.find('=').unwrap_or(text.len()));
-            OsString::from(name.replace('_', "-") + value)
-        }
-        None => word,
-    };
-    arguments.into_iter().map(hyphenated).collect()
 }
 
 pub fn execute(flags: &SetupFlags) -> ExitCode {
