@@ -175,6 +175,14 @@ impl Hub {
         said
     }
 
+    /// Whether [`Hub::say_once`] would say this word now: the agent has a line, and has not heard the word over it.
+    pub fn can_say(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
+        let seats = self.seats();
+        let Some(seat) = seats.get(environment) else { return false };
+        let Some(line) = &seat.line else { return false };
+        seat.said.get(&(run.clone(), what)) != Some(&line.number)
+    }
+
     /// What was said about a run needs no memory once the run is over.
     pub fn forget(&self, environment: &EnvironmentId, run: &RunKey) {
         if let Some(seat) = self.seats().get_mut(environment) {
@@ -251,9 +259,12 @@ mod tests {
         let environment = EnvironmentId::from("env-001");
         let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
         let stop = || ServerWord::Stop { run: run.clone() };
+        assert!(!hub.can_say(&environment, &run, "stop"), "there is no line");
         let (_line, mut words) = seated(&hub, "a");
+        assert!(hub.can_say(&environment, &run, "stop"));
         assert!(hub.say_once(&environment, &run, "stop", stop) && hub.say_once(&environment, &run, "stop", stop));
         assert!(words.try_recv().is_ok() && words.try_recv().is_err());
+        assert!(!hub.can_say(&environment, &run, "stop"), "it has been said");
         let (_line, mut words) = seated(&hub, "a");
         assert!(hub.say_once(&environment, &run, "stop", stop));
         assert!(words.try_recv().is_ok());

@@ -67,6 +67,8 @@ async fn tell(core: &Core, task: &Task, node: &NodeRun, wish: Wish) {
             hub.say_once(&node.environment, &run, "kill", || ServerWord::Kill { run: run.clone() });
         }
         Wish::Launch if hub.liveness(&node.environment) == Liveness::Offline => {}
+        // The launch is made only to be said; until the run is alive this is looked at twice a second.
+        Wish::Launch if !hub.can_say(&node.environment, &run, "launch") => {}
         Wish::Launch => match assignment::of(core, task, node).await {
             Ok(assignment) => {
                 hub.say_once(&node.environment, &run, "launch", || ServerWord::Launch(Box::new(assignment)));
