@@ -17,7 +17,6 @@ use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
 
 use crate::book::{Action, Book, Found, Happening};
-use crate::bundle::Inherited;
 use crate::data_folder::{self, ClusterFolder, DataFolder};
 use crate::error::AgentError;
 use crate::keepers;
@@ -90,7 +89,6 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let mut agent = Agent {
         carrier: HttpCarrier::new(server, options.token.as_deref()),
         hidden: variables_that_hold(options.token.as_deref()),
-        inherited: Inherited::look(),
         data,
         cluster,
         book,
@@ -157,7 +155,6 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
 struct Agent<T> {
     carrier: HttpCarrier,
     hidden: Vec<OsString>,
-    inherited: Inherited,
     data: DataFolder,
     cluster: Option<ClusterFolder>,
     book: Book,
@@ -336,12 +333,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
         let run = assignment.run.clone();
         self.assignments.insert(run.clone(), assignment.clone());
         let events = self.events.clone();
-        let inherited = self.inherited.clone();
         let carrier = self.carrier.clone();
         let owned = Owned { cluster: cluster.name.clone(), run };
         let failed = owned.clone();
         let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
-            let made = prepare::prepare(&assignment, &cluster, &inherited, |digest| carrier.snapshot(digest));
+            let made = prepare::prepare(&assignment, &cluster, |digest| carrier.snapshot(digest));
             let _ = events.send(Event::Ready(owned, made.map(Box::new)));
         });
         if let Err(error) = started {
@@ -385,8 +381,8 @@ impl<T: Fn(AgentNews)> Agent<T> {
             shipper.order(ShipOrder::Add {
                 run: assignment.run.clone(),
                 folder: cluster.run(&assignment.run),
-                ranks: assignment.ranks.iter().map(|rank| rank.rank.get()).collect(),
-                first_attempt: assignment.attempts_before + 1,
+                ranks: assignment.launch.ranks.iter().map(|rank| rank.rank.get()).collect(),
+                first_attempt: assignment.policy.attempts_before + 1,
                 is_fresh,
             });
         }

@@ -229,7 +229,7 @@ mod tests {
     use fermi_domain::language::Text;
 
     use super::*;
-    use crate::bundle::tests::assignment;
+    use crate::prepare::tests::assignment;
 
     fn key(text: &str) -> RunKey {
         text.parse().unwrap()

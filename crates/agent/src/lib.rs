@@ -9,7 +9,6 @@
 
 mod agent;
 mod book;
-mod bundle;
 mod data_folder;
 mod declared;
 mod error;
@@ -17,7 +16,6 @@ mod keepers;
 mod link;
 mod machine;
 mod options;
-mod places;
 mod prepare;
 mod sample;
 mod ship;
@@ -28,4 +26,3 @@ pub use agent::run;
 pub use declared::{Declared, DeclaredError, KNOWN_GPUS};
 pub use error::AgentError;
 pub use options::{AgentNews, AgentOptions, StopFlag};
-pub use places::interface_to;

@@ -1,21 +1,22 @@
 //! Makes everything ready for a launch: folders, code, files, and at last the bundle.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use fermi_api::link::{Assignment, LaunchFailed};
-use fermi_attempt::bundle::NodeBundle;
-use fermi_attempt::virtual_env;
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, Places};
+use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunIdentity, Site, unseen_ranks};
 use fermi_domain::contract;
-use fermi_domain::language::Text;
-use fermi_domain::launch::{Phrase, Place};
+use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::launch::Place;
 use fermi_domain::task::{RunKey, Source};
+use fermi_hardware::gpu::visible_devices;
+use fermi_hardware::network::interface_to;
 
-use crate::bundle::{self, Homes, Inherited};
 use crate::data_folder::{self, ClusterFolder};
-use crate::places::{self, Places};
 use crate::source::{self, SourceError};
 
 /// Why a launch comes to nothing here.
@@ -26,6 +27,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// The server shows it, so that hints are spelled as its API spells them.
+    fn of(message: &impl Explained) -> Self {
+        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::Api));
+        Self { reason: message.text(), hint: hint.unwrap_or_else(|| message.text()) }
+    }
+
     pub fn for_run(self, run: RunKey) -> LaunchFailed {
         LaunchFailed { run, reason: self.reason, hint: self.hint }
     }
@@ -75,16 +82,6 @@ impl Refusal {
         }
     }
 
-    fn file(path: &str) -> Self {
-        Self {
-            reason: Text::new(
-                format!("启动文件“{path}”不在启动文件夹内"),
-                format!("the launch file `{path}` is not inside the launch folder"),
-            ),
-            hint: Text::new("使用不含 .. 的相对路径", "use a relative path without .."),
-        }
-    }
-
     fn source(digest: &str, error: &SourceError) -> Self {
         Self {
             reason: Text::new(
@@ -100,64 +97,108 @@ impl Refusal {
 pub fn prepare(
     assignment: &Assignment,
     cluster: &ClusterFolder,
-    inherited: &Inherited,
     fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
 ) -> Result<NodeBundle, Refusal> {
     let run = &assignment.run;
-    let launch = cluster.launch(run);
-    let outputs = match &assignment.output_dir {
-        Some(folder) => PathBuf::from(folder),
-        None => cluster.outputs(&run.task),
+    let folders = Folders {
+        live: cluster.live.clone(),
+        run: Some(cluster.run(run)),
+        launch: cluster.launch(run),
+        output: cluster.outputs(&run.task),
+        checkpoint: cluster.outputs(&run.task).join("checkpoints"),
+        source: PathBuf::new(),
     };
-    let checkpoints = outputs.join("checkpoints");
-    for folder in [&cluster.run(run), &launch] {
+    for folder in folders.run.iter().chain([&folders.launch]) {
         data_folder::make(folder).map_err(|error| Refusal::folder(folder, &error))?;
     }
-    fs::create_dir_all(&checkpoints).map_err(|error| Refusal::folder(&checkpoints, &error))?;
-    let source = match &assignment.source {
-        Some(Source::Path(path)) => Some(PathBuf::from(path)),
-        Some(Source::Snapshot(digest)) => Some(
-            source::folder(&cluster.sources(), digest, || fetch(digest))
-                .map_err(|error| Refusal::source(digest, &error))?,
-        ),
-        None => None,
-    };
-    let work = work_folder(assignment.directory.as_deref(), source.as_deref());
+    fs::create_dir_all(&folders.checkpoint).map_err(|error| Refusal::folder(&folders.checkpoint, &error))?;
+    let source = source_folder(assignment, cluster, fetch)?;
+    let work = work_folder(assignment.launch.directory.as_deref(), source.as_deref());
     for folder in source.iter().chain([&work]) {
         if !folder.is_dir() {
             return Err(Refusal::no_folder(folder));
         }
     }
-    let needs = |place: Place| all_phrases(assignment).any(|phrase| phrase.places().any(|named| named == place));
-    let python = match needs(Place::Python) {
-        true => places::python(assignment.interpreter.as_deref(), &work)?,
-        false => PathBuf::new(),
-    };
-    let path = std::env::var_os(contract::PATH).unwrap_or_default();
-    let places = Places {
-        launch: launch.clone(),
-        outputs,
-        checkpoints,
-        source: source.unwrap_or_else(|| work.clone()),
-        fermi: own_binary(),
-        search_path: virtual_env::search_path(&python, &path),
-        python,
-        master_address: assignment.master_address.clone(),
-        interface: if needs(Place::Interface) {
-            places::interface_to(&assignment.master_address).unwrap_or_default()
-        } else {
-            String::new()
-        },
-    };
-    write_files(assignment, &places)?;
-    let homes = Homes {
+    let site = site(assignment, Folders { source: source.unwrap_or_else(|| work.clone()), ..folders }, &work)?;
+    let ranks = unseen_ranks(&assignment.launch, run.node_rank.get(), Some(&work));
+    let identity = RunIdentity {
         run_id: cluster.run_id(run),
-        live: cluster.live.clone(),
-        run: cluster.run(run),
-        work,
-        cluster: cluster.name.clone(),
+        task_id: run.task.to_string(),
+        torch_run_id: run.task.to_string(),
+        generation: run.generation.get(),
     };
-    Ok(bundle::make(assignment, &places, &homes, inherited))
+    let meeting = meeting(assignment, &cluster.name);
+    let prepared = launch::prepare(&assignment.launch, &site, &assignment.policy, identity, meeting, ranks)
+        .map_err(|outside| Refusal::of(&outside))?;
+    let Prepared { bundle, files } = prepared;
+    files.write(data_folder::make).map_err(|failed| Refusal::folder(&failed.path, &failed.error))?;
+    Ok(bundle)
+}
+
+/// What this node has for the launch; Python and the interface are looked for only where the launch names them.
+fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, Refusal> {
+    let launch = &assignment.launch;
+    let search = PythonSearch::by_variables();
+    let named = assignment.interpreter.as_deref().filter(|name| !name.is_empty());
+    let python = match (launch.needs(Place::Python), named) {
+        (true, Some(named)) => Some(search.of_this_name(named, work)),
+        (true, None) => Some(search.usual()),
+        (false, _) => None,
+    };
+    let python = python.transpose().map_err(|error| Refusal::python(&error.tried))?;
+    let interface = launch.needs(Place::Interface).then(|| interface_to(&assignment.master.address));
+    let visible = std::env::var(contract::CUDA_VISIBLE_DEVICES).ok();
+    Ok(Site {
+        folders,
+        fermi: launch::own_binary(),
+        search_path: python.as_deref().and_then(|python| search.path_for(python)),
+        python,
+        interface: interface.flatten(),
+        inherited: launch::inherited(),
+        tuned: BTreeSet::new(),
+        devices: Devices::OfRanks { visible: visible.map(|list| visible_devices(&list)) },
+        signals: contract::SIGNALS_TO_HANDLE.to_owned(),
+    })
+}
+
+/// The first node coordinates; nodes of two clusters never meet.
+fn meeting(assignment: &Assignment, cluster: &str) -> Meeting {
+    let run = &assignment.run;
+    let coordinates = run.node_rank.get() == 0;
+    let nodes = assignment.launch.node_count;
+    Meeting {
+        gathering: Gathering {
+            nodes,
+            least_nodes: nodes,
+            node_rank: Some(run.node_rank.get()),
+            coordinates,
+            run: format!("{cluster}/{}-g{}", run.task, run.generation),
+            secret: assignment.secret.clone(),
+            ..Gathering::alone()
+        },
+        address: assignment.master.address.clone(),
+        port: match (coordinates, assignment.master.port) {
+            (true, None) => MasterPort::Any,
+            (true, Some(port)) => MasterPort::Exactly(port),
+            (false, port) => MasterPort::Elsewhere(port.unwrap_or_default()),
+        },
+        places: Places::Known,
+    }
+}
+
+/// Where the task's code is, fetched if it must be; none where the task brings no code.
+fn source_folder(
+    assignment: &Assignment,
+    cluster: &ClusterFolder,
+    fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
+) -> Result<Option<PathBuf>, Refusal> {
+    match &assignment.source {
+        Some(Source::Path(path)) => Ok(Some(PathBuf::from(path))),
+        Some(Source::Snapshot(digest)) => source::folder(&cluster.sources(), digest, || fetch(digest))
+            .map(Some)
+            .map_err(|error| Refusal::source(digest, &error)),
+        None => Ok(None),
+    }
 }
 
 /// The folder that the task names, inside its code where the path is relative; else the code's; else the user's home.
@@ -170,43 +211,41 @@ fn work_folder(directory: Option<&str>, source: Option<&Path>) -> PathBuf {
     }
 }
 
-fn all_phrases(assignment: &Assignment) -> impl Iterator<Item = &Phrase> {
-    let env = assignment.env.iter().chain(assignment.ranks.iter().flat_map(|rank| &rank.env)).map(|(_, value)| value);
-    assignment.argv.iter().chain(env).chain(assignment.files.iter().map(|file| &file.text))
-}
-
-/// Writes the launch's files, and makes room for those that the supervisor will write.
-fn write_files(assignment: &Assignment, places: &Places) -> Result<(), Refusal> {
-    for file in &assignment.files {
-        let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if file.path.is_empty() || !Path::new(&file.path).components().all(is_inside) {
-            return Err(Refusal::file(&file.path));
-        }
-        let path = places.launch.join(&file.path);
-        let folder = path.parent().unwrap_or(&places.launch);
-        data_folder::make(folder).map_err(|error| Refusal::folder(folder, &error))?;
-        if !bundle::is_late(&file.text) {
-            let text = file.text.fill(|place| places.of(place));
-            fs::write(&path, text).map_err(|error| Refusal::folder(&path, &error))?;
-        }
-    }
-    Ok(())
-}
-
-/// The binary that runs now, by a name that still leads to one after an upgrade.
-fn own_binary() -> PathBuf {
-    let path = fs::read_link("/proc/self/exe").unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-    let replaced = path.to_str().and_then(|text| text.strip_suffix(" (deleted)")).map(PathBuf::from);
-    replaced.unwrap_or(path)
-}
-
 #[cfg(test)]
-mod tests {
-    use fermi_domain::launch::LaunchFile;
+pub(crate) mod tests {
+    use fermi_api::link::Master;
+    use fermi_domain::ids::{Rank, WorkerId};
+    use fermi_domain::launch::{LaunchFile, NodeLaunch, Phrase, RankLaunch, RunPolicy};
 
     use super::*;
-    use crate::bundle::tests::assignment;
     use crate::data_folder::DataFolder;
+
+    pub(crate) fn assignment(run: &str) -> Assignment {
+        Assignment {
+            run: run.parse().unwrap(),
+            task_name: "训练 'x'".into(),
+            launch: NodeLaunch {
+                node_name: "gn 6'\"训".into(),
+                node_count: 1,
+                world_size: 2,
+                ranks: [(0, 5), (1, 3)]
+                    .map(|(rank, slot)| RankLaunch {
+                        rank: Rank(rank),
+                        worker: WorkerId::new("gn6", slot),
+                        gpu: Some(slot),
+                        env: Vec::new(),
+                    })
+                    .to_vec(),
+                argv: vec!["/bin/sh".into(), "-c".into(), "echo hi".into()],
+                ..NodeLaunch::default()
+            },
+            policy: RunPolicy { join_timeout_ms: 60_000, ..RunPolicy::default() },
+            master: Master { address: "127.0.0.1".into(), port: None },
+            interpreter: None,
+            source: None,
+            secret: "s".into(),
+        }
+    }
 
     type Change = Box<dyn FnOnce(&mut Assignment)>;
 
@@ -215,16 +254,14 @@ mod tests {
         let data = DataFolder::take(folder.path()).unwrap();
         let mut assignment = assignment("task-1-g1-n0-i1");
         change(&mut assignment);
-        let made = prepare(&assignment, &data.cluster("c"), &Inherited::default(), |_| {
-            Err(SourceError::NotFetched("404".into()))
-        });
+        let made = prepare(&assignment, &data.cluster("c"), |_| Err(SourceError::NotFetched("404".into())));
         (folder, made)
     }
 
     #[test]
     fn files_are_written_inside_the_launch_folder_and_those_with_the_port_are_left_to_the_supervisor() {
         let (folder, made) = try_it(|assignment| {
-            assignment.files = vec![
+            assignment.launch.files = vec![
                 LaunchFile {
                     path: "conf/ds 甲.json".into(),
                     text: Phrase::text("{\"out\": \"").then_place(Place::OutputFolder).then("\"}"),
@@ -248,16 +285,16 @@ mod tests {
     fn what_cannot_work_is_refused_with_a_sentence_and_a_hint() {
         let file = |path: &str| vec![LaunchFile { path: path.into(), text: "x".into() }];
         let cases: [(&str, Change); 6] = [
-            ("../evil", Box::new(move |a| a.files = file("../evil"))),
-            ("/etc/evil", Box::new(move |a| a.files = file("/etc/evil"))),
-            ("/no/such/folder", Box::new(|a| a.directory = Some("/no/such/folder".into()))),
+            ("../evil", Box::new(move |a| a.launch.files = file("../evil"))),
+            ("/etc/evil", Box::new(move |a| a.launch.files = file("/etc/evil"))),
+            ("/no/such/folder", Box::new(|a| a.launch.directory = Some("/no/such/folder".into()))),
             ("/no/source", Box::new(|a| a.source = Some(Source::Path("/no/source".into())))),
             ("404", Box::new(|a| a.source = Some(Source::Snapshot("0".repeat(64))))),
             (
                 "/no/python",
                 Box::new(|a| {
                     a.interpreter = Some("/no/python".into());
-                    a.argv.insert(0, Phrase::place(Place::Python));
+                    a.launch.argv.insert(0, Phrase::place(Place::Python));
                 }),
             ),
         ];
@@ -266,5 +303,17 @@ mod tests {
             assert!(refusal.reason.en.contains(word) && refusal.reason.zh.contains(word), "{refusal:?}");
             assert!(!refusal.hint.zh.is_empty() && !refusal.hint.en.is_empty());
         }
+    }
+
+    #[test]
+    fn the_first_node_takes_the_port_and_the_others_come_to_it() {
+        let first = meeting(&assignment("task-1-g4-n0-i1"), "c");
+        assert_eq!((first.gathering.coordinates, first.port), (true, MasterPort::Any));
+        let mut third = assignment("task-1-g4-n2-i1");
+        third.launch.node_count = 3;
+        third.master.port = Some(29_511);
+        let third = meeting(&third, "c");
+        assert_eq!((third.gathering.coordinates, third.port), (false, MasterPort::Elsewhere(29_511)));
+        assert_eq!((third.gathering.run.as_str(), third.gathering.nodes), ("c/task-1-g4", 3));
     }
 }

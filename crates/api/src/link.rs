@@ -6,11 +6,9 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
-use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId};
-use fermi_domain::ladder::StopLadder;
 use fermi_domain::language::Text;
-use fermi_domain::launch::{LaunchFile, Phrase, RankLaunch, Serves};
+use fermi_domain::launch::{NodeLaunch, RunPolicy};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -174,52 +172,36 @@ pub struct LaunchFailed {
     pub hint: Text,
 }
 
-/// What a node shall run.
+/// What a node shall run. On the wire all its parts lie side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
     pub run: RunKey,
     pub task_name: String,
-    pub node_name: String,
-    pub node_count: u32,
-    pub world_size: u32,
-    /// The ranks of this node, in the order of their local ranks.
-    pub ranks: Vec<RankLaunch>,
-    pub argv: Vec<Phrase>,
-    #[serde(default)]
-    pub directory: Option<String>,
+    #[serde(flatten)]
+    pub launch: NodeLaunch,
+    #[serde(flatten)]
+    pub policy: RunPolicy,
+    #[serde(flatten)]
+    pub master: Master,
+    /// The Python that the task names.
     #[serde(default)]
     pub interpreter: Option<String>,
     #[serde(default)]
     pub source: Option<Source>,
-    #[serde(default)]
-    pub files: Vec<LaunchFile>,
-    /// Of every rank, beyond the contract's.
-    #[serde(default)]
-    pub env: Vec<(String, Phrase)>,
-    /// What the first node's supervisor offers to the ranks.
-    #[serde(default)]
-    pub serves: Serves,
-    /// Where all nodes reach the first one.
-    pub master_address: String,
-    /// On the first node: the port that the user named, else any. On the others: the one that it got.
-    pub master_port: Option<u16>,
     /// What the supervisors of this run must know to talk to each other.
     pub secret: String,
-    /// Restarts that are left.
-    pub restarts: RestartPolicy,
-    pub ladder: StopLadder,
-    pub node_lost_after_ms: u64,
-    pub join_timeout_ms: u64,
-    #[serde(default)]
-    pub start_timeout_ms: Option<u64>,
-    /// Attempts that were made before this launch; the next one is one more.
-    pub attempts_before: u32,
-    /// Continue from the newest checkpoint.
-    pub resume: bool,
-    /// Where the task writes, on a shared disk; the agent's own folder when not given.
-    #[serde(default)]
-    pub output_dir: Option<String>,
+}
+
+/// Where the nodes of a run meet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Master {
+    /// Where all nodes reach the first one.
+    #[serde(rename = "masterAddress")]
+    pub address: String,
+    /// On the first node: the port that the user named, else any. On the others: the one that it got.
+    #[serde(rename = "masterPort")]
+    pub port: Option<u16>,
 }
 
 /// The answer to a piece of a stream: how much of it the server has, safely on disk.
@@ -227,4 +209,30 @@ pub struct Assignment {
 #[serde(rename_all = "camelCase")]
 pub struct Taken {
     pub length: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As version 1 was first written, with fields that were never filled in and are gone.
+    const FIRST: &str = r#"{"run":"task-1-g2-n1-i1","taskName":"训练 'x'","nodeName":"gn6","nodeCount":2,"worldSize":3,
+        "ranks":[{"rank":2,"worker":"gn6-5","gpu":5,"env":[["A",[{"place":"masterPort"}]]]}],
+        "argv":[[{"place":"python"}],"-u","train.py"],"directory":"/work","interpreter":"/venv","source":{"path":"/src"},
+        "files":[{"path":"ds.json","text":"{}"}],"env":[["B","1"]],"serves":"nothing","masterAddress":"10.0.0.6",
+        "masterPort":29511,"secret":"s","restarts":{"maxRestarts":2},
+        "ladder":{"checkpoint":null,"plannedGraceMs":30000,"failureGraceMs":50},"nodeLostAfterMs":15000,
+        "joinTimeoutMs":600000,"startTimeoutMs":null,"attemptsBefore":3,"resume":true,"outputDir":null}"#;
+
+    #[test]
+    fn an_assignment_keeps_the_names_that_agents_know() {
+        let assignment: Assignment = serde_json::from_str(FIRST).unwrap();
+        assert_eq!((assignment.launch.node_count, assignment.launch.ranks.len()), (2, 1));
+        assert_eq!((assignment.policy.attempts_before, assignment.policy.resume), (3, true));
+        assert_eq!((assignment.master.address.as_str(), assignment.master.port), ("10.0.0.6", Some(29_511)));
+        let mut first: serde_json::Value = serde_json::from_str(FIRST).unwrap();
+        let fields = first.as_object_mut().unwrap();
+        assert!(fields.remove("startTimeoutMs").is_some() && fields.remove("outputDir").is_some());
+        assert_eq!(serde_json::to_value(&assignment).unwrap(), first);
+    }
 }

@@ -1,15 +1,13 @@
 //! Everything the supervisor of a node needs, decided before anything starts.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPlace};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
-use fermi_domain::launch::Serves;
+use fermi_domain::launch::{RunPolicy, Serves};
 use fermi_process::output::Show;
-use fermi_process::pty::WindowSize;
-use fermi_process::spawn::StdinPlan;
+use fermi_process::spawn::RankCommand;
 use serde::{Deserialize, Serialize};
 
 use crate::late::Late;
@@ -103,14 +101,11 @@ impl Gathering {
             coordinates: true,
             run: String::new(),
             secret: String::new(),
-            join_timeout_ms: DEFAULT_JOIN_MS,
-            node_lost_after_ms: DEFAULT_NODE_LOST_MS,
+            join_timeout_ms: RunPolicy::USUAL_JOIN_MS,
+            node_lost_after_ms: RunPolicy::USUAL_NODE_LOST_MS,
         }
     }
 }
-
-pub const DEFAULT_JOIN_MS: u64 = 600_000;
-pub const DEFAULT_NODE_LOST_MS: u64 = 15_000;
 
 impl NodeBundle {
     /// Where this node's ranks are by its own count: right when it is alone.
@@ -180,14 +175,32 @@ impl NodeBundle {
             checkpoint_dir: text(self.checkpoint_dir.clone()),
         };
         let mut variables = contract::rank_variables(&rank.place, facts, &files);
-        variables.retain(|(name, _)| rank.env.iter().all(|(own, _)| own != name));
-        variables.extend(rank.env.iter().cloned());
+        variables.retain(|(name, _)| rank.command.env.iter().all(|(own, _)| own != name));
+        variables.extend(rank.command.env.iter().cloned());
         for (name, value) in self.late.variables(rank.place.local_rank, facts.master_port) {
             variables.retain(|(known, _)| *known != name);
             variables.push((name, value));
         }
         variables
     }
+
+    /// What a rank of an attempt starts with: all its words and all its variables.
+    pub fn command(&self, rank: &RankPlan, facts: &AttemptFacts) -> RankCommand {
+        RankCommand {
+            argv: self.late.argv(&rank.command.argv, facts.master_port),
+            env: self.variables(rank, facts),
+            ..rank.command.clone()
+        }
+    }
+}
+
+/// Where rank 0 is, and this node's part in coming together.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    pub gathering: Gathering,
+    pub address: String,
+    pub port: MasterPort,
+    pub places: Places,
 }
 
 /// Who says where in the world the ranks are.
@@ -219,13 +232,15 @@ pub enum MasterPort {
 #[serde(rename_all = "camelCase")]
 pub struct RankPlan {
     pub place: RankPlace,
-    pub argv: Vec<OsString>,
-    /// Variables beyond those of the contract.
-    pub env: Vec<(String, String)>,
-    pub folder: Option<PathBuf>,
-    pub cpus: Option<Vec<usize>>,
-    pub stdin: StdinPlan,
-    pub terminal: Option<WindowSize>,
+    /// Its variables are those beyond the contract's; see [`NodeBundle::command`].
+    pub command: RankCommand,
     pub show_stdout: Show,
     pub show_stderr: Show,
+}
+
+impl RankPlan {
+    /// What is executed, for people.
+    pub fn program(&self) -> String {
+        self.command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
+    }
 }

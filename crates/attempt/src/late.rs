@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use fermi_domain::launch::{Phrase, Place};
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::RankPlan;
-
 /// What is filled in when an attempt starts. All other places were known to whoever made the bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,8 +30,8 @@ impl Late {
     }
 
     /// The whole command of a rank.
-    pub fn argv(&self, plan: &RankPlan, master_port: u16) -> Vec<OsString> {
-        let mut argv = plan.argv.clone();
+    pub fn argv(&self, words: &[OsString], master_port: u16) -> Vec<OsString> {
+        let mut argv = words.to_vec();
         for (index, phrase) in &self.words {
             if let Some(word) = argv.get_mut(*index) {
                 *word = self.fill(phrase, master_port).into();

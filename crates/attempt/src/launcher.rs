@@ -59,11 +59,12 @@ impl Launch {
         sweep::become_subreaper()?;
         let (mut control, theirs) = UnixStream::pair()?;
         let warden = if is_single_threaded() {
-            by_fork(&control, theirs, stdout)?
+            by_fork(&control, theirs, stdout, bundle)?
         } else {
-            by_exec(&theirs, &bundle.run_id, stdout)?
+            let warden = by_exec(&theirs, &bundle.run_id, stdout)?;
+            frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
+            warden
         };
-        frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
         Ok(Self { warden, control, inbox: Inbox::default() })
     }
 
@@ -102,8 +103,9 @@ fn is_single_threaded() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1)
 }
 
-/// The quick way: an exec costs more than all else in a start, most of it in the dynamic linker.
-fn by_fork(ours: &UnixStream, theirs: UnixStream, stdout: Stdout) -> io::Result<Pid> {
+/// The quick way: an exec costs more than all else in a start, most of it in the dynamic linker. The child is a copy of
+/// this process, so that the bundle is there already.
+fn by_fork(ours: &UnixStream, theirs: UnixStream, stdout: Stdout, bundle: NodeBundle) -> io::Result<Pid> {
     // SAFETY: there is one thread.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
@@ -116,7 +118,7 @@ fn by_fork(ours: &UnixStream, theirs: UnixStream, stdout: Stdout) -> io::Result<
                     libc::dup2(2, 1);
                 }
             }
-            let lived = keep(theirs, LauncherDeath::EndsRun);
+            let lived = keep(theirs, LauncherDeath::EndsRun, Some(bundle));
             // SAFETY: nothing of the launcher, whose memory this is a copy of, may run at this end.
             unsafe { libc::_exit(i32::from(lived.is_err())) }
         }
@@ -184,11 +186,11 @@ pub fn supervise(words: &[OsString]) -> io::Result<()> {
             libc::fcntl(LOCK_FD, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
-    keep(control, if outlives { LauncherDeath::RunGoesOn } else { LauncherDeath::EndsRun })
+    keep(control, if outlives { LauncherDeath::RunGoesOn } else { LauncherDeath::EndsRun }, None)
 }
 
-/// This process becomes the warden, its child the supervisor, which lives here.
-fn keep(control: UnixStream, on_launcher_death: LauncherDeath) -> io::Result<()> {
+/// This process becomes the warden, its child the supervisor, which lives here. Without a bundle it comes as an order.
+fn keep(control: UnixStream, on_launcher_death: LauncherDeath, bundle: Option<NodeBundle>) -> io::Result<()> {
     let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()])?;
-    node::run(control, warden, on_launcher_death).map_err(io::Error::other)
+    node::run(control, warden, on_launcher_death, bundle).map_err(io::Error::other)
 }

@@ -1,8 +1,9 @@
 //! The running attempt: the ranks of a run are started together, fail together and are started anew together.
 //!
-//! [`bundle`] says everything that was decided before. The [`launcher`] starts a warden and a supervisor and listens to
-//! them. Inside the supervisor, [`coordinator`] decides and [`node`] carries out: the coordinator is a plain state machine
-//! over events, without clock, files or sockets, so that every course of a run can be played in a test.
+//! [`bundle`] says everything that was decided before; [`launch`] makes it of what a node shall run. The [`launcher`]
+//! starts a warden and a supervisor and listens to them. Inside the supervisor, [`coordinator`] decides and [`node`]
+//! carries out: the coordinator is a plain state machine over events, without clock, files or sockets, so that every
+//! course of a run can be played in a test.
 //! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its ranks, and what crosses a
 //! link ([`word`]) is just what the coordinator tells its own node. What happens is recorded as events
 //! ([`fermi_domain::event`]) in the journal, for the launcher and for `--json`.
@@ -16,11 +17,11 @@ pub mod evidence;
 pub mod frame;
 pub mod joined;
 pub mod late;
+pub mod launch;
 pub mod launcher;
 pub mod link;
 pub mod node;
 pub mod port;
 pub mod run_folder;
 mod serves;
-pub mod virtual_env;
 pub mod word;

@@ -6,6 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 pub mod engines;
+pub mod torchrun;
+mod usual;
+
+pub use usual::{Inherited, SIGNALS_TO_HANDLE, Usual, omp_num_threads};
 
 pub const RANK: &str = "RANK";
 pub const LOCAL_RANK: &str = "LOCAL_RANK";
@@ -151,16 +155,6 @@ pub fn rank_variables(place: &RankPlace, facts: &AttemptFacts, files: &RankFiles
     variables
 }
 
-/// The value torchrun's users expect for OMP_NUM_THREADS: their own, else 1 when several ranks share the machine.
-pub fn omp_num_threads(inherited: Option<&str>, ranks_on_node: u32, cores_bound: Option<usize>) -> Option<String> {
-    match (inherited, cores_bound) {
-        (Some(_), _) => None,
-        (None, Some(cores)) => Some(cores.max(1).to_string()),
-        (None, None) if ranks_on_node > 1 => Some("1".to_owned()),
-        (None, None) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,17 +234,11 @@ mod tests {
     #[test]
     fn the_reference_page_has_every_variable() {
         let page = include_str!("../../../docs/reference/environment.md");
-        let constants = include_str!("contract.rs").lines().filter(|line| line.starts_with("pub const "));
+        let registry =
+            [include_str!("contract.rs"), include_str!("contract/engines.rs"), include_str!("contract/torchrun.rs")];
+        let constants = registry.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with("pub const "));
         for name in constants.filter_map(|line| line.split('"').nth(1)) {
             assert!(page.contains(&format!("`{name}`")), "docs/reference/environment.md does not have {name}");
         }
-    }
-
-    #[test]
-    fn omp_threads_follow_the_user_then_the_binding_then_torchrun() {
-        assert_eq!(omp_num_threads(Some("8"), 4, Some(2)), None);
-        assert_eq!(omp_num_threads(None, 4, Some(2)).as_deref(), Some("2"));
-        assert_eq!(omp_num_threads(None, 4, None).as_deref(), Some("1"));
-        assert_eq!(omp_num_threads(None, 1, None), None);
     }
 }

@@ -4,7 +4,7 @@ use fermi_domain::{
     contract,
     contract::engines,
     language::Text,
-    launch::{LaunchFile, NodeLaunch, Phrase, Place, RankLaunch, Serves, TaskLaunch},
+    launch::{LaunchFile, NodePart, Phrase, Place, RankLaunch, Serves, TaskLaunch},
     rank_map::RankSlot,
     task::Work,
 };
@@ -15,7 +15,9 @@ use crate::{backend, network, order::LaunchOrder, refusal::LaunchRefusal, work};
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub backend: &'static str,
-    pub argv: Vec<Phrase>,
+    /// What the task itself runs; frameworks add behind it, in `engine_args`.
+    program: Vec<Phrase>,
+    pub engine_args: Vec<Phrase>,
     pub files: Vec<LaunchFile>,
     pub env: Variables,
     /// Of each rank alone, in the order of ranks.
@@ -50,7 +52,8 @@ impl Draft {
         let (backend, note) = backend::resolve(order)?;
         let mut draft = Self {
             backend,
-            argv: work::argv(&order.spec.work)?,
+            program: work::argv(&order.spec.work)?,
+            engine_args: Vec::new(),
             files: Vec::new(),
             env: Variables::default(),
             rank_env: vec![Variables::default(); order.ranks.slots().len()],
@@ -117,14 +120,15 @@ impl Draft {
             directory.clone_from(given);
         }
         let mut rank_env = self.rank_env.into_iter();
-        let nodes = order.ranks.nodes().map(|node| NodeLaunch {
+        let nodes = order.ranks.nodes().map(|node| NodePart {
             environment: node.environment.clone(),
             name: node.node.to_owned(),
             node_rank: node.node_rank,
             ranks: node.slots.iter().map(|slot| rank(slot, rank_env.next().unwrap_or_default())).collect(),
         });
         TaskLaunch {
-            argv: self.argv,
+            program: self.program,
+            engine_args: self.engine_args,
             directory,
             files: self.files,
             env: self.env.0,

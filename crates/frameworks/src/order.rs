@@ -1,7 +1,8 @@
 //! What a launch is made from.
 
 use fermi_domain::{
-    rank_map::RankMap,
+    ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId},
+    rank_map::{RankMap, RankMapError, RankSlot},
     task::{Strategy, TaskSpec},
 };
 
@@ -25,6 +26,27 @@ pub struct NodeFacts {
     pub zone: Option<String>,
     pub gpu_model: Option<String>,
     pub gpu_count: u32,
+}
+
+/// The ranks of machines of which no more is known than their names and how many ranks each has: in that order, and with
+/// a GPU each where there are any.
+pub fn ranks_of<'a>(nodes: impl IntoIterator<Item = (&'a str, u32)>, on_gpus: bool) -> Result<RankMap, RankMapError> {
+    let mut slots = Vec::new();
+    for (node_rank, (name, count)) in (0..).zip(nodes) {
+        for local in 0..count {
+            slots.push(RankSlot {
+                rank: Rank(u32::try_from(slots.len()).unwrap_or(u32::MAX)),
+                local_rank: LocalRank(local),
+                local_world_size: count,
+                node_rank: NodeRank(node_rank),
+                node: name.to_owned(),
+                environment: EnvironmentId::from(name),
+                worker: WorkerId::new(name, local),
+                gpu: on_gpus.then_some(local),
+            });
+        }
+    }
+    RankMap::try_from(slots)
 }
 
 impl LaunchOrder<'_> {

@@ -4,3 +4,4 @@ pub mod cpu;
 pub mod gpu;
 pub mod load;
 pub mod memory;
+pub mod network;

@@ -2,20 +2,18 @@
 
 use std::borrow::Cow;
 
-use fermi_api::link::Assignment;
+use fermi_api::link::{Assignment, Master};
 use fermi_domain::environment::Environment;
+use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{Explained, FrontEnd, Text};
-use fermi_domain::launch::TaskLaunch;
+use fermi_domain::launch::{RunPolicy, TaskLaunch};
 use fermi_domain::rank_map::RankMap;
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
 use sha2::{Digest, Sha256};
 
 use crate::core::Core;
-
-/// A cluster's nodes are up already when a task starts; who does not come by then does not come.
-const JOIN_TIMEOUT_MS: u64 = 600_000;
 
 /// The launch of a task on these ranks, as the engines want it.
 pub fn launch(
@@ -95,38 +93,29 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         .and_then(|environment| environment.address.clone())
         .unwrap_or_else(|| "127.0.0.1".to_owned());
     let is_first = node.node_rank.0 == 0;
-    let own = launch.nodes.into_iter().find(|launch| launch.node_rank == node.node_rank);
     let policies = &task.spec.policies;
     Ok(Assignment {
         run: task.run_key(node),
         task_name: task.spec.name.clone(),
-        node_name: node.name.clone(),
-        node_count: u32::try_from(task.nodes.len()).unwrap_or(u32::MAX),
-        world_size: task.world_size(),
-        ranks: own.map(|own| own.ranks).unwrap_or_default(),
-        argv: launch.argv,
-        directory: launch.directory,
+        launch: launch.node(node.node_rank).ok_or_else(|| Text::new("该节点没有 rank", "this node has no ranks"))?,
+        policy: RunPolicy {
+            restarts: RestartPolicy { max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used) },
+            ladder: policies.stop.clone(),
+            node_lost_after_ms: policies.node_lost_after.as_millis(),
+            attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
+            resume: task.resume,
+            ..RunPolicy::default()
+        },
+        master: Master {
+            address: master_address,
+            port: if is_first { task.spec.options.master_port } else { task.master_port },
+        },
         interpreter: match &task.spec.work {
             Work::Command { interpreter, .. } => interpreter.clone(),
             Work::Recipe { .. } | Work::Builtin { .. } => None,
         },
         source: task.spec.source.clone(),
-        files: launch.files,
-        env: launch.env,
-        serves: launch.serves,
-        master_address,
-        master_port: if is_first { task.spec.options.master_port } else { task.master_port },
         secret: secret(core, task),
-        restarts: fermi_domain::healing::RestartPolicy {
-            max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used),
-        },
-        ladder: policies.stop.clone(),
-        node_lost_after_ms: policies.node_lost_after.as_millis(),
-        join_timeout_ms: JOIN_TIMEOUT_MS,
-        start_timeout_ms: None,
-        attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
-        resume: task.resume,
-        output_dir: None,
     })
 }
 

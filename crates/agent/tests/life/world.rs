@@ -6,12 +6,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentWord, Assignment, ServerWord};
+use fermi_api::link::{AgentWord, Assignment, Master, ServerWord};
 use fermi_domain::contract::FERMI_RUN_MARK;
-use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{Rank, WorkerId};
-use fermi_domain::ladder::StopLadder;
-use fermi_domain::launch::{Phrase, Place, RankLaunch};
+use fermi_domain::launch::{NodeLaunch, Phrase, Place, RankLaunch, RunPolicy};
 use fermi_domain::task::RunKey;
 use fermi_process::procfs;
 use fermi_process::stale::LiveRun;
@@ -112,30 +110,28 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
     Assignment {
         run: key(run),
         task_name: "训练".into(),
-        node_name: "gn6".into(),
-        node_count: 1,
-        world_size: ranks,
-        ranks: (0..ranks)
-            .map(|rank| RankLaunch { rank: Rank(rank), worker: WorkerId::new("gn6", rank + 2), gpu: None, env: vec![] })
-            .collect(),
-        argv: vec!["/bin/sh".into(), "-c".into(), script.into()],
-        directory: Some("/".into()),
+        launch: NodeLaunch {
+            node_name: "gn6".into(),
+            node_count: 1,
+            world_size: ranks,
+            ranks: (0..ranks)
+                .map(|rank| RankLaunch {
+                    rank: Rank(rank),
+                    worker: WorkerId::new("gn6", rank + 2),
+                    gpu: None,
+                    env: vec![],
+                })
+                .collect(),
+            argv: vec!["/bin/sh".into(), "-c".into(), script.into()],
+            directory: Some("/".into()),
+            env: vec![("PORT_TOO".into(), Phrase::place(Place::MasterPort))],
+            ..NodeLaunch::default()
+        },
+        policy: RunPolicy { join_timeout_ms: 60_000, attempts_before: 1, ..RunPolicy::default() },
+        master: Master { address: "127.0.0.1".into(), port: None },
         interpreter: None,
         source: None,
-        files: Vec::new(),
-        env: vec![("PORT_TOO".into(), Phrase::place(Place::MasterPort))],
-        serves: Default::default(),
-        master_address: "127.0.0.1".into(),
-        master_port: None,
         secret: "s".into(),
-        restarts: RestartPolicy { max_restarts: 0 },
-        ladder: StopLadder::default(),
-        node_lost_after_ms: 15_000,
-        join_timeout_ms: 60_000,
-        start_timeout_ms: None,
-        attempts_before: 1,
-        resume: false,
-        output_dir: None,
     }
 }
 
@@ -278,7 +274,7 @@ pub fn refused_launch() {
     let _agent = Agent::start(&server, data.path());
     wait_for("hello", || server.heard(is_hello));
     let mut assignment = launch("task-1-g1-n0-i1", 1, "true");
-    assignment.argv.insert(0, Phrase::place(Place::Python));
+    assignment.launch.argv.insert(0, Phrase::place(Place::Python));
     assignment.interpreter = Some("/no/such/python".into());
     say_launch(&server, assignment);
     wait_for("the refusal", || {

@@ -61,7 +61,7 @@ impl From<&TaskLaunch> for Launch {
             gpu: rank.gpu,
             env: variables(&rank.env),
         };
-        let node = |node: &fermi_domain::launch::NodeLaunch| LaunchNode {
+        let node = |node: &fermi_domain::launch::NodePart| LaunchNode {
             environment: node.environment.to_string(),
             name: node.name.clone(),
             node_rank: node.node_rank.0,
@@ -70,7 +70,7 @@ impl From<&TaskLaunch> for Launch {
         let file =
             |file: &fermi_domain::launch::LaunchFile| LaunchFile { path: file.path.clone(), text: file.text.shown() };
         Self {
-            argv: launch.argv.iter().map(Phrase::shown).collect(),
+            argv: launch.argv().map(Phrase::shown).collect(),
             directory: launch.directory.clone(),
             files: launch.files.iter().map(file).collect(),
             env: variables(&launch.env),

@@ -41,10 +41,18 @@ pub enum SupervisorError {
     Machine(#[source] io::Error),
 }
 
-/// Takes the launch order from the socket, runs the ranks to their end, and returns.
-pub fn run(mut control: UnixStream, warden: PidFd, on_launcher_death: LauncherDeath) -> Result<(), SupervisorError> {
+/// Takes the bundle, which comes as an order over the socket unless it is here, runs the ranks to their end, and returns.
+pub fn run(
+    mut control: UnixStream,
+    warden: PidFd,
+    on_launcher_death: LauncherDeath,
+    bundle: Option<NodeBundle>,
+) -> Result<(), SupervisorError> {
     let mut inbox = Inbox::default();
-    let bundle = await_launch(&mut control, &mut inbox).map_err(SupervisorError::NoOrder)?;
+    let bundle = match bundle {
+        Some(bundle) => bundle,
+        None => await_launch(&mut control, &mut inbox).map_err(SupervisorError::NoOrder)?,
+    };
     let mut events =
         EventLoop::new(bundle, control, inbox, warden, on_launcher_death).map_err(SupervisorError::Machine)?;
     if events.begin().map_err(SupervisorError::Machine)? {

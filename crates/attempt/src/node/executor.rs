@@ -285,7 +285,7 @@ impl Executor {
     pub fn resize(&mut self, size: WindowSize) {
         self.ranks.resize(size);
         for plan in &mut self.bundle.ranks {
-            plan.terminal = plan.terminal.map(|_| size);
+            plan.command.terminal = plan.command.terminal.map(|_| size);
         }
     }
 }
@@ -305,7 +305,7 @@ fn made_for_another(made_for: &Placement, found: &Placement) -> io::Error {
 }
 
 fn never_began(plan: &RankPlan, error: &io::Error) -> NodeReport {
-    let program = plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let program = plan.program();
     let exit = Exit::NotStarted { error: format!("{program}: {error}") };
     let failure = evidence::gather(Seen {
         exit: &exit,

@@ -13,7 +13,7 @@ use fermi_process::fork_exec::{ExecOutcome, NEVER_EXECUTED};
 use fermi_process::output::{Filtered, Pump, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
-use fermi_process::spawn::{RankCommand, spawn};
+use fermi_process::spawn::spawn;
 use fermi_process::sweep;
 
 use crate::bundle::{NodeBundle, RankPlan};
@@ -111,7 +111,7 @@ impl RankProcesses {
         if let Some(folder) = &folder {
             folder.create()?;
         }
-        let spawned = spawn(&command(bundle, plan, facts), entrance)?;
+        let spawned = spawn(&bundle.command(plan, facts), entrance)?;
         let started_ms = clock::unix_ms();
         for (kind, fd, show) in [
             (StreamKind::Stdout, spawned.stdout, &plan.show_stdout),
@@ -135,7 +135,7 @@ impl RankProcesses {
             folder,
             handle: spawned.handle,
             exec: spawned.outcome,
-            program: plan.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default(),
+            program: plan.program(),
             stdin: spawned.stdin,
             terminals: spawned.terminals,
         });
@@ -196,17 +196,6 @@ impl RankProcesses {
             .iter()
             .map(|process| Candidate { rank: process.rank, pid: process.pid(), progress_file: process.progress_file() })
             .collect()
-    }
-}
-
-fn command(bundle: &NodeBundle, plan: &RankPlan, facts: &AttemptFacts) -> RankCommand {
-    RankCommand {
-        argv: bundle.late.argv(plan, facts.master_port),
-        env: bundle.variables(plan, facts),
-        folder: plan.folder.clone(),
-        cpus: plan.cpus.clone(),
-        stdin: plan.stdin,
-        terminal: plan.terminal,
     }
 }
 

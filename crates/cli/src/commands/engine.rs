@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fermi_domain::framework::Framework;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
-use fermi_domain::task::{LaunchOptions, Strategy};
+use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
 
@@ -155,6 +155,24 @@ impl Engine {
         let data_parallel = data.unwrap_or((ranks / share).max(1));
         Some(Strategy { data_parallel, pipeline_parallel, tensor_parallel })
     }
+
+    /// A task that runs this on so many ranks, for those who want its launch and nothing else of it.
+    pub fn task(self, name: &str, work: Work, ranks: u32) -> TaskSpec {
+        let (framework, strategy) = (self.framework, self.strategy(ranks));
+        TaskSpec {
+            name: name.to_owned(),
+            dataset: None,
+            model_id: None,
+            launch_mode: LaunchMode::default(),
+            work,
+            source: None,
+            distributed: DistributedConfig { enabled: true, framework, strategy, ..DistributedConfig::default() },
+            options: self.options,
+            policies: Policies::default(),
+            priority: 0,
+            labels: Default::default(),
+        }
+    }
 }
 
 /// The framework of this name.
@@ -238,5 +256,18 @@ fn mistaken(path: &Path, problems: &Mistakes) -> EngineRefusal {
             format!("{} has mistakes:\n  {}", path.display(), lines(Language::En)),
         ),
         hint: Text::new("所有键见 configs/training.schema.json", "configs/training.schema.json has every key"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_framework() {
+        let command = EngineFlags::augment_args(clap::Command::new("x"));
+        let argument = command.get_arguments().find(|argument| argument.get_id() == "framework").unwrap();
+        let help = argument.get_help().unwrap().to_string();
+        assert!(help.ends_with(&Framework::ALL.map(Framework::as_str).join(", ")), "{help}");
     }
 }

@@ -94,7 +94,7 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     if let Some(argument) = settings.word("configArgument")?
         && Draft::runs_users_program(order)
     {
-        draft.argv.extend([Phrase::text(argument), file]);
+        draft.engine_args.extend([Phrase::text(argument), file]);
     }
     Ok(())
 }

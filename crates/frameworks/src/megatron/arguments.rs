@@ -107,8 +107,8 @@ pub(super) fn file(arguments: &[Argument]) -> Phrase {
 pub(super) fn append(argv: Argv<'_>, arguments: Vec<Argument>, draft: &mut Draft) {
     for Argument { flag, value } in arguments {
         if !argv.has(flag) {
-            draft.argv.push(Phrase::text(flag));
-            draft.argv.extend(value);
+            draft.engine_args.push(Phrase::text(flag));
+            draft.engine_args.extend(value);
         }
     }
 }

@@ -90,7 +90,7 @@ proptest! {
     ) {
         let scene = scene(Framework::MegatronLm, &[tensor * pipeline * data], numbers).strategy(data, pipeline, tensor);
         if let Ok(launch) = scene.launch() {
-            let words: Vec<String> = launch.argv.iter().map(|word| word.shown()).collect();
+            let words: Vec<String> = launch.argv().map(|word| word.shown()).collect();
             let after = |flag: &str| -> u64 {
                 let at = words.iter().position(|word| word == flag).unwrap();
                 words[at + 1].parse().unwrap()

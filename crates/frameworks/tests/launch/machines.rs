@@ -126,7 +126,7 @@ pub fn variable(launch: &TaskLaunch, name: &str) -> Option<String> {
 
 /// A whole launch for people to read.
 pub fn shown(launch: &TaskLaunch) -> String {
-    let words: Vec<String> = launch.argv.iter().map(|word| format!("{:?}", word.shown())).collect();
+    let words: Vec<String> = launch.argv().map(|word| format!("{:?}", word.shown())).collect();
     let mut text = format!("argv: {}\n", words.join(" "));
     text += &format!("serves: {:?}\n\nenv:\n{}", launch.serves, lines(&launch.env));
     for node in &launch.nodes {

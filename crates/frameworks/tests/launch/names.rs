@@ -34,7 +34,7 @@ fn filled(phrase: &Phrase) -> String {
 fn hostile_names_arrive_as_they_are() {
     for framework in Framework::ALL {
         let launch = hostile(framework);
-        let argv: Vec<String> = launch.argv.iter().map(filled).collect();
+        let argv: Vec<String> = launch.argv().map(filled).collect();
         assert_eq!(argv[..4], ["PLACE", "-u", &format!("{HOSTILE}.py"), HOSTILE], "{framework}");
         assert_eq!(launch.directory.as_deref(), Some(HOSTILE));
         for name in ["OWN", "FERMI_DATASET_ID", "FERMI_DATASET_VERSION_ID", "FERMI_MODEL_ID"] {

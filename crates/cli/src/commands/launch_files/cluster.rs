@@ -1,9 +1,8 @@
 //! The nodes of the command line.
 
-use fermi_domain::ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId};
 use fermi_domain::language::Text;
-use fermi_domain::rank_map::{RankMap, RankSlot};
-use fermi_frameworks::NodeFacts;
+use fermi_domain::rank_map::RankMap;
+use fermi_frameworks::{NodeFacts, ranks_of};
 
 use super::EngineRefusal;
 
@@ -18,15 +17,16 @@ pub(super) struct Cluster {
 pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, EngineRefusal> {
     let usual = ["localhost:2:127.0.0.1".to_owned()];
     let given = if given.is_empty() { &usual } else { given };
-    let mut slots = Vec::new();
+    let mut counts = Vec::new();
     let mut nodes = Vec::new();
-    for (node_rank, text) in (0_u32..).zip(given) {
+    for text in given {
         let mut parts = text.splitn(3, ':');
         let name = parts.next().filter(|name| !name.is_empty()).ok_or_else(|| refused(text))?;
         let count = parts.next().and_then(|count| count.parse().ok()).filter(|count| (1..=4096).contains(count));
         let count: u32 = count.ok_or_else(|| refused(text))?;
         let filled = |part: Option<&str>| part.filter(|part| !part.is_empty()).map(str::to_owned);
         let (address, zone) = address_and_zone(parts.next()).ok_or_else(|| refused(text))?;
+        counts.push((name, count));
         nodes.push(NodeFacts {
             name: name.to_owned(),
             address: filled(address),
@@ -34,20 +34,8 @@ pub(super) fn read(given: &[String], on_gpus: bool) -> Result<Cluster, EngineRef
             gpu_model: None,
             gpu_count: if on_gpus { count } else { 0 },
         });
-        for local in 0..count {
-            slots.push(RankSlot {
-                rank: Rank(u32::try_from(slots.len()).unwrap_or(u32::MAX)),
-                local_rank: LocalRank(local),
-                local_world_size: count,
-                node_rank: NodeRank(node_rank),
-                node: name.to_owned(),
-                environment: EnvironmentId::from(name),
-                worker: WorkerId::new(name, local),
-                gpu: on_gpus.then_some(local),
-            });
-        }
     }
-    let ranks = RankMap::try_from(slots).map_err(|error| EngineRefusal::of(&error))?;
+    let ranks = ranks_of(counts, on_gpus).map_err(|error| EngineRefusal::of(&error))?;
     Ok(Cluster { ranks, nodes })
 }
 

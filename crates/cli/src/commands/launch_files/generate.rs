@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fermi_domain::framework::Framework;
 use fermi_domain::language::Text;
-use fermi_domain::task::{DistributedConfig, LaunchMode, Policies, TaskSpec, Work};
+use fermi_domain::task::{TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, launch};
 
 use super::{EngineRefusal, cluster, write};
@@ -74,26 +74,14 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), EngineRefusal> {
     Ok(())
 }
 
-fn task(flags: &GenerateFlags, engine: Engine, ranks: u32) -> TaskSpec {
-    let framework = Some(engine.framework.unwrap_or_default());
-    let strategy = engine.strategy(ranks);
-    let work = if flags.command.is_empty() && framework == Some(Framework::Builtin) {
+fn task(flags: &GenerateFlags, mut engine: Engine, ranks: u32) -> TaskSpec {
+    let framework = engine.framework.unwrap_or_default();
+    engine.framework = Some(framework);
+    let work = if flags.command.is_empty() && framework == Framework::Builtin {
         Work::Builtin { args: Vec::new() }
     } else {
         let argv = if flags.command.is_empty() { vec![STAND_IN.to_owned()] } else { flags.command.clone() };
         Work::Command { argv, directory: None, env: Default::default(), interpreter: None }
     };
-    TaskSpec {
-        name: "launch".to_owned(),
-        dataset: None,
-        model_id: None,
-        launch_mode: LaunchMode::default(),
-        work,
-        source: None,
-        distributed: DistributedConfig { enabled: true, framework, strategy, ..DistributedConfig::default() },
-        options: engine.options,
-        policies: Policies::default(),
-        priority: 0,
-        labels: Default::default(),
-    }
+    engine.task("launch", work, ranks)
 }

@@ -5,9 +5,13 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPlace};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
+use fermi_attempt::launch::{Devices, FileOutside, Folders, Prepared, RunIdentity, Site, prepare, unseen_ranks};
+use fermi_domain::contract::{self, Inherited};
+use fermi_domain::ids::NodeRank;
 use fermi_domain::language::Text;
-use fermi_domain::launch::{NodeLaunch, Phrase, Place, RankLaunch, TaskLaunch};
+use fermi_domain::launch::{NodePart, RunPolicy, TaskLaunch};
+use fermi_process::spawn::RankCommand;
 use serde_json::{Value, json};
 
 use super::{EngineRefusal, cluster::Cluster};
@@ -38,15 +42,20 @@ pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16)
     fs::create_dir_all(out).map_err(|error| refused(out, &error))?;
     let folder = fs::canonicalize(out).map_err(|error| refused(out, &error))?;
     let master = cluster.nodes.first().map(|node| node.address.clone().unwrap_or_else(|| node.name.clone()));
-    let filled = Filled { folder, master: master.unwrap_or_else(|| "127.0.0.1".to_owned()), port };
+    let start = Start { site: site(folder), master: master.unwrap_or_else(|| "127.0.0.1".to_owned()), port };
+    let nodes = launch.nodes.iter().filter_map(|part| start.node(launch, part.node_rank));
+    let nodes: Vec<Prepared> = nodes.collect::<Result<_, _>>()?;
     remove_earlier(out);
-    let mut texts: Vec<(&str, String)> = Vec::new();
-    for file in &launch.files {
-        texts.push((file.path.as_str(), filled.text(&file.text)));
-    }
-    let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
-    let json = filled.launch(launch, &names);
-    texts.push((FILE, serde_json::to_string_pretty(&json).unwrap_or_default() + "\n"));
+    // Every node gets the same files.
+    let mut texts: Vec<(String, String)> = match nodes.first() {
+        Some(Prepared { bundle, files }) => {
+            files.texts(&bundle.late, port).map(|(path, text)| (start.name(path), text)).collect()
+        }
+        None => Vec::new(),
+    };
+    let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
+    let json = start.launch(launch, &nodes, &names);
+    texts.push((FILE.to_owned(), serde_json::to_string_pretty(&json).unwrap_or_default() + "\n"));
     let mut paths = Vec::new();
     for (name, text) in texts {
         let path = out.join(name);
@@ -66,6 +75,12 @@ fn refused(path: &Path, error: &io::Error) -> EngineRefusal {
     }
 }
 
+impl From<FileOutside> for EngineRefusal {
+    fn from(outside: FileOutside) -> Self {
+        Self::of(&outside)
+    }
+}
+
 /// The files of the launch that was here before, by its own list. A file of another framework would mislead.
 fn remove_earlier(out: &Path) {
     let Ok(text) = fs::read_to_string(out.join(FILE)) else { return };
@@ -80,31 +95,71 @@ fn remove_earlier(out: &Path) {
     }
 }
 
-/// What the places of the launch are, for those who start it themselves.
-struct Filled {
-    folder: PathBuf,
+/// Anywhere, for those who start the ranks themselves: programs by name, folders from where they stand.
+fn site(launch: PathBuf) -> Site {
+    let folders = Folders {
+        live: PathBuf::new(),
+        run: None,
+        launch,
+        output: OUTPUTS.into(),
+        checkpoint: CHECKPOINTS.into(),
+        source: ".".into(),
+    };
+    Site {
+        folders,
+        fermi: "fermi".into(),
+        python: Some("python".into()),
+        search_path: None,
+        interface: None,
+        inherited: Inherited::default(),
+        tuned: Default::default(),
+        devices: Devices::OfRanks { visible: None },
+        signals: contract::SIGNALS_TO_HANDLE.to_owned(),
+    }
+}
+
+/// Where and how the ranks would start.
+struct Start {
+    site: Site,
     master: String,
     port: u16,
 }
 
-impl Filled {
-    fn text(&self, phrase: &Phrase) -> String {
-        phrase.fill(|place| match place {
-            Place::LaunchFolder => self.folder.to_string_lossy().into_owned(),
-            Place::OutputFolder => OUTPUTS.to_owned(),
-            Place::CheckpointFolder => CHECKPOINTS.to_owned(),
-            Place::SourceFolder => ".".to_owned(),
-            Place::Fermi => "fermi".to_owned(),
-            Place::Python => "python".to_owned(),
-            Place::MasterAddress => self.master.clone(),
-            Place::MasterPort => self.port.to_string(),
-            Place::Interface => String::new(),
-        })
+impl Start {
+    /// A file's name in the launch folder.
+    fn name(&self, path: &Path) -> String {
+        path.strip_prefix(&self.site.folders.launch).unwrap_or(path).to_string_lossy().into_owned()
     }
 
-    fn launch(&self, launch: &TaskLaunch, files: &[&str]) -> Value {
-        let argv: Vec<String> = launch.argv.iter().map(|word| self.text(word)).collect();
-        let nodes: Vec<Value> = launch.nodes.iter().map(|node| self.node(launch, node)).collect();
+    /// What a supervisor of this node would get.
+    fn node(&self, launch: &TaskLaunch, node_rank: NodeRank) -> Option<Result<Prepared, FileOutside>> {
+        let node = launch.node(node_rank)?;
+        let run = RunIdentity {
+            run_id: String::new(),
+            task_id: String::new(),
+            torch_run_id: "launch".to_owned(),
+            generation: 1,
+        };
+        let meeting = Meeting {
+            gathering: Gathering::alone(),
+            address: self.master.clone(),
+            port: MasterPort::Exactly(self.port),
+            places: Places::Known,
+        };
+        let ranks = unseen_ranks(&node, node_rank.get(), None);
+        Some(prepare(&node, &self.site, &RunPolicy::default(), run, meeting, ranks))
+    }
+
+    fn launch(&self, launch: &TaskLaunch, nodes: &[Prepared], files: &[&str]) -> Value {
+        let commands = |prepared: &Prepared| -> Vec<RankCommand> {
+            let bundle = &prepared.bundle;
+            let facts = bundle.facts(&bundle.start(1, false, self.port, bundle.own_placement()));
+            bundle.ranks.iter().map(|rank| bundle.command(rank, &facts)).collect()
+        };
+        let commands: Vec<Vec<RankCommand>> = nodes.iter().map(commands).collect();
+        let first = commands.first().and_then(|ranks| ranks.first());
+        let argv: Vec<_> = first.iter().flat_map(|command| &command.argv).map(|word| word.to_string_lossy()).collect();
+        let nodes: Vec<Value> = launch.nodes.iter().zip(&commands).map(|(part, ranks)| node(part, ranks)).collect();
         json!({
             "argv": argv,
             "files": files,
@@ -113,64 +168,13 @@ impl Filled {
             "notes": launch.notes,
         })
     }
+}
 
-    fn node(&self, launch: &TaskLaunch, node: &NodeLaunch) -> Value {
-        let ranks = (0..).zip(&node.ranks).map(|(local_rank, rank)| {
-            json!({
-                "rank": rank.rank,
-                "worker": rank.worker,
-                "gpu": rank.gpu,
-                "env": self.variables(launch, node, rank, local_rank),
-            })
-        });
-        json!({"name": node.name, "nodeRank": node.node_rank, "ranks": ranks.collect::<Vec<_>>()})
-    }
-
-    /// All variables of a rank: those of every launch, then the framework's, then its own.
-    fn variables(
-        &self,
-        launch: &TaskLaunch,
-        node: &NodeLaunch,
-        rank: &RankLaunch,
-        local_rank: u32,
-    ) -> BTreeMap<String, String> {
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let place = RankPlace {
-            rank: rank.rank.get(),
-            local_rank,
-            world_size: count(launch.nodes.iter().map(|node| node.ranks.len()).sum()),
-            local_world_size: count(node.ranks.len()),
-            node_rank: node.node_rank.get(),
-            node_count: count(launch.nodes.len()),
-            node_name: node.name.clone(),
-            role: "default".to_owned(),
-            visible_local_rank: local_rank,
-        };
-        let facts = AttemptFacts {
-            task_id: String::new(),
-            run_id: "launch".to_owned(),
-            mark: String::new(),
-            attempt: 1,
-            generation: 1,
-            max_restarts: 0,
-            master_addr: self.master.clone(),
-            master_port: self.port,
-            resume: false,
-        };
-        let files = RankFiles {
-            error_file: String::new(),
-            progress_file: String::new(),
-            output_dir: OUTPUTS.to_owned(),
-            checkpoint_dir: CHECKPOINTS.to_owned(),
-        };
-        let mut env: BTreeMap<String, String> = contract::rank_variables(&place, &facts, &files).into_iter().collect();
-        env.retain(|name, _| !OF_A_RUN.contains(&name.as_str()));
-        let gpus: Option<Vec<String>> = node.ranks.iter().map(|rank| Some(rank.gpu?.to_string())).collect();
-        env.extend(gpus.map(|gpus| (contract::CUDA_VISIBLE_DEVICES.to_owned(), gpus.join(","))));
-        // Each node has its own interface, which nobody knows here: the libraries choose.
-        let is_known = |value: &Phrase| value.places().all(|place| place != Place::Interface);
-        let own = launch.env.iter().chain(&rank.env).filter(|(_, value)| is_known(value));
-        env.extend(own.map(|(name, value)| (name.clone(), self.text(value))));
-        env
-    }
+fn node(part: &NodePart, commands: &[RankCommand]) -> Value {
+    let ranks = part.ranks.iter().zip(commands).map(|(rank, command)| {
+        let env = command.env.iter().filter(|(name, _)| !OF_A_RUN.contains(&name.as_str()));
+        let env: BTreeMap<&String, &String> = env.map(|(name, value)| (name, value)).collect();
+        json!({"rank": rank.rank, "worker": rank.worker, "gpu": rank.gpu, "env": env})
+    });
+    json!({"name": part.name, "nodeRank": part.node_rank, "ranks": ranks.collect::<Vec<_>>()})
 }

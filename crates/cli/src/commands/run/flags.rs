@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use fermi_domain::contract::{self, torchrun};
 use fermi_domain::language::Text;
 
 use crate::commands::engine::EngineFlags;
@@ -19,52 +20,52 @@ use crate::commands::usage::Expected;
 #[command(after_help = EXAMPLES, disable_help_flag = false)]
 pub struct RunFlags {
     /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np]
-    #[arg(long, short = 'n', value_name = "N", env = "PET_NPROC_PER_NODE", hide_env = true, aliases = ["num-gpus", "np", "num-processes"], help_heading = LAUNCH)]
+    #[arg(long, short = 'n', value_name = "N", env = torchrun::PET_NPROC_PER_NODE, hide_env = true, aliases = ["num-gpus", "np", "num-processes"], help_heading = LAUNCH)]
     pub nproc_per_node: Option<String>,
     /// Number of machines, or a range such as 2:4; start the same command on each [also: --num-nodes]
-    #[arg(long, value_name = "N", env = "PET_NNODES", hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
+    #[arg(long, value_name = "N", env = torchrun::PET_NNODES, hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
     pub nnodes: String,
     /// One machine only: what Fermi does anyhow
-    #[arg(long, env = "PET_STANDALONE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = torchrun::PET_STANDALONE, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub standalone: bool,
     /// Restarts of all ranks after a failure
-    #[arg(long, value_name = "N", env = "PET_MAX_RESTARTS", hide_env = true, default_value_t = 0, help_heading = LAUNCH)]
+    #[arg(long, value_name = "N", env = torchrun::PET_MAX_RESTARTS, hide_env = true, default_value_t = 0, help_heading = LAUNCH)]
     pub max_restarts: u32,
     /// The script is a Python module, as with python -m
-    #[arg(short = 'm', long, env = "PET_MODULE", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(short = 'm', long, env = torchrun::PET_MODULE, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub module: bool,
     /// The script is a program of its own, not for Python
-    #[arg(long, env = "PET_NO_PYTHON", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = torchrun::PET_NO_PYTHON, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub no_python: bool,
     /// Run the script (absolute path) by runpy.run_path
-    #[arg(long, env = "PET_RUN_PATH", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
+    #[arg(long, env = torchrun::PET_RUN_PATH, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = LAUNCH)]
     pub run_path: bool,
     /// Name of the role in ROLE_NAME and prefixes
-    #[arg(long, env = "PET_ROLE", hide_env = true, default_value = "default", help_heading = LAUNCH)]
+    #[arg(long, env = torchrun::PET_ROLE, hide_env = true, default_value = "default", help_heading = LAUNCH)]
     pub role: String,
     /// Address of rank 0 [default: 127.0.0.1]
-    #[arg(long, value_name = "HOST", env = "PET_MASTER_ADDR", hide_env = true, alias = "main-process-ip", help_heading = LAUNCH)]
+    #[arg(long, value_name = "HOST", env = torchrun::PET_MASTER_ADDR, hide_env = true, alias = "main-process-ip", help_heading = LAUNCH)]
     pub master_addr: Option<String>,
     /// Port of rank 0 [default: a free one from 29500 up]
-    #[arg(long, value_name = "PORT", env = "PET_MASTER_PORT", hide_env = true, alias = "main-process-port", help_heading = LAUNCH)]
+    #[arg(long, value_name = "PORT", env = torchrun::PET_MASTER_PORT, hide_env = true, alias = "main-process-port", help_heading = LAUNCH)]
     pub master_port: Option<String>,
     /// Which of the machines this is, from 0; 0 has rank 0
-    #[arg(long, value_name = "R", env = "PET_NODE_RANK", hide_env = true, alias = "machine-rank", help_heading = NODES)]
+    #[arg(long, value_name = "R", env = torchrun::PET_NODE_RANK, hide_env = true, alias = "machine-rank", help_heading = NODES)]
     pub node_rank: Option<u32>,
     /// Where the machines meet, instead of --node-rank and --master-addr; numbers follow the order of arrival
-    #[arg(long, value_name = "HOST:PORT", env = "PET_RDZV_ENDPOINT", hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "HOST:PORT", env = torchrun::PET_RDZV_ENDPOINT, hide_env = true, help_heading = NODES)]
     pub rdzv_endpoint: Option<String>,
     /// Name of the run: in TORCHELASTIC_RUN_ID, and to tell apart runs that meet at one address
-    #[arg(long, value_name = "ID", env = "PET_RDZV_ID", hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "ID", env = torchrun::PET_RDZV_ID, hide_env = true, help_heading = NODES)]
     pub rdzv_id: Option<String>,
     /// Machines without this word are sent away [also: FERMI_RDZV_SECRET]
-    #[arg(long, value_name = "WORD", env = "FERMI_RDZV_SECRET", hide_env_values = true, hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "WORD", env = contract::FERMI_RDZV_SECRET, hide_env_values = true, hide_env = true, help_heading = NODES)]
     pub rdzv_secret: Option<String>,
     /// Accepted: static, c10d and etcd alike become Fermi's own
-    #[arg(long, value_name = "NAME", env = "PET_RDZV_BACKEND", hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "NAME", env = torchrun::PET_RDZV_BACKEND, hide_env = true, help_heading = NODES)]
     pub rdzv_backend: Option<String>,
     /// Accepted for torchrun's sake
-    #[arg(long, value_name = "CONF", env = "PET_RDZV_CONF", hide_env = true, help_heading = NODES)]
+    #[arg(long, value_name = "CONF", env = torchrun::PET_RDZV_CONF, hide_env = true, help_heading = NODES)]
     pub rdzv_conf: Option<String>,
     /// Seconds to wait for the other machines
     #[arg(long, value_name = "SECONDS", default_value = "600", help_heading = NODES)]
@@ -86,28 +87,28 @@ pub struct RunFlags {
     pub engine: EngineFlags,
 
     /// Folder for logs; each run makes its own in it, /dev/null keeps none [default: ~/.local/state/fermi/runs]
-    #[arg(long, value_name = "DIR", env = "PET_LOG_DIR", hide_env = true, help_heading = OUTPUT)]
+    #[arg(long, value_name = "DIR", env = torchrun::PET_LOG_DIR, hide_env = true, help_heading = OUTPUT)]
     pub log_dir: Option<PathBuf>,
     /// Streams kept off the terminal: 0 none, 1 stdout, 2 stderr, 3 both; or per local rank 0:3,1:2
-    #[arg(short = 'r', long, value_name = "SPEC", env = "PET_REDIRECTS", hide_env = true, default_value = "0", help_heading = OUTPUT)]
+    #[arg(short = 'r', long, value_name = "SPEC", env = torchrun::PET_REDIRECTS, hide_env = true, default_value = "0", help_heading = OUTPUT)]
     pub redirects: String,
     /// Streams shown line by line behind [host:rank] (same form)
-    #[arg(short = 't', long, value_name = "SPEC", env = "PET_TEE", hide_env = true, default_value = "0", help_heading = OUTPUT)]
+    #[arg(short = 't', long, value_name = "SPEC", env = torchrun::PET_TEE, hide_env = true, default_value = "0", help_heading = OUTPUT)]
     pub tee: String,
     /// Show only these local ranks
-    #[arg(long, value_name = "RANKS", env = "PET_LOCAL_RANKS_FILTER", hide_env = true, help_heading = OUTPUT)]
+    #[arg(long, value_name = "RANKS", env = torchrun::PET_LOCAL_RANKS_FILTER, hide_env = true, help_heading = OUTPUT)]
     pub local_ranks_filter: Option<String>,
     /// Show only these global ranks
     #[arg(long, value_name = "RANKS", help_heading = OUTPUT)]
     pub ranks_filter: Option<String>,
     /// Prefix of a line: ${hostname}, ${rank}, ${local_rank}, ${role_name} are replaced [default: "[${hostname}:${rank}] "]
-    #[arg(long, value_name = "TEXT", env = "PET_LOG_LINE_PREFIX_TEMPLATE", hide_env = true, help_heading = OUTPUT)]
+    #[arg(long, value_name = "TEXT", env = torchrun::PET_LOG_LINE_PREFIX_TEMPLATE, hide_env = true, help_heading = OUTPUT)]
     pub log_line_prefix_template: Option<String>,
     /// Lines of stdout with one of these words go to filtered_stdout.log too
-    #[arg(long, value_name = "WORDS", env = "PET_DUPLICATE_STDOUT_FILTERS", hide_env = true, help_heading = OUTPUT)]
+    #[arg(long, value_name = "WORDS", env = torchrun::PET_DUPLICATE_STDOUT_FILTERS, hide_env = true, help_heading = OUTPUT)]
     pub duplicate_stdout_filters: Option<String>,
     /// The same for stderr
-    #[arg(long, value_name = "WORDS", env = "PET_DUPLICATE_STDERR_FILTERS", hide_env = true, help_heading = OUTPUT)]
+    #[arg(long, value_name = "WORDS", env = torchrun::PET_DUPLICATE_STDERR_FILTERS, hide_env = true, help_heading = OUTPUT)]
     pub duplicate_stderr_filters: Option<String>,
     /// Print env and argv of every rank and start nothing
     #[arg(long, help_heading = OUTPUT)]
@@ -120,10 +121,10 @@ pub struct RunFlags {
     pub quiet: bool,
 
     /// Seconds a rank has to obey a stop before SIGKILL [default: 30; after a failure 0.05]
-    #[arg(long, value_name = "SECONDS", env = "PET_SHUTDOWN_TIMEOUT", hide_env = true, help_heading = STOPPING)]
+    #[arg(long, value_name = "SECONDS", env = torchrun::PET_SHUTDOWN_TIMEOUT, hide_env = true, help_heading = STOPPING)]
     pub shutdown_timeout: Option<String>,
     /// Signals that stop the run and are passed on
-    #[arg(long, value_name = "SIGNALS", env = "PET_SIGNALS_TO_HANDLE", hide_env = true, default_value = "SIGTERM,SIGINT,SIGHUP,SIGQUIT", help_heading = STOPPING)]
+    #[arg(long, value_name = "SIGNALS", env = torchrun::PET_SIGNALS_TO_HANDLE, hide_env = true, default_value = contract::SIGNALS_TO_HANDLE, help_heading = STOPPING)]
     pub signals_to_handle: String,
     /// Signal on which the script saves a checkpoint, sent before a planned stop
     #[arg(long, value_name = "SIGNAL", help_heading = STOPPING)]
@@ -135,11 +136,11 @@ pub struct RunFlags {
     #[arg(long, value_name = "SECONDS", help_heading = STOPPING)]
     pub start_timeout: Option<String>,
     /// Accepted for torchrun's sake: Fermi sees an exit at once
-    #[arg(long, value_name = "SECONDS", env = "PET_MONITOR_INTERVAL", hide_env = true, default_value = "0.1", help_heading = STOPPING)]
+    #[arg(long, value_name = "SECONDS", env = torchrun::PET_MONITOR_INTERVAL, hide_env = true, default_value = "0.1", help_heading = STOPPING)]
     pub monitor_interval: String,
 
     /// LOCAL_RANK=0 for all, and one device in CUDA_VISIBLE_DEVICES for each
-    #[arg(long, env = "PET_VIRTUAL_LOCAL_RANK", hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = DEVICES)]
+    #[arg(long, env = torchrun::PET_VIRTUAL_LOCAL_RANK, hide_env = true, value_parser = switch(), num_args = 0, default_missing_value = "1", default_value = "0", action = clap::ArgAction::Set, help_heading = DEVICES)]
     pub virtual_local_rank: bool,
     /// GPUs to use: localhost:0,2 (as for deepspeed)
     #[arg(short = 'i', long, value_name = "DEVICES", help_heading = DEVICES)]
@@ -176,11 +177,11 @@ pub struct RunFlags {
     /// mpirun's spelling of this machine: localhost[:N]
     #[arg(short = 'H', long, value_name = "HOST", help_heading = OTHERS)]
     pub host: Option<String>,
-    #[arg(long, env = "PET_START_METHOD", hide = true)]
+    #[arg(long, env = torchrun::PET_START_METHOD, hide = true)]
     pub start_method: Option<String>,
-    #[arg(long, env = "PET_EVENT_LOG_HANDLER", hide = true)]
+    #[arg(long, env = torchrun::PET_EVENT_LOG_HANDLER, hide = true)]
     pub event_log_handler: Option<String>,
-    #[arg(long, env = "PET_LOCAL_ADDR", hide = true)]
+    #[arg(long, env = torchrun::PET_LOCAL_ADDR, hide = true)]
     pub local_addr: Option<String>,
     #[arg(long, hide = true)]
     pub no_local_rank: bool,

@@ -2,17 +2,13 @@
 //!
 //! The launch is made before the nodes meet, for nodes with as many ranks as this one; the supervisor compares.
 
-use std::path::PathBuf;
-
-use fermi_attempt::bundle::{Gathering, RankPlan};
-use fermi_attempt::late::Late;
-use fermi_attempt::word::Placement;
-use fermi_domain::ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId};
+use fermi_attempt::bundle::{Meeting, Places};
+use fermi_domain::contract::RankPlace;
+use fermi_domain::ids::NodeRank;
 use fermi_domain::language::Text;
-use fermi_domain::launch::{Phrase, Place, Serves, TaskLaunch};
+use fermi_domain::launch::NodeLaunch;
 use fermi_domain::messages::run::RunProblem;
-use fermi_domain::rank_map::{RankMap, RankSlot};
-use fermi_domain::task::{DistributedConfig, LaunchMode, Policies, TaskSpec, Work};
+use fermi_domain::task::Work;
 use fermi_frameworks::{LaunchOrder, NodeFacts};
 
 use super::flags::RunFlags;
@@ -22,108 +18,35 @@ use crate::commands::engine::{Engine, EngineRefusal};
 
 /// What the framework adds to a run.
 #[derive(Debug, Default)]
-pub struct Addition {
-    pub late: Late,
-    pub serves: Serves,
-    pub made_for: Option<Placement>,
-    /// Written when the run really starts.
-    pub files: Vec<(PathBuf, String)>,
+pub struct Framework {
+    /// Without the program, which is the run's own; all of it empty where no framework is asked for.
+    pub launch: NodeLaunch,
     /// What was decided, for the user to hear.
     pub notes: Vec<Text>,
 }
 
-/// Where this node's things are, as far as the framework's words name them.
-#[derive(Debug)]
-pub struct Here<'a> {
-    pub launch: PathBuf,
-    pub output: PathBuf,
-    pub checkpoint: PathBuf,
-    pub master_addr: &'a str,
-    pub gathering: &'a Gathering,
-}
-
-/// Adds the framework's words and variables to the ranks and says what else it needs; nothing without an engine.
-pub fn add(
-    flags: &RunFlags,
-    machine: &Machine,
-    here: &Here<'_>,
-    ranks: &mut [RankPlan],
-) -> Result<Addition, RunProblem> {
-    let Some(engine) = wanted(flags)? else { return Ok(Addition::default()) };
-    let world = World::of(flags, here.gathering, ranks)?;
-    let spec = spec(flags, engine, &world);
-    let (map, nodes) = world.ranks_and_nodes(machine, ranks)?;
-    let launched = |spec: &TaskSpec| {
-        let order = LaunchOrder { spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
-        fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))
-    };
-    let launch = launched(&spec)?;
-    // The interpreter and the script are the run's own; the framework's words are those behind them.
-    let mut plain = spec;
-    plain.distributed.framework = Some(fermi_domain::framework::Framework::Command);
-    plain.options.framework.clear();
-    plain.options.training = None;
-    plain.distributed.strategy = None;
-    let own_words = launched(&plain)?.argv.len();
-    let interface = fermi_agent::interface_to(here.master_addr).unwrap_or_default();
-    let place = |place: Place| match place {
-        Place::LaunchFolder => here.launch.to_string_lossy().into_owned(),
-        Place::OutputFolder => here.output.to_string_lossy().into_owned(),
-        Place::CheckpointFolder => here.checkpoint.to_string_lossy().into_owned(),
-        Place::SourceFolder => machine.folder.to_string_lossy().into_owned(),
-        Place::Fermi => machine.own_binary.to_string_lossy().into_owned(),
-        Place::MasterAddress => here.master_addr.to_owned(),
-        Place::Interface => interface.clone(),
-        // The interpreter stands in the run's own words, and the port is filled in by the supervisor.
-        Place::Python | Place::MasterPort => String::new(),
-    };
-    let late_place = [Place::MasterAddress, Place::LaunchFolder, Place::OutputFolder, Place::Interface];
-    let mut addition = Addition {
-        late: Late { known: late_place.map(|known| (known, place(known))).to_vec(), ..Late::default() },
-        serves: launch.serves,
-        made_for: (here.gathering.nodes > 1).then_some(world.own),
-        files: Vec::new(),
-        notes: launch.notes.clone(),
-    };
-    for file in &launch.files {
-        let path = here.launch.join(&file.path);
-        if is_late(&file.text) {
-            addition.late.files.push((path, file.text.clone()));
-        } else {
-            addition.files.push((path, file.text.fill(place)));
-        }
+impl Framework {
+    /// What the flags ask for, on nodes of which the `hosts` are known by name, the first one first.
+    pub fn of(
+        flags: &RunFlags,
+        machine: &Machine,
+        meeting: &Meeting,
+        ranks: &[RankPlace],
+        hosts: &[String],
+    ) -> Result<Self, RunProblem> {
+        let Some(engine) = wanted(flags)? else { return Ok(Self::default()) };
+        let world = World::of(flags, meeting, ranks).ok_or(RunProblem::FrameworkWithoutSeat)?;
+        let nodes = world.nodes(machine, ranks, hosts, &meeting.address);
+        let counts = nodes.iter().map(|node| (node.name.as_str(), world.per_node));
+        let map = fermi_frameworks::ranks_of(counts, world.on_gpus(machine))
+            .map_err(|error| RunProblem::of_framework(&error))?;
+        let spec = engine.task("run", work(flags), map.world_size());
+        let order = LaunchOrder { spec: &spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
+        let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
+        launch.program.clear();
+        let notes = std::mem::take(&mut launch.notes);
+        Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes })
     }
-    let words: Vec<String> = launch.argv.iter().skip(own_words).map(|word| word.fill(place)).collect();
-    for (local_rank, plan) in (0..).zip(ranks) {
-        plan.argv.extend(words.iter().map(Into::into));
-        for (variable, value) in variables(&launch, world.own_node, local_rank, machine) {
-            if is_late(value) {
-                addition.late.env.push((local_rank, variable.clone(), value.clone()));
-            } else if plan.env.iter().all(|(known, _)| known != variable) {
-                plan.env.push((variable.clone(), value.fill(place)));
-            }
-        }
-    }
-    Ok(addition)
-}
-
-fn is_late(phrase: &Phrase) -> bool {
-    phrase.places().any(|place| place == Place::MasterPort)
-}
-
-/// A rank's variables: its own, and those of all that the user has not tuned.
-fn variables<'a>(
-    launch: &'a TaskLaunch,
-    node: u32,
-    local_rank: u32,
-    machine: &'a Machine,
-) -> impl Iterator<Item = &'a (String, Phrase)> {
-    let node = launch.nodes.iter().find(|launch| launch.node_rank.0 == node);
-    let own = node.and_then(|node| node.ranks.get(local_rank as usize)).map(|rank| rank.env.as_slice());
-    let own = own.unwrap_or_default();
-    let is_own = move |name: &str| own.iter().any(|(known, _)| known == name);
-    let shared = launch.env.iter().filter(move |(name, _)| !is_own(name) && !machine.tuned.contains(name));
-    own.iter().chain(shared)
 }
 
 /// The whole run, if every node is like this one.
@@ -131,50 +54,42 @@ struct World {
     nodes: u32,
     per_node: u32,
     own_node: u32,
-    own: Placement,
 }
 
 impl World {
-    fn of(flags: &RunFlags, gathering: &Gathering, ranks: &[RankPlan]) -> Result<Self, RunProblem> {
-        let per_node = u32::try_from(ranks.len()).unwrap_or(u32::MAX);
-        let is_one_of_several = flags.rank.is_some() || ranks.first().is_some_and(|rank| rank.place.node_count > 1);
-        let own_node = match gathering.node_rank {
-            Some(own) if !gathering.is_elastic() && !is_one_of_several => own,
-            _ => return Err(RunProblem::FrameworkWithoutSeat),
-        };
-        let own = Placement {
-            first_rank: own_node * per_node,
-            world_size: gathering.nodes * per_node,
-            node_rank: own_node,
-            node_count: gathering.nodes,
-        };
-        Ok(Self { nodes: gathering.nodes, per_node, own_node, own })
+    /// None where the place of every rank cannot be known before the nodes meet.
+    fn of(flags: &RunFlags, meeting: &Meeting, ranks: &[RankPlace]) -> Option<Self> {
+        let gathering = &meeting.gathering;
+        let first = ranks.first().filter(|_| flags.rank.is_none() && !gathering.is_elastic())?;
+        let (per_node, own_node) = (first.local_world_size, gathering.node_rank);
+        match meeting.places {
+            Places::Assigned => Some(Self { nodes: gathering.nodes, per_node, own_node: own_node? }),
+            // Slurm has started each rank by itself, and need not have put as many on every node.
+            Places::Known => {
+                let world = Self { nodes: first.node_count, per_node, own_node: first.node_rank };
+                let is_even = first.rank == first.node_rank * per_node + first.local_rank
+                    && first.world_size == first.node_count * per_node;
+                is_even.then_some(world)
+            }
+        }
     }
 
-    fn ranks_and_nodes(&self, machine: &Machine, here: &[RankPlan]) -> Result<(RankMap, Vec<NodeFacts>), RunProblem> {
-        let gpus = (machine.count_gpus)(machine.cuda_visible_devices.as_deref());
-        let on_gpus = gpus >= here.len();
-        let name = |node: u32| match here.first() {
-            Some(plan) if node == self.own_node => plan.place.node_name.clone(),
-            _ => format!("node{node}"),
+    fn on_gpus(&self, machine: &Machine) -> bool {
+        (machine.count_gpus)(machine.cuda_visible_devices.as_deref()) >= self.per_node as usize
+    }
+
+    fn nodes(&self, machine: &Machine, ranks: &[RankPlace], hosts: &[String], master: &str) -> Vec<NodeFacts> {
+        let gpu_count = if self.on_gpus(machine) { self.per_node } else { 0 };
+        let own_name = ranks.first().map(|place| place.node_name.as_str()).unwrap_or_default();
+        let name = |node: u32| match hosts.get(node as usize) {
+            _ if node == self.own_node => own_name.to_owned(),
+            Some(host) => host.clone(),
+            None => format!("node{node}"),
         };
-        let slots = (0..self.nodes).flat_map(|node| (0..self.per_node).map(move |local| (node, local)));
-        let slots: Vec<RankSlot> = slots
-            .map(|(node, local)| RankSlot {
-                rank: Rank(node * self.per_node + local),
-                local_rank: LocalRank(local),
-                local_world_size: self.per_node,
-                node_rank: NodeRank(node),
-                node: name(node),
-                environment: EnvironmentId::from(name(node).as_str()),
-                worker: WorkerId::new(name(node), local),
-                gpu: on_gpus.then_some(local),
-            })
-            .collect();
-        let map = RankMap::try_from(slots).map_err(|error| RunProblem::of_framework(&error))?;
-        let gpu_count = if on_gpus { self.per_node } else { 0 };
-        let nodes = (0..self.nodes).map(|node| NodeFacts { name: name(node), gpu_count, ..NodeFacts::default() });
-        Ok((map, nodes.collect()))
+        // Of the others no more is known than that they will come.
+        let address = |node: u32| (node == 0 && self.nodes > 1).then(|| master.to_owned());
+        let facts = |node| NodeFacts { name: name(node), address: address(node), gpu_count, ..NodeFacts::default() };
+        (0..self.nodes).map(facts).collect()
     }
 }
 
@@ -213,23 +128,11 @@ fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
     })
 }
 
-fn spec(flags: &RunFlags, engine: Engine, world: &World) -> TaskSpec {
-    let (framework, strategy) = (engine.framework, engine.strategy(world.own.world_size));
+/// What the framework reads of the command line; the words themselves go to the ranks as they are.
+fn work(flags: &RunFlags) -> Work {
     let module = flags.module.then(|| "-m".to_owned());
     let argv = module.into_iter().chain(flags.script.iter().map(|word| word.to_string_lossy().into_owned())).collect();
     let own = flags.variables.iter().filter_map(|variable| variable.split_once('='));
     let env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    TaskSpec {
-        name: "run".to_owned(),
-        dataset: None,
-        model_id: None,
-        launch_mode: LaunchMode::default(),
-        work: Work::Command { argv, directory: None, env, interpreter: None },
-        source: None,
-        distributed: DistributedConfig { enabled: true, framework, strategy, ..DistributedConfig::default() },
-        options: engine.options,
-        policies: Policies::default(),
-        priority: 0,
-        labels: Default::default(),
-    }
+    Work::Command { argv, directory: None, env, interpreter: None }
 }

@@ -3,23 +3,15 @@
 
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
 
-use fermi_attempt::bundle::{Gathering, MasterPort};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
 use fermi_attempt::port;
 use fermi_domain::messages::run::RunProblem;
 
 use super::devices;
 use super::flags::RunFlags;
-use super::plan::ms;
+use super::policy::ms;
 
 const DEFAULT_LAST_CALL_MS: u64 = 30_000;
-
-/// Where rank 0 is, and this node's part in coming together.
-#[derive(Debug)]
-pub struct Meeting {
-    pub gathering: Gathering,
-    pub address: String,
-    pub port: MasterPort,
-}
 
 pub fn plan(flags: &RunFlags) -> Result<Meeting, RunProblem> {
     let (least, most) = node_counts(&flags.nnodes)?;
@@ -50,7 +42,7 @@ fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
         (None, Some(port)) => MasterPort::Exactly(port),
         (None, None) => MasterPort::Any,
     };
-    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port })
+    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port, places: Places::Assigned })
 }
 
 fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, RunProblem> {
@@ -82,11 +74,10 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, R
         coordinates,
         run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_default(),
         secret: flags.rdzv_secret.clone().unwrap_or_default(),
-        join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
-        node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
+        ..Gathering::alone()
     };
     let port = if coordinates { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
-    Ok(Meeting { gathering, address, port })
+    Ok(Meeting { gathering, address, port, places: Places::Assigned })
 }
 
 /// torchrun's `--rdzv-conf last_call_timeout=30`, which is its default too.

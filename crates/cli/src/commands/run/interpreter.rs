@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use fermi_domain::contract::RankPlace;
 use fermi_domain::messages::run::RunProblem;
 
 use super::flags::RunFlags;
@@ -14,61 +14,79 @@ use super::machine::Machine;
 /// Runs a script inside an interpreter that is already up, as torchrun's `--run-path` does.
 const RUN_PATH: &str = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')";
 
-/// The argv of a rank; `${local_rank}` in the script's arguments stays for the rank to fill in.
-pub fn argv(flags: &RunFlags, machine: &Machine) -> Result<Vec<OsString>, RunProblem> {
-    let (script, arguments) = flags.script.split_first().ok_or(RunProblem::NoScript)?;
-    if flags.module && flags.no_python {
-        return Err(RunProblem::ModuleWithoutPython);
-    }
-    let mut argv = if flags.run_path {
-        run_path(script, machine)?
-    } else if flags.no_python {
-        vec![program(script, machine)?.into_os_string()]
-    } else {
-        let python = python(machine)?;
-        let mut argv = vec![python.into_os_string(), "-u".into()];
-        if flags.module {
-            argv.push("-m".into());
-        } else {
-            check_script(Path::new(script))?;
+/// What a rank executes.
+#[derive(Debug)]
+pub struct Program {
+    /// `${local_rank}` in the script's arguments stays for the rank to fill in.
+    words: Vec<OsString>,
+    /// Where `--local-rank=N` goes among the words, if anywhere.
+    legacy_at: Option<usize>,
+    /// The interpreter among the words, if there is one.
+    pub python: Option<PathBuf>,
+}
+
+impl Program {
+    /// What the flags name, found on this machine.
+    pub fn read(flags: &RunFlags, machine: &Machine) -> Result<Self, RunProblem> {
+        let (script, arguments) = flags.script.split_first().ok_or(RunProblem::NoScript)?;
+        if flags.module && flags.no_python {
+            return Err(RunProblem::ModuleWithoutPython);
         }
-        argv.push(script.clone());
-        argv
-    };
-    argv.extend(arguments.iter().cloned());
-    Ok(argv)
-}
-
-fn run_path(script: &OsStr, machine: &Machine) -> Result<Vec<OsString>, RunProblem> {
-    let path = Path::new(script);
-    if !path.is_absolute() {
-        return Err(RunProblem::RunPathWithoutFile { path: path.display().to_string() });
+        let python = if flags.no_python && !flags.run_path { None } else { Some(python(machine)?) };
+        let mut words: Vec<OsString> = match &python {
+            Some(python) => vec![python.into(), "-u".into()],
+            None => vec![program(script, machine)?.into()],
+        };
+        if python.is_some() {
+            match (flags.run_path, flags.module) {
+                (true, _) => {
+                    check_run_path(Path::new(script))?;
+                    words.extend(["-c".into(), RUN_PATH.into()]);
+                }
+                (false, true) => words.push("-m".into()),
+                (false, false) => check_script(Path::new(script))?,
+            }
+            words.push(script.clone());
+        }
+        let legacy_at = flags.legacy_launch.then_some(words.len());
+        words.extend(arguments.iter().cloned());
+        Ok(Self { words, legacy_at, python })
     }
-    check_script(path)?;
-    Ok(vec![python(machine)?.into_os_string(), "-u".into(), "-c".into(), RUN_PATH.into(), script.to_owned()])
+
+    /// The words of one rank: `${local_rank}` in arguments is its number, as torchrun has it.
+    pub fn of_rank(&self, place: &RankPlace) -> Vec<OsString> {
+        let number = place.visible_local_rank;
+        let filled = self.words.iter().map(|word| match word.to_str() {
+            Some(text) if text.contains("${local_rank}") => text.replace("${local_rank}", &number.to_string()).into(),
+            _ => word.clone(),
+        });
+        let mut words: Vec<OsString> = filled.collect();
+        if let Some(at) = self.legacy_at {
+            words.insert(at, format!("--local-rank={number}").into());
+        }
+        words
+    }
 }
 
-/// PYTHON_EXEC, then the active virtual environment's, then `python` and `python3` on the PATH.
+fn check_run_path(script: &Path) -> Result<(), RunProblem> {
+    if !script.is_absolute() {
+        return Err(RunProblem::RunPathWithoutFile { path: script.display().to_string() });
+    }
+    check_script(script)
+}
+
 fn python(machine: &Machine) -> Result<PathBuf, RunProblem> {
-    if let Some(named) = &machine.python_exec {
-        return find(named, machine).ok_or_else(|| RunProblem::PythonNotFound { tried: named.display().to_string() });
-    }
-    let in_environment = machine.virtual_env.as_ref().map(|folder| folder.join("bin/python"));
-    [in_environment, Some("python".into()), Some("python3".into())]
-        .into_iter()
-        .flatten()
-        .find_map(|candidate| find(&candidate, machine))
-        .ok_or_else(|| RunProblem::PythonNotFound { tried: "python, python3".to_owned() })
+    machine.python.usual().map_err(|error| RunProblem::PythonNotFound { tried: error.tried })
 }
 
 fn program(name: &OsStr, machine: &Machine) -> Result<PathBuf, RunProblem> {
     let path = Path::new(name);
-    // The binary that is running need not be on the PATH to run its own trainer.
-    if name == "fermi" && find(path, machine).is_none() {
-        return Ok(machine.own_binary.clone());
-    }
-    if let Some(found) = find(path, machine) {
+    if let Some(found) = machine.python.program(path) {
         return Ok(found);
+    }
+    // The binary that is running need not be on the PATH to run its own trainer.
+    if name == "fermi" {
+        return Ok(machine.own_binary.clone());
     }
     let shown = path.display().to_string();
     Err(match fs::metadata(path) {
@@ -76,18 +94,6 @@ fn program(name: &OsStr, machine: &Machine) -> Result<PathBuf, RunProblem> {
         Ok(_) => RunProblem::ProgramNotExecutable { path: shown },
         Err(_) => RunProblem::ProgramNotFound { name: shown },
     })
-}
-
-/// As the shell does: a name with a slash is a path, any other is looked for on the PATH.
-fn find(name: &Path, machine: &Machine) -> Option<PathBuf> {
-    if name.components().count() > 1 {
-        return is_executable(name).then(|| name.to_owned());
-    }
-    std::env::split_paths(&machine.path).map(|folder| folder.join(name)).find(|candidate| is_executable(candidate))
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// A script must be there, be readable, and not be a compiled program.

@@ -1,11 +1,11 @@
 //! What the plan needs to know of this machine and of the user's environment: looked up once, then passed as a value.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use fermi_domain::contract;
+use fermi_attempt::launch::{self, PythonSearch};
+use fermi_domain::contract::{self, Inherited};
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
@@ -22,12 +22,10 @@ pub struct Machine {
     pub folder: PathBuf,
     pub state_folder: Option<PathBuf>,
     pub own_binary: PathBuf,
-    pub path: OsString,
-    pub python_exec: Option<PathBuf>,
-    pub virtual_env: Option<PathBuf>,
+    /// Where Python and programs are looked for.
+    pub python: PythonSearch,
     pub cpus: Vec<usize>,
-    pub omp_num_threads: Option<String>,
-    pub nccl_async_error_handling: bool,
+    pub inherited: Inherited,
     pub cuda_visible_devices: Option<String>,
     /// Variables by which the user tunes a library; no framework's usual value replaces them.
     pub tuned: BTreeSet<String>,
@@ -72,13 +70,10 @@ impl Machine {
             state_folder: path(contract::FERMI_STATE_DIR)
                 .or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi")))
                 .or_else(|| path("HOME").map(|home| home.join(".local/state/fermi"))),
-            own_binary: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")),
-            path: std::env::var_os("PATH").unwrap_or_default(),
-            python_exec: path(contract::PYTHON_EXEC),
-            virtual_env: path(contract::VIRTUAL_ENV),
+            own_binary: launch::own_binary(),
+            python: PythonSearch::by_variables(),
             cpus: fermi_hardware::cpu::allowed(),
-            omp_num_threads: text(contract::OMP_NUM_THREADS),
-            nccl_async_error_handling: std::env::var_os(contract::TORCH_NCCL_ASYNC_ERROR_HANDLING).is_some(),
+            inherited: launch::inherited(),
             cuda_visible_devices: text(contract::CUDA_VISIBLE_DEVICES),
             tuned: std::env::vars_os()
                 .filter_map(|(name, _)| name.into_string().ok())

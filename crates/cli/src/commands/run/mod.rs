@@ -1,6 +1,7 @@
 //! `fermi run`: starts a script in several processes on this machine, instead of torchrun.
 //!
-//! [`flags`] and [`spellings`] read the command line, [`plan`] decides everything from it and from what [`machine`] saw,
+//! [`flags`] and [`spellings`] read the command line, [`plan`] decides everything from it and from what [`machine`] saw
+//! (a noun of it in each of [`processes`], [`interpreter`], [`ranks`], [`gathering`], [`framework`], [`folders`], [`policy`]),
 //! [`session`] runs the plan at the user's terminal, [`report`] tells why it failed.
 
 mod affinity;
@@ -8,13 +9,18 @@ pub(super) mod devices;
 mod dry_run;
 mod filters;
 mod flags;
+mod folders;
 mod framework;
 mod gathering;
 mod interpreter;
 mod leash;
 mod machine;
+mod make_folders;
 pub(super) mod narrate;
 mod plan;
+mod policy;
+mod processes;
+mod ranks;
 pub(super) mod report;
 pub(super) mod session;
 pub(super) mod slurm;

@@ -21,8 +21,9 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use super::flags::RunFlags;
 use super::leash::{self, LeashEvent};
+use super::make_folders::make_folders;
 use super::narrate::{self, Narrator};
-use super::plan::{self, Plan};
+use super::plan::Plan;
 use super::report::{self, Report};
 use super::terminal::{self, KeyByKey};
 use super::voice::{Asked, Voice};
@@ -34,7 +35,7 @@ const AFTER_KILL: Duration = Duration::from_secs(10);
 
 /// Starts the plan and stays until nothing of it is left.
 pub fn run(plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
-    plan::make_folders(&plan)?;
+    make_folders(&plan)?;
     say_notes(&plan, flags);
     say_what_was_swept(&stale::sweep_stale(&plan.bundle.live_folder));
     let mut session = Session::start(plan, flags)?;
@@ -99,8 +100,8 @@ impl Session {
         let signals = take_signals(&plan.signals).map_err(|errno| problem(errno.into()))?;
         let narrator = (!flags.quiet && !flags.json).then(|| Narrator::new(&plan, speech::language()));
         let rank_0 = plan.bundle.ranks.first();
-        let forwards_input = rank_0.is_some_and(|rank| rank.stdin == StdinPlan::Forwarded);
-        let has_terminal = rank_0.is_some_and(|rank| rank.terminal.is_some());
+        let forwards_input = rank_0.is_some_and(|rank| rank.command.stdin == StdinPlan::Forwarded);
+        let has_terminal = rank_0.is_some_and(|rank| rank.command.terminal.is_some());
         let rest = PlanRest {
             run_folder: plan.bundle.run_folder.clone(),
             runs_folder: plan.runs_folder,

@@ -6,7 +6,7 @@ use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use fermi_attempt::bundle::{Gathering, MasterPort, Places};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
 use fermi_domain::contract::RankPlace;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
@@ -16,8 +16,7 @@ use fermi_process::warden::FOR_RANKS;
 use nix::sys::signal::SigSet;
 
 use super::flags::RunFlags;
-use super::gathering::{self, Meeting};
-use super::plan::ms;
+use super::gathering;
 
 pub use fermi_domain::slurm::Place as Seat;
 
@@ -77,7 +76,8 @@ pub fn meeting(flags: &RunFlags, seat: &Seat, address_of: fn(&str) -> String) ->
     };
     if members == 1 {
         let port = named.map_or(MasterPort::Any, MasterPort::Exactly);
-        return Ok(Meeting { gathering: Gathering::alone(), address: gathering::master_addr(flags), port });
+        let address = gathering::master_addr(flags);
+        return Ok(Meeting { gathering: Gathering::alone(), address, port, places: who_places(seat) });
     }
     if flags.ranks_filter.is_some() {
         return Err(RunProblem::RanksFilterOnSeveralNodes);
@@ -94,12 +94,10 @@ pub fn meeting(flags: &RunFlags, seat: &Seat, address_of: fn(&str) -> String) ->
         coordinates: number == 0,
         run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_else(|| seat.run()),
         secret: flags.rdzv_secret.clone().unwrap_or_default(),
-        join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
-        node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
         ..Gathering::alone()
     };
     let port = if number == 0 { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
-    Ok(Meeting { gathering, address, port })
+    Ok(Meeting { gathering, address, port, places: who_places(seat) })
 }
 
 /// The tasks on this node, where each of them is a rank.
@@ -111,7 +109,7 @@ pub fn tasks_here(seat: &Seat) -> Option<u32> {
 }
 
 /// Who says where the ranks are.
-pub fn who_places(seat: &Seat) -> Places {
+fn who_places(seat: &Seat) -> Places {
     match seat.tasks {
         Tasks::LauncherPerNode => Places::Assigned,
         Tasks::TaskPerRank { .. } => Places::Known,

@@ -1,82 +1,10 @@
-//! The launch of a task over its nodes: everything that is decided before anything starts.
+//! Texts in which the node fills in what only it knows.
 //!
-//! What only the node itself knows (its folders, the port that rank 0 got) stands as a [`Place`] in a [`Phrase`] and is
-//! filled in there. No text of the user is ever searched for such places, so that any character may stand in a name.
+//! No text of the user is ever searched for such places, so that any character may stand in a name.
 
 use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
-
-use crate::ids::{EnvironmentId, NodeRank, Rank, WorkerId};
-use crate::language::Text;
-
-/// What starts, where, and with which files and variables.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskLaunch {
-    /// The same for every rank.
-    pub argv: Vec<Phrase>,
-    /// Where the ranks start; the source's folder, else the agent's own, when not given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
-    /// Written into the launch folder of every node before anything starts.
-    #[serde(default)]
-    pub files: Vec<LaunchFile>,
-    /// Variables of every rank, beyond those of the contract.
-    #[serde(default)]
-    pub env: Vec<(String, Phrase)>,
-    /// In the order of node ranks.
-    pub nodes: Vec<NodeLaunch>,
-    /// What Fermi itself has to offer to the ranks while they run.
-    #[serde(default)]
-    pub serves: Serves,
-    /// What was decided on the way and why, for the event log.
-    #[serde(default)]
-    pub notes: Vec<Text>,
-}
-
-/// What the first node's supervisor serves at the master's address and port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Serves {
-    /// Rank 0 listens there itself.
-    #[default]
-    Nothing,
-    /// The HTTP key-value store at which Horovod's ranks meet in gloo mode; rank 0 does not listen there.
-    HorovodRendezvous,
-}
-
-/// A file that the engine or a person reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LaunchFile {
-    /// Relative to the launch folder; never leaves it.
-    pub path: String,
-    pub text: Phrase,
-}
-
-/// One node's part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeLaunch {
-    pub environment: EnvironmentId,
-    pub name: String,
-    pub node_rank: NodeRank,
-    pub ranks: Vec<RankLaunch>,
-}
-
-/// One rank's part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RankLaunch {
-    pub rank: Rank,
-    pub worker: WorkerId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gpu: Option<u32>,
-    /// Variables of this rank alone; they win over those of all.
-    #[serde(default)]
-    pub env: Vec<(String, Phrase)>,
-}
 
 /// Something that the node fills in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -163,6 +91,11 @@ impl Phrase {
         })
     }
 
+    /// Whether rank 0's port is in it, which nobody knows before the supervisor has leased it.
+    pub fn needs_port(&self) -> bool {
+        self.places().any(|place| place == Place::MasterPort)
+    }
+
     /// The whole text, with what `know` says for each place. An IPv6 address gets brackets where a port follows, since
     /// its end could not be told otherwise.
     pub fn fill(&self, mut know: impl FnMut(Place) -> String) -> String {
@@ -235,6 +168,7 @@ mod tests {
         assert_eq!(phrase.fill(|_| "10.0.0.6".into()), "tcp://10.0.0.6:{masterPort}<x> '\"$");
         assert_eq!(phrase.shown(), "tcp://<masterAddress>:{masterPort}<x> '\"$");
         assert_eq!(phrase.places().collect::<Vec<_>>(), [Place::MasterAddress]);
+        assert!(!phrase.needs_port() && phrase.then_place(Place::MasterPort).needs_port());
     }
 
     #[test]

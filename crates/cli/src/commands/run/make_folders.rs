@@ -1,0 +1,29 @@
+//! Makes what the plan names; done when the run really starts, not for a dry run.
+
+use std::fs;
+use std::path::Path;
+
+use fermi_domain::messages::run::RunProblem;
+
+use super::plan::Plan;
+
+/// Makes the folders of the run and writes the files of its launch.
+pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
+    let bundle = &plan.bundle;
+    if let Some(run) = &bundle.run_folder {
+        let parent = run.parent().unwrap_or(run);
+        if parent.is_file() {
+            return Err(RunProblem::LogFolderIsFile { path: parent.display().to_string() });
+        }
+    }
+    // Who wants no logs gets no folder for outputs either, unless one was named.
+    let outputs = Some(&bundle.checkpoint_dir).filter(|_| bundle.run_folder.is_some());
+    let not_writable = |path: &Path, error: std::io::Error| RunProblem::FolderNotWritable {
+        path: path.display().to_string(),
+        error: error.to_string(),
+    };
+    for folder in bundle.run_folder.iter().chain(outputs) {
+        fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
+    }
+    plan.files.write(|folder| fs::create_dir_all(folder)).map_err(|failed| not_writable(&failed.path, failed.error))
+}

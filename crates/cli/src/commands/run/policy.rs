@@ -1,0 +1,61 @@
+//! The rules by which the ranks live: restarts, the ladder of a stop, how long is waited.
+
+use fermi_domain::exit::parse_signal;
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::ladder::{Rung, StopLadder};
+use fermi_domain::launch::RunPolicy;
+use fermi_domain::messages::run::RunProblem;
+
+use super::flags::RunFlags;
+use super::machine::Machine;
+
+/// What flags and variables say. A job that Slurm has started again goes on where it was.
+pub fn read(flags: &RunFlags, machine: &Machine, is_requeued: bool) -> Result<RunPolicy, RunProblem> {
+    Ok(RunPolicy {
+        restarts: RestartPolicy { max_restarts: flags.max_restarts },
+        ladder: ladder(flags, machine)?,
+        node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
+        join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
+        attempts_before: 0,
+        resume: flags.resume || is_requeued,
+    })
+}
+
+fn ladder(flags: &RunFlags, machine: &Machine) -> Result<StopLadder, RunProblem> {
+    let given = flags.shutdown_timeout.as_deref().or(machine.shutdown_timeout.as_deref());
+    let grace = given.map(|value| ms("--shutdown-timeout", value)).transpose()?;
+    let checkpoint = match &flags.checkpoint_signal {
+        Some(name) => Some(Rung {
+            signal: parse_signal(name).ok_or_else(|| RunProblem::BadSignal { value: name.clone() })?,
+            grace_ms: ms("--checkpoint-grace", &flags.checkpoint_grace)?,
+        }),
+        None => None,
+    };
+    let usual = StopLadder::default();
+    Ok(StopLadder {
+        checkpoint,
+        planned_grace_ms: grace.unwrap_or(usual.planned_grace_ms),
+        failure_grace_ms: grace.unwrap_or(usual.failure_grace_ms),
+    })
+}
+
+/// Seconds, whole or not, as milliseconds.
+pub fn ms(flag: &'static str, value: &str) -> Result<u64, RunProblem> {
+    let seconds: Option<f64> = value.trim().parse().ok().filter(|seconds: &f64| (0.0..1e9).contains(seconds));
+    // The range is checked, so the product fits.
+    seconds
+        .map(|seconds| (seconds * 1000.0).round() as u64)
+        .ok_or_else(|| RunProblem::BadDuration { flag, value: value.to_owned() })
+}
+
+/// The signals that stop the run.
+pub fn signals(list: &str) -> Result<Vec<i32>, RunProblem> {
+    list.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(|name| {
+            let catchable = |signal: &i32| ![libc::SIGKILL, libc::SIGSTOP].contains(signal);
+            parse_signal(name).filter(catchable).ok_or_else(|| RunProblem::BadSignal { value: name.to_owned() })
+        })
+        .collect()
+}

@@ -1,0 +1,103 @@
+//! How many processes start here, and which ranks they are.
+
+use fermi_domain::contract::RankPlace;
+use fermi_domain::messages::run::RunProblem;
+
+use super::devices;
+use super::flags::RunFlags;
+use super::machine::Machine;
+use super::slurm::{self, Seat};
+
+/// More processes than this on one machine is a slip of the finger.
+const MOST_PROCESSES: usize = 4096;
+
+/// The ranks of this node.
+pub fn ranks(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Vec<RankPlace>, RunProblem> {
+    let size = size(flags, machine, seat)?;
+    Ok(match seat {
+        Some(seat) => slurm::places(flags, seat, size.processes),
+        None => places(flags, machine, &size),
+    })
+}
+
+/// How many processes, and whether this is one rank of a world that others start.
+struct Size {
+    processes: u32,
+    single: Option<(u32, u32)>,
+}
+
+fn size(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Size, RunProblem> {
+    if let Some(processes) = seat.and_then(slurm::tasks_here) {
+        return Ok(Size { processes, single: None });
+    }
+    match (flags.rank, flags.world_size) {
+        (Some(_), None) => return Err(RunProblem::RankWithoutWorld),
+        (Some(rank), Some(world)) if rank >= world => return Err(RunProblem::RankBeyondWorld { rank, world }),
+        (Some(rank), Some(world)) => return Ok(Size { processes: 1, single: Some((rank, world)) }),
+        _ => {}
+    }
+    let hosted = flags.host.as_deref().map(slots).transpose()?.flatten();
+    let counted = match flags.nproc_per_node.as_deref().or(hosted.as_deref()) {
+        Some(value) => Some(processes(value, machine)?),
+        None => None,
+    };
+    let included = devices::visible(flags, machine.cuda_visible_devices.as_deref(), 0)
+        .ok()
+        .flatten()
+        .filter(|_| flags.include.is_some())
+        .map(|devices| devices.len());
+    let processes = match (counted, flags.world_size) {
+        (Some(processes), Some(world)) if processes != world as usize => {
+            let processes = u32::try_from(processes).unwrap_or(u32::MAX);
+            return Err(RunProblem::WorldAgainstProcesses { world, processes });
+        }
+        (None, Some(world)) => world as usize,
+        (Some(processes), _) => processes,
+        (None, None) => included.or(seat.and_then(|seat| seat.gpus_on_node).map(|gpus| gpus as usize)).unwrap_or(1),
+    };
+    if processes == 0 {
+        return Err(RunProblem::BadProcessCount { value: "0".to_owned() });
+    }
+    if processes > MOST_PROCESSES {
+        return Err(RunProblem::TooManyProcesses { value: processes, most: MOST_PROCESSES });
+    }
+    Ok(Size { processes: u32::try_from(processes).unwrap_or(1), single: None })
+}
+
+/// mpirun's `localhost:4`.
+fn slots(host: &str) -> Result<Option<String>, RunProblem> {
+    let (name, slots) = host.split_once(':').map_or((host, None), |(name, slots)| (name, Some(slots.to_owned())));
+    if devices::is_this_machine(name) { Ok(slots) } else { Err(RunProblem::UnknownHost { value: name.to_owned() }) }
+}
+
+fn processes(value: &str, machine: &Machine) -> Result<usize, RunProblem> {
+    let gpus = || (machine.count_gpus)(machine.cuda_visible_devices.as_deref());
+    match value {
+        "cpu" => Ok(machine.cpus.len()),
+        "gpu" | "cuda" => Some(gpus()).filter(|count| *count > 0).ok_or(RunProblem::NoGpu),
+        "auto" => Ok(Some(gpus()).filter(|count| *count > 0).unwrap_or(machine.cpus.len())),
+        number => number
+            .parse::<usize>()
+            .ok()
+            .filter(|count| *count > 0)
+            .ok_or_else(|| RunProblem::BadProcessCount { value: value.to_owned() }),
+    }
+}
+
+fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Vec<RankPlace> {
+    let place = |rank: u32, local_rank: u32, world_size: u32| RankPlace {
+        rank,
+        local_rank,
+        world_size,
+        local_world_size: size.processes,
+        node_rank: 0,
+        node_count: 1,
+        node_name: machine.host_name.clone(),
+        role: flags.role.clone(),
+        visible_local_rank: if flags.virtual_local_rank { 0 } else { local_rank },
+    };
+    match size.single {
+        Some((rank, world)) => vec![place(rank, 0, world)],
+        None => (0..size.processes).map(|rank| place(rank, rank, size.processes)).collect(),
+    }
+}

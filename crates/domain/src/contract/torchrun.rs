@@ -1,0 +1,31 @@
+//! The variables by which torchrun takes its options, and `fermi run` with it; read by Fermi itself, not for ranks.
+
+pub const PET_NPROC_PER_NODE: &str = "PET_NPROC_PER_NODE";
+pub const PET_NNODES: &str = "PET_NNODES";
+pub const PET_STANDALONE: &str = "PET_STANDALONE";
+pub const PET_MAX_RESTARTS: &str = "PET_MAX_RESTARTS";
+pub const PET_MODULE: &str = "PET_MODULE";
+pub const PET_NO_PYTHON: &str = "PET_NO_PYTHON";
+pub const PET_RUN_PATH: &str = "PET_RUN_PATH";
+pub const PET_ROLE: &str = "PET_ROLE";
+pub const PET_MASTER_ADDR: &str = "PET_MASTER_ADDR";
+pub const PET_MASTER_PORT: &str = "PET_MASTER_PORT";
+pub const PET_NODE_RANK: &str = "PET_NODE_RANK";
+pub const PET_RDZV_ENDPOINT: &str = "PET_RDZV_ENDPOINT";
+pub const PET_RDZV_ID: &str = "PET_RDZV_ID";
+pub const PET_RDZV_BACKEND: &str = "PET_RDZV_BACKEND";
+pub const PET_RDZV_CONF: &str = "PET_RDZV_CONF";
+pub const PET_LOG_DIR: &str = "PET_LOG_DIR";
+pub const PET_REDIRECTS: &str = "PET_REDIRECTS";
+pub const PET_TEE: &str = "PET_TEE";
+pub const PET_LOCAL_RANKS_FILTER: &str = "PET_LOCAL_RANKS_FILTER";
+pub const PET_LOG_LINE_PREFIX_TEMPLATE: &str = "PET_LOG_LINE_PREFIX_TEMPLATE";
+pub const PET_DUPLICATE_STDOUT_FILTERS: &str = "PET_DUPLICATE_STDOUT_FILTERS";
+pub const PET_DUPLICATE_STDERR_FILTERS: &str = "PET_DUPLICATE_STDERR_FILTERS";
+pub const PET_SHUTDOWN_TIMEOUT: &str = "PET_SHUTDOWN_TIMEOUT";
+pub const PET_SIGNALS_TO_HANDLE: &str = "PET_SIGNALS_TO_HANDLE";
+pub const PET_MONITOR_INTERVAL: &str = "PET_MONITOR_INTERVAL";
+pub const PET_VIRTUAL_LOCAL_RANK: &str = "PET_VIRTUAL_LOCAL_RANK";
+pub const PET_START_METHOD: &str = "PET_START_METHOD";
+pub const PET_EVENT_LOG_HANDLER: &str = "PET_EVENT_LOG_HANDLER";
+pub const PET_LOCAL_ADDR: &str = "PET_LOCAL_ADDR";

@@ -1,0 +1,41 @@
+//! How long is waited, how often is restarted, how is stopped.
+
+use serde::{Deserialize, Serialize};
+
+use crate::healing::RestartPolicy;
+use crate::ladder::StopLadder;
+
+/// The rules by which the ranks of a run live on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunPolicy {
+    /// Restarts that are left.
+    pub restarts: RestartPolicy,
+    pub ladder: StopLadder,
+    /// After how long a silence a node counts as lost.
+    pub node_lost_after_ms: u64,
+    /// How long is waited for the other nodes.
+    pub join_timeout_ms: u64,
+    /// Attempts that were made before this launch; the next one is one more.
+    pub attempts_before: u32,
+    /// Continue from the newest checkpoint already in the first attempt.
+    pub resume: bool,
+}
+
+impl RunPolicy {
+    pub const USUAL_JOIN_MS: u64 = 600_000;
+    pub const USUAL_NODE_LOST_MS: u64 = 15_000;
+}
+
+impl Default for RunPolicy {
+    fn default() -> Self {
+        Self {
+            restarts: RestartPolicy::default(),
+            ladder: StopLadder::default(),
+            node_lost_after_ms: Self::USUAL_NODE_LOST_MS,
+            join_timeout_ms: Self::USUAL_JOIN_MS,
+            attempts_before: 0,
+            resume: false,
+        }
+    }
+}
