@@ -25,6 +25,7 @@ mod fleet_schema;
 mod horovod;
 mod hosts;
 mod kill_matrix;
+mod launch_doors;
 mod launch_generate;
 mod logs;
 mod plan;
