@@ -36,10 +36,10 @@ impl Framework {
     ) -> Result<Self, RunProblem> {
         let Some(engine) = wanted(flags)? else { return Ok(Self::default()) };
         let world = World::of(flags, meeting, ranks).ok_or(RunProblem::FrameworkWithoutSeat)?;
-        let nodes = world.nodes(machine, ranks, hosts, &meeting.address);
+        let on_gpus = world.fits_gpus(machine);
+        let nodes = world.nodes(on_gpus, ranks, hosts, &meeting.address);
         let counts = nodes.iter().map(|node| (node.name.as_str(), world.per_node));
-        let map = fermi_frameworks::ranks_of(counts, world.on_gpus(machine))
-            .map_err(|error| RunProblem::of_framework(&error))?;
+        let map = fermi_frameworks::ranks_of(counts, on_gpus).map_err(|error| RunProblem::of_framework(&error))?;
         let spec = engine.task("run", work(flags), map.world_size());
         let order = LaunchOrder { spec: &spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
         let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
@@ -67,19 +67,20 @@ impl World {
             // Slurm has started each rank by itself, and need not have put as many on every node.
             Places::Known => {
                 let world = Self { nodes: first.node_count, per_node, own_node: first.node_rank };
-                let is_even = first.rank == first.node_rank * per_node + first.local_rank
-                    && first.world_size == first.node_count * per_node;
+                let is_even = first.rank == first.node_rank.saturating_mul(per_node).saturating_add(first.local_rank)
+                    && first.world_size == first.node_count.saturating_mul(per_node);
                 is_even.then_some(world)
             }
         }
     }
 
-    fn on_gpus(&self, machine: &Machine) -> bool {
+    /// Whether every rank here can have a GPU of its own.
+    fn fits_gpus(&self, machine: &Machine) -> bool {
         (machine.count_gpus)(machine.cuda_visible_devices.as_deref()) >= self.per_node as usize
     }
 
-    fn nodes(&self, machine: &Machine, ranks: &[RankPlace], hosts: &[String], master: &str) -> Vec<NodeFacts> {
-        let gpu_count = if self.on_gpus(machine) { self.per_node } else { 0 };
+    fn nodes(&self, on_gpus: bool, ranks: &[RankPlace], hosts: &[String], master: &str) -> Vec<NodeFacts> {
+        let gpu_count = if on_gpus { self.per_node } else { 0 };
         let own_name = ranks.first().map(|place| place.node_name.as_str()).unwrap_or_default();
         let name = |node: u32| match hosts.get(node as usize) {
             _ if node == self.own_node => own_name.to_owned(),
