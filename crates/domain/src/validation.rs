@@ -13,7 +13,10 @@ use crate::{
     ids::EnvironmentId,
     layout,
     messages::Refusal,
-    task::{DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Source, Strategy, TaskSpec, Work},
+    task::{
+        DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
+        TaskSpec, Work,
+    },
     warnings::{Warning, warnings},
 };
 
@@ -97,15 +100,16 @@ pub const BUILTIN: &str = "builtin";
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, Refusal> {
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
+    supported(&request.launch_mode, &request.policies)?;
     let wanted = &request.distributed_config;
-    let environments = environments(request, known)?;
+    let environments = environments(&wanted.node_ids, known)?;
     let (master_node, framework) = if environments.len() > 1 {
         several_nodes(wanted)?
     } else {
         // One node is its own master, whatever the form still holds; a framework may be named all the same.
         (wanted.node_ids.first().cloned(), wanted.framework.as_deref().filter(given).map(framework).transpose()?)
     };
-    let workers = workers(wanted, &environments)?;
+    let workers = workers(&wanted.workers, &environments)?;
     strategy(wanted.strategy, framework, &environments, &workers)?;
     let work = work(request)?;
     labels(&request.labels)?;
@@ -134,6 +138,29 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             labels: request.labels.clone(),
         },
     })
+}
+
+/// Checks a copy of a task against the environments as they are now: the same rules, and the same refusals, as for a
+/// request. Without a name of its own it is called after the original.
+pub fn validate_copy(spec: &TaskSpec, copy_name: Option<&str>, known: &[Environment]) -> Result<Accepted, Refusal> {
+    let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
+    supported(&spec.launch_mode, &spec.policies)?;
+    let wanted = &spec.distributed;
+    let environments = environments(&wanted.node_ids, known)?;
+    let workers = workers(&wanted.workers, &environments)?;
+    strategy(wanted.strategy, wanted.framework, &environments, &workers)?;
+    Ok(Accepted {
+        aggregate: Aggregate::of(&environments),
+        warnings: warnings(&environments, wanted.framework, wanted.strategy),
+        spec: TaskSpec { name, ..spec.clone() },
+    })
+}
+
+/// Within the bounds of names.
+fn name_of_copy(name: &str) -> String {
+    const BEHIND: &str = "-copy";
+    let kept: String = name.chars().take(LONGEST_NAME - BEHIND.len()).collect();
+    kept + BEHIND
 }
 
 /// The longest command line and the most labels, so that no request grows without bound.
@@ -172,11 +199,11 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<(), Refusal> {
 
 /// The chosen workers, each once and in their order. An environment without a choice is used whole and not named.
 fn workers(
-    wanted: &RequestedNodes,
+    wanted: &BTreeMap<EnvironmentId, Vec<u32>>,
     environments: &[&Environment],
 ) -> Result<BTreeMap<EnvironmentId, Vec<u32>>, Refusal> {
     let mut chosen = BTreeMap::new();
-    for (id, numbers) in &wanted.workers {
+    for (id, numbers) in wanted {
         let environment = environments.iter().find(|environment| environment.id == *id);
         let environment = environment.ok_or_else(|| Refusal::EnvironmentUnknown { id: id.clone() })?;
         let count = environment.worker_count();
@@ -218,12 +245,22 @@ fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, Refusal> {
     }
 }
 
+/// What can be written down and read back, and would not be carried out.
+fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), Refusal> {
+    match mode {
+        LaunchMode::Existing => {}
+        LaunchMode::Group(_) => return Err(Refusal::GroupsNotSupported),
+    }
+    match policies.on_disconnect {
+        OnDisconnect::Keep => Ok(()),
+        OnDisconnect::StopAfter(_) => Err(Refusal::StopAfterNotSupported),
+    }
+}
+
 /// The environments that the request names, in its order.
-fn environments<'a>(request: &CreateRequest, known: &'a [Environment]) -> Result<Vec<&'a Environment>, Refusal> {
-    let ids = &request.distributed_config.node_ids;
-    match &request.launch_mode {
-        LaunchMode::Existing if ids.is_empty() => return Err(Refusal::EnvironmentRequired),
-        LaunchMode::Existing | LaunchMode::Group(_) => {}
+fn environments<'a>(ids: &[EnvironmentId], known: &'a [Environment]) -> Result<Vec<&'a Environment>, Refusal> {
+    if ids.is_empty() {
+        return Err(Refusal::EnvironmentRequired);
     }
     let mut seen = HashSet::new();
     let mut found = Vec::new();

@@ -55,6 +55,10 @@ pub enum Refusal {
         count: u32,
     },
     LabelsInvalid,
+    /// The launch mode `group`, as long as there are no groups.
+    GroupsNotSupported,
+    /// `policies.onDisconnect.stopAfter`, which no supervisor carries out.
+    StopAfterNotSupported,
     DatasetUnknown {
         id: String,
     },
@@ -203,6 +207,23 @@ impl Refusal {
                     "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
                 ),
             ),
+            Self::GroupsNotSupported => (
+                Text::new("尚不支持以分组启动", "Tasks cannot be started on a group yet"),
+                Hint::new(
+                    "将 launchMode 设为 existing，并在 nodeIds 中列出环境",
+                    "set launchMode to existing and name the environments in nodeIds",
+                ),
+            ),
+            Self::StopAfterNotSupported => (
+                Text::new(
+                    "尚不支持失联后自动停止（stopAfter）",
+                    "Stopping a task that has lost the server (stopAfter) is not supported yet",
+                ),
+                Hint::new(
+                    "去掉 onDisconnect 或设为 keep：与服务器失联时训练会继续",
+                    "leave onDisconnect out or set it to keep: a training goes on while the server is out of reach",
+                ),
+            ),
             Self::DatasetUnknown { id } => {
                 (Text::new(format!("数据集 {id} 不存在"), format!("The dataset {id} does not exist")), datasets())
             }
@@ -251,6 +272,8 @@ impl Refusal {
             Self::RecipeUnknown { .. } => "recipe.name",
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
             Self::LabelsInvalid => "labels",
+            Self::GroupsNotSupported => "launchMode",
+            Self::StopAfterNotSupported => "policies.onDisconnect",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
             Self::ModelUnknown { .. } => "modelId",
@@ -281,6 +304,8 @@ impl Explained for Refusal {
             Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::WorkersUnknown { .. } => "workers_unknown",
             Self::LabelsInvalid => "labels_invalid",
+            Self::GroupsNotSupported => "groups_not_supported",
+            Self::StopAfterNotSupported => "stop_after_not_supported",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
             Self::ModelUnknown { .. } => "model_unknown",

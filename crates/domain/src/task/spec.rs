@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    environment::Environment,
     framework::Framework,
     healing::RestartPolicy,
     ids::{EnvironmentId, GroupId},
@@ -40,6 +41,14 @@ pub struct TaskSpec {
     pub labels: BTreeMap<String, String>,
 }
 
+impl TaskSpec {
+    /// The environments that it names, in its order, as far as they exist.
+    pub fn chosen<'a>(&self, environments: &'a [Environment]) -> Vec<&'a Environment> {
+        let find = |id: &EnvironmentId| environments.iter().find(|environment| environment.id == *id);
+        self.distributed.node_ids.iter().filter_map(find).collect()
+    }
+}
+
 /// One version of a dataset; a dataset alone would change under the training.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,7 +66,7 @@ pub enum LaunchMode {
     /// 使用现有开发环境: the environments that the user ticked.
     #[default]
     Existing,
-    /// The workers of a group, with the group's ranks.
+    /// The workers of a group, with the group's ranks. Refused for a new task: there are no groups yet.
     Group(GroupId),
 }
 
@@ -199,7 +208,7 @@ impl Default for Policies {
     }
 }
 
-/// What a supervisor does that has lost the server.
+/// What happens to a training that has lost the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -207,7 +216,8 @@ pub enum OnDisconnect {
     /// Train on; nobody may start a second attempt meanwhile.
     #[default]
     Keep,
-    /// Stop the ranks after this long, so that another attempt may begin elsewhere.
+    /// Stop the ranks after this long, so that another attempt may begin elsewhere. Refused for a new task: no supervisor
+    /// carries it out.
     StopAfter(Seconds),
 }
 

@@ -159,3 +159,48 @@ fn the_model_is_optional() {
     request.model_id = None;
     assert_eq!(validate(&request, &known()).unwrap().spec.model_id, None);
 }
+
+#[test]
+fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
+    let mut group = request();
+    group.launch_mode = LaunchMode::Group("nope".into());
+    let refused = validate(&group, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field()), ("groups_not_supported", "launchMode"));
+    assert!(refused.hint().en.contains("existing"));
+    let stored: LaunchMode = serde_json::from_str(r#"{"group":"nope"}"#).unwrap();
+    assert_eq!(stored, group.launch_mode);
+
+    let mut stop_after = request();
+    stop_after.policies.on_disconnect = OnDisconnect::StopAfter(crate::units::Seconds(60));
+    let refused = validate(&stop_after, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field()), ("stop_after_not_supported", "policies.onDisconnect"));
+}
+
+#[test]
+fn a_copy_is_checked_as_a_request_is() {
+    let spec = validate(&request(), &known()).unwrap().spec;
+    let copy = validate_copy(&spec, None, &known()).unwrap();
+    assert_eq!(copy.spec.name, "gpt3-pretraining-copy");
+    assert_eq!(copy.aggregate, validate(&request(), &known()).unwrap().aggregate);
+    assert_eq!(validate_copy(&spec, Some(" two "), &known()).unwrap().spec.name, "two");
+
+    let refusal = |spec: &TaskSpec, name: Option<&str>, known: &[Environment]| {
+        validate_copy(spec, name, known).map(|_| ()).unwrap_err().id()
+    };
+    assert_eq!(refusal(&spec, Some(" "), &known()), "name_required");
+    assert_eq!(refusal(&spec, Some("a\nb"), &known()), "name_control_characters");
+    assert_eq!(refusal(&spec, None, &known()[..2]), "environment_unknown");
+    let mut offline = known();
+    offline[1].status = EnvironmentStatus::Offline;
+    assert_eq!(refusal(&spec, None, &offline), "environment_offline");
+    let group = TaskSpec { launch_mode: LaunchMode::Group("g".into()), ..spec.clone() };
+    assert_eq!(refusal(&group, None, &known()), "groups_not_supported");
+    // The machine has fewer workers than when the original was made.
+    let mut chosen = spec.clone();
+    chosen.distributed.workers.insert("env-005".into(), vec![7]);
+    let mut smaller = known();
+    smaller[2] = environment("env-005", "nlp-research-lab", 4, "A100", "上海可用区A");
+    assert_eq!(refusal(&chosen, None, &smaller), "workers_unknown");
+    let long = TaskSpec { name: "长".repeat(LONGEST_NAME), ..spec };
+    assert_eq!(validate_copy(&long, None, &known()).unwrap().spec.name.chars().count(), LONGEST_NAME);
+}
