@@ -1,7 +1,8 @@
 //! Who is rank r.
 //!
 //! Two rules, one result: groups order their nodes by the alphabet ([`for_group`]), tasks keep the order in which the
-//! user chose them ([`for_task`]); in both the master comes first. Neither guesses: what does not add up is refused.
+//! user chose them ([`for_task`], and [`of_spec`] for a whole specification); in both the master comes first. Neither
+//! guesses: what does not add up is refused.
 
 mod error;
 mod group;
@@ -11,4 +12,4 @@ mod task;
 pub use error::RankMapError;
 pub use group::for_group;
 pub use map::{NodeRanks, RankMap, RankSlot};
-pub use task::{ChosenNode, for_task};
+pub use task::{ChosenNode, for_task, of_spec};

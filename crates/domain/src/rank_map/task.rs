@@ -1,9 +1,9 @@
 //! The ranks of a task.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{RankMap, RankMapError};
-use crate::{environment::Environment, ids::EnvironmentId, worker::Worker};
+use crate::{environment::Environment, ids::EnvironmentId, task::TaskSpec, worker::Worker};
 
 /// An environment that a task uses, with the workers that the user chose in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,22 @@ impl ChosenNode {
     pub fn all_of(environment: &Environment) -> Self {
         Self { environment: environment.id.clone(), name: environment.name.clone(), workers: environment.workers() }
     }
+}
+
+/// The ranks of a task on the environments as they are now; those that are not there any more add none.
+pub fn of_spec(spec: &TaskSpec, environments: &[Environment]) -> Result<RankMap, RankMapError> {
+    let wanted = &spec.distributed;
+    let by_id: HashMap<_, _> = environments.iter().map(|environment| (&environment.id, environment)).collect();
+    let node = |environment: &&Environment| {
+        let mut node = ChosenNode::all_of(environment);
+        if let Some(chosen) = wanted.workers.get(&environment.id) {
+            node.workers.retain(|worker| chosen.contains(&worker.id.index()));
+        }
+        node
+    };
+    let nodes: Vec<ChosenNode> = wanted.node_ids.iter().filter_map(|id| by_id.get(id)).map(node).collect();
+    let master = wanted.master_node.as_ref().or(wanted.node_ids.first()).cloned();
+    for_task(&nodes, &master.unwrap_or_else(|| "".into()))
 }
 
 /// Gives ranks to the nodes of a task: the master first, the others in the user's order, as many ranks on each as
@@ -92,6 +108,21 @@ mod tests {
         let map = for_task(&[node], &EnvironmentId::from("a")).unwrap();
         assert_eq!(map.slots().iter().map(|slot| slot.gpu).collect::<Vec<_>>(), [Some(1), Some(3)]);
         assert_eq!(map.slots()[1].local_rank.0, 1);
+    }
+
+    #[test]
+    fn a_specification_is_mapped_onto_the_environments_that_are_there() {
+        let mut spec: TaskSpec = serde_json::from_value(serde_json::json!({
+            "name": "x", "work": {"kind": "builtin"},
+            "distributed": {"enabled": true, "nodeIds": ["b", "a", "gone"], "masterNode": "a", "workers": {"b": [1]}}
+        }))
+        .unwrap();
+        let known = [environment("a", "gn1", 2, "A100", "z"), environment("b", "gn2", 2, "A100", "z")];
+        let map = of_spec(&spec, &known).unwrap();
+        let workers: Vec<String> = map.slots().iter().map(|slot| slot.worker.to_string()).collect();
+        assert_eq!(workers, ["gn1-0", "gn1-1", "gn2-1"]);
+        spec.distributed.node_ids.clear();
+        assert_eq!(of_spec(&spec, &known).unwrap_err().id(), "workers_required");
     }
 
     #[test]

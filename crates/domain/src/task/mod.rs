@@ -4,8 +4,8 @@ mod course;
 mod record;
 mod spec;
 
-pub use course::{Happening, Note, Wish};
-pub use record::{AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, StopWish, Task};
+pub use course::{EventDetail, Happening, Note, PhaseChange, Release, Wish};
+pub use record::{AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopWish, Task};
 pub use spec::{
     DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy, TaskSpec,
     Work,

@@ -11,6 +11,7 @@ use crate::{
     ids::{AttemptNumber, EnvironmentId, Generation, NodeRank, Rank, TaskId, WorkerId},
     language::Text,
     phase::{AttemptPhase, TaskPhase},
+    principal::Principal,
     rank_map::RankMap,
     verdict::Verdict,
 };
@@ -28,6 +29,9 @@ pub struct Task {
     #[serde(default)]
     pub reason: Option<Text>,
     pub created_ms: u64,
+    /// Who asked for it; not known of a task that an older release stored.
+    #[serde(default)]
+    pub created_by: Option<Principal>,
     #[serde(default)]
     pub started_ms: Option<u64>,
     #[serde(default)]
@@ -51,12 +55,26 @@ pub struct Task {
     /// Somebody asked for its end.
     #[serde(default)]
     pub stop: Option<StopWish>,
+    /// How the secret is made that the supervisors of this generation share.
+    #[serde(default)]
+    pub secret_scheme: SecretScheme,
     /// Continue from the newest checkpoint in the next launch whatever its number.
     #[serde(default)]
     pub resume: bool,
     /// Why it ended.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+}
+
+/// How the secret of a generation is made from the server's own. It stands in the task, so that a server that is upgraded
+/// while a generation runs gives its late nodes the secret that the others have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SecretScheme {
+    /// A bare digest: of generations that an older release has launched.
+    #[default]
+    Sha256,
+    HmacSha256,
 }
 
 /// How a task shall end.
@@ -138,6 +156,7 @@ impl Task {
             generation: Generation(0),
             reason: None,
             created_ms: now_ms,
+            created_by: None,
             started_ms: None,
             ended_ms: None,
             rank_map: None,
@@ -147,6 +166,7 @@ impl Task {
             restarts_used: 0,
             restart_at_ms: None,
             stop: None,
+            secret_scheme: SecretScheme::default(),
             resume: false,
             verdict: None,
         }

@@ -9,15 +9,21 @@ mod story;
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 use self::story::Story;
 use super::{NodeRun, NodeRunState, StopWish, Task};
-use crate::{event::RunEvent, ids::NodeRank, language::Text, rank_map::RankMap};
+use crate::{
+    event::RunEvent,
+    ids::{EnvironmentId, NodeRank},
+    language::Text,
+    phase::TaskPhase,
+    rank_map::RankMap,
+};
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happening {
-    /// It is ready to be placed.
-    Prepared,
     /// It waits for workers that others hold, or for an environment that is not there.
     MustWait {
         reason: Text,
@@ -55,6 +61,33 @@ pub struct Note {
     /// A stable name, such as `task.running`.
     pub kind: &'static str,
     pub text: Text,
+    pub detail: Option<EventDetail>,
+}
+
+/// What an event says to programs, beyond its sentence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct EventDetail {
+    /// The task's phase has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PhaseChange>,
+}
+
+/// From one phase to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PhaseChange {
+    pub from: TaskPhase,
+    pub to: TaskPhase,
+}
+
+impl Note {
+    /// A sentence alone.
+    pub fn said(kind: &'static str, text: Text) -> Self {
+        Self { kind, text, detail: None }
+    }
 }
 
 /// What is wanted of a node.
@@ -67,6 +100,15 @@ pub enum Wish {
     Stop,
     /// End what is on this node, now.
     Kill,
+}
+
+/// Which of a task's leases can be given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Release<'a> {
+    Nothing,
+    All,
+    /// Those on environments where nothing of the task can be left; on the others something may still run.
+    Environments(Vec<&'a EnvironmentId>),
 }
 
 impl Task {
@@ -106,6 +148,31 @@ impl Task {
     /// Whether no process of this generation can be left anywhere.
     pub fn is_swept(&self) -> bool {
         self.nodes.iter().all(|node| matches!(node.state, NodeRunState::Waiting | NodeRunState::Gone))
+    }
+
+    /// Whether the other nodes' runs have ended while nothing is heard of the first node's environment: nobody coordinates
+    /// the task then, and nobody else is left to say so.
+    pub fn is_abandoned(&self, is_offline: impl Fn(&EnvironmentId) -> bool) -> bool {
+        let Some((first, others)) = self.nodes.split_first() else { return false };
+        let is_up = matches!(self.phase, TaskPhase::Starting | TaskPhase::Running | TaskPhase::Stopping);
+        is_up
+            && !others.is_empty()
+            && others.iter().all(|node| node.state == NodeRunState::Gone)
+            && first.state == NodeRunState::Alive
+            && is_offline(&first.environment)
+    }
+
+    /// The leases that nothing of this task needs any more: those of a task that is over, or back in the queue.
+    pub fn releasable(&self) -> Release<'_> {
+        let needs_none = self.phase.is_final() || matches!(self.phase, TaskPhase::Initializing | TaskPhase::Queued);
+        if !needs_none {
+            return Release::Nothing;
+        }
+        if self.is_swept() {
+            return Release::All;
+        }
+        let is_swept = |node: &&NodeRun| matches!(node.state, NodeRunState::Waiting | NodeRunState::Gone);
+        Release::Environments(self.nodes.iter().filter(is_swept).map(|node| &node.environment).collect())
     }
 
     /// When something is due even if nothing happens.

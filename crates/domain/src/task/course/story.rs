@@ -1,6 +1,6 @@
 //! A change of a task in the making: what was asked, placed, started, lost, and begun again.
 
-use super::{Happening, Note};
+use super::{EventDetail, Happening, Note, PhaseChange};
 use crate::{
     failure::Recurrence,
     healing::{self, Decision, FailedAttempt},
@@ -8,7 +8,7 @@ use crate::{
     language::Text,
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
-    task::{NodeRun, NodeRunState, StopWish, Task},
+    task::{NodeRun, NodeRunState, SecretScheme, StopWish, Task},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -22,9 +22,6 @@ pub(super) struct Story<'a> {
 impl Story<'_> {
     pub(super) fn take(&mut self, happening: Happening) {
         match happening {
-            Happening::Prepared => {
-                self.turn(TaskEvent::Prepared);
-            }
             Happening::MustWait { reason } => self.must_wait(reason),
             Happening::Placed { rank_map } => self.placed(rank_map),
             Happening::Journal { node, event } => self.read(node, *event),
@@ -38,17 +35,22 @@ impl Story<'_> {
     }
 
     pub(super) fn note(&mut self, kind: &'static str, text: Text) {
-        self.notes.push(Note { kind, text });
+        self.notes.push(Note::said(kind, text));
     }
 
     /// Changes the phase, if the event fits; an event that comes too late changes nothing.
     pub(super) fn turn(&mut self, event: TaskEvent) -> bool {
         let Ok(next) = self.task.phase.next(event) else { return false };
         if next != self.task.phase {
+            let change = PhaseChange { from: self.task.phase, to: next };
             self.task.phase = next;
             self.task.reason = None;
             let text = next.text();
-            self.note(kind_of(next), Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)));
+            self.notes.push(Note {
+                kind: kind_of(next),
+                text: Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)),
+                detail: Some(EventDetail { phase: Some(change) }),
+            });
             if next.is_final() {
                 self.task.ended_ms = Some(self.now_ms);
                 self.task.restart_at_ms = None;
@@ -92,6 +94,7 @@ impl Story<'_> {
     /// A new generation: the first node is wanted, the others wait for its port.
     fn launch(&mut self) {
         self.task.generation = Generation(self.task.generation.0 + 1);
+        self.task.secret_scheme = SecretScheme::HmacSha256;
         self.task.master_port = None;
         self.task.restart_at_ms = None;
         for node in &mut self.task.nodes {

@@ -302,3 +302,27 @@ fn a_member_that_dies_before_the_first_attempt_is_replaced() {
     }
     assert_eq!(play.task.phase, TaskPhase::Failed, "not for ever");
 }
+
+#[test]
+fn a_task_is_abandoned_when_the_others_are_gone_and_the_first_node_is_silent() {
+    let mut play = Play::running(1);
+    let silent = |id: &EnvironmentId| id.as_str() == "a";
+    assert!(!play.task.is_abandoned(silent));
+    play.gone(1).gone(2);
+    assert!(play.task.is_abandoned(silent));
+    assert!(!play.task.is_abandoned(|_| false));
+    play.gone(0);
+    assert!(!play.task.is_abandoned(silent));
+}
+
+#[test]
+fn leases_are_given_back_node_by_node_once_a_task_is_over() {
+    let mut play = Play::running(0);
+    assert_eq!(play.task.releasable(), Release::Nothing);
+    play.ended(Outcome::Failed, VerdictKind::SupervisorLost { node: "a".into() });
+    assert_eq!(play.task.releasable(), Release::Environments(vec![]));
+    play.gone(1);
+    assert_eq!(play.task.releasable(), Release::Environments(vec![&"b".into()]));
+    play.gone(0).gone(2);
+    assert_eq!(play.task.releasable(), Release::All);
+}

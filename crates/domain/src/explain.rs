@@ -1,0 +1,323 @@
+//! Why a task is where it is: what it waits for, what its nodes are asked to do, and what to do about it.
+//!
+//! [`explain`] finds the reasons as values; each says itself in both languages.
+
+use std::collections::HashMap;
+
+use crate::{
+    environment::{Environment, EnvironmentStatus},
+    ids::{EnvironmentId, TaskId, WorkerId},
+    language::Text,
+    phase::TaskPhase,
+    task::{NodeRun, NodeRunState, Task, Wish},
+    verdict::Verdict,
+};
+
+/// All that there is to say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation<'a> {
+    pub summary: Summary<'a>,
+    pub obstacles: Vec<Obstacle>,
+    pub advice: Option<Advice>,
+    /// One per node, in the order of node ranks.
+    pub nodes: Vec<NodeTurn<'a>>,
+}
+
+/// Where a task stands, in one sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Summary<'a> {
+    /// It is over, and its verdict says why.
+    Judged(&'a Verdict),
+    /// What was noted when it came here.
+    Noted(&'a Text),
+    Preparing,
+    WaitsForWorkers,
+    ComingUp {
+        ready: usize,
+        nodes: usize,
+    },
+    Training {
+        ranks: u32,
+    },
+    StartsAgain,
+    Ending,
+    /// It is over, and nothing says why.
+    Over(TaskPhase),
+}
+
+/// Something that keeps a task from going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// An environment that the task names does not answer.
+    Absent { environment: EnvironmentId, name: String, status: EnvironmentStatus },
+    /// Another task holds a worker that the task needs.
+    Held { environment: EnvironmentId, name: String, worker: WorkerId, holder: TaskId },
+}
+
+/// What to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// What the verdict advises.
+    OfVerdict(Text),
+    WaitOrStop {
+        holder: TaskId,
+    },
+    StartAgent {
+        environment: String,
+    },
+}
+
+/// What a node is asked to do, as its run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTurn<'a> {
+    pub node: &'a NodeRun,
+    pub wish: Wish,
+}
+
+/// Finds the reasons, from the task, the environments as they are now, and who holds which worker.
+pub fn explain<'a>(
+    task: &'a Task,
+    environments: &[Environment],
+    leases: &HashMap<WorkerId, TaskId>,
+) -> Explanation<'a> {
+    let obstacles = obstacles(task, environments, leases);
+    Explanation {
+        summary: summary(task),
+        advice: advice(task, &obstacles),
+        obstacles,
+        nodes: task.nodes.iter().zip(task.wishes()).map(|(node, wish)| NodeTurn { node, wish }).collect(),
+    }
+}
+
+fn summary(task: &Task) -> Summary<'_> {
+    if let Some(verdict) = task.verdict.as_ref().filter(|_| task.phase.is_final()) {
+        return Summary::Judged(verdict);
+    }
+    if let Some(reason) = &task.reason {
+        return Summary::Noted(reason);
+    }
+    match task.phase {
+        TaskPhase::Initializing => Summary::Preparing,
+        TaskPhase::Queued => Summary::WaitsForWorkers,
+        TaskPhase::Starting => {
+            let ready = task.nodes.iter().filter(|node| node.state == NodeRunState::Alive).count();
+            Summary::ComingUp { ready, nodes: task.nodes.len() }
+        }
+        TaskPhase::Running => Summary::Training { ranks: task.world_size() },
+        TaskPhase::Restarting => Summary::StartsAgain,
+        TaskPhase::Stopping => Summary::Ending,
+        TaskPhase::Succeeded | TaskPhase::Failed | TaskPhase::Stopped => Summary::Over(task.phase),
+    }
+}
+
+/// Only a task in the queue waits for workers; one that has them waits for nobody.
+fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerId, TaskId>) -> Vec<Obstacle> {
+    let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+    let mut found = Vec::new();
+    for environment in task.spec.chosen(environments) {
+        let (id, name) = (&environment.id, &environment.name);
+        let is_absent = matches!(environment.status, EnvironmentStatus::Offline | EnvironmentStatus::Suspect);
+        if is_absent && !task.phase.is_final() {
+            found.push(Obstacle::Absent { environment: id.clone(), name: name.clone(), status: environment.status });
+        }
+        if !is_queued {
+            continue;
+        }
+        let wanted = task.spec.distributed.workers.get(id);
+        for worker in environment.workers() {
+            let holder = leases.get(&worker.id).filter(|holder| **holder != task.id);
+            let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&worker.id.index()));
+            if let Some(holder) = holder.filter(|_| is_wanted) {
+                found.push(Obstacle::Held {
+                    environment: id.clone(),
+                    name: name.clone(),
+                    worker: worker.id,
+                    holder: holder.clone(),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn advice(task: &Task, obstacles: &[Obstacle]) -> Option<Advice> {
+    if let Some(advice) = task.verdict.as_ref().and_then(|verdict| verdict.advice()) {
+        return Some(Advice::OfVerdict(advice));
+    }
+    let holder = obstacles.iter().find_map(|obstacle| match obstacle {
+        Obstacle::Held { holder, .. } => Some(holder),
+        Obstacle::Absent { .. } => None,
+    });
+    if let Some(holder) = holder {
+        return Some(Advice::WaitOrStop { holder: holder.clone() });
+    }
+    let Obstacle::Absent { name, .. } = obstacles.first()? else { return None };
+    Some(Advice::StartAgent { environment: name.clone() })
+}
+
+impl Summary<'_> {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Judged(verdict) => verdict.headline(),
+            Self::Noted(text) => (*text).clone(),
+            Self::Preparing => Text::new("任务刚刚创建，正在准备", "the task was just created and is being prepared"),
+            Self::WaitsForWorkers => Text::new("等待分配 Worker", "waits for its workers"),
+            Self::ComingUp { ready, nodes } => Text::new(
+                format!("正在启动：{nodes} 个节点中已有 {ready} 个就绪"),
+                format!("is coming up: {ready} of {nodes} nodes are ready"),
+            ),
+            Self::Training { ranks } => {
+                Text::new(format!("全部 {ranks} 个 rank 正在训练"), format!("all {ranks} ranks are training"))
+            }
+            Self::StartsAgain => {
+                Text::new("上一次启动失败，正在重新启动", "the last attempt failed; it is started again")
+            }
+            Self::Ending => {
+                Text::new("有人请求停止，正在等待进程结束", "somebody asked for its end; processes are ending")
+            }
+            Self::Over(phase) => {
+                let text = phase.text();
+                Text::new(format!("任务{}", text.zh), format!("the task is {}", text.en))
+            }
+        }
+    }
+}
+
+impl Obstacle {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Absent { name, status, .. } => {
+                let status = status.text();
+                Text::new(
+                    format!("开发环境 {name}：{}", status.zh),
+                    format!("the environment {name} is {}", status.en.to_lowercase()),
+                )
+            }
+            Self::Held { worker, holder, .. } => {
+                Text::new(format!("{worker} 正被 {holder} 使用"), format!("{worker} is held by {holder}"))
+            }
+        }
+    }
+}
+
+impl Advice {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::OfVerdict(text) => text.clone(),
+            Self::WaitOrStop { holder } => Text::new(
+                format!("等待 {holder} 结束，或停止它：fermi task stop {holder}"),
+                format!("wait for {holder}, or stop it: fermi task stop {holder}"),
+            ),
+            Self::StartAgent { environment } => Text::new(
+                format!("在 {environment} 上启动 fermi agent"),
+                format!("start `fermi agent` on {environment}"),
+            ),
+        }
+    }
+}
+
+impl NodeTurn<'_> {
+    /// What it is asked for, in one word.
+    pub fn word(&self) -> &'static str {
+        match self.wish {
+            Wish::Rest => "rest",
+            Wish::Launch => "launch",
+            Wish::Stop => "stop",
+            Wish::Kill => "kill",
+        }
+    }
+
+    pub fn text(&self) -> Text {
+        let name = &self.node.name;
+        match (self.wish, self.node.state) {
+            (Wish::Launch, _) => Text::new(format!("要求 {name} 启动"), format!("{name} is asked to start")),
+            (Wish::Stop, _) => Text::new(format!("要求 {name} 停止"), format!("{name} is asked to stop")),
+            (Wish::Kill, _) => {
+                Text::new(format!("要求 {name} 立即结束全部进程"), format!("{name} is asked to end everything now"))
+            }
+            (Wish::Rest, NodeRunState::Waiting) => {
+                Text::new(format!("{name} 等待主节点的端口"), format!("{name} waits for the first node's port"))
+            }
+            (Wish::Rest, NodeRunState::Gone) => {
+                Text::new(format!("{name} 上已没有进程"), format!("no process is left on {name}"))
+            }
+            (Wish::Rest, NodeRunState::Wanted | NodeRunState::Alive) => {
+                Text::new(format!("{name} 正在运行"), format!("{name} is running"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{environment::tests::environment, rank_map, task::Happening, verdict::VerdictKind};
+
+    /// A task on all of `a` and on worker 1 of `b`, with the environments it names.
+    fn task() -> (Task, Vec<Environment>) {
+        let spec = serde_json::from_value(serde_json::json!({
+            "name": "x", "work": {"kind": "builtin"},
+            "distributed": {"enabled": true, "nodeIds": ["a", "b"], "masterNode": "a", "workers": {"b": [1]}}
+        }));
+        let known = vec![environment("a", "gn1", 2, "A100", "z"), environment("b", "gn2", 2, "A100", "z")];
+        (Task::new("task-2".into(), spec.unwrap(), 1), known)
+    }
+
+    fn held(workers: &[&str]) -> HashMap<WorkerId, TaskId> {
+        workers.iter().map(|worker| (worker.parse().unwrap(), TaskId::from("task-1"))).collect()
+    }
+
+    #[test]
+    fn a_task_in_the_queue_names_who_holds_its_workers_and_no_others() {
+        let (task, known) = task();
+        let leases = held(&["gn1-0", "gn2-0"]);
+        let found = explain(&task, &known, &leases);
+        assert_eq!(found.summary, Summary::Preparing);
+        let texts: Vec<String> = found.obstacles.iter().map(|it| it.text().en.into_owned()).collect();
+        assert_eq!(texts, ["gn1-0 is held by task-1"]);
+        assert_eq!(found.advice, Some(Advice::WaitOrStop { holder: "task-1".into() }));
+    }
+
+    #[test]
+    fn a_machine_that_is_not_there_is_named_with_what_to_do() {
+        let (mut task, mut known) = task();
+        known[1].status = EnvironmentStatus::Offline;
+        task.apply(Happening::MustWait { reason: Text::new("等", "waits for gn2") }, 2);
+        let found = explain(&task, &known, &HashMap::new());
+        assert_eq!(found.summary.text().en, "waits for gn2");
+        assert!(matches!(&found.obstacles[..], [Obstacle::Absent { name, .. }] if name == "gn2"));
+        assert_eq!(found.advice.unwrap().text().en, "start `fermi agent` on gn2");
+    }
+
+    #[test]
+    fn a_task_that_comes_up_waits_for_nobody_and_says_what_its_nodes_shall_do() {
+        let (mut task, known) = task();
+        let rank_map = rank_map::of_spec(&task.spec, &known).unwrap();
+        task.apply(Happening::Placed { rank_map }, 2);
+        let leases = held(&["gn1-0"]);
+        let found = explain(&task, &known, &leases);
+        assert_eq!(found.summary, Summary::ComingUp { ready: 0, nodes: 2 });
+        assert_eq!((found.obstacles.len(), found.advice.is_none()), (0, true));
+        let turns: Vec<(&str, String)> =
+            found.nodes.iter().map(|turn| (turn.word(), turn.text().en.into_owned())).collect();
+        assert_eq!(
+            turns,
+            [("launch", "gn1 is asked to start".into()), ("rest", "gn2 waits for the first node's port".into())]
+        );
+    }
+
+    #[test]
+    fn the_verdict_of_a_task_that_is_over_speaks_before_anything_else() {
+        let (mut task, mut known) = task();
+        known[0].status = EnvironmentStatus::Offline;
+        task.reason = Some(Text::new("旧", "old"));
+        task.phase = TaskPhase::Failed;
+        task.verdict = Some(Verdict::of(VerdictKind::SupervisorLost { node: "gn1".into() }));
+        let found = explain(&task, &known, &HashMap::new());
+        assert!(matches!(found.summary, Summary::Judged(_)));
+        assert!(found.obstacles.is_empty());
+        task.verdict = None;
+        task.reason = None;
+        assert_eq!(explain(&task, &known, &HashMap::new()).summary.text().en, "the task is failed");
+    }
+}
