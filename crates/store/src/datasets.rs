@@ -105,10 +105,4 @@ impl Transaction<'_> {
             created_ms: now_ms,
         })
     }
-
-    /// Says whether there was one.
-    pub fn delete_version(&mut self, id: &str) -> Result<bool, StoreError> {
-        let Some(seq) = numbered::VERSION.read(id) else { return Ok(false) };
-        Ok(self.connection.prepare_cached("DELETE FROM dataset_versions WHERE seq = ?1")?.execute([seq])? > 0)
-    }
 }

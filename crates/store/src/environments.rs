@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, Params, Row, params};
 use thiserror::Error;
 
 use crate::{
-    StoreError, Transaction, UpdateError, View, numbered,
+    StoreError, Transaction, View, numbered,
     row::{document, json, signed, unsigned},
     tasks::task_id,
 };
@@ -35,8 +35,8 @@ pub struct EnvironmentRow {
     pub boot: Option<String>,
     pub labels: BTreeMap<String, String>,
     pub first_seen_ms: u64,
-    /// When its agent last came or went; never once per heartbeat.
-    pub last_seen_ms: u64,
+    /// When its agent last came.
+    pub registered_ms: u64,
     pub revision: u64,
 }
 
@@ -79,7 +79,7 @@ impl View<'_> {
 
     fn environments_by(&self, which: &str, parameters: impl Params) -> Result<Vec<EnvironmentRow>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT seq, instance, boot, labels, first_seen_ms, last_seen_ms, revision, document FROM environments {which}"
+            "SELECT seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document FROM environments {which}"
         ))?;
         let mut rows = statement.query(parameters)?;
         let mut environments = Vec::new();
@@ -100,7 +100,7 @@ fn read(row: &Row<'_>) -> Result<EnvironmentRow, StoreError> {
         boot: row.get(2)?,
         labels: document("environment", &labels)?,
         first_seen_ms: unsigned(row.get(4)?),
-        last_seen_ms: unsigned(row.get(5)?),
+        registered_ms: unsigned(row.get(5)?),
         revision: unsigned(row.get(6)?),
     })
 }
@@ -109,11 +109,11 @@ impl Transaction<'_> {
     /// Takes in an environment: a new name gets the next id, a known one keeps its own.
     pub fn register_environment(&mut self, new: &Registration, now_ms: u64) -> Result<EnvironmentRow, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "INSERT INTO environments (name, instance, boot, labels, first_seen_ms, last_seen_ms, revision, document) \
+            "INSERT INTO environments (name, instance, boot, labels, first_seen_ms, registered_ms, revision, document) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6) ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, \
-             boot = excluded.boot, labels = excluded.labels, last_seen_ms = excluded.last_seen_ms, \
+             boot = excluded.boot, labels = excluded.labels, registered_ms = excluded.registered_ms, \
              revision = revision + 1, document = excluded.document \
-             RETURNING seq, instance, boot, labels, first_seen_ms, last_seen_ms, revision, document",
+             RETURNING seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document",
         )?;
         let mut rows = statement.query(params![
             new.environment.name,
@@ -125,40 +125,6 @@ impl Transaction<'_> {
         ])?;
         let kept = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         read(kept)
-    }
-
-    /// Keeps what an environment is now, if nobody changed it since it was read at the row's revision.
-    pub fn update_environment(&mut self, row: &EnvironmentRow) -> Result<(), UpdateError> {
-        let seq = environment_seq(&row.environment.id).ok_or(UpdateError::Missing)?;
-        let changed = self
-            .connection
-            .prepare_cached(
-                "UPDATE environments SET name = ?3, instance = ?4, boot = ?5, labels = ?6, last_seen_ms = ?7, \
-                 document = ?8, revision = revision + 1 WHERE seq = ?1 AND revision = ?2",
-            )?
-            .execute(params![
-                seq,
-                signed(row.revision),
-                row.environment.name,
-                row.instance,
-                row.boot,
-                json("environment", &row.labels)?,
-                signed(row.last_seen_ms),
-                json("environment", &row.environment)?,
-            ])?;
-        if changed > 0 {
-            return Ok(());
-        }
-        let found = self.environment(&row.environment.id)?.ok_or(UpdateError::Missing)?;
-        Err(UpdateError::Conflict { expected: row.revision, found: found.revision })
-    }
-
-    /// Notes that an agent came or went. Changes no revision. Says whether there is such an environment.
-    pub fn environment_seen(&mut self, id: &EnvironmentId, now_ms: u64) -> Result<bool, StoreError> {
-        let Some(seq) = environment_seq(id) else { return Ok(false) };
-        let mut statement =
-            self.connection.prepare_cached("UPDATE environments SET last_seen_ms = ?2 WHERE seq = ?1")?;
-        Ok(statement.execute([seq, signed(now_ms)])? > 0)
     }
 
     /// Forgets an environment, unless a task holds workers of it.

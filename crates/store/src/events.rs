@@ -3,6 +3,8 @@
 use fermi_domain::{
     ids::{EnvironmentId, TaskId},
     language::Text,
+    principal::Principal,
+    task::EventDetail,
 };
 use rusqlite::{Row, params, params_from_iter, types::Value};
 use serde::{Deserialize, Serialize};
@@ -29,7 +31,36 @@ pub struct NewEvent {
     pub attempt: Option<u32>,
     pub rank: Option<u32>,
     pub text: Text,
-    pub data: Option<serde_json::Value>,
+    pub detail: Option<EventDetail>,
+    /// On whose behalf it happened; not known of events of older releases.
+    pub principal: Option<Principal>,
+}
+
+impl NewEvent {
+    /// An event that is about nothing in particular yet.
+    pub fn new(time_ms: u64, kind: impl Into<String>, text: Text, principal: Principal) -> Self {
+        Self {
+            time_ms,
+            task: None,
+            environment: None,
+            kind: kind.into(),
+            attempt: None,
+            rank: None,
+            text,
+            detail: None,
+            principal: Some(principal),
+        }
+    }
+
+    #[must_use]
+    pub fn about_task(self, task: &TaskId) -> Self {
+        Self { task: Some(task.clone()), ..self }
+    }
+
+    #[must_use]
+    pub fn about_environment(self, environment: &EnvironmentId) -> Self {
+        Self { environment: Some(environment.clone()), ..self }
+    }
 }
 
 /// An event with its place in the log.
@@ -59,11 +90,22 @@ impl EventFilter {
     }
 }
 
-const COLUMNS: &str = "cursor, time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data";
+const COLUMNS: &str =
+    "cursor, time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data, principal";
 
 impl View<'_> {
     /// Events behind a cursor (0 for all), oldest first.
     pub fn events(&self, after: u64, filter: &EventFilter, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        self.select_events(after, filter, "ASC", limit)
+    }
+
+    fn select_events(
+        &self,
+        after: u64,
+        filter: &EventFilter,
+        order: &'static str,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let mut sql = format!("SELECT {COLUMNS} FROM events WHERE cursor > ?1");
         let mut values = vec![Value::Integer(signed(after)), Value::Integer(signed(limit as u64))];
         let mut also = |condition: &str, value: Value| {
@@ -80,13 +122,20 @@ impl View<'_> {
         if let Some(kind) = &filter.kind {
             also("substr(kind, 1, length(@)) = @", Value::Text(kind.clone()));
         }
-        sql += " ORDER BY cursor LIMIT ?2";
+        sql += &format!(" ORDER BY cursor {order} LIMIT ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         let mut events = Vec::new();
         while let Some(row) = rows.next()? {
             events.push(read(row)?);
         }
+        Ok(events)
+    }
+
+    /// The last events, oldest first.
+    pub fn newest_events(&self, filter: &EventFilter, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut events = self.select_events(0, filter, "DESC", limit)?;
+        events.reverse();
         Ok(events)
     }
 
@@ -108,11 +157,11 @@ impl View<'_> {
 impl Transaction<'_> {
     /// Keeps an event; listeners hear of it when the transaction is committed. Gives its cursor.
     pub fn append_event(&mut self, event: NewEvent) -> Result<u64, StoreError> {
-        let data = event.data.as_ref().map(|data| json("event", data)).transpose()?;
+        let data = event.detail.as_ref().map(|data| json("event", data)).transpose()?;
         self.connection
             .prepare_cached(
-                "INSERT INTO events (time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                "INSERT INTO events (time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data, \
+                 principal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?
             .execute(params![
                 signed(event.time_ms),
@@ -124,6 +173,7 @@ impl Transaction<'_> {
                 event.text.zh,
                 event.text.en,
                 data,
+                event.principal.as_ref().map(ToString::to_string),
             ])?;
         let cursor = unsigned(self.connection.last_insert_rowid());
         self.events.push(Arc::new(StoredEvent { cursor, event }));
@@ -152,6 +202,7 @@ impl Transaction<'_> {
 
 fn read(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
     let data: Option<String> = row.get(9)?;
+    let principal: Option<String> = row.get(10)?;
     Ok(StoredEvent {
         cursor: unsigned(row.get(0)?),
         event: NewEvent {
@@ -162,7 +213,12 @@ fn read(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
             attempt: row.get(5)?,
             rank: row.get(6)?,
             text: Text::new(row.get::<_, String>(7)?, row.get::<_, String>(8)?),
-            data: data.map(|data| document("event", &data)).transpose()?,
+            detail: data.map(|data| document("event", &data)).transpose()?,
+            principal: principal.map(|text| read_principal(&text)).transpose()?,
         },
     })
+}
+
+fn read_principal(text: &str) -> Result<Principal, StoreError> {
+    text.parse().map_err(|_| StoreError::Value { noun: "principal", value: text.to_owned() })
 }

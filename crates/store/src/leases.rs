@@ -40,20 +40,6 @@ impl View<'_> {
         }
         Ok(leases)
     }
-
-    /// The workers that a task holds, with their environments.
-    pub fn leases_of(&self, task: &TaskId) -> Result<Vec<(WorkerId, EnvironmentId)>, StoreError> {
-        let Some(seq) = task_seq(task) else { return Ok(Vec::new()) };
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT worker, environment_id FROM leases WHERE task_seq = ?1 ORDER BY worker")?;
-        let mut rows = statement.query([seq])?;
-        let mut leases = Vec::new();
-        while let Some(row) = rows.next()? {
-            leases.push((worker(row.get(0)?)?, EnvironmentId(row.get(1)?)));
-        }
-        Ok(leases)
-    }
 }
 
 fn worker(text: String) -> Result<WorkerId, StoreError> {
@@ -69,7 +55,7 @@ impl Transaction<'_> {
         generation: Generation,
     ) -> Result<(), LeaseError> {
         let seq = task_seq(task).ok_or(LeaseError::NoTask)?;
-        if self.task(task)?.is_none() {
+        if !self.has_task(seq)? {
             return Err(LeaseError::NoTask);
         }
         let workers: Vec<_> = workers.into_iter().map(|(id, environment)| (id, id.to_string(), environment)).collect();

@@ -1,6 +1,7 @@
 //! Pages of a list: a place in the order instead of a number of rows to skip, so that rows that come or go meanwhile
 //! neither hide a row nor show one twice.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
@@ -34,20 +35,11 @@ pub struct BadToken;
 impl PageToken {
     pub(crate) fn of<T: Serialize>(place: &T) -> Option<Self> {
         let json = serde_json::to_vec(place).ok()?;
-        Some(Self(json.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Some(Self(HEXLOWER.encode(&json)))
     }
 
     pub(crate) fn place<T: DeserializeOwned>(&self) -> Result<T, BadToken> {
-        let nibble = |byte: u8| char::from(byte).to_digit(16);
-        let bytes: Option<Vec<u8>> = self
-            .0
-            .as_bytes()
-            .chunks(2)
-            .map(|pair| match pair {
-                [high, low] => u8::try_from(nibble(*high)? * 16 + nibble(*low)?).ok(),
-                _ => None,
-            })
-            .collect();
+        let bytes = HEXLOWER_PERMISSIVE.decode(self.0.as_bytes()).ok();
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or(BadToken)
     }
 }

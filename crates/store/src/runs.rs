@@ -2,11 +2,8 @@
 //!
 //! The length is advanced in the transaction that keeps what the bytes changed, so that each byte counts exactly once.
 
-use fermi_domain::{
-    ids::{EnvironmentId, TaskId},
-    task::RunKey,
-};
-use rusqlite::{OptionalExtension, Params, Row, params};
+use fermi_domain::{ids::EnvironmentId, task::RunKey};
+use rusqlite::{OptionalExtension, Row, params};
 use thiserror::Error;
 
 use crate::{
@@ -24,8 +21,6 @@ pub struct RunRow {
     pub journal_length: u64,
     /// The last of them, which are not a whole line yet.
     pub tail: Vec<u8>,
-    /// No process of it is left.
-    pub gone: bool,
 }
 
 /// Why a piece of a journal was not taken in.
@@ -48,30 +43,16 @@ impl From<rusqlite::Error> for JournalError {
 
 impl View<'_> {
     pub fn run(&self, key: &RunKey) -> Result<Option<RunRow>, StoreError> {
-        Ok(self.runs_by("WHERE key = ?1", [key.to_string()])?.pop())
-    }
-
-    /// All runs of a task, of all its generations.
-    pub fn runs_of(&self, task: &TaskId) -> Result<Vec<RunRow>, StoreError> {
-        let Some(seq) = task_seq(task) else { return Ok(Vec::new()) };
-        self.runs_by("WHERE task_seq = ?1 ORDER BY key", [seq])
-    }
-
-    /// The runs in an environment that are not known to be gone.
-    pub fn runs_in(&self, environment: &EnvironmentId) -> Result<Vec<RunRow>, StoreError> {
-        self.runs_by("WHERE environment_id = ?1 AND gone = 0 ORDER BY key", [environment.as_str()])
-    }
-
-    fn runs_by(&self, which: &str, parameters: impl Params) -> Result<Vec<RunRow>, StoreError> {
         let mut statement = self
             .connection
-            .prepare_cached(&format!("SELECT key, environment_id, journal_length, tail, gone FROM runs {which}"))?;
-        let mut rows = statement.query(parameters)?;
-        let mut runs = Vec::new();
-        while let Some(row) = rows.next()? {
-            runs.push(read(row)?);
-        }
-        Ok(runs)
+            .prepare_cached("SELECT key, environment_id, journal_length, tail FROM runs WHERE key = ?1")?;
+        statement.query_row([key.to_string()], |row| Ok(read(row))).optional()?.transpose()
+    }
+
+    /// The environment that a run belongs to, without reading the run's task; none before its first piece has come.
+    pub fn environment_of_run(&self, key: &RunKey) -> Result<Option<EnvironmentId>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT environment_id FROM runs WHERE key = ?1")?;
+        Ok(statement.query_row([key.to_string()], |row| row.get(0).map(EnvironmentId)).optional()?)
     }
 }
 
@@ -82,7 +63,6 @@ fn read(row: &Row<'_>) -> Result<RunRow, StoreError> {
         environment: EnvironmentId(row.get(1)?),
         journal_length: unsigned(row.get(2)?),
         tail: row.get(3)?,
-        gone: row.get(4)?,
     })
 }
 
@@ -90,22 +70,16 @@ impl Transaction<'_> {
     /// Notes that a run exists; what is known of it stays. Gives it as it is kept.
     pub fn put_run(&mut self, key: &RunKey, environment: &EnvironmentId) -> Result<RunRow, JournalError> {
         let seq = task_seq(&key.task).ok_or(JournalError::NoRun)?;
-        if self.task(&key.task)?.is_none() {
+        if !self.has_task(seq)? {
             return Err(JournalError::NoRun);
         }
         self.connection
             .prepare_cached(
-                "INSERT INTO runs (key, task_seq, environment_id, journal_length, tail, gone) \
-                 VALUES (?1, ?2, ?3, 0, x'', 0) ON CONFLICT (key) DO NOTHING",
+                "INSERT INTO runs (key, task_seq, environment_id, journal_length, tail) \
+                 VALUES (?1, ?2, ?3, 0, x'') ON CONFLICT (key) DO NOTHING",
             )?
             .execute(params![key.to_string(), seq, environment.as_str()])?;
         self.run(key)?.ok_or(JournalError::NoRun)
-    }
-
-    /// Notes that no process of a run is left. Says whether that was news.
-    pub fn run_gone(&mut self, key: &RunKey) -> Result<bool, StoreError> {
-        let mut statement = self.connection.prepare_cached("UPDATE runs SET gone = 1 WHERE key = ?1 AND gone = 0")?;
-        Ok(statement.execute([key.to_string()])? > 0)
     }
 
     /// Takes the journal on from one length to the next, with the bytes that are not a whole line yet.

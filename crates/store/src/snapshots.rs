@@ -54,9 +54,4 @@ impl Transaction<'_> {
         )?;
         Ok(statement.execute(params![digest, name, signed(*bytes), signed(*created_ms)])? > 0)
     }
-
-    /// Says whether there was one.
-    pub fn delete_snapshot(&mut self, digest: &str) -> Result<bool, StoreError> {
-        Ok(self.connection.prepare_cached("DELETE FROM snapshots WHERE digest = ?1")?.execute([digest])? > 0)
-    }
 }

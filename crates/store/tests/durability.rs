@@ -3,6 +3,7 @@
 
 mod support;
 
+use fermi_domain::principal::Principal;
 use std::{
     collections::HashSet,
     io::{BufRead, BufReader},
@@ -25,9 +26,9 @@ async fn writes_that_wait_together_share_a_commit() {
     let tasks: Vec<_> = (0..2000)
         .map(|number| {
             let store = store.clone();
-            tokio::spawn(
-                async move { store.write(move |tx| tx.insert_task(spec(&format!("t{number}")), 1)).await.unwrap() },
-            )
+            tokio::spawn(async move {
+                store.write(move |tx| tx.insert_task(spec(&format!("t{number}")), &Principal::System, 1)).await.unwrap()
+            })
         })
         .collect();
     let mut ids = HashSet::new();
@@ -68,19 +69,19 @@ async fn a_write_that_errs_or_panics_leaves_the_others_of_its_batch() {
             store
                 .write(move |tx| {
                     tx.append_event(event(name, None))?;
-                    tx.insert_task(spec(name), 1)
+                    tx.insert_task(spec(name), &Principal::System, 1)
                 })
                 .await
         }
     };
     let erring = store.write(|tx| {
         tx.append_event(event("erring", None)).unwrap();
-        tx.insert_task(spec("erring"), 1).unwrap();
+        tx.insert_task(spec("erring"), &Principal::System, 1).unwrap();
         Err::<(), &str>("no")
     });
     let panicking = store.write(|tx| -> Result<(), StoreError> {
         tx.append_event(event("panicking", None)).unwrap();
-        tx.insert_task(spec("panicking"), 1)?;
+        tx.insert_task(spec("panicking"), &Principal::System, 1)?;
         panic!("as the test wants it")
     });
     let all = async { tokio::join!(biased; good("first"), erring, panicking, good("last")) };
@@ -99,7 +100,7 @@ async fn a_write_that_errs_or_panics_leaves_the_others_of_its_batch() {
     let told = [heard.recv().await.unwrap(), heard.recv().await.unwrap()];
     assert_eq!(told.map(|event| event.event.kind.clone()), ["first", "last"]);
     assert!(heard.try_recv().is_err());
-    assert!(store.write(|tx| tx.insert_task(spec("alive"), 1)).await.is_ok());
+    assert!(store.write(|tx| tx.insert_task(spec("alive"), &Principal::System, 1)).await.is_ok());
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn reopening_finds_everything_and_the_same_cluster() {
     let id = task.id.clone();
     let cursor = write(&store, move |tx| tx.append_event(event("task.created", Some(&id))));
     store.close();
-    let refused = store.write_blocking(|tx| tx.insert_task(spec("late"), 1)).unwrap_err();
+    let refused = store.write_blocking(|tx| tx.insert_task(spec("late"), &Principal::System, 1)).unwrap_err();
     assert!(matches!(refused, WriteError::Failed(StoreError::Closed)));
     assert!(matches!(store.read_blocking(|view| view.last_cursor()), Err(StoreError::Closed)));
 
@@ -154,7 +155,9 @@ fn closing_finishes_what_is_queued() {
     let writers: Vec<_> = (0..50)
         .map(|_| {
             let store = store.clone();
-            std::thread::spawn(move || store.write_blocking(|tx| tx.insert_task(spec("x"), 1)).is_ok())
+            std::thread::spawn(move || {
+                store.write_blocking(|tx| tx.insert_task(spec("x"), &Principal::System, 1)).is_ok()
+            })
         })
         .collect();
     store.close();

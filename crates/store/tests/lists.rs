@@ -12,7 +12,7 @@ use fermi_domain::{
 };
 use fermi_store::{
     Page, PageToken, Store,
-    tasks::{LabelFilter, ListError, QueuePlace, TaskFilter, TaskOrder, TaskRow, TaskSort},
+    tasks::{Activity, LabelFilter, ListError, QueuePlace, TaskFilter, TaskOrder, TaskRow, TaskSort},
 };
 use support::{change, insert, open, read, spec, write};
 
@@ -185,11 +185,15 @@ fn the_queue_goes_by_priority_and_then_by_arrival() {
 }
 
 #[test]
-fn a_task_lives_from_the_queue_until_it_is_swept_and_wakes_in_time() {
+fn a_task_lives_from_the_queue_until_it_is_swept() {
     let (_folder, store) = open();
     let id = insert(&store, spec("a")).id;
     let live = || read(&store, |view| view.live_tasks()).len();
-    assert_eq!(live(), 0);
+    let activity = || {
+        let id = id.clone();
+        read(&store, move |view| view.task_activity(&id))
+    };
+    assert_eq!((live(), activity()), (0, Activity::Going));
     change(&store, &id, 1, |task| {
         task.phase = TaskPhase::Restarting;
         task.restart_at_ms = Some(500);
@@ -202,18 +206,16 @@ fn a_task_lives_from_the_queue_until_it_is_swept_and_wakes_in_time() {
         }];
     });
     assert_eq!(live(), 1);
-    let due = |now_ms| read(&store, move |view| view.due_tasks(now_ms)).len();
-    assert_eq!((due(499), due(500)), (0, 1));
-    assert_eq!(read(&store, |view| view.next_wake()), Some(500));
     let filter = TaskFilter { environment: Some(EnvironmentId::from("env-007")), ..Default::default() };
     assert_eq!(names(&store, &filter, TaskOrder::default(), 10), ["a"]);
     change(&store, &id, 1, |task| {
         task.phase = TaskPhase::Failed;
         task.restart_at_ms = None;
     });
-    assert_eq!((live(), due(u64::MAX)), (1, 0));
+    assert_eq!((live(), activity()), (1, Activity::Ending));
     change(&store, &id, 1, |task| task.nodes[0].state = NodeRunState::Gone);
-    assert_eq!(live(), 0);
+    assert_eq!((live(), activity()), (0, Activity::Over));
+    assert_eq!(read(&store, |view| view.task_activity(&"task-99".into())), Activity::Over);
     let counts = read(&store, |view| view.count_by_phase());
     assert_eq!((counts[&TaskPhase::Failed], counts[&TaskPhase::Running], counts[&TaskPhase::Initializing]), (1, 0, 0));
 }

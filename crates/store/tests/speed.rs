@@ -3,6 +3,7 @@
 
 mod support;
 
+use fermi_domain::principal::Principal;
 use std::time::{Duration, Instant};
 
 use fermi_domain::{ids::EnvironmentId, phase::TaskPhase};
@@ -23,7 +24,7 @@ fn fifty_of_a_hundred_thousand_tasks_are_listed_within_two_milliseconds() {
                 let mut spec = spec(&format!("task {batch} {number}"));
                 spec.distributed.node_ids = vec![EnvironmentId(format!("env-{:03}", number % 50))];
                 spec.priority = (number % 5) as i32;
-                let mut task = tx.insert_task(spec, 1)?;
+                let mut task = tx.insert_task(spec, &Principal::System, 1)?;
                 task.phase = if number % 3 == 0 { TaskPhase::Failed } else { TaskPhase::Succeeded };
                 tx.update_task(&task, 1, u64::from(number)).expect("nobody else writes");
             }

@@ -12,10 +12,10 @@ use std::{
 use fermi_domain::ids::TaskId;
 
 use super::{
-    AppendError, ChunkStore, Gap, StreamKind, StreamName, gaps,
+    AppendError, ChunkStore, StreamKind, StreamName,
     handles::{Handle, Handles},
     name::{is_plain, task_folder},
-    segment::{Segments, Tail, segment_number, sync_folders},
+    segment::{Segments, Tail, segment_number},
 };
 
 const SEGMENT: u64 = 64 << 20;
@@ -105,29 +105,6 @@ impl ChunkStore for LocalChunks {
         self.segments().read(name, offset, max, self.length(name)?)
     }
 
-    fn append_gap(&self, name: &StreamName, at: u64, missing_bytes: u64) -> Result<(), AppendError> {
-        let gap = Gap { at, missing_bytes };
-        self.write(name, |handle, _| {
-            let path = name.gaps(&self.root)?;
-            let (known, whole) = gaps::read(&path)?;
-            let have = handle.length();
-            if known.contains(&gap) {
-                return Ok(());
-            }
-            if at != have {
-                return Err(AppendError::Offset { have });
-            }
-            let folder = name.folder(&self.root)?;
-            fs::create_dir_all(&folder)?;
-            gaps::append(&path, whole, gap)?;
-            Ok(sync_folders(&self.root, &folder)?)
-        })
-    }
-
-    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>> {
-        Ok(gaps::read(&name.gaps(&self.root)?)?.0)
-    }
-
     fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>> {
         let folder = task_folder(&self.root, task)?;
         let mut streams = Vec::new();
@@ -135,10 +112,7 @@ impl ChunkStore for LocalChunks {
             for (rank, folder) in numbered(&folder, "rank-")? {
                 let files = names(&folder)?;
                 for kind in StreamKind::ALL {
-                    let is_there = |file: &String| {
-                        segment_number(file, kind.as_str()).is_some() || *file == format!("{}.gaps", kind.as_str())
-                    };
-                    if files.iter().any(is_there) {
+                    if files.iter().any(|file| segment_number(file, kind.as_str()).is_some()) {
                         let name = StreamName { task: task.clone(), attempt, rank, kind };
                         let length = self.length(&name)?;
                         streams.push((name, length));

@@ -4,7 +4,6 @@
 //! [`search`](ChunkStore::search) are made of the port's other methods, so that another kind of store has them too. All
 //! methods block: call them where blocking is allowed.
 
-mod gaps;
 mod handles;
 mod local;
 mod name;
@@ -17,7 +16,6 @@ use std::io;
 use fermi_domain::ids::TaskId;
 use thiserror::Error;
 
-pub use gaps::Gap;
 pub use local::LocalChunks;
 pub use name::{StreamKind, StreamName};
 pub use search::{Case, Match, SearchPage, SearchPlace, SearchQuery};
@@ -33,7 +31,7 @@ pub enum AppendError {
 }
 
 /// A place that keeps streams.
-pub trait ChunkStore: Send + Sync {
+pub trait ChunkStore: std::fmt::Debug + Send + Sync {
     /// How many bytes of a stream are safe; 0 for one that nobody wrote.
     fn length(&self, name: &StreamName) -> io::Result<u64>;
 
@@ -43,13 +41,6 @@ pub trait ChunkStore: Send + Sync {
 
     /// At most `max` bytes from an offset on; fewer at the end of the stream.
     fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>>;
-
-    /// Notes that bytes were lost where the stream ends now. They take no room: the next byte still goes to `at`. Noting
-    /// the same gap again is harmless.
-    fn append_gap(&self, name: &StreamName, at: u64, missing_bytes: u64) -> Result<(), AppendError>;
-
-    /// Where bytes of a stream were lost, in the order of the stream.
-    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>>;
 
     /// The streams of a task with their lengths, by attempt, rank and kind.
     fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>>;

@@ -51,10 +51,6 @@ impl StreamName {
     pub(super) fn segment(&self, root: &Path, segment: u64) -> io::Result<PathBuf> {
         Ok(self.folder(root)?.join(format!("{}.{segment}", self.kind.as_str())))
     }
-
-    pub(super) fn gaps(&self, root: &Path) -> io::Result<PathBuf> {
-        Ok(self.folder(root)?.join(format!("{}.gaps", self.kind.as_str())))
-    }
 }
 
 /// A task's folder. An id that would lead elsewhere is refused.

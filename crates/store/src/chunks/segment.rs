@@ -115,7 +115,7 @@ impl Segments<'_> {
 }
 
 /// Makes the entries of a folder and of all folders above it safe, up to the root.
-pub(super) fn sync_folders(root: &Path, folder: &Path) -> io::Result<()> {
+fn sync_folders(root: &Path, folder: &Path) -> io::Result<()> {
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
         File::open(folder)?.sync_all()?;
     }

@@ -55,7 +55,6 @@ fn a_reopened_folder_has_what_the_disk_has() {
     let (folder, chunks) = open();
     let name = stream(0);
     chunks.append(&name, 0, &[7; 20]).unwrap();
-    chunks.append_gap(&name, 20, 5).unwrap();
     drop(chunks);
     let chunks = LocalChunks::open_with(folder.path(), 10, 4).unwrap();
     assert_eq!(chunks.length(&name).unwrap(), 20, "the last segment is full and the next not begun");
@@ -65,29 +64,6 @@ fn a_reopened_folder_has_what_the_disk_has() {
     assert_eq!(chunks.length(&name).unwrap(), 23);
     assert_eq!(chunks.append(&name, 20, b"abcdef").unwrap(), 26);
     assert_eq!(chunks.read(&name, 18, 100).unwrap(), b"\x07\x07abcdef");
-    assert_eq!(chunks.gaps(&name).unwrap(), [Gap { at: 20, missing_bytes: 5 }]);
-}
-
-#[test]
-fn a_gap_is_noted_once_where_the_stream_ends() {
-    let (folder, chunks) = open();
-    let name = stream(0);
-    chunks.append_gap(&name, 0, 9).unwrap();
-    chunks.append(&name, 0, b"abc").unwrap();
-    chunks.append_gap(&name, 3, 100).unwrap();
-    chunks.append(&name, 3, b"def").unwrap();
-    chunks.append_gap(&name, 3, 100).unwrap();
-    assert!(matches!(chunks.append_gap(&name, 4, 1), Err(AppendError::Offset { have: 6 })));
-    assert!(matches!(chunks.append_gap(&name, 7, 1), Err(AppendError::Offset { have: 6 })));
-    let expected = [Gap { at: 0, missing_bytes: 9 }, Gap { at: 3, missing_bytes: 100 }];
-    assert_eq!(chunks.gaps(&name).unwrap(), expected);
-    assert_eq!(all(&chunks, &name), b"abcdef");
-    // A crash in the middle of a line.
-    let path = name.gaps(folder.path()).unwrap();
-    fs::write(&path, "0 9\n3 100\n6 4").unwrap();
-    assert_eq!(chunks.gaps(&name).unwrap(), expected);
-    chunks.append_gap(&name, 6, 42).unwrap();
-    assert_eq!(fs::read_to_string(path).unwrap(), "0 9\n3 100\n6 42\n");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use fermi_domain::{
     ids::{EnvironmentId, TaskId},
     language::Text,
     phase::TaskPhase,
+    principal::Principal,
     task::{DatasetVersion, Task},
 };
 use rusqlite::Row;
@@ -62,6 +63,9 @@ pub struct TaskBrief {
     pub attempt: u32,
     #[serde(default)]
     pub restarts_used: u32,
+    /// Who asked for it.
+    #[serde(default)]
+    pub created_by: Option<Principal>,
 }
 
 impl TaskBrief {
@@ -78,6 +82,7 @@ impl TaskBrief {
             world_size: task.world_size(),
             attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
             restarts_used: task.restarts_used,
+            created_by: task.created_by.clone(),
         }
     }
 }
@@ -85,6 +90,16 @@ impl TaskBrief {
 /// The environments that were asked for, and those that it runs in.
 pub(super) fn environments(task: &Task) -> BTreeSet<&EnvironmentId> {
     task.spec.distributed.node_ids.iter().chain(task.nodes.iter().map(|node| &node.environment)).collect()
+}
+
+/// Whether more may come of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    Going,
+    /// It is over, and processes of it may still write.
+    Ending,
+    /// Nothing will come any more; also of a task that was deleted.
+    Over,
 }
 
 /// Who has to look at a task.

@@ -5,7 +5,7 @@ mod list;
 mod queue;
 mod record;
 
-pub use columns::{TaskBrief, TaskRow};
+pub use columns::{Activity, TaskBrief, TaskRow};
 pub use list::{LabelFilter, ListError, TaskFilter, TaskOrder, TaskSort};
 pub use queue::QueuePlace;
 

@@ -1,4 +1,4 @@
-//! The tasks that something is due for: those that wait for workers, those that run, those whose time has come.
+//! The tasks that something is due for: those that wait for workers, and those that run.
 
 use std::collections::HashMap;
 
@@ -60,23 +60,6 @@ impl View<'_> {
         self.tasks_by("SELECT revision, document FROM tasks WHERE standing = 2 ORDER BY seq", [])
     }
 
-    /// Tasks that wanted to be looked at by now, the longest overdue first.
-    pub fn due_tasks(&self, now_ms: u64) -> Result<Vec<Versioned<Task>>, StoreError> {
-        self.tasks_by(
-            "SELECT revision, document FROM tasks WHERE wake_at_ms IS NOT NULL AND wake_at_ms <= ?1 \
-             ORDER BY wake_at_ms, seq",
-            [signed(now_ms)],
-        )
-    }
-
-    /// When the next task wants to be looked at.
-    pub fn next_wake(&self) -> Result<Option<u64>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT min(wake_at_ms) FROM tasks WHERE wake_at_ms IS NOT NULL")?;
-        let at: Option<i64> = statement.query_row([], |row| row.get(0))?;
-        Ok(at.map(unsigned))
-    }
-
     /// How many tasks are in each phase; a phase without any is there with 0.
     pub fn count_by_phase(&self) -> Result<HashMap<TaskPhase, u64>, StoreError> {
         let mut counts: HashMap<TaskPhase, u64> = TaskPhase::ALL.into_iter().map(|phase| (phase, 0)).collect();
@@ -104,11 +87,6 @@ impl View<'_> {
     /// The tasks that are not over and train a dataset.
     pub fn open_tasks_with_dataset(&self, dataset: &str) -> Result<Vec<TaskId>, StoreError> {
         self.open_tasks_with("$.dataset.datasetId", dataset)
-    }
-
-    /// The tasks that are not over and train one version of a dataset.
-    pub fn open_tasks_with_version(&self, version: &str) -> Result<Vec<TaskId>, StoreError> {
-        self.open_tasks_with("$.dataset.datasetVersionId", version)
     }
 
     /// The tasks that are not over and start from a model.

@@ -2,12 +2,13 @@
 
 use fermi_domain::{
     ids::TaskId,
+    principal::Principal,
     task::{Task, TaskSpec},
 };
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{
-    columns::{Standing, TaskBrief, environments, phase_code},
+    columns::{Activity, Standing, TaskBrief, environments, phase_code, phase_of},
     task_id, task_seq,
 };
 use crate::{
@@ -25,8 +26,24 @@ impl View<'_> {
 
     /// Whether there is such a task, without reading it.
     pub fn task_exists(&self, id: &TaskId) -> Result<bool, StoreError> {
-        let Some(seq) = task_seq(id) else { return Ok(false) };
+        task_seq(id).map_or(Ok(false), |seq| self.has_task(seq))
+    }
+
+    pub(crate) fn has_task(&self, seq: i64) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached("SELECT 1 FROM tasks WHERE seq = ?1")?.exists([seq])?)
+    }
+
+    /// How far a task is from having said its last, without reading it.
+    pub fn task_activity(&self, id: &TaskId) -> Result<Activity, StoreError> {
+        let Some(seq) = task_seq(id) else { return Ok(Activity::Over) };
+        let mut statement = self.connection.prepare_cached("SELECT phase, standing FROM tasks WHERE seq = ?1")?;
+        let found: Option<(i64, i64)> = statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((phase, standing)) = found else { return Ok(Activity::Over) };
+        Ok(match (phase_of(phase)?.is_final(), standing == Standing::Resting as i64) {
+            (false, _) => Activity::Going,
+            (true, false) => Activity::Ending,
+            (true, true) => Activity::Over,
+        })
     }
 }
 
@@ -38,15 +55,17 @@ pub(super) fn read_task(row: &Row<'_>) -> Result<Versioned<Task>, StoreError> {
 
 impl Transaction<'_> {
     /// Keeps a new task and gives it its id. Its revision is 1.
-    pub fn insert_task(&mut self, spec: TaskSpec, now_ms: u64) -> Result<Task, StoreError> {
+    pub fn insert_task(&mut self, spec: TaskSpec, by: &Principal, now_ms: u64) -> Result<Task, StoreError> {
         // There is one writer, so that the next number is known before the row is there.
         let mut last = self.connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'tasks'")?;
         let seq = last.query_row([], |row| row.get::<_, i64>(0)).optional()?.unwrap_or(0) + 1;
-        let task = Task::new(task_id(seq), spec, now_ms);
+        let mut task = Task::new(task_id(seq), spec, now_ms);
+        task.created_by = Some(by.clone());
         self.connection
             .prepare_cached(
                 "INSERT INTO tasks (seq, name, name_folded, phase, standing, priority, generation, revision, \
-                 created_ms, updated_ms, brief, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, ?8, ?9, ?10)",
+                 created_ms, updated_ms, brief, document, created_by) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, ?8, ?9, ?10, ?11)",
             )?
             .execute(params![
                 seq,
@@ -59,6 +78,7 @@ impl Transaction<'_> {
                 signed(now_ms),
                 json("task", &TaskBrief::of(&task))?,
                 json("task", &task)?,
+                by.to_string(),
             ])?;
         for (key, value) in &task.spec.labels {
             self.connection
@@ -77,7 +97,7 @@ impl Transaction<'_> {
             .connection
             .prepare_cached(
                 "UPDATE tasks SET phase = ?3, standing = ?4, generation = ?5, revision = revision + 1, \
-                 updated_ms = ?6, ended_ms = ?7, wake_at_ms = ?8, brief = ?9, document = ?10 \
+                 updated_ms = ?6, ended_ms = ?7, brief = ?8, document = ?9 \
                  WHERE seq = ?1 AND revision = ?2",
             )?
             .execute(params![
@@ -88,7 +108,6 @@ impl Transaction<'_> {
                 signed(task.generation.0),
                 signed(now_ms),
                 task.ended_ms.map(signed),
-                task.wake_at().map(signed),
                 json("task", &TaskBrief::of(task))?,
                 json("task", task)?,
             ])?;

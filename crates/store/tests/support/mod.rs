@@ -5,7 +5,9 @@ use fermi_domain::{
     environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions},
     ids::{EnvironmentId, TaskId},
     language::Text,
-    task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Task, TaskSpec, Work},
+    phase::TaskPhase,
+    principal::Principal,
+    task::{DistributedConfig, EventDetail, LaunchMode, LaunchOptions, PhaseChange, Policies, Task, TaskSpec, Work},
     units::Bytes,
 };
 use fermi_store::{Store, StoreError, Transaction, View, WriteError, environments::Registration, events::NewEvent};
@@ -42,7 +44,8 @@ pub fn event(kind: &str, task: Option<&TaskId>) -> NewEvent {
         attempt: Some(1),
         rank: None,
         text: Text::new("中文", "English"),
-        data: Some(serde_json::json!({ "kind": kind })),
+        detail: Some(EventDetail { phase: Some(PhaseChange { from: TaskPhase::Queued, to: TaskPhase::Starting }) }),
+        principal: Some(Principal::agent_of("env-001".into())),
     }
 }
 
@@ -82,7 +85,7 @@ pub fn read<T: Send + 'static>(
 }
 
 pub fn insert(store: &Store, spec: TaskSpec) -> Task {
-    write(store, move |tx| tx.insert_task(spec, 1000))
+    write(store, move |tx| tx.insert_task(spec, &Principal::System, 1000))
 }
 
 /// Changes a task as it is now.
