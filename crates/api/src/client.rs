@@ -13,6 +13,7 @@ mod resources;
 use std::io::Read;
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use fermi_domain::language::{FrontEnd, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -265,5 +266,5 @@ fn fresh_key() -> String {
         let mixed = since.as_nanos() ^ (u128::from(std::process::id()) << 96);
         bytes = mixed.to_le_bytes();
     }
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&bytes)
 }

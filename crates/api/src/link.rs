@@ -13,8 +13,13 @@ use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Version of these words. The one before is understood.
+/// The version of these words that this release speaks.
 pub const LINK_VERSION: u32 = 1;
+/// The oldest version that a server of this release understands; it speaks to an agent in words that the agent's version
+/// has.
+pub const OLDEST_LINK_VERSION: u32 = 1;
+/// Pieces carry the id of their environment in this header.
+pub const ENVIRONMENT_HEADER: &str = "x-fermi-environment";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// All but letters, digits and the four signs that mean nothing in an address.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// The part of an address behind the question mark; nothing where there are no pairs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query(Vec<(&'static str, String)>);
@@ -38,19 +43,11 @@ impl fmt::Display for Query {
 
 /// A text as one part of a path: no slash in it leads anywhere.
 pub fn segment(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
     // A lone dot or two would be taken for a step within the path.
-    match out.as_str() {
+    match text {
         "." => "%2E".to_owned(),
         ".." => "%2E%2E".to_owned(),
-        _ => out,
+        _ => utf8_percent_encode(text, ENCODED).to_string(),
     }
 }
 

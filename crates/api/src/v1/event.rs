@@ -1,8 +1,11 @@
 //! What happened.
 
 use fermi_domain::language::Text;
+use fermi_domain::task::EventDetail;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use super::Principal;
 
 /// An entry of the event log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -22,7 +25,9 @@ pub struct Event {
     pub rank: Option<u32>,
     pub text: Text,
     /// More, for programs.
-    #[schema(value_type = Option<Object>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<serde_json::Value>,
+    pub detail: Option<EventDetail>,
+    /// On whose behalf it happened; not known of events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<Principal>,
 }

@@ -21,4 +21,36 @@ pub struct Version {
 #[serde(rename_all = "camelCase")]
 pub struct Readiness {
     pub ready: bool,
+    /// The loops that run beside the requests.
+    #[serde(default)]
+    pub loops: Vec<BackgroundLoop>,
+}
+
+/// A loop that runs beside the requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundLoop {
+    #[schema(example = "placement")]
+    pub name: String,
+    /// It runs at least this often.
+    pub period_ms: u64,
+    pub runs: u64,
+    pub failures: u64,
+    pub panics: u64,
+    pub last_run: Option<LastRun>,
+}
+
+/// How a loop's last run went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRun {
+    /// Unix milliseconds at its end.
+    pub ended_at: u64,
+    /// `start`, `bell`, `period` or `retry`.
+    pub wake_up: String,
+    pub took_micros: u64,
+    /// `done`, `failed` or `panicked`.
+    pub outcome: String,
+    /// Why, where it did not go well.
+    pub reason: Option<String>,
 }

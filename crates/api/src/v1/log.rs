@@ -45,7 +45,9 @@ pub struct LogChunk {
     pub length: u64,
     /// Bytes that are no UTF-8 appear as U+FFFD; `Accept: text/plain` gives them unchanged.
     pub text: String,
-    /// Ranges that were lost before they reached the server.
+    /// Always empty: what reaches an agent's disk reaches the server. Kept for readers of this version.
+    #[serde(default)]
+    #[schema(deprecated)]
     pub gaps: Vec<LogGap>,
 }
 

@@ -6,7 +6,7 @@ use fermi_domain::rank_map::RankSlot;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Launch, Warning};
+use super::{Launch, Plan, Warning};
 
 /// The answer to `POST /training-tasks/preview`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -20,8 +20,7 @@ pub struct Preview {
     /// The lines of the summary card, from top to bottom.
     pub card: Vec<CardLine>,
     /// The planner's advice, where the model is known.
-    #[schema(value_type = Option<Object>)]
-    pub plan: Option<serde_json::Value>,
+    pub plan: Option<Plan>,
 }
 
 /// A line of the summary card.

@@ -10,13 +10,13 @@ use fermi_domain::task::{NodeRunState, TaskSpec};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AllowedAction, Verdict, Warning};
+use super::{AllowedAction, Plan, Principal, Verdict, Warning};
 
 /// Where a task stands.
 pub type TaskStatus = TaskPhase;
 
 /// The answer to `POST /training-tasks` and `…/clone`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateAnswer {
     #[schema(example = "task-distributed-001")]
@@ -33,8 +33,7 @@ pub struct CreateAnswer {
     pub notes: Vec<String>,
     /// The planner's advice, where the model is known: whether it fits, how fast, what would be better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub plan: Option<serde_json::Value>,
+    pub plan: Option<Plan>,
 }
 
 /// What several nodes are together.
@@ -68,6 +67,9 @@ pub struct TaskRow {
     /// The newest attempt; 0 before the first.
     pub attempt: u32,
     pub restarts_used: u32,
+    /// Who asked for it; not known of tasks of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Principal>,
     pub priority: i32,
     pub labels: BTreeMap<String, String>,
     /// Unix milliseconds.
