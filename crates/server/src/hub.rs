@@ -3,23 +3,21 @@
 //! All of it lives in memory: a heartbeat never becomes a row. After a start of the server nobody has been heard yet,
 //! which is silence like any other.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{Heartbeat, RankSample, ServerWord};
+use fermi_api::link::{Heartbeat, ServerWord};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
 use tokio::sync::mpsc;
+
+use crate::samples::{RankUse, Sample, Samples};
 
 /// After this silence an environment is suspect.
 pub const SUSPECT_AFTER: Duration = Duration::from_secs(4);
 /// After this one it is offline.
 pub const OFFLINE_AFTER: Duration = Duration::from_secs(15);
-/// Seconds that are kept as they came, and ten-second means behind them.
-const FINE: usize = 120;
-const COARSE: usize = 360;
-const COARSE_EVERY: usize = 10;
 
 /// How well an environment is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +25,16 @@ pub enum Liveness {
     Here,
     Suspect,
     Offline,
+}
+
+/// Whether a word reached an agent's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    Now,
+    /// Over the same line already.
+    Before,
+    /// There is no line, or it takes nothing.
+    Not,
 }
 
 /// One connection of an agent; a later one of the same environment has another number.
@@ -48,9 +56,7 @@ struct Seat {
     instance: String,
     line: Option<Line>,
     heard: Instant,
-    fine: VecDeque<Heartbeat>,
-    coarse: VecDeque<Heartbeat>,
-    beats: usize,
+    samples: Samples,
     /// What was said over which line, so that nothing is said twice over one.
     said: HashMap<(RunKey, &'static str), u64>,
 }
@@ -97,9 +103,7 @@ impl Hub {
             instance: String::new(),
             line: None,
             heard: Instant::now(),
-            fine: VecDeque::new(),
-            coarse: VecDeque::new(),
-            beats: 0,
+            samples: Samples::default(),
             said: HashMap::new(),
         });
         seat.instance = instance.to_owned();
@@ -124,15 +128,7 @@ impl Hub {
             && seat.line.as_ref().is_some_and(|current| current.number == line)
         {
             seat.heard = Instant::now();
-            seat.beats += 1;
-            // Of ranks only the newest samples are asked for.
-            if let Some(before) = seat.fine.back_mut() {
-                before.ranks = Vec::new();
-            }
-            if seat.beats.is_multiple_of(COARSE_EVERY) {
-                push(&mut seat.coarse, Heartbeat { ranks: Vec::new(), ..heartbeat.clone() }, COARSE);
-            }
-            push(&mut seat.fine, heartbeat, FINE);
+            seat.samples.push(heartbeat);
         }
     }
 
@@ -153,34 +149,34 @@ impl Hub {
         self.seats().get(environment).map(|seat| seat.heard.elapsed())
     }
 
-    /// Says a word to an environment's agent once per line. Answers whether it has been said over the present one.
+    /// Whether an environment's agent is here and has not been told this over its present line.
+    pub fn can_say(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
+        let seats = self.seats();
+        let Some(seat) = seats.get(environment) else { return false };
+        let Some(line) = seat.line.as_ref().filter(|_| seat.heard.elapsed() < OFFLINE_AFTER) else { return false };
+        seat.said.get(&(run.clone(), what)) != Some(&line.number)
+    }
+
+    /// Says a word to an environment's agent once per line.
     pub fn say_once(
         &self,
         environment: &EnvironmentId,
         run: &RunKey,
         what: &'static str,
         word: impl FnOnce() -> ServerWord,
-    ) -> bool {
+    ) -> Said {
         let mut seats = self.seats();
-        let Some(seat) = seats.get_mut(environment) else { return false };
-        let Some(line) = &seat.line else { return false };
+        let Some(seat) = seats.get_mut(environment) else { return Said::Not };
+        let Some(line) = &seat.line else { return Said::Not };
         let key = (run.clone(), what);
         if seat.said.get(&key) == Some(&line.number) {
-            return true;
+            return Said::Before;
         }
-        let said = line.say(word());
-        if said {
-            seat.said.insert(key, line.number);
+        if !line.say(word()) {
+            return Said::Not;
         }
-        said
-    }
-
-    /// Whether [`Hub::say_once`] would say this word now: the agent has a line, and has not heard the word over it.
-    pub fn can_say(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
-        let seats = self.seats();
-        let Some(seat) = seats.get(environment) else { return false };
-        let Some(line) = &seat.line else { return false };
-        seat.said.get(&(run.clone(), what)) != Some(&line.number)
+        seat.said.insert(key, line.number);
+        Said::Now
     }
 
     /// What was said about a run needs no memory once the run is over.
@@ -191,23 +187,20 @@ impl Hub {
     }
 
     /// The newest sample of an environment.
-    pub fn latest(&self, environment: &EnvironmentId) -> Option<Heartbeat> {
-        self.seats().get(environment).and_then(|seat| seat.fine.back().cloned())
+    pub fn latest(&self, environment: &EnvironmentId) -> Option<Sample> {
+        self.seats().get(environment).and_then(|seat| seat.samples.latest().cloned())
     }
 
-    /// All samples of an environment, oldest first: coarse ones, then fine ones.
-    pub fn samples(&self, environment: &EnvironmentId) -> Vec<Heartbeat> {
-        let seats = self.seats();
-        let Some(seat) = seats.get(environment) else { return Vec::new() };
-        let fine_from = seat.fine.front().map_or(u64::MAX, |beat| beat.time_ms);
-        seat.coarse.iter().filter(|beat| beat.time_ms < fine_from).chain(&seat.fine).cloned().collect()
+    /// All samples of an environment, oldest first.
+    pub fn samples(&self, environment: &EnvironmentId) -> Vec<Sample> {
+        self.seats().get(environment).map(|seat| seat.samples.all().cloned().collect()).unwrap_or_default()
     }
 
     /// The newest samples of a task's ranks, over all environments.
-    pub fn rank_samples(&self, task: &TaskId) -> Vec<RankSample> {
+    pub fn rank_samples(&self, task: &TaskId) -> Vec<RankUse> {
         let seats = self.seats();
-        let newest = seats.values().filter_map(|seat| seat.fine.back());
-        newest.flat_map(|beat| &beat.ranks).filter(|sample| sample.task == *task).cloned().collect()
+        let newest = seats.values().filter_map(|seat| seat.samples.latest());
+        newest.flat_map(|sample| &sample.ranks).filter(|rank| *rank.task == *task).cloned().collect()
     }
 
     /// How many agents have a line, and how many words of theirs were heard.
@@ -215,13 +208,6 @@ impl Hub {
         let lines = self.seats().values().filter(|seat| seat.line.is_some()).count();
         (lines, self.words.load(std::sync::atomic::Ordering::Relaxed))
     }
-}
-
-fn push(samples: &mut VecDeque<Heartbeat>, sample: Heartbeat, most: usize) {
-    if samples.len() == most {
-        samples.pop_front();
-    }
-    samples.push_back(sample);
 }
 
 #[cfg(test)]
@@ -262,11 +248,15 @@ mod tests {
         assert!(!hub.can_say(&environment, &run, "stop"), "there is no line");
         let (_line, mut words) = seated(&hub, "a");
         assert!(hub.can_say(&environment, &run, "stop"));
-        assert!(hub.say_once(&environment, &run, "stop", stop) && hub.say_once(&environment, &run, "stop", stop));
+        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Now);
+        assert!(!hub.can_say(&environment, &run, "stop"));
+        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Before);
         assert!(words.try_recv().is_ok() && words.try_recv().is_err());
-        assert!(!hub.can_say(&environment, &run, "stop"), "it has been said");
-        let (_line, mut words) = seated(&hub, "a");
-        assert!(hub.say_once(&environment, &run, "stop", stop));
+        let (line, mut words) = seated(&hub, "a");
+        assert!(hub.can_say(&environment, &run, "stop"));
+        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Now);
+        hub.leave(&environment, line.number);
+        assert!(!hub.can_say(&environment, &run, "kill"));
         assert!(words.try_recv().is_ok());
     }
 }

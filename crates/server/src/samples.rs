@@ -1,0 +1,245 @@
+//! What an agent has measured: the last minutes as they came, and the hour before as means of ten seconds.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use fermi_api::link::{GpuSample, Heartbeat, MachineSample};
+use fermi_domain::ids::TaskId;
+
+/// Samples that are kept as they came.
+const FINE: usize = 120;
+/// Means behind them.
+const COARSE: usize = 360;
+/// Samples that become one mean.
+const TOGETHER: usize = 10;
+
+/// One moment of a machine, or the mean of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Of the last moment.
+    pub time_ms: u64,
+    /// `received` and `sent` are bytes in a second.
+    pub machine: MachineSample,
+    pub gpus: Vec<GpuSample>,
+    pub ranks: Vec<RankUse>,
+}
+
+/// What a rank and all below it used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankUse {
+    /// Shared by all samples of the task: there are hundreds of them.
+    pub task: Arc<TaskId>,
+    pub attempt: u32,
+    pub rank: u32,
+    pub cpus: f32,
+    pub memory: u64,
+}
+
+/// The samples of one environment.
+#[derive(Debug, Default)]
+pub struct Samples {
+    fine: VecDeque<Sample>,
+    coarse: VecDeque<Sample>,
+}
+
+impl Samples {
+    /// Takes in what came. As soon as there are too many fine samples, the oldest become one mean.
+    pub fn push(&mut self, beat: Heartbeat) {
+        let sample = self.sample(beat);
+        self.fine.push_back(sample);
+        if self.fine.len() < FINE + TOGETHER {
+            return;
+        }
+        let oldest: Vec<Sample> = self.fine.drain(..TOGETHER).collect();
+        if self.coarse.len() == COARSE {
+            self.coarse.pop_front();
+        }
+        self.coarse.push_back(mean(&oldest));
+    }
+
+    pub fn latest(&self) -> Option<&Sample> {
+        self.fine.back()
+    }
+
+    /// All of them, oldest first.
+    pub fn all(&self) -> impl Iterator<Item = &Sample> {
+        self.coarse.iter().chain(&self.fine)
+    }
+
+    fn sample(&self, beat: Heartbeat) -> Sample {
+        let Heartbeat { time_ms, mut machine, gpus, ranks } = beat;
+        let before = self.latest();
+        // An agent counts bytes since its sample before, which may have been lost on the way or be long ago.
+        let span_ms = before.and_then(|before| time_ms.checked_sub(before.time_ms)).filter(|span| *span > 0);
+        if let Some(span_ms) = span_ms {
+            machine.received = per_second(machine.received, span_ms);
+            machine.sent = per_second(machine.sent, span_ms);
+        }
+        let mut known: Vec<Arc<TaskId>> = Vec::new();
+        let mut shared = |task: TaskId| {
+            let before = before.iter().flat_map(|before| &before.ranks).map(|rank| &rank.task);
+            if let Some(found) = known.iter().chain(before).find(|known| ***known == task) {
+                return found.clone();
+            }
+            let task = Arc::new(task);
+            known.push(task.clone());
+            task
+        };
+        let ranks = ranks.into_iter().map(|rank| RankUse {
+            task: shared(rank.task),
+            attempt: rank.attempt,
+            rank: rank.rank,
+            cpus: rank.cpus,
+            memory: rank.memory,
+        });
+        Sample { time_ms, machine, gpus, ranks: ranks.collect() }
+    }
+}
+
+fn per_second(bytes: u64, span_ms: u64) -> u64 {
+    u64::try_from(u128::from(bytes) * 1_000 / u128::from(span_ms)).unwrap_or(u64::MAX)
+}
+
+/// GPUs and ranks count only where they are: one that came in the middle has the mean of its own samples.
+fn mean(samples: &[Sample]) -> Sample {
+    let machines = || samples.iter().map(|sample| &sample.machine);
+    let mut gpus: Vec<(u32, Vec<&GpuSample>)> = Vec::new();
+    let mut ranks: Vec<Vec<&RankUse>> = Vec::new();
+    for sample in samples {
+        for gpu in &sample.gpus {
+            match gpus.iter_mut().find(|(index, _)| *index == gpu.index) {
+                Some((_, found)) => found.push(gpu),
+                None => gpus.push((gpu.index, vec![gpu])),
+            }
+        }
+        for rank in &sample.ranks {
+            let is_same =
+                |other: &RankUse| (other.rank, other.attempt, &other.task) == (rank.rank, rank.attempt, &rank.task);
+            match ranks.iter_mut().find(|found| found.first().is_some_and(|first| is_same(first))) {
+                Some(found) => found.push(rank),
+                None => ranks.push(vec![rank]),
+            }
+        }
+    }
+    Sample {
+        time_ms: samples.last().map_or(0, |last| last.time_ms),
+        machine: MachineSample {
+            cpu: mean_of(machines().map(|machine| machine.cpu)).unwrap_or_default(),
+            memory_used: whole_mean_of(machines().map(|machine| machine.memory_used)),
+            memory_total: whole_mean_of(machines().map(|machine| machine.memory_total)),
+            received: whole_mean_of(machines().map(|machine| machine.received)),
+            sent: whole_mean_of(machines().map(|machine| machine.sent)),
+        },
+        gpus: gpus.into_iter().map(|(index, samples)| mean_of_gpu(index, &samples)).collect(),
+        ranks: ranks.iter().filter_map(|samples| mean_of_rank(samples)).collect(),
+    }
+}
+
+fn mean_of_gpu(index: u32, samples: &[&GpuSample]) -> GpuSample {
+    GpuSample {
+        index,
+        use_share: mean_of(samples.iter().map(|gpu| gpu.use_share)).unwrap_or_default(),
+        memory_used: whole_mean_of(samples.iter().map(|gpu| gpu.memory_used)),
+        memory_total: whole_mean_of(samples.iter().map(|gpu| gpu.memory_total)),
+        temperature: mean_of(samples.iter().filter_map(|gpu| gpu.temperature)),
+        power_watts: mean_of(samples.iter().filter_map(|gpu| gpu.power_watts)),
+    }
+}
+
+fn mean_of_rank(samples: &[&RankUse]) -> Option<RankUse> {
+    let first = samples.first()?;
+    Some(RankUse {
+        cpus: mean_of(samples.iter().map(|rank| rank.cpus)).unwrap_or_default(),
+        memory: whole_mean_of(samples.iter().map(|rank| rank.memory)),
+        ..(*first).clone()
+    })
+}
+
+/// None of nothing.
+fn mean_of(values: impl Iterator<Item = f32>) -> Option<f32> {
+    let (sum, count) = values.fold((0.0_f64, 0_u32), |(sum, count), value| (sum + f64::from(value), count + 1));
+    (count > 0).then(|| (sum / f64::from(count)) as f32)
+}
+
+fn whole_mean_of(values: impl Iterator<Item = u64>) -> u64 {
+    let (sum, count) = values.fold((0_u128, 0_u128), |(sum, count), value| (sum + u128::from(value), count + 1));
+    u64::try_from(sum.checked_div(count).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_api::link::RankSample;
+
+    use super::*;
+
+    fn beat(second: u64) -> Heartbeat {
+        Heartbeat {
+            time_ms: second * 1_000,
+            machine: MachineSample {
+                cpu: (second % 2) as f32,
+                received: 100,
+                memory_used: second,
+                ..Default::default()
+            },
+            gpus: vec![GpuSample { index: 0, use_share: 0.5, temperature: Some(second as f32), ..Default::default() }],
+            ranks: vec![RankSample { task: "task-1".into(), attempt: 1, rank: 3, cpus: 1.5, memory: second * 10 }],
+        }
+    }
+
+    fn filled(seconds: u64) -> Samples {
+        let mut samples = Samples::default();
+        (1..=seconds).for_each(|second| samples.push(beat(second)));
+        samples
+    }
+
+    #[test]
+    fn ten_samples_become_one_mean_and_nothing_is_counted_twice_or_left_out() {
+        let samples = filled(130);
+        let all: Vec<&Sample> = samples.all().collect();
+        assert_eq!((all.len(), all[0].time_ms, all[1].time_ms), (121, 10_000, 11_000));
+        assert_eq!(all[0].machine, MachineSample { cpu: 0.5, received: 100, memory_used: 5, ..Default::default() });
+        assert_eq!((all[0].gpus[0].temperature, all[0].gpus[0].power_watts), (Some(5.5), None));
+        assert_eq!((all[0].ranks[0].rank, all[0].ranks[0].cpus, all[0].ranks[0].memory), (3, 1.5, 55));
+    }
+
+    #[test]
+    fn an_hour_of_a_steady_stream_keeps_its_bytes() {
+        let samples = filled(3_600);
+        let (mut bytes, mut before) = (0, 0);
+        for sample in samples.all() {
+            bytes += sample.machine.received * (sample.time_ms - before) / 1_000;
+            before = sample.time_ms;
+        }
+        assert_eq!(bytes, 3_600 * 100);
+    }
+
+    #[test]
+    fn bytes_since_a_sample_that_is_long_ago_are_spread_over_that_time() {
+        let mut samples = Samples::default();
+        samples.push(beat(1));
+        samples.push(Heartbeat { machine: MachineSample { received: 900, ..Default::default() }, ..beat(10) });
+        assert_eq!(samples.latest().unwrap().machine.received, 100);
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound_and_ranks_of_every_moment_are_in_it() {
+        let samples = filled(10_000);
+        assert!(samples.coarse.len() == COARSE && samples.fine.len() < FINE + TOGETHER);
+        assert!(samples.all().all(|sample| sample.ranks.len() == 1));
+        let latest = samples.latest().unwrap();
+        assert!(Arc::ptr_eq(&latest.ranks[0].task, &samples.fine[0].ranks[0].task), "names are shared");
+    }
+
+    #[test]
+    fn a_rank_that_came_in_the_middle_has_the_mean_of_its_own_samples() {
+        let mut samples = Samples::default();
+        (1..=130).for_each(|second| {
+            let mut beat = beat(second);
+            if second < 9 {
+                beat.ranks.clear();
+            }
+            samples.push(beat);
+        });
+        assert_eq!(samples.coarse[0].ranks[0].memory, 95);
+    }
+}
