@@ -2,16 +2,20 @@
 //! that task.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use fermi_api::v1;
 use fermi_domain::ids::TaskId;
+use fermi_store::StoreError;
 use fermi_store::events::StoredEvent;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
+use crate::background::{self, BackgroundLoop};
 use crate::core::Core;
 
 /// How many batches a follower may lag behind before it reads from the table again.
@@ -71,9 +75,8 @@ impl Speaker {
     /// Begins to speak, until the server ends.
     pub fn start(core: &Core) -> Arc<Self> {
         let speaker = Arc::new(Self::default());
-        let (events, logs) = (core.store().subscribe(), core.logs_grown());
-        tokio::spawn(speak(core.clone(), speaker.clone(), events));
-        tokio::spawn(tell_growth(core.clone(), speaker.clone(), logs));
+        background::start(core, EventFanOut::new(core, &speaker));
+        background::start(core, LogFanOut::new(core, &speaker));
         speaker
     }
 
@@ -140,48 +143,111 @@ impl Speaker {
     }
 }
 
-async fn speak(core: Core, speaker: Arc<Speaker>, mut events: broadcast::Receiver<Arc<StoredEvent>>) {
-    loop {
-        let first = tokio::select! {
-            () = core.ended() => return,
-            event = events.recv() => event,
-        };
-        match first {
-            Ok(first) => {
-                let mut batch = vec![first];
-                while batch.len() < BATCH
-                    && let Ok(event) = events.try_recv()
-                {
-                    batch.push(event);
-                }
-                speaker.tell(&batch);
-            }
-            Err(RecvError::Lagged(_)) => speaker.say_missed(),
-            Err(RecvError::Closed) => return,
+/// Tells those who follow events.
+pub struct EventFanOut {
+    speaker: Arc<Speaker>,
+    events: broadcast::Receiver<Arc<StoredEvent>>,
+    batch: Vec<Arc<StoredEvent>>,
+    has_missed: bool,
+}
+
+impl EventFanOut {
+    pub fn new(core: &Core, speaker: &Arc<Speaker>) -> Self {
+        let events = core.store().subscribe();
+        Self { speaker: speaker.clone(), events, batch: Vec::new(), has_missed: false }
+    }
+
+    fn take(&mut self, event: Result<Arc<StoredEvent>, RecvError>) {
+        match event {
+            Ok(event) => self.batch.push(event),
+            Err(RecvError::Lagged(_)) => self.has_missed = true,
+            // The store is closed, and the server ends.
+            Err(RecvError::Closed) => {}
         }
     }
 }
 
-async fn tell_growth(core: Core, speaker: Arc<Speaker>, mut grown: broadcast::Receiver<TaskId>) {
-    loop {
-        let news = tokio::select! {
-            () = core.ended() => return,
-            news = grown.recv() => news,
-        };
-        let mut logs = speaker.logs.lock().unwrap_or_else(PoisonError::into_inner);
+impl BackgroundLoop for EventFanOut {
+    const NAME: &'static str = "event fan-out";
+    const PERIOD: Duration = Duration::from_secs(10);
+
+    async fn woken(&mut self) {
+        match self.events.recv().await {
+            // Nothing will come any more; the loop ends with the server.
+            Err(RecvError::Closed) => pending().await,
+            event => self.take(event),
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), StoreError> {
+        while self.batch.len() < BATCH
+            && let Ok(event) = self.events.try_recv()
+        {
+            self.batch.push(event);
+        }
+        if std::mem::take(&mut self.has_missed) {
+            self.speaker.say_missed();
+        }
+        let batch = std::mem::take(&mut self.batch);
+        if !batch.is_empty() {
+            self.speaker.tell(&batch);
+        }
+        Ok(())
+    }
+
+    /// What the run before held may have been told to some: all look into the table.
+    fn reset(&mut self) {
+        self.batch.clear();
+        self.has_missed = true;
+    }
+}
+
+/// Wakes those who follow logs.
+pub struct LogFanOut {
+    speaker: Arc<Speaker>,
+    grown: broadcast::Receiver<TaskId>,
+    tasks: Vec<TaskId>,
+    has_missed: bool,
+}
+
+impl LogFanOut {
+    pub fn new(core: &Core, speaker: &Arc<Speaker>) -> Self {
+        Self { speaker: speaker.clone(), grown: core.logs_grown(), tasks: Vec::new(), has_missed: false }
+    }
+}
+
+impl BackgroundLoop for LogFanOut {
+    const NAME: &'static str = "log fan-out";
+    const PERIOD: Duration = Duration::from_secs(10);
+
+    async fn woken(&mut self) {
+        match self.grown.recv().await {
+            Ok(task) => self.tasks.push(task),
+            Err(RecvError::Lagged(_)) => self.has_missed = true,
+            Err(RecvError::Closed) => pending().await,
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), StoreError> {
+        let mut logs = self.speaker.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let bump = |sender: &watch::Sender<u64>| {
             sender.send_modify(|count| *count += 1);
             sender.receiver_count() > 0
         };
-        match news {
-            Ok(task) => {
-                if logs.get(&task).is_some_and(|sender| !bump(sender)) {
-                    logs.remove(&task);
-                }
+        for task in self.tasks.drain(..) {
+            if logs.get(&task).is_some_and(|sender| !bump(sender)) {
+                logs.remove(&task);
             }
-            Err(RecvError::Lagged(_)) => logs.retain(|_, sender| bump(sender)),
-            Err(RecvError::Closed) => return,
         }
+        if std::mem::take(&mut self.has_missed) {
+            logs.retain(|_, sender| bump(sender));
+        }
+        Ok(())
+    }
+
+    /// Whom the run before has woken is not known: everybody is.
+    fn reset(&mut self) {
+        self.has_missed = true;
     }
 }
 
@@ -215,6 +281,7 @@ pub fn event(stored: &StoredEvent) -> v1::Event {
         attempt: event.attempt,
         rank: event.rank,
         text: event.text.clone(),
-        detail: event.data.clone(),
+        detail: event.detail.clone(),
+        principal: event.principal.as_ref().map(v1::Principal::from),
     }
 }

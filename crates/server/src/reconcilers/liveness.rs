@@ -5,65 +5,78 @@ use std::time::Duration;
 
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, WriteError};
 
+use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::hub::Liveness;
+use crate::hub;
 
-const EVERY: Duration = Duration::from_millis(250);
+pub struct Liveness {
+    core: Core,
+    /// What was said last of each environment.
+    told: HashMap<EnvironmentId, hub::Liveness>,
+}
 
-pub async fn run(core: Core) {
-    let mut told: HashMap<EnvironmentId, Liveness> = HashMap::new();
-    loop {
-        if let Err(error) = look(&core, &mut told).await {
-            tracing::error!(%error, "environments could not be looked after");
-        }
-        tokio::time::sleep(EVERY).await;
+impl Liveness {
+    pub fn new(core: &Core) -> Self {
+        Self { core: core.clone(), told: HashMap::new() }
     }
 }
 
-async fn look(core: &Core, told: &mut HashMap<EnvironmentId, Liveness>) -> Result<(), StoreError> {
-    let mut events = Vec::new();
-    for environment in core.known_environments().iter() {
-        let liveness = core.hub().liveness(&environment.id);
-        let before = told.insert(environment.id.clone(), liveness);
-        if before.is_some_and(|before| before != liveness) {
-            tracing::info!(environment = %environment.id, ?liveness, "an environment's state has changed");
-            events.push(event(core, &environment.id, &environment.name, liveness));
-        }
-    }
-    if events.is_empty() {
-        return Ok(());
-    }
-    core.store()
-        .write(move |tx| {
-            for event in events {
-                tx.append_event(event)?;
+impl BackgroundLoop for Liveness {
+    const NAME: &'static str = "liveness";
+    const PERIOD: Duration = Duration::from_millis(250);
+
+    async fn run(&mut self) -> Result<(), StoreError> {
+        let core = &self.core;
+        let mut events = Vec::new();
+        let mut changed = Vec::new();
+        for environment in core.known_environments().iter() {
+            let liveness = core.hub().liveness(&environment.id);
+            let before = self.told.get(&environment.id).copied();
+            if before == Some(liveness) {
+                continue;
             }
-            Ok::<_, StoreError>(())
-        })
-        .await
-        .map_err(WriteError::flatten)?;
-    core.refresh_environments().await?;
-    core.ring();
-    Ok(())
+            // What is seen for the first time is as it is; only a change is told.
+            if before.is_some() {
+                tracing::info!(environment = %environment.id, ?liveness, "an environment's state has changed");
+                events.push(event(core.now_ms(), &environment.id, &environment.name, liveness));
+            }
+            changed.push((environment.id.clone(), liveness));
+        }
+        if !events.is_empty() {
+            let told = core.store().write(move |tx| {
+                for event in events {
+                    tx.append_event(event)?;
+                }
+                Ok(())
+            });
+            told.await.map_err(WriteError::<StoreError>::flatten)?;
+            core.refresh_environments().await?;
+            core.ring();
+        }
+        // Only what is stored has been told: a run that fails tells it again.
+        self.told.extend(changed);
+        Ok(())
+    }
 }
 
-fn event(core: &Core, id: &EnvironmentId, name: &str, liveness: Liveness) -> NewEvent {
+fn event(now_ms: u64, id: &EnvironmentId, name: &str, liveness: hub::Liveness) -> NewEvent {
     let (kind, text) = match liveness {
-        Liveness::Here => (
+        hub::Liveness::Here => (
             "environment.back",
             Text::new(format!("开发环境 {name} 已恢复"), format!("the environment {name} is back")),
         ),
-        Liveness::Suspect => (
+        hub::Liveness::Suspect => (
             "environment.suspect",
             Text::new(
                 format!("开发环境 {name} 暂时没有心跳；其上的训练不受影响"),
                 format!("nothing is heard of the environment {name}; what trains there goes on"),
             ),
         ),
-        Liveness::Offline => (
+        hub::Liveness::Offline => (
             "environment.offline",
             Text::new(
                 format!("开发环境 {name} 已离线：检查机器与网络，或重新启动 fermi agent"),
@@ -73,14 +86,5 @@ fn event(core: &Core, id: &EnvironmentId, name: &str, liveness: Liveness) -> New
             ),
         ),
     };
-    NewEvent {
-        time_ms: core.now_ms(),
-        task: None,
-        environment: Some(id.clone()),
-        kind: kind.to_owned(),
-        attempt: None,
-        rank: None,
-        text,
-        data: None,
-    }
+    NewEvent::new(now_ms, kind, text, Principal::System).about_environment(id)
 }

@@ -6,32 +6,13 @@ mod nodes;
 mod placement;
 mod retention;
 
-use std::future::Future;
-use std::time::Duration;
-
-use tokio::sync::Notify;
-use tokio::time::timeout;
-
-pub use placement::rank_map;
-
+use crate::background;
 use crate::core::Core;
 
 /// Starts all of them; each ends with the server.
 pub fn start(core: &Core) {
-    tokio::spawn(keep(core.clone(), liveness::run(core.clone())));
-    tokio::spawn(keep(core.clone(), nodes::run(core.clone())));
-    tokio::spawn(keep(core.clone(), placement::run(core.clone())));
-    tokio::spawn(keep(core.clone(), retention::run(core.clone())));
-}
-
-async fn keep(core: Core, work: impl Future<Output = ()>) {
-    tokio::select! {
-        () = work => {}
-        () = core.ended() => {}
-    }
-}
-
-/// Waits for the bell, but not longer than this: a bell that was missed costs a moment, never a task.
-async fn rest(bell: &Notify, at_most: Duration) {
-    let _ = timeout(at_most, bell.notified()).await;
+    background::start(core, liveness::Liveness::new(core));
+    background::start(core, nodes::Nodes::new(core));
+    background::start(core, placement::Placing::new(core));
+    background::start(core, retention::Retention::new(core));
 }

@@ -1,38 +1,53 @@
 //! Gives workers to the tasks that wait for them, in their order.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::{TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::placement::{Board, Placement, Queued};
-use fermi_domain::rank_map::{ChosenNode, RankMap, RankMapError, for_task};
-use fermi_domain::task::{Happening, Task, TaskSpec};
+use fermi_domain::principal::Principal;
+use fermi_domain::rank_map::{self, RankMap};
+use fermi_domain::task::{Happening, Task};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueuePlace;
 use fermi_store::{StoreError, WriteError};
 
-use super::rest;
+use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::course::{self, CourseError};
+use crate::course::{self, Cause, Changed, CourseError};
 
-const AT_LEAST_EVERY: Duration = Duration::from_millis(500);
-/// Between two looks, so that a flood of requests is answered and not looked at one by one.
-const BREATH: Duration = Duration::from_millis(5);
 /// Tasks that are read at once.
 const PAGE: usize = 64;
 
-pub async fn run(core: Core) {
-    let mut seen = None;
-    loop {
-        let began = Instant::now();
-        if let Err(error) = look(&core, &mut seen).await {
-            tracing::error!(%error, "the queue could not be served");
-            seen = None;
-        }
-        tokio::time::sleep(BREATH.saturating_sub(began.elapsed())).await;
-        rest(&core.bells().placement, AT_LEAST_EVERY).await;
+pub struct Placing {
+    core: Core,
+    seen: Option<Seen>,
+}
+
+impl Placing {
+    pub fn new(core: &Core) -> Self {
+        Self { core: core.clone(), seen: None }
+    }
+}
+
+impl BackgroundLoop for Placing {
+    const NAME: &'static str = "placement";
+    const PERIOD: Duration = Duration::from_millis(500);
+    /// A flood of requests is answered, and not looked at one by one.
+    const BREATH: Duration = Duration::from_millis(5);
+
+    async fn woken(&mut self) {
+        self.core.bells().placement.notified().await;
+    }
+
+    async fn run(&mut self) -> Result<(), StoreError> {
+        look(&self.core, &mut self.seen).await
+    }
+
+    /// What was placed on the board may not have been stored.
+    fn reset(&mut self) {
+        self.seen = None;
     }
 }
 
@@ -99,7 +114,7 @@ enum Decided {
 }
 
 fn decide(task: &Task, environments: &[Environment], board: &mut Board) -> Decided {
-    let rank_map = match rank_map(&task.spec, environments) {
+    let rank_map = match rank_map::of_spec(&task.spec, environments) {
         Ok(rank_map) => rank_map,
         Err(error) => return Decided::Wait { reason: error.text() },
     };
@@ -117,56 +132,37 @@ fn decide(task: &Task, environments: &[Environment], board: &mut Board) -> Decid
     }
 }
 
-/// The ranks of a task on the environments as they are now.
-pub fn rank_map(spec: &TaskSpec, environments: &[Environment]) -> Result<RankMap, RankMapError> {
-    let by_id: HashMap<_, _> = environments.iter().map(|environment| (&environment.id, environment)).collect();
-    let nodes: Vec<ChosenNode> = spec
-        .distributed
-        .node_ids
-        .iter()
-        .filter_map(|id| by_id.get(id))
-        .map(|environment| {
-            let mut node = ChosenNode::all_of(environment);
-            if let Some(chosen) = spec.distributed.workers.get(&environment.id) {
-                node.workers.retain(|worker| chosen.contains(&worker.id.index()));
-            }
-            node
-        })
-        .collect();
-    let first = spec.distributed.node_ids.first();
-    let master = spec.distributed.master_node.as_ref().or(first).cloned();
-    for_task(&nodes, &master.unwrap_or_else(|| "".into()))
-}
-
 /// Stores what was decided, all of it at once. Answers whether something starts.
 async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, StoreError> {
-    let now_ms = core.now_ms();
-    core.store()
-        .write(move |tx| {
-            let mut has_started = false;
-            for (id, decided) in news {
-                let happening = match decided {
-                    Decided::Start { rank_map } => {
-                        let generation = tx.task(&id)?.map(|task| task.value.generation).unwrap_or_default();
-                        let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
-                        match tx.lease(workers, &id, generation) {
-                            Ok(()) => {}
-                            // Somebody else was given one of them since we looked, or it was deleted.
-                            Err(LeaseError::Held { .. } | LeaseError::NoTask) => continue,
-                            Err(LeaseError::Store(error)) => return Err(error),
-                        }
-                        has_started = true;
-                        Happening::Placed { rank_map }
+    let cause = Cause { principal: Principal::System, now_ms: core.now_ms() };
+    let stored = core.store().write(move |tx| {
+        let mut has_started = false;
+        let mut all = Vec::with_capacity(news.len());
+        for (id, decided) in news {
+            let happening = match decided {
+                Decided::Start { rank_map } => {
+                    let generation = tx.task(&id)?.map(|task| task.value.generation).unwrap_or_default();
+                    let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
+                    match tx.lease(workers, &id, generation) {
+                        Ok(()) => {}
+                        // Somebody else was given one of them since we looked, or it was deleted.
+                        Err(LeaseError::Held { .. } | LeaseError::NoTask) => continue,
+                        Err(LeaseError::Store(error)) => return Err(error),
                     }
-                    Decided::Wait { reason } => Happening::MustWait { reason },
-                };
-                match course::happen(tx, &id, [happening], now_ms) {
-                    Ok(_) | Err(CourseError::NotFound(_) | CourseError::Update(_)) => {}
-                    Err(CourseError::Store(error)) => return Err(error),
+                    has_started = true;
+                    Happening::Placed { rank_map }
                 }
+                Decided::Wait { reason } => Happening::MustWait { reason },
+            };
+            match course::happen(tx, &id, [happening], &cause) {
+                Ok(changed) => all.push(changed),
+                Err(CourseError::NotFound(_) | CourseError::Update(_)) => {}
+                Err(CourseError::Store(error)) => return Err(error),
             }
-            Ok(has_started)
-        })
-        .await
-        .map_err(WriteError::flatten)
+        }
+        Ok((has_started, all))
+    });
+    let (has_started, all) = stored.await.map_err(WriteError::flatten)?;
+    all.iter().for_each(Changed::log);
+    Ok(has_started)
 }
