@@ -1,4 +1,4 @@
-//! Who may speak to the server.
+//! Who may speak to the server, and on whose behalf.
 //!
 //! On loopback everybody on this machine may, except web pages: a browser tells by Host and Origin whose page it is that
 //! speaks, and a name that an attacker's DNS points here is none of ours. Anywhere else a token is needed.
@@ -7,7 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use fermi_api::link::ENVIRONMENT_HEADER;
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
+use subtle::ConstantTimeEq;
 
 use crate::envelope::Problem;
 
@@ -21,6 +25,9 @@ pub struct Guard {
     /// What a caller must show.
     pub token: Option<String>,
 }
+
+/// What agents ask for.
+const AGENTS: &str = "/api/agent/";
 
 /// Open to everybody, so that a load balancer can look.
 const OPEN: [&str; 3] = ["/livez", "/readyz", "/version"];
@@ -46,8 +53,8 @@ impl Guard {
         crate::http::front(self, router)
     }
 
-    /// Whether a request may pass; the reason if not.
-    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    /// On whose behalf a request comes; the reason if it may not pass. Nobody in particular where nothing is asked for.
+    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Principal>, Problem> {
         if is_cross_site(method, uri, headers) {
             return Err(forbidden(
                 "cross_site",
@@ -58,10 +65,18 @@ impl Guard {
         if self.on_loopback {
             self.judge_host(uri, headers)?;
         }
-        match &self.token {
-            Some(token) if !is_open(method, uri.path()) => judge_token(token, headers),
-            _ => Ok(()),
-        }
+        let user = match &self.token {
+            Some(_) if is_open(method, uri.path()) => return Ok(None),
+            Some(token) => {
+                judge_token(token, headers)?;
+                Principal::token_holder()
+            }
+            None => Principal::local(),
+        };
+        // Whoever may do everything may also speak for an environment: agents and people share one token.
+        let environment = headers.get(ENVIRONMENT_HEADER).filter(|_| uri.path().starts_with(AGENTS));
+        let environment = environment.and_then(|value| value.to_str().ok()).map(EnvironmentId::from);
+        Ok(Some(environment.map_or(user, Principal::agent_of)))
     }
 
     fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
@@ -139,7 +154,7 @@ fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), Problem> {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"bearer ") => rest,
         _ => b"",
     };
-    if same(shown.trim_ascii(), token.as_bytes()) {
+    if bool::from(shown.trim_ascii().ct_eq(token.as_bytes())) {
         return Ok(());
     }
     let text = if shown.is_empty() {
@@ -151,15 +166,6 @@ fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), Problem> {
         "在请求头中加入 Authorization: Bearer <令牌>；服务器首次启动时打印了它",
         "send `Authorization: Bearer <token>`; the server printed it when it first started",
     )))
-}
-
-/// Compares without telling by its time where the first difference is. The length is no secret.
-fn same(shown: &[u8], token: &[u8]) -> bool {
-    if shown.len() != token.len() {
-        return false;
-    }
-    let difference = shown.iter().zip(token).fold(0_u8, |sum, (a, b)| std::hint::black_box(sum | (a ^ b)));
-    std::hint::black_box(difference) == 0
 }
 
 #[cfg(test)]
@@ -221,6 +227,25 @@ mod tests {
         assert_eq!(judge(&guard, Method::GET, "/training/task-1", &cross), None);
         assert_eq!(judge(&guard, Method::GET, "/api/v1/overview", &cross).as_deref(), Some("cross_site"));
         assert_eq!(judge(&guard, Method::POST, "/", &cross).as_deref(), Some("cross_site"));
+    }
+
+    #[test]
+    fn everybody_who_passes_is_somebody() {
+        let who = |token: Option<&str>, path: &str, headers: &[(&'static str, &'static str)]| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.insert(*name, HeaderValue::from_static(value));
+            }
+            let guard = Guard { token: token.map(str::to_owned), ..Guard::default() };
+            let principal = guard.judge(&Method::GET, &Uri::try_from(path).unwrap(), &map).unwrap();
+            principal.map(|principal| principal.to_string())
+        };
+        let (bearer, agent) = (("authorization", "Bearer x"), ("x-fermi-environment", "env-001"));
+        assert_eq!(who(None, "/api/v1/x", &[]).as_deref(), Some("user:administrator:local"));
+        assert_eq!(who(Some("x"), "/api/v1/x", &[bearer]).as_deref(), Some("user:administrator:token"));
+        assert_eq!(who(Some("x"), "/api/agent/v1/x", &[bearer, agent]).as_deref(), Some("agent:env-001"));
+        assert_eq!(who(None, "/api/v1/x", &[agent]).as_deref(), Some("user:administrator:local"));
+        assert_eq!(who(Some("x"), "/livez", &[]), None);
     }
 
     #[test]

@@ -11,11 +11,16 @@ use fermi_store::runs::JournalError;
 use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Deserialize;
 
+use super::owner;
 use super::streams::{Offset, answer};
+use crate::caller::Caller;
 use crate::core::Core;
-use crate::course::{self, CourseError};
+use crate::course::{self, Cause, Changed, CourseError};
 
-pub async fn length(State(core): State<Core>, Path(run): Path<RunKey>) -> Response {
+pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(run): Path<RunKey>) -> Response {
+    if let Err(refused) = owner::check(&core, &agent, &run).await {
+        return *refused;
+    }
     let row: Result<_, StoreError> = core.store().read(move |view| view.run(&run)).await;
     match row {
         Ok(row) => answer(StatusCode::OK, row.map_or(0, |row| row.journal_length)),
@@ -27,33 +32,34 @@ pub async fn length(State(core): State<Core>, Path(run): Path<RunKey>) -> Respon
 enum Taking {
     Taken {
         length: u64,
-        rings: bool,
+        /// What its lines made of the task; nothing without a whole line.
+        changed: Option<Box<Changed>>,
     },
     /// The piece begins elsewhere than where the last one ended.
-    Elsewhere {
-        length: u64,
-    },
+    Elsewhere { length: u64 },
     /// The run is of an older launch, or of a task that is not there any more.
     Unwanted,
+    /// The run is of another environment than the one that sends.
+    Foreign,
 }
 
 pub async fn take(
     State(core): State<Core>,
+    Caller(agent): Caller,
     Path(run): Path<RunKey>,
     Query(Offset { offset }): Query<Offset>,
     bytes: Bytes,
 ) -> Response {
-    let now_ms = core.now_ms();
-    let taken = core.store().write(move |tx| apply(tx, &run, offset, &bytes, now_ms)).await;
+    let (key, cause) = (run.clone(), Cause { principal: agent.clone(), now_ms: core.now_ms() });
+    let taken = core.store().write(move |tx| apply(tx, &key, offset, &bytes, &cause)).await;
     match taken {
-        Ok(Taking::Taken { length, rings }) => {
-            if rings {
-                // Workers may have been freed.
-                let _ = core.refresh_environments().await;
-                core.ring();
+        Ok(Taking::Taken { length, changed }) => {
+            if let Some(changed) = changed {
+                core.follow_up(std::slice::from_ref(&*changed)).await;
             }
             answer(StatusCode::OK, length)
         }
+        Ok(Taking::Foreign) => owner::refused(&agent, &run),
         Ok(Taking::Elsewhere { length }) => answer(StatusCode::CONFLICT, length),
         Ok(Taking::Unwanted) => answer(StatusCode::GONE, 0),
         Err(error) => unavailable(&WriteError::flatten(error)),
@@ -65,10 +71,13 @@ fn apply(
     run: &RunKey,
     offset: u64,
     bytes: &[u8],
-    now_ms: u64,
+    cause: &Cause,
 ) -> Result<Taking, CourseError> {
     let Some(task) = tx.task(&run.task)? else { return Ok(Taking::Unwanted) };
     let Some(node) = task.value.node_of(run) else { return Ok(Taking::Unwanted) };
+    if !owner::is_agent_of(&cause.principal, &node.environment) {
+        return Ok(Taking::Foreign);
+    }
     let mut row = match tx.put_run(run, &node.environment) {
         Ok(row) => row,
         Err(JournalError::Store(error)) => return Err(error.into()),
@@ -90,11 +99,11 @@ fn apply(
         Err(JournalError::NoRun) => return Ok(Taking::Unwanted),
         Err(JournalError::Store(error)) => return Err(error.into()),
     }
-    let rings = !happenings.is_empty();
-    if rings {
-        course::happen(tx, &run.task, happenings, now_ms)?;
-    }
-    Ok(Taking::Taken { length, rings })
+    let changed = match happenings.is_empty() {
+        true => None,
+        false => Some(Box::new(course::happen(tx, &run.task, happenings, cause)?)),
+    };
+    Ok(Taking::Taken { length, changed })
 }
 
 /// Headers and whatever a newer supervisor may tell are passed over.

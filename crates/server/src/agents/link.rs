@@ -1,24 +1,27 @@
 //! One agent's link, from its hello to its end.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
-use fermi_api::link::{AgentWord, Hello, KnownRun, LINK_VERSION, ServerWord, Welcome};
+use fermi_api::link::{AgentWord, Hello, KnownRun, LINK_VERSION, OLDEST_LINK_VERSION, ServerWord, Welcome};
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_domain::task::{Happening, NodeRunState, RunKey};
 use fermi_store::environments::{EnvironmentRow, Registration};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, WriteError};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 use crate::core::Core;
-use crate::course::{self, CourseError};
+use crate::course::{self, Cause, CourseError};
 use crate::hub::{Line, OFFLINE_AFTER};
 
 /// Who connects has this long to introduce itself.
@@ -51,14 +54,22 @@ async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
                 cluster: core.store().cluster().to_owned(),
                 heartbeat_ms: HEARTBEAT_MS,
             };
-            tracing::info!(environment = %id, name = %hello.name, %peer, "an agent has come");
-            if speak(&mut socket, &ServerWord::Welcome(welcome)).await {
-                compare_runs(&core, &id, &hello.runs, &line).await;
-                core.ring();
-                converse(&mut socket, &core, &id, &line, words).await;
-            }
-            core.hub().leave(&id, line.number);
-            tracing::info!(environment = %id, "an agent's link has ended");
+            let span = tracing::info_span!("agent", environment = %id);
+            let talk = async {
+                tracing::info!(name = %hello.name, %peer, version = hello.version, "an agent has come");
+                if speak(&mut socket, &ServerWord::Welcome(welcome)).await {
+                    if let Err(error) = compare_runs(&core, &id, &hello.runs, &line).await {
+                        // The agent dials again and says hello anew, so that nothing is compared by halves.
+                        tracing::error!(%error, "an agent's runs could not be compared with what is stored");
+                    } else {
+                        core.ring();
+                        converse(&mut socket, &core, &id, &line, words).await;
+                    }
+                }
+                core.hub().leave(&id, line.number);
+                tracing::info!("an agent's link has ended");
+            };
+            talk.instrument(span).await;
         }
         Err((reason, hint)) => {
             tracing::info!(name = %hello.name, %peer, reason = %reason.en, "an agent was refused");
@@ -123,16 +134,10 @@ async fn admit(
         .write(move |tx| {
             let row = tx.register_environment(&registration, now_ms)?;
             let name = &row.environment.name;
-            tx.append_event(NewEvent {
-                time_ms: now_ms,
-                task: None,
-                environment: Some(row.environment.id.clone()),
-                kind: "environment.connected".to_owned(),
-                attempt: None,
-                rank: None,
-                text: Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected")),
-                data: None,
-            })?;
+            let id = &row.environment.id;
+            let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
+            let agent = Principal::agent_of(id.clone());
+            tx.append_event(NewEvent::new(now_ms, "environment.connected", text, agent).about_environment(id))?;
             Ok::<_, StoreError>(row)
         })
         .await
@@ -143,16 +148,7 @@ async fn admit(
 }
 
 fn check(hello: &Hello) -> Result<(), (Text, Text)> {
-    if hello.version != LINK_VERSION {
-        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), &hello.fermi);
-        return Err((
-            Text::new(
-                format!("版本不一致：服务端是 fermi {ours}，该代理是 fermi {theirs}"),
-                format!("versions differ: the server is fermi {ours}, this agent fermi {theirs}"),
-            ),
-            Text::new("请安装与服务端相同的版本", "install the release that the server has"),
-        ));
-    }
+    check_version(hello, &(OLDEST_LINK_VERSION..=LINK_VERSION))?;
     let name = &hello.name;
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let fits = !name.is_empty()
@@ -172,6 +168,26 @@ fn check(hello: &Hello) -> Result<(), (Text, Text)> {
         ));
     }
     Ok(())
+}
+
+/// An agent of an older release is led in words that it has; a newer one may say what is not understood here.
+fn check_version(hello: &Hello, understood: &RangeInclusive<u32>) -> Result<(), (Text, Text)> {
+    if understood.contains(&hello.version) {
+        return Ok(());
+    }
+    let (ours, theirs) = (env!("CARGO_PKG_VERSION"), &hello.fermi);
+    let hint = if hello.version > *understood.end() {
+        Text::new("请先升级服务端，再升级代理", "upgrade the server first, then its agents")
+    } else {
+        Text::new("请安装与服务端相同的版本", "install the release that the server has")
+    };
+    Err((
+        Text::new(
+            format!("版本不一致：服务端是 fermi {ours}，该代理是 fermi {theirs}"),
+            format!("versions differ: the server is fermi {ours}, this agent fermi {theirs}"),
+        ),
+        hint,
+    ))
 }
 
 fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
@@ -200,8 +216,13 @@ fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
 }
 
 /// What the agent knows against what the server believes: runs that it has lost are gone, runs that nobody wants end.
-async fn compare_runs(core: &Core, environment: &EnvironmentId, known: &[KnownRun], line: &Line) {
-    let Ok(tasks) = core.store().read(|view| view.live_tasks()).await else { return };
+async fn compare_runs(
+    core: &Core,
+    environment: &EnvironmentId,
+    known: &[KnownRun],
+    line: &Line,
+) -> Result<(), StoreError> {
+    let tasks = core.store().read(|view| view.live_tasks()).await?;
     let ours: Vec<(RunKey, NodeRunState)> = tasks
         .iter()
         .flat_map(|task| {
@@ -226,6 +247,7 @@ async fn compare_runs(core: &Core, environment: &EnvironmentId, known: &[KnownRu
             }
         }
     }
+    Ok(())
 }
 
 /// Listens and speaks until either side is gone, or silent for too long.
@@ -290,27 +312,43 @@ async fn gone(core: &Core, environment: &EnvironmentId, run: &RunKey) {
 
 /// Lets something happen to the task of a run, if the run is of its present launch and belongs to this environment.
 async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, happening: Happening) {
-    let (key, environment, now_ms) = (run.clone(), environment.clone(), core.now_ms());
-    let outcome = core
-        .store()
-        .write(move |tx| {
-            let task = tx.task(&key.task)?;
-            let is_current = task
-                .as_ref()
-                .and_then(|task| task.value.node_of(&key))
-                .is_some_and(|node| node.environment == environment);
-            if is_current {
-                course::happen(tx, &key.task, [happening], now_ms)?;
-            }
-            Ok::<_, CourseError>(())
-        })
-        .await
-        .map_err(WriteError::flatten);
-    if let Err(error) = outcome {
-        tracing::error!(%run, %error, "what happened to a run could not be stored");
+    let cause = Cause { principal: Principal::agent_of(environment.clone()), now_ms: core.now_ms() };
+    let (key, environment) = (run.clone(), environment.clone());
+    let outcome = core.store().write(move |tx| {
+        let task = tx.task(&key.task)?;
+        let node = task.as_ref().and_then(|task| task.value.node_of(&key));
+        if node.is_none_or(|node| node.environment != environment) {
+            return Ok(None);
+        }
+        course::happen(tx, &key.task, [happening], &cause).map(Some)
+    });
+    match outcome.await.map_err(WriteError::<CourseError>::flatten) {
+        Ok(Some(changed)) => core.follow_up(std::slice::from_ref(&changed)).await,
+        Ok(None) => {}
+        Err(error) => tracing::error!(%run, %error, "what happened to a run could not be stored"),
     }
-    if let Err(error) = core.refresh_environments().await {
-        tracing::error!(%error, "environments could not be read");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(version: u32) -> Hello {
+        serde_json::from_value(serde_json::json!({
+            "version": version, "fermi": "0.1.0", "instance": "a", "name": "gn6", "kind": "custom",
+            "cpuWorkers": 1, "cpuCores": 1, "memory": 1, "boot": "b", "saidByANewerRelease": true
+        }))
+        .unwrap()
     }
-    core.ring();
+
+    #[test]
+    fn agents_of_every_version_in_the_range_are_understood() {
+        let range = 2..=3;
+        assert!(check_version(&hello(2), &range).is_ok() && check_version(&hello(3), &range).is_ok());
+        let (reason, hint) = check_version(&hello(1), &range).unwrap_err();
+        assert!(reason.en.starts_with("versions differ") && hint.en.contains("install the release"));
+        let (_, hint) = check_version(&hello(4), &range).unwrap_err();
+        assert!(hint.en.contains("upgrade the server first"));
+        assert!(check(&hello(LINK_VERSION)).is_ok() && check(&hello(OLDEST_LINK_VERSION)).is_ok());
+    }
 }

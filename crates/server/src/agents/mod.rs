@@ -1,7 +1,9 @@
-//! What agents say and send: the [`link`] over which they are led, and what their ranks wrote ([`journal`], [`streams`]).
+//! What agents say and send: the [`link`] over which they are led, and what their ranks wrote ([`journal`], [`streams`]),
+//! which is taken from its [`owner`] alone.
 
 mod journal;
 mod link;
+mod owner;
 mod snapshots;
 mod streams;
 

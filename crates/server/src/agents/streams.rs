@@ -7,11 +7,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
 use fermi_domain::task::RunKey;
-use fermi_store::StoreError;
-use fermi_store::chunks::{AppendError, ChunkStore, StreamKind, StreamName};
+use fermi_store::chunks::{AppendError, StreamKind, StreamName};
 use serde::Deserialize;
 
 use super::journal::unavailable;
+use super::owner;
+use crate::caller::Caller;
 use crate::core::Core;
 
 /// Where in its stream a piece begins.
@@ -26,7 +27,10 @@ fn name((run, attempt, rank, kind): (RunKey, u32, u32, StreamKind)) -> StreamNam
     StreamName { task: run.task, attempt, rank, kind }
 }
 
-pub async fn length(State(core): State<Core>, Path(place): Place) -> Response {
+pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(place): Place) -> Response {
+    if let Err(refused) = owner::check(&core, &agent, &place.0).await {
+        return *refused;
+    }
     let chunks = core.chunks().clone();
     match tokio::task::spawn_blocking(move || chunks.length(&name(place))).await {
         Ok(Ok(length)) => answer(StatusCode::OK, length),
@@ -37,24 +41,23 @@ pub async fn length(State(core): State<Core>, Path(place): Place) -> Response {
 
 pub async fn take(
     State(core): State<Core>,
+    Caller(agent): Caller,
     Path(place): Place,
     Query(Offset { offset }): Query<Offset>,
     bytes: Bytes,
 ) -> Response {
     let run = place.0.clone();
-    // A run that is not the task's present one may still have lines to deliver: of an attempt that was. Those of a task
-    // that was deleted are nobody's.
-    let task = run.task.clone();
-    let found: Result<_, StoreError> = core.store().read(move |view| view.task_exists(&task)).await;
-    match found {
-        Ok(true) => {}
-        Ok(false) => return answer(StatusCode::GONE, 0),
-        Err(error) => return unavailable(&error),
+    // A run that is not the task's present one may still have lines to deliver: of an attempt that was.
+    if let Err(refused) = owner::check(&core, &agent, &run).await {
+        return *refused;
     }
+    let (attempt, rank, kind) = (place.1, place.2, place.3);
+    let bytes_sent = bytes.len();
     let chunks = core.chunks().clone();
     let appended = tokio::task::spawn_blocking(move || chunks.append(&name(place), offset, &bytes)).await;
     match appended {
         Ok(Ok(length)) => {
+            tracing::debug!(task = %run.task, %run, attempt, rank, kind = kind.as_str(), bytes_sent, "a piece was taken");
             core.tell_logs_grown(&run.task);
             answer(StatusCode::OK, length)
         }

@@ -1,0 +1,61 @@
+//! Whose run it is: an agent sends and asks for what was written in its own environment, and for nothing else.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
+use fermi_domain::task::{RunKey, Task};
+use fermi_store::{StoreError, View};
+
+use super::journal::unavailable;
+use super::streams::answer;
+use crate::core::Core;
+use crate::envelope::Problem;
+
+/// Lets pass whoever is the agent of the run's environment. The answer to anybody else.
+pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(), Box<Response>> {
+    let key = run.clone();
+    let found = core.store().read(move |view| environment_of(view, &key)).await;
+    match found {
+        Ok(Some(environment)) if is_agent_of(principal, &environment) => Ok(()),
+        Ok(Some(_)) => Err(Box::new(refused(principal, run))),
+        // Of a task that was deleted, or of a launch that nobody remembers.
+        Ok(None) => Err(Box::new(answer(StatusCode::GONE, 0))),
+        Err(error) => Err(Box::new(unavailable(&error))),
+    }
+}
+
+pub fn is_agent_of(principal: &Principal, environment: &EnvironmentId) -> bool {
+    matches!(principal, Principal::Agent { environment: own } if own == environment)
+}
+
+/// The answer to whoever sends what belongs to another environment.
+pub fn refused(principal: &Principal, run: &RunKey) -> Response {
+    tracing::warn!(%principal, %run, "a piece of another environment's run was refused");
+    let text =
+        Text::new(format!("{run} 不属于该环境"), format!("{run} does not belong to the environment that sends it"));
+    let hint = Text::new(
+        "X-Fermi-Environment 应为该运行所在环境的 id",
+        "X-Fermi-Environment is the id of the environment in which the run is",
+    );
+    Problem::new(StatusCode::FORBIDDEN, "another_environment", text).hint(hint).into_response()
+}
+
+/// Known without reading the task once a piece of the run's journal has come.
+fn environment_of(view: &View<'_>, run: &RunKey) -> Result<Option<EnvironmentId>, StoreError> {
+    if let Some(environment) = view.environment_of_run(run)? {
+        return Ok(Some(environment));
+    }
+    Ok(view.task(&run.task)?.and_then(|task| environment_in(&task.value, run)))
+}
+
+/// A node keeps its environment over all launches of a task; of a task that is back in the queue the ranks are still known.
+fn environment_in(task: &Task, run: &RunKey) -> Option<EnvironmentId> {
+    let node = task.nodes.iter().find(|node| node.node_rank == run.node_rank);
+    let of_map = || {
+        let mut nodes = task.rank_map.as_ref()?.nodes();
+        nodes.find(|node| node.node_rank == run.node_rank).map(|node| node.environment.clone())
+    };
+    node.map(|node| node.environment.clone()).or_else(of_map)
+}
