@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::{
     environment::{Environment, EnvironmentStatus},
     ids::{EnvironmentId, TaskId, WorkerId},
-    language::Text,
+    language::{Hint, Text},
     phase::TaskPhase,
     task::{NodeRun, NodeRunState, Task, Wish},
     verdict::Verdict,
@@ -58,7 +58,7 @@ pub enum Obstacle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// What the verdict advises.
-    OfVerdict(Text),
+    OfVerdict(Hint),
     WaitOrStop {
         holder: TaskId,
     },
@@ -201,14 +201,17 @@ impl Obstacle {
 }
 
 impl Advice {
-    pub fn text(&self) -> Text {
+    pub fn hint(&self) -> Hint {
         match self {
-            Self::OfVerdict(text) => text.clone(),
-            Self::WaitOrStop { holder } => Text::new(
-                format!("等待 {holder} 结束，或停止它：fermi task stop {holder}"),
-                format!("wait for {holder}, or stop it: fermi task stop {holder}"),
-            ),
-            Self::StartAgent { environment } => Text::new(
+            Self::OfVerdict(hint) => hint.clone(),
+            Self::WaitOrStop { holder } => {
+                Hint::new(format!("等待 {holder} 结束，或停止它"), format!("wait for {holder}, or stop it"))
+                    .on_command_line(
+                        format!("等待 {holder} 结束，或停止它：fermi task stop {holder}"),
+                        format!("wait for {holder}, or stop it: fermi task stop {holder}"),
+                    )
+            }
+            Self::StartAgent { environment } => Hint::new(
                 format!("在 {environment} 上启动 fermi agent"),
                 format!("start `fermi agent` on {environment}"),
             ),
@@ -251,7 +254,7 @@ impl NodeTurn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{environment::tests::environment, rank_map, task::Happening, verdict::VerdictKind};
+    use crate::{environment::tests::environment, language::FrontEnd, rank_map, task::Happening, verdict::VerdictKind};
 
     /// A task on all of `a` and on worker 1 of `b`, with the environments it names.
     fn task() -> (Task, Vec<Environment>) {
@@ -286,7 +289,7 @@ mod tests {
         let found = explain(&task, &known, &HashMap::new());
         assert_eq!(found.summary.text().en, "waits for gn2");
         assert!(matches!(&found.obstacles[..], [Obstacle::Absent { name, .. }] if name == "gn2"));
-        assert_eq!(found.advice.unwrap().text().en, "start `fermi agent` on gn2");
+        assert_eq!(found.advice.unwrap().hint().spelled(FrontEnd::Api).en, "start `fermi agent` on gn2");
     }
 
     #[test]

@@ -8,12 +8,12 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{Explained, FrontEnd, Text};
 use fermi_domain::launch::{RunPolicy, TaskLaunch};
-use fermi_domain::rank_map::RankMap;
+use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
-use sha2::{Digest, Sha256};
 
 use crate::core::Core;
+use crate::run_secret;
 
 /// The launch of a task on these ranks, as the engines want it.
 pub fn launch(
@@ -33,7 +33,7 @@ pub fn launch(
 
 /// The task as its training.yaml makes it; itself where it has none, or one that will be refused anyway.
 pub fn with_training<'a>(spec: &'a TaskSpec, environments: &[Environment]) -> Cow<'a, TaskSpec> {
-    let Some(ranks) = spec.options.training.as_ref().and(crate::reconcilers::rank_map(spec, environments).ok()) else {
+    let Some(ranks) = spec.options.training.as_ref().and(rank_map::of_spec(spec, environments).ok()) else {
         return Cow::Borrowed(spec);
     };
     let nodes = nodes(&ranks, environments);
@@ -115,7 +115,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             Work::Recipe { .. } | Work::Builtin { .. } => None,
         },
         source: task.spec.source.clone(),
-        secret: secret(core, task),
+        secret: run_secret::of(core.secret(), task),
     })
 }
 
@@ -123,10 +123,4 @@ fn joined(refusal: &LaunchRefusal) -> Text {
     let text = refusal.text();
     let Some(hint) = refusal.hint().map(|hint| hint.spelled(FrontEnd::Api)) else { return text };
     Text::new(format!("{}；{}", text.zh, hint.zh), format!("{}; {}", text.en, hint.en))
-}
-
-/// Known to the supervisors of one launch and to nobody else.
-fn secret(core: &Core, task: &Task) -> String {
-    let digest = Sha256::digest(format!("{}/{}/{}", core.secret(), task.id, task.generation));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,5 @@
-//! What every part of the server shares: the store, the streams, the agents that are here, and the bells that wake the
-//! reconcilers.
+//! What every part of the server shares: the store, the streams, the agents that are here, the loops in the background
+//! and the bells that wake them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::TaskId;
-use fermi_store::chunks::LocalChunks;
+use fermi_store::chunks::ChunkStore;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::background::Background;
 use crate::hub::{Hub, Liveness};
 
 /// A handle on everything; cheap to clone.
@@ -21,8 +22,9 @@ pub struct Core(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     store: Store,
-    chunks: Arc<LocalChunks>,
+    chunks: Arc<dyn ChunkStore>,
     hub: Hub,
+    background: Background,
     secret: String,
     snapshots: PathBuf,
     environments: RwLock<Arc<Vec<Environment>>>,
@@ -43,11 +45,12 @@ pub struct Bells {
 }
 
 impl Core {
-    pub fn new(store: Store, chunks: LocalChunks, secret: String, snapshots: PathBuf) -> Self {
+    pub fn new(store: Store, chunks: impl ChunkStore + 'static, secret: String, snapshots: PathBuf) -> Self {
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
             hub: Hub::default(),
+            background: Background::default(),
             secret,
             snapshots,
             environments: RwLock::default(),
@@ -62,12 +65,17 @@ impl Core {
         &self.0.store
     }
 
-    pub fn chunks(&self) -> &Arc<LocalChunks> {
+    pub fn chunks(&self) -> &Arc<dyn ChunkStore> {
         &self.0.chunks
     }
 
     pub fn hub(&self) -> &Hub {
         &self.0.hub
+    }
+
+    /// The loops that run beside the requests.
+    pub fn background(&self) -> &Background {
+        &self.0.background
     }
 
     /// From which the secrets of runs are made.

@@ -5,7 +5,8 @@ use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_domain::messages::Refusal;
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::task::{Happening, NodeRunState, Note, Task, TaskSpec};
+use fermi_domain::principal::Principal;
+use fermi_domain::task::{Happening, Note, PhaseChange, Release, Task, TaskSpec};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
 
@@ -22,78 +23,121 @@ pub enum CourseError {
     Store(#[from] StoreError),
 }
 
+/// On whose behalf something happens, and when.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    pub principal: Principal,
+    pub now_ms: u64,
+}
+
+/// A task after something happened to it.
+#[derive(Debug)]
+pub struct Changed {
+    pub task: Task,
+    /// Its phases on the way, in their order.
+    pub phases: Vec<PhaseChange>,
+    /// Workers of it may be leased by others now.
+    pub has_freed: bool,
+    pub principal: Principal,
+}
+
+impl Changed {
+    /// One line per change of phase. To be called once the change is on disk.
+    pub fn log(&self) {
+        let task = &self.task;
+        let attempt = task.attempt().map(|attempt| attempt.number.get());
+        for PhaseChange { from, to } in &self.phases {
+            // What is noted on the task belongs to the phase that it has now.
+            let is_last = *to == task.phase;
+            let verdict = task.verdict.as_ref().filter(|_| is_last && to.is_final());
+            let reason = verdict.map(|verdict| verdict.headline()).or_else(|| task.reason.clone().filter(|_| is_last));
+            tracing::info!(
+                task = %task.id,
+                attempt,
+                generation = task.generation.0,
+                from = %from.text().en,
+                to = %to.text().en,
+                reason = reason.as_ref().map(|reason| &*reason.en),
+                principal = %self.principal,
+                "a task's phase has changed"
+            );
+        }
+    }
+}
+
 /// Lets something happen to a task inside a transaction. Answers with the task as it is then.
 pub fn happen(
     tx: &mut Transaction<'_>,
     id: &TaskId,
     happenings: impl IntoIterator<Item = Happening>,
-    now_ms: u64,
-) -> Result<Task, CourseError> {
+    cause: &Cause,
+) -> Result<Changed, CourseError> {
     let Some(found) = tx.task(id)? else { return Err(CourseError::NotFound(id.clone())) };
     let (mut task, revision) = (found.value, found.revision);
     let before = task.clone();
     let mut notes = Vec::new();
     for happening in happenings {
-        notes.extend(task.apply(happening, now_ms));
+        notes.extend(task.apply(happening, cause.now_ms));
     }
-    if task == before {
-        return Ok(task);
+    let mut phases = Vec::new();
+    let mut has_freed = false;
+    if task != before {
+        tx.update_task(&task, revision, cause.now_ms)?;
+        for note in notes {
+            phases.extend(note.detail.as_ref().and_then(|detail| detail.phase));
+            tx.append_event(event_of(&task, note, cause))?;
+        }
+        has_freed = release(tx, &task)?;
     }
-    tx.update_task(&task, revision, now_ms)?;
-    for note in notes {
-        tx.append_event(event_of(&task, note, now_ms))?;
-    }
-    release_what_is_free(tx, &task)?;
-    Ok(task)
+    Ok(Changed { task, phases, has_freed, principal: cause.principal.clone() })
 }
 
-/// Workers are free again as soon as nothing of a task that is over, or back in the queue, can be left on them.
-fn release_what_is_free(tx: &mut Transaction<'_>, task: &Task) -> Result<(), StoreError> {
-    let holds = !task.phase.is_final() && !matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
-    if holds {
-        return Ok(());
-    }
-    if task.is_swept() {
-        tx.release(&task.id)?;
-        return Ok(());
-    }
-    for node in &task.nodes {
-        if matches!(node.state, NodeRunState::Waiting | NodeRunState::Gone) {
-            tx.release_environment(&task.id, &node.environment)?;
+/// Gives back the leases that the task needs no more. Says whether there were any.
+fn release(tx: &mut Transaction<'_>, task: &Task) -> Result<bool, StoreError> {
+    let mut freed = 0;
+    match task.releasable() {
+        Release::Nothing => {}
+        Release::All => freed = tx.release(&task.id)?,
+        Release::Environments(environments) => {
+            for environment in environments {
+                freed += tx.release_environment(&task.id, environment)?;
+            }
         }
     }
-    Ok(())
+    Ok(freed > 0)
 }
 
-fn event_of(task: &Task, note: Note, now_ms: u64) -> NewEvent {
-    NewEvent {
-        time_ms: now_ms,
-        task: Some(task.id.clone()),
-        environment: None,
-        kind: note.kind.to_owned(),
-        attempt: task.attempt().map(|attempt| attempt.number.get()),
-        rank: None,
-        text: note.text,
-        data: None,
-    }
+fn event_of(task: &Task, note: Note, cause: &Cause) -> NewEvent {
+    let event = NewEvent::new(cause.now_ms, note.kind, note.text, cause.principal.clone()).about_task(&task.id);
+    NewEvent { attempt: task.attempt().map(|attempt| attempt.number.get()), detail: note.detail, ..event }
 }
 
 /// Stores a new task with its first event.
-pub fn create(tx: &mut Transaction<'_>, spec: TaskSpec, notes: Vec<Text>, now_ms: u64) -> Result<Task, CreateError> {
+pub fn create(tx: &mut Transaction<'_>, spec: TaskSpec, notes: Vec<Text>, cause: &Cause) -> Result<Task, CreateError> {
     check_references(tx, &spec)?;
-    let task = tx.insert_task(spec, now_ms)?;
-    let created = Note {
-        kind: "task.created",
-        text: Text::new(
-            format!("任务“{}”已创建", task.spec.name),
-            format!("the task '{}' was created", task.spec.name),
-        ),
-    };
-    tx.append_event(event_of(&task, created, now_ms))?;
+    let task = tx.insert_task(spec, &cause.principal, cause.now_ms)?;
+    let name = &task.spec.name;
+    let created = Text::new(format!("任务“{name}”已创建"), format!("the task '{name}' was created"));
+    tx.append_event(event_of(&task, Note::said("task.created", created), cause))?;
     for text in notes {
-        tx.append_event(event_of(&task, Note { kind: "task.note", text }, now_ms))?;
+        tx.append_event(event_of(&task, Note::said("task.note", text), cause))?;
     }
     Ok(task)
+}
+
+/// A task that was made, for the line that says so once it is on disk.
+#[derive(Debug)]
+pub struct CreatedLine {
+    pub task: TaskId,
+    pub name: String,
+    pub principal: Principal,
+}
+
+impl CreatedLine {
+    pub fn log(&self) {
+        let Self { task, name, principal } = self;
+        tracing::info!(%task, name, to = %TaskPhase::Initializing.text().en, %principal, "a task was created");
+    }
 }
 
 /// Why a task could not be stored.
@@ -126,11 +170,22 @@ fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateE
 
 impl Core {
     /// Lets something happen to a task, durably, and wakes whoever has to act on it.
-    pub async fn happen(&self, id: &TaskId, happening: Happening) -> Result<Task, CourseError> {
-        let (id, now_ms) = (id.clone(), self.now_ms());
-        let task =
-            self.store().write(move |tx| happen(tx, &id, [happening], now_ms)).await.map_err(WriteError::flatten)?;
+    pub async fn happen(&self, id: &TaskId, happening: Happening, by: Principal) -> Result<Task, CourseError> {
+        let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
+        let changed =
+            self.store().write(move |tx| happen(tx, &id, [happening], &cause)).await.map_err(WriteError::flatten)?;
+        self.follow_up(std::slice::from_ref(&changed)).await;
+        Ok(changed.task)
+    }
+
+    /// What has to be done when changes are on disk: they are logged, and whoever has to act on them is woken.
+    pub async fn follow_up(&self, changes: &[Changed]) {
+        changes.iter().for_each(Changed::log);
+        if changes.iter().any(|changed| changed.has_freed)
+            && let Err(error) = self.refresh_environments().await
+        {
+            tracing::error!(%error, "environments could not be read");
+        }
         self.ring();
-        Ok(task)
     }
 }

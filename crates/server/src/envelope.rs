@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use data_encoding::HEXLOWER;
 use fermi_api::FRONT_END;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::messages::Refusal;
@@ -115,6 +116,9 @@ impl Problem {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 ("unsupported_media_type", Text::new("不支持的内容类型", "this content type is not taken"))
             }
+            StatusCode::GATEWAY_TIMEOUT => {
+                ("timeout", Text::new("服务器未能及时回答", "the server did not answer in time"))
+            }
             status if status.is_server_error() => {
                 ("internal", Text::new("服务器内部错误", "something went wrong in the server"))
             }
@@ -186,7 +190,7 @@ fn random_number() -> String {
     let mut bytes = [0_u8; 6];
     // Without randomness the number is always the same, which still marks the line.
     let _ = getrandom::fill(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&bytes)
 }
 
 impl IntoResponse for Answer {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
+
 /// A secret that was read, or made just now.
 #[derive(Debug)]
 pub struct Key {
@@ -22,7 +24,7 @@ pub fn read_or_make(path: &Path) -> io::Result<Key> {
     }
     let mut bytes = [0_u8; 24];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let word = HEXLOWER.encode(&bytes);
     // Written aside and renamed: a crash leaves no half a key.
     let aside = path.with_extension("new");
     let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;

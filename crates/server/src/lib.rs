@@ -1,11 +1,13 @@
 //! The control plane: one place that knows all environments and tasks.
 //!
 //! [`http`] is the public API, one file per resource; [`agents`] is what agents say and send; [`reconcilers`] act on the
-//! difference between what is wanted and what is; [`course`] is the one way in which a task changes. Every rule is
-//! in `fermi-domain`. Start reading at [`serve::run`].
+//! difference between what is wanted and what is, as loops of the [`background`]; [`course`] is the one way in which a task
+//! changes. Every rule is in `fermi-domain`. Start reading at [`serve::run`].
 
-mod agents;
+pub mod agents;
 mod assignment;
+pub mod background;
+mod caller;
 pub mod core;
 mod course;
 mod envelope;
@@ -16,6 +18,9 @@ mod key_file;
 pub mod openapi;
 mod plan;
 mod reconcilers;
+mod run_secret;
+mod samples;
 mod serve;
 
+pub use reconcilers::start as start_reconcilers;
 pub use serve::{ServerError, ServerNews, ServerOptions, run};

@@ -23,6 +23,11 @@ pub async fn advice(core: &Core, spec: &TaskSpec, environments: &[Environment]) 
     Ok(model.and_then(|model| advise(&model.name, &with_training(spec, environments), environments)))
 }
 
+/// The advice as it is answered.
+pub fn shown(advice: &Advice) -> Option<fermi_api::v1::Plan> {
+    serde_json::to_value(advice).and_then(serde_json::from_value).ok()
+}
+
 /// The warnings of a request, with the planner's where the model will not fit.
 pub fn warnings(
     found: &[fermi_domain::warnings::Warning],
@@ -74,4 +79,28 @@ fn machines(spec: &TaskSpec, environments: &[Environment]) -> Vec<Machine> {
         }
     };
     chosen.map(machine).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_answered_field_by_field_as_the_planner_gives_it() {
+        for gpus in [1, 8] {
+            let environment: Environment = serde_json::from_value(serde_json::json!({
+                "id": "env-001", "name": "gn6", "kind": "custom", "cpuCores": 8, "memory": 1, "cpuWorkers": 1,
+                "status": "running", "versions": {},
+                "gpus": [{"model": "A100", "memory": 80_u64 << 30, "count": gpus}]
+            }))
+            .unwrap();
+            let spec: TaskSpec = serde_json::from_value(serde_json::json!({
+                "name": "x", "work": {"kind": "builtin"}, "distributed": {"enabled": false, "nodeIds": ["env-001"]}
+            }))
+            .unwrap();
+            let advice = advise("llama2-7b", &spec, &[environment]).expect("a model that the planner knows");
+            let plan = shown(&advice).expect("every field has a type");
+            assert_eq!(serde_json::to_value(plan).unwrap(), serde_json::to_value(&advice).unwrap());
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use cluster::{CREATE, Cluster};
-use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
+use fermi_store::chunks::{StreamKind, StreamName};
 use futures_util::StreamExt;
 use serde_json::json;
 

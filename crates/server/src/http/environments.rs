@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::{RawQuery, State};
-use fermi_api::link::{GpuSample, Heartbeat, MachineSample};
+use fermi_api::link::{GpuSample, MachineSample};
 use fermi_api::v1::{
     Empty, Envelope, Environment, EnvironmentMetrics, Failure, GpuNow, MachineNow, MachinePoint, Page, Worker,
 };
@@ -20,6 +20,7 @@ use super::paging::{self, LIST};
 use super::params::Params;
 use crate::core::Core;
 use crate::envelope::{Answer, ENVIRONMENT, Problem, Reply};
+use crate::samples::Sample;
 
 /// Environments, in the order in which they first came.
 #[utoipa::path(get, path = "/api/v1/environments", tag = "environments",
@@ -120,7 +121,7 @@ pub async fn all(core: &Core) -> Result<Vec<Environment>, Problem> {
 fn view(
     row: EnvironmentRow,
     status: EnvironmentStatus,
-    beat: Option<&Heartbeat>,
+    beat: Option<&Sample>,
     heartbeat_age_ms: Option<u64>,
     leases: &HashMap<WorkerId, TaskId>,
 ) -> Environment {
@@ -154,7 +155,7 @@ fn view(
         workers,
         workers_free: u32::try_from(free).unwrap_or(u32::MAX),
         heartbeat_age_ms,
-        up_since: is_here.then_some(row.last_seen_ms),
+        up_since: is_here.then_some(row.registered_ms),
         machine: beat.map(|beat| machine(&beat.machine)),
         gpu_samples: beat.map(|beat| beat.gpus.iter().map(gpu).collect()).unwrap_or_default(),
         name: environment.name,

@@ -58,7 +58,7 @@ pub async fn of_task(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let id = task.clone();
-    let is_there: Result<bool, StoreError> = desk.core.store().read(move |view| Ok(view.task(&id)?.is_some())).await;
+    let is_there: Result<bool, StoreError> = desk.core.store().read(move |view| view.task_exists(&id)).await;
     if !is_there? {
         return Err(Problem::not_found(&TASK, task.as_str()));
     }

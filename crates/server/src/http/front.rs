@@ -1,18 +1,23 @@
-//! The front door: every request passes the guard, is measured, and is answered in the caller's language even if its
-//! handler panics.
+//! The front door: every request gets a number, passes the guard, is measured, and is answered in the caller's language
+//! even if its handler panics.
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use futures_util::FutureExt;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
 
 use super::meters::Meters;
+use super::request_id::{self, RequestNumbers};
 use crate::envelope::{Problem, front_end, language, render};
 use crate::guard::Guard;
 
@@ -25,7 +30,27 @@ struct Front {
 /// Puts the front door before a router.
 pub fn front(guard: Guard, router: Router) -> Router {
     let front = Front { guard: Arc::new(guard), meters: Arc::new(Meters::default()) };
-    router.layer(from_fn_with_state(front, pass))
+    // What went wrong is logged once, where it is known what it was.
+    let spans = TraceLayer::new_for_http()
+        .make_span_with(request_id::span)
+        .on_request(())
+        .on_response(())
+        .on_body_chunk(())
+        .on_eos(())
+        .on_failure(());
+    let layers = ServiceBuilder::new()
+        .map_request(request_id::without_unfit)
+        .layer(SetRequestIdLayer::x_request_id(RequestNumbers::default()))
+        .layer(spans)
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(from_fn_with_state(front, pass))
+        .layer(CatchPanicLayer::custom(panicked));
+    router.layer(layers)
+}
+
+/// The panic's own hook has told where it was.
+fn panicked(_: Box<dyn Any + Send>) -> axum::http::Response<Body> {
+    Problem::panicked().into_response()
 }
 
 /// Where agents send what their ranks wrote.
@@ -45,10 +70,13 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
     let sent = sent_bytes(request.method(), request.headers());
     let response = match front.guard.judge(request.method(), request.uri(), request.headers()) {
         Err(problem) => problem.into_response(),
-        Ok(()) => {
-            request.extensions_mut().insert(front.meters.clone());
-            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
-            answered.unwrap_or_else(|_| Problem::panicked().into_response())
+        Ok(principal) => {
+            let extensions = request.extensions_mut();
+            extensions.insert(front.meters.clone());
+            if let Some(principal) = principal {
+                extensions.insert(principal);
+            }
+            next.run(request).await
         }
     };
     let response = render(response, language, front_end, is_head);

@@ -1,11 +1,16 @@
 //! Whether the server lives, and which one it is.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use axum::extract::State;
-use fermi_api::v1::{Empty, Envelope, Failure, Readiness, Version};
+use axum::http::StatusCode;
+use fermi_api::v1::{BackgroundLoop, Empty, Envelope, Failure, LastRun, Readiness, Version};
+use fermi_domain::language::Text;
 use fermi_store::StoreError;
 
+use crate::background::{Complaint, LoopReport, Outcome, WakeUp};
 use crate::core::Core;
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{Answer, Problem, Reply};
 
 /// The process answers.
 #[utoipa::path(get, path = "/livez", tag = "health", responses((status = 200, body = Envelope<Empty>)))]
@@ -13,13 +18,54 @@ pub async fn live() -> Reply {
     Answer::ok(&Empty {})
 }
 
-/// The store can be read.
+/// The store can be read, and every loop that runs beside the requests does its work.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Envelope<Readiness>), (status = 503, body = Failure)))]
 pub async fn ready(State(core): State<Core>) -> Reply {
     let read: Result<u64, StoreError> = core.store().read(|view| view.last_cursor()).await;
     read?;
-    Answer::ok(&Readiness { ready: true })
+    let complaints: Vec<Text> = core.background().complaints().iter().map(Complaint::text).collect();
+    if !complaints.is_empty() {
+        let zh: Vec<&str> = complaints.iter().map(|text| &*text.zh).collect();
+        let en: Vec<&str> = complaints.iter().map(|text| &*text.en).collect();
+        let text = Text::new(zh.join("；"), en.join("; "));
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "background_trouble", text)
+            .hint(Text::new("查看服务器日志", "look into the server's log")));
+    }
+    let loops = core.background().reports().iter().map(shown).collect();
+    Answer::ok(&Readiness { ready: true, loops })
+}
+
+fn shown(report: &LoopReport) -> BackgroundLoop {
+    let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let last_run = report.last.as_ref().map(|last| {
+        let (outcome, reason) = match &last.outcome {
+            Outcome::Done => ("done", None),
+            Outcome::Failed(reason) => ("failed", Some(reason.clone())),
+            Outcome::Panicked(reason) => ("panicked", Some(reason.clone())),
+        };
+        let wake_up = match last.wake_up {
+            WakeUp::Start => "start",
+            WakeUp::Bell => "bell",
+            WakeUp::Period => "period",
+            WakeUp::Retry => "retry",
+        };
+        LastRun {
+            ended_at: milliseconds(last.ended.duration_since(UNIX_EPOCH).unwrap_or_default()),
+            wake_up: wake_up.to_owned(),
+            took_micros: u64::try_from(last.took.as_micros()).unwrap_or(u64::MAX),
+            outcome: outcome.to_owned(),
+            reason,
+        }
+    });
+    BackgroundLoop {
+        name: report.name.to_owned(),
+        period_ms: milliseconds(report.period),
+        runs: report.runs,
+        failures: report.failures,
+        panics: report.panics,
+        last_run,
+    }
 }
 
 /// Which release this is.

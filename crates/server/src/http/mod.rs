@@ -24,6 +24,7 @@ mod page;
 mod paging;
 mod params;
 mod prometheus;
+mod request_id;
 mod shapes;
 mod snapshots;
 mod speaker;
@@ -31,11 +32,14 @@ mod streaming;
 mod suggestion;
 mod tasks;
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use fermi_domain::language::Text;
+use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -58,8 +62,17 @@ pub fn router(core: Core) -> Router {
         .with_state(desk)
 }
 
+/// An answer that has not begun by then would come too late. Bodies that go on are not meant: they have begun.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Every documented route.
 pub fn resources() -> OpenApiRouter<Desk> {
+    let in_time = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, PATIENCE);
+    // An upload takes as long as the caller's network does.
+    answers().layer(in_time).merge(OpenApiRouter::new().routes(routes!(snapshots::take)))
+}
+
+fn answers() -> OpenApiRouter<Desk> {
     use tasks::{act, create, explain, list, metrics, preview, ranks, show};
     OpenApiRouter::new()
         .routes(routes!(create::create, list::list))
@@ -84,7 +97,6 @@ pub fn resources() -> OpenApiRouter<Desk> {
         .routes(routes!(datasets::create_version, datasets::versions))
         .routes(routes!(models::create, models::list))
         .routes(routes!(models::show, models::delete))
-        .routes(routes!(snapshots::take))
         .routes(routes!(snapshots::give))
         .routes(routes!(frameworks::list))
         .routes(routes!(events::of_cluster))

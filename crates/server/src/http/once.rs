@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
 use fermi_store::Transaction;
 use fermi_store::idempotency::Remembered;
@@ -41,7 +42,7 @@ impl Key {
             )
             .hint(Text::new("1 到 255 个可见的 ASCII 字符", "1 to 255 visible ASCII letters"))
         })?;
-        let digest = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = HEXLOWER.encode(&Sha256::digest(body));
         Ok(Some(Self { scope: scope.to_owned(), key: key.to_owned(), digest }))
     }
 }

@@ -27,8 +27,7 @@ pub async fn show(State(core): State<Core>) -> Reply {
         let open = TaskPhase::ALL.into_iter().filter(|phase| !phase.is_final()).collect();
         let filter = TaskFilter { phases: open, ..TaskFilter::default() };
         let active = view.list_tasks(&filter, TaskOrder::default(), TASKS, None)?;
-        let after = view.last_cursor()?.saturating_sub(EVENTS as u64);
-        let events = view.events(after, &EventFilter::default(), EVENTS)?;
+        let events = view.newest_events(&EventFilter::default(), EVENTS)?;
         Ok::<_, ListError>((view.count_by_phase()?, active, events))
     });
     let (counts, active, events) = read.await?;

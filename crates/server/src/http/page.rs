@@ -6,6 +6,7 @@ use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::get;
+use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
@@ -25,7 +26,7 @@ struct Viewer;
 /// A file, unless the caller has this very one.
 fn answer(file: Option<EmbeddedFile>, name: &str, headers: &HeaderMap) -> Result<Response, Problem> {
     let file = file.ok_or_else(|| Problem::not_found(&Text::new("文件", "file"), name))?;
-    let digest: String = file.metadata.sha256_hash().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest = HEXLOWER.encode(&file.metadata.sha256_hash()[..8]);
     let tag = format!("\"{digest}\"");
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == tag);

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use axum::http::StatusCode;
 use fermi_domain::language::Text;
+use percent_encoding::percent_decode_str;
 
 use super::suggestion::closest;
 use crate::envelope::Problem;
@@ -120,20 +121,14 @@ fn decoded(text: &str) -> Result<String, Problem> {
         )
         .hint(Text::new("使用 UTF-8 的百分号编码", "percent-encode it as UTF-8"))
     };
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let mut nibble = || rest.next().and_then(|digit| char::from(digit).to_digit(16)).ok_or_else(bad);
-                let value = nibble()? * 16 + nibble()?;
-                bytes.push(u8::try_from(value).map_err(|_| bad())?);
-            }
-            byte => bytes.push(byte),
-        }
+    // A decoder lets a percent sign pass that begins no byte; here it shows that something was not encoded.
+    let begins_a_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    if !text.split('%').skip(1).all(begins_a_byte) {
+        return Err(bad());
     }
-    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(bad)
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| bad())?;
+    if decoded.contains('\0') { Err(bad()) } else { Ok(decoded.into_owned()) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
-//! Numbers for Prometheus. Labels are phases, statuses and address patterns: none grows with use.
+//! Numbers for Prometheus. Labels are phases, statuses, loops and address patterns: none grows with use.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -10,49 +8,103 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use fermi_domain::phase::TaskPhase;
 use fermi_store::StoreError;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::registry::Registry;
 
 use super::desk::Desk;
-use super::meters::{Meters, family};
+use super::meters::Meters;
+use crate::core::Core;
 use crate::envelope::Problem;
+
+/// What OpenMetrics calls itself.
+const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Phase {
+    phase: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Status {
+    status: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Loop {
+    name: &'static str,
+}
 
 /// Numbers for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health",
-    responses((status = 200, description = "The exposition format", content_type = "text/plain")))]
+    responses((status = 200, description = "OpenMetrics", content_type = "text/plain")))]
 pub async fn metrics(State(desk): State<Desk>, meters: Option<Extension<Arc<Meters>>>) -> Result<Response, Problem> {
     let counts: Result<_, StoreError> = desk.core.store().read(|view| view.count_by_phase()).await;
     let counts = counts?;
-    let mut out = String::with_capacity(8 << 10);
-    family(&mut out, "fermi_tasks", "gauge", "Tasks by phase.");
+    let mut registry = Registry::default();
+    let tasks = Family::<Phase, Gauge>::default();
     for phase in TaskPhase::ALL {
         let count = counts.get(&phase).copied().unwrap_or(0);
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "fermi_tasks{{phase=\"{}\"}} {count}", phase.text().en);
+        tasks.get_or_create(&Phase { phase: phase.text().en.into_owned() }).set(signed(count));
     }
-    family(&mut out, "fermi_environments", "gauge", "Environments by status.");
-    let mut statuses: BTreeMap<String, u64> =
-        ["running", "busy", "suspect", "offline"].map(|name| (name.to_owned(), 0)).into();
-    for environment in desk.core.known_environments().iter() {
-        *statuses.entry(environment.status.text().en.to_lowercase()).or_default() += 1;
-    }
-    for (status, count) in statuses {
-        let _ = writeln!(out, "fermi_environments{{status=\"{status}\"}} {count}");
-    }
+    registry.register("fermi_tasks", "Tasks by phase", tasks);
+    environments(&desk.core, &mut registry);
     let store = desk.core.store().metrics();
     let (agents, words) = desk.core.hub().counts();
-    let mut one = |name: &str, kind: &str, help: &str, value: u64| {
-        family(&mut out, name, kind, help);
-        let _ = writeln!(out, "{name} {value}");
-    };
-    one("fermi_agents_connected", "gauge", "Agents that have a line.", agents as u64);
-    one("fermi_link_messages_total", "counter", "Words that agents said.", words);
-    one("fermi_stream_followers", "gauge", "Followers of events and logs.", desk.speaker.followers());
-    one("fermi_store_batches_total", "counter", "Transactions of the store.", store.batches);
-    one("fermi_store_writes_total", "counter", "Writes in them.", store.writes);
-    one("fermi_store_syncs_total", "counter", "Commits that reached the disk.", store.syncs);
-    one("fermi_store_failed_batches_total", "counter", "Transactions that failed.", store.failed_batches);
-    one("fermi_store_reads_total", "counter", "Reads of the store.", store.reads);
+    let mut gauge = |name: &str, help: &str, value: u64| registry.register(name, help, ConstGauge::new(signed(value)));
+    gauge("fermi_agents_connected", "Agents that have a line", agents as u64);
+    gauge("fermi_stream_followers", "Followers of events and logs", desk.speaker.followers());
+    let mut counter = |name: &str, help: &str, value: u64| registry.register(name, help, ConstCounter::new(value));
+    counter("fermi_link_messages", "Words that agents said", words);
+    counter("fermi_store_batches", "Transactions of the store", store.batches);
+    counter("fermi_store_writes", "Writes in them", store.writes);
+    counter("fermi_store_syncs", "Commits that reached the disk", store.syncs);
+    counter("fermi_store_failed_batches", "Transactions that failed", store.failed_batches);
+    counter("fermi_store_reads", "Reads of the store", store.reads);
+    loops(&desk.core, &mut registry);
     if let Some(Extension(meters)) = meters {
-        meters.write(&mut out);
+        meters.register(&mut registry);
     }
-    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], out).into_response())
+    let mut out = String::with_capacity(16 << 10);
+    encode(&mut out, &registry).map_err(|error| Problem::broken("cannot write the metrics", &error))?;
+    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], out).into_response())
+}
+
+fn environments(core: &Core, registry: &mut Registry) {
+    let environments = Family::<Status, Gauge>::default();
+    for status in ["running", "busy", "suspect", "offline"] {
+        environments.get_or_create(&Status { status: status.to_owned() }).set(0);
+    }
+    for environment in core.known_environments().iter() {
+        environments.get_or_create(&Status { status: environment.status.text().en.to_lowercase() }).inc();
+    }
+    registry.register("fermi_environments", "Environments by status", environments);
+}
+
+fn loops(core: &Core, registry: &mut Registry) {
+    let (runs, failures, panics) = <(Family<Loop, Counter>, Family<Loop, Counter>, Family<Loop, Counter>)>::default();
+    let (took, idle) = <(Family<Loop, Gauge<f64, _>>, Family<Loop, Gauge<f64, _>>)>::default();
+    for report in core.background().reports() {
+        let name = Loop { name: report.name };
+        runs.get_or_create(&name).inc_by(report.runs);
+        failures.get_or_create(&name).inc_by(report.failures);
+        panics.get_or_create(&name).inc_by(report.panics);
+        let last = report.last.map(|last| last.took.as_secs_f64());
+        let seconds: &Gauge<f64, std::sync::atomic::AtomicU64> = &took.get_or_create(&name);
+        seconds.set(last.unwrap_or_default());
+        let seconds: &Gauge<f64, std::sync::atomic::AtomicU64> = &idle.get_or_create(&name);
+        seconds.set(report.idle.as_secs_f64());
+    }
+    registry.register("fermi_background_runs", "Runs of background loops", runs);
+    registry.register("fermi_background_failures", "Runs that failed", failures);
+    registry.register("fermi_background_panics", "Runs that panicked", panics);
+    registry.register("fermi_background_last_run_seconds", "How long the last run took", took);
+    registry.register("fermi_background_idle_seconds", "Time since the last run ended", idle);
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }

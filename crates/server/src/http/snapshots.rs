@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use data_encoding::HEXLOWER;
 use fermi_api::v1::{DIGEST_HEADER, Envelope, Failure, Snapshot};
 use fermi_domain::language::Text;
 use fermi_store::snapshots::Snapshot as Kept;
@@ -120,7 +121,7 @@ impl Part {
     fn new(folder: &Path) -> Result<Self, Problem> {
         let mut number = [0_u8; 12];
         getrandom::fill(&mut number).map_err(|error| Problem::broken("there is no randomness", &error))?;
-        let name: String = number.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = HEXLOWER.encode(&number);
         Ok(Self(folder.join(format!(".part-{name}"))))
     }
 }
@@ -155,7 +156,7 @@ async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, Problem> {
         hash.update(&piece);
         file.write_all(&piece).await.map_err(broken)?;
     }
-    let found: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = HEXLOWER.encode(&hash.finalize());
     if found != digest {
         let text = Text::new("摘要与内容不符", "the digest does not fit the body");
         return Err(Problem::unprocessable("digest_mismatch", "X-Fermi-Digest", text)

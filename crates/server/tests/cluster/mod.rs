@@ -3,13 +3,16 @@
 
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::time::{Duration, Instant};
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
-use fermi_api::link::ServerWord;
+use fermi_api::link::{Heartbeat, ServerWord};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::units::Bytes;
+use fermi_server::agents;
 use fermi_server::core::Core;
 use fermi_server::guard::Guard;
 use fermi_server::http;
@@ -23,8 +26,8 @@ use tower::ServiceExt;
 pub struct Cluster {
     pub core: Core,
     pub app: Router,
-    /// Kept, so that agents have somebody to speak to.
-    lines: Vec<mpsc::Receiver<ServerWord>>,
+    /// One per environment: whom it is, the number of its line, and what the server says over it.
+    lines: Vec<(EnvironmentId, u64, mpsc::Receiver<ServerWord>)>,
     _folder: tempfile::TempDir,
 }
 
@@ -54,7 +57,7 @@ impl Cluster {
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
         let core = Core::new(store, chunks, "secret".to_owned(), folder.path().join("snapshots"));
         let mut cluster = Self {
-            app: Guard::default().protect(http::router(core.clone())),
+            app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,
             lines: Vec::new(),
             _folder: folder,
@@ -97,10 +100,43 @@ impl Cluster {
         let written = self.core.store().write(move |tx| tx.register_environment(&new, 1)).await;
         let row = written.map_err(WriteError::<StoreError>::flatten).unwrap();
         let (words, line) = mpsc::channel(64);
-        self.core.hub().sit(&row.environment.id, "instance", words);
-        self.lines.push(line);
+        let number = self.core.hub().sit(&row.environment.id, "instance", words).number;
+        self.lines.push((row.environment.id.clone(), number, line));
         self.core.refresh_environments().await.unwrap();
         row.environment.id
+    }
+
+    /// Waits until something is so, while all agents go on living.
+    pub async fn wait<T>(&mut self, what: &str, mut look: impl AsyncFnMut(&mut Self) -> Option<T>) -> T {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            for (environment, line, _) in &self.lines {
+                self.core.hub().beat(environment, *line, Heartbeat::default());
+            }
+            if let Some(found) = look(self).await {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "{what}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The next word to an environment.
+    pub async fn word(&mut self, environment: &str) -> ServerWord {
+        self.wait("nothing was said", async |cluster: &mut Self| {
+            let line = cluster.lines.iter_mut().find(|(id, _, _)| id.as_str() == environment);
+            line.and_then(|(_, _, words)| words.try_recv().ok())
+        })
+        .await
+    }
+
+    /// A piece that an agent sends.
+    pub async fn piece(&self, environment: Option<&str>, path: &str, bytes: &[u8]) -> Came {
+        let mut request = Request::post(path);
+        if let Some(environment) = environment {
+            request = request.header("x-fermi-environment", environment);
+        }
+        self.send(request.body(Body::from(bytes.to_vec())).unwrap()).await
     }
 
     pub async fn send(&self, request: Request<Body>) -> Came {

@@ -9,7 +9,8 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use fermi_api::v1::LogPiece;
 use fermi_store::StoreError;
-use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
+use fermi_store::tasks::Activity;
 use futures_util::stream;
 use tokio::sync::{broadcast, watch};
 
@@ -89,14 +90,6 @@ pub async fn answer(
     })
 }
 
-/// Where a task stands for those who wait for its last words.
-enum End {
-    Running,
-    /// It is over, and something may still come.
-    Ending,
-    Over,
-}
-
 impl Follower {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
@@ -108,21 +101,21 @@ impl Follower {
             }
             // What comes while we look wakes us again.
             self.grown.borrow_and_update();
-            let end = if self.extent.follow { self.end().await.ok()? } else { End::Over };
+            let activity = if self.extent.follow { self.activity().await.ok()? } else { Activity::Over };
             if self.look().await.ok()? {
                 continue;
             }
-            let patience = match end {
-                End::Over => return self.farewell(),
-                End::Ending => LAST_WORDS,
-                End::Running => KEEP_ALIVE,
+            let patience = match activity {
+                Activity::Over => return self.farewell(),
+                Activity::Ending => LAST_WORDS,
+                Activity::Going => KEEP_ALIVE,
             };
             tokio::select! {
                 () = self.core.ended() => return None,
                 _ = self.grown.changed() => {}
                 _ = self.news.recv() => {}
                 () = tokio::time::sleep(patience) => {
-                    if let (Some(dress), End::Running) = (self.dress, &end) {
+                    if let (Some(dress), Activity::Going) = (self.dress, activity) {
                         return Some(dress.keep_alive());
                     }
                 }
@@ -137,15 +130,9 @@ impl Follower {
         (is_first && is_sse).then_some(Bytes::from_static(b"event: end\ndata: {}\n\n"))
     }
 
-    async fn end(&self) -> Result<End, StoreError> {
+    async fn activity(&self) -> Result<Activity, StoreError> {
         let id = self.selection.task.clone();
-        let task = self.core.store().read(move |view| view.task(&id)).await?;
-        Ok(match task.map(|task| task.value) {
-            None => End::Over,
-            Some(task) if !task.phase.is_final() => End::Running,
-            Some(task) if task.is_swept() => End::Over,
-            Some(_) => End::Ending,
-        })
+        self.core.store().read(move |view| view.task_activity(&id)).await
     }
 
     /// Takes what is new. Says whether there was anything.
@@ -155,7 +142,7 @@ impl Follower {
         let (mut places, is_first, in_letters) =
             (std::mem::take(&mut self.places), !self.has_begun, self.dress.is_some());
         let looked = tokio::task::spawn_blocking(move || {
-            let pieces = look(&chunks, &selection, extent, is_first, in_letters, &mut places)?;
+            let pieces = look(&*chunks, &selection, extent, is_first, in_letters, &mut places)?;
             Ok::<_, io::Error>((places, pieces))
         });
         let (places, pieces) = looked.await.map_err(io::Error::other)??;
@@ -219,7 +206,7 @@ fn places(selection: &Selection, id: &str) -> Option<BTreeMap<StreamName, u64>> 
 }
 
 fn look(
-    chunks: &LocalChunks,
+    chunks: &dyn ChunkStore,
     selection: &Selection,
     extent: Extent,
     is_first: bool,

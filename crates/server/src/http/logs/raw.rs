@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use fermi_store::chunks::{ChunkStore, LocalChunks, StreamName};
+use fermi_store::chunks::{ChunkStore, StreamName};
 use futures_util::stream;
 
 use super::read::{blocking, streams, tail};
@@ -19,7 +19,7 @@ use crate::envelope::Problem;
 const PIECE: usize = 256 << 10;
 
 struct Reader {
-    chunks: Arc<LocalChunks>,
+    chunks: Arc<dyn ChunkStore>,
     /// Streams with the ranges that are still to be sent.
     left: VecDeque<(StreamName, u64, u64)>,
 }
@@ -27,7 +27,7 @@ struct Reader {
 /// Sends what there is now, and ends.
 pub async fn answer(core: &Core, selection: Selection, extent: Extent) -> Result<Response, Problem> {
     let chunks = core.chunks().clone();
-    let planned = tokio::task::spawn_blocking(move || plan(&chunks, &selection, extent)).await;
+    let planned = tokio::task::spawn_blocking(move || plan(&*chunks, &selection, extent)).await;
     let reader = Reader { chunks: core.chunks().clone(), left: blocking(planned)? };
     let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
         let piece = reader.next().await?;
@@ -46,7 +46,11 @@ pub fn plain(response: &mut Response) {
     headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
 }
 
-fn plan(chunks: &LocalChunks, selection: &Selection, extent: Extent) -> io::Result<VecDeque<(StreamName, u64, u64)>> {
+fn plan(
+    chunks: &dyn ChunkStore,
+    selection: &Selection,
+    extent: Extent,
+) -> io::Result<VecDeque<(StreamName, u64, u64)>> {
     let most = extent.limit_bytes.unwrap_or(u64::MAX);
     let (_, found) = streams(chunks, selection)?;
     found

@@ -3,8 +3,8 @@
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use fermi_api::v1::{Envelope, Failure, LogChunk, LogGap, Logs, Stream};
-use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+use fermi_api::v1::{Envelope, Failure, LogChunk, Logs, Stream};
+use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
 use super::{follow, raw};
@@ -61,7 +61,7 @@ pub async fn logs(
         return follow::answer(desk, selection, extent, dress, last_id).await;
     }
     let chunks = desk.core.chunks().clone();
-    let read = tokio::task::spawn_blocking(move || gather(&chunks, &selection, extent)).await;
+    let read = tokio::task::spawn_blocking(move || gather(&*chunks, &selection, extent)).await;
     let logs = blocking(read)?;
     Ok(Answer::ok(&logs)?.into_response())
 }
@@ -76,7 +76,7 @@ pub fn blocking<T>(read: Result<std::io::Result<T>, tokio::task::JoinError>) -> 
 }
 
 /// The streams that are wanted, of the attempt that is wanted, with their lengths.
-pub fn streams(chunks: &LocalChunks, selection: &Selection) -> std::io::Result<(u32, Vec<(StreamName, u64)>)> {
+pub fn streams(chunks: &dyn ChunkStore, selection: &Selection) -> std::io::Result<(u32, Vec<(StreamName, u64)>)> {
     let mut all = chunks.streams(&selection.task)?;
     let newest = all.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
     let attempt = selection.attempt.unwrap_or(newest);
@@ -84,7 +84,7 @@ pub fn streams(chunks: &LocalChunks, selection: &Selection) -> std::io::Result<(
     Ok((attempt, all))
 }
 
-fn gather(chunks: &LocalChunks, selection: &Selection, extent: Extent) -> std::io::Result<Logs> {
+fn gather(chunks: &dyn ChunkStore, selection: &Selection, extent: Extent) -> std::io::Result<Logs> {
     let (attempt, found) = streams(chunks, selection)?;
     let mut room = MOST_BYTES;
     let mut pieces = Vec::new();
@@ -95,13 +95,13 @@ fn gather(chunks: &LocalChunks, selection: &Selection, extent: Extent) -> std::i
             Start::Offset(offset) => (offset, chunks.read(&name, offset, usize::try_from(most).unwrap_or(usize::MAX))?),
         };
         room = room.saturating_sub(bytes.len() as u64);
-        pieces.push(chunk(chunks, &name, length, offset, &bytes)?);
+        pieces.push(chunk(&name, length, offset, &bytes));
     }
     Ok(Logs { attempt, chunks: pieces })
 }
 
 /// The last lines, cut at the front where they are too many bytes.
-pub fn tail(chunks: &LocalChunks, name: &StreamName, lines: usize, most: u64) -> std::io::Result<(u64, Vec<u8>)> {
+pub fn tail(chunks: &dyn ChunkStore, name: &StreamName, lines: usize, most: u64) -> std::io::Result<(u64, Vec<u8>)> {
     if lines == 0 {
         return Ok((chunks.length(name)?, Vec::new()));
     }
@@ -111,14 +111,12 @@ pub fn tail(chunks: &LocalChunks, name: &StreamName, lines: usize, most: u64) ->
     Ok((offset + over, bytes))
 }
 
-fn chunk(chunks: &LocalChunks, name: &StreamName, length: u64, offset: u64, bytes: &[u8]) -> std::io::Result<LogChunk> {
+fn chunk(name: &StreamName, length: u64, offset: u64, bytes: &[u8]) -> LogChunk {
     let end = offset + bytes.len() as u64;
     // At the end of what there is a letter may be half written; the next read begins with it.
     let whole = if end >= length { whole_letters(bytes) } else { whole_letters(bytes).max(1).min(bytes.len()) };
     let next_offset = offset + whole as u64;
-    let gaps = chunks.gaps(name)?;
-    let gaps = gaps.iter().filter(|gap| gap.at >= offset && gap.at <= next_offset);
-    Ok(LogChunk {
+    LogChunk {
         attempt: name.attempt,
         rank: name.rank,
         stream: stream(name.kind),
@@ -126,8 +124,8 @@ fn chunk(chunks: &LocalChunks, name: &StreamName, length: u64, offset: u64, byte
         next_offset,
         length: length.max(end),
         text: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
-        gaps: gaps.map(|gap| LogGap { offset: gap.at, length: gap.missing_bytes }).collect(),
-    })
+        gaps: Vec::new(),
+    }
 }
 
 /// As the API calls it. What ranks report of their progress is no log and never comes here.

@@ -4,7 +4,7 @@ use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, LogMatch, LogSearch};
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
-use fermi_store::chunks::{Case, ChunkStore, SearchPlace, SearchQuery, StreamKind, StreamName};
+use fermi_store::chunks::{Case, SearchPlace, SearchQuery, StreamKind, StreamName};
 
 use super::read::{blocking, stream};
 use super::selection::Selection;

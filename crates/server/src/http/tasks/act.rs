@@ -8,13 +8,15 @@ use fermi_api::v1::{
 };
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_domain::task::{Happening, StopWish, Task};
 use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
 
 use super::view;
+use crate::caller::Caller;
 use crate::core::Core;
-use crate::course;
+use crate::course::{self, Cause, Changed};
 use crate::envelope::{Answer, Problem, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
@@ -26,24 +28,35 @@ const MOST_AT_ONCE: usize = 1_000;
 #[utoipa::path(post, path = "/api/v1/training-tasks/{id}/stop", tag = "training-tasks", params(("id" = String, Path)),
     request_body = Option<StopRequest>,
     responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn stop(State(core): State<Core>, TaskPath(id): TaskPath, body: OptionalBody<StopRequest>) -> Reply {
-    one(&core, id, Verb::Stop { force: body.value.force }).await
+pub async fn stop(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    TaskPath(id): TaskPath,
+    body: OptionalBody<StopRequest>,
+) -> Reply {
+    one(&core, id, Verb::Stop { force: body.value.force }, caller).await
 }
 
 /// Starts a task anew: now if it is over, else as soon as it has ended.
 #[utoipa::path(post, path = "/api/v1/training-tasks/{id}/restart", tag = "training-tasks", params(("id" = String, Path)),
     request_body = Option<Empty>,
     responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn restart(State(core): State<Core>, TaskPath(id): TaskPath, _body: OptionalBody<Empty>) -> Reply {
-    one(&core, id, Verb::Restart).await
+pub async fn restart(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    TaskPath(id): TaskPath,
+    _body: OptionalBody<Empty>,
+) -> Reply {
+    one(&core, id, Verb::Restart, caller).await
 }
 
 /// Forgets a task that is over, with its logs.
 #[utoipa::path(delete, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn delete(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
-    let (removed, now_ms) = (id.clone(), core.now_ms());
-    core.store().write(move |tx| act(tx, &removed, Verb::Delete, now_ms)).await.map_err(WriteError::flatten)?;
+pub async fn delete(State(core): State<Core>, Caller(caller): Caller, TaskPath(id): TaskPath) -> Reply {
+    let (removed, cause) = (id.clone(), Cause { principal: caller, now_ms: core.now_ms() });
+    core.store().write(move |tx| act(tx, &removed, Verb::Delete, &cause)).await.map_err(WriteError::flatten)?;
+    tracing::info!(task = %id, "a task was deleted");
     forget_streams(&core, vec![id]).await;
     Answer::said(Verb::Delete.done(), &Empty {})
 }
@@ -51,7 +64,12 @@ pub async fn delete(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
 /// Does one thing with many tasks; each is answered for itself.
 #[utoipa::path(post, path = "/api/v1/training-tasks/bulk", tag = "training-tasks", request_body = BulkRequest,
     responses((status = 200, body = Envelope<BulkAnswer>), (status = 422, body = Failure)))]
-pub async fn bulk(State(core): State<Core>, headers: HeaderMap, body: JsonBody<BulkRequest>) -> Reply {
+pub async fn bulk(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    body: JsonBody<BulkRequest>,
+) -> Reply {
     let BulkRequest { action, ids, force } = body.value;
     if ids.is_empty() || ids.len() > MOST_AT_ONCE {
         return Err(Problem::unprocessable(
@@ -66,23 +84,24 @@ pub async fn bulk(State(core): State<Core>, headers: HeaderMap, body: JsonBody<B
         BulkVerb::Restart => Verb::Restart,
         BulkVerb::Delete => Verb::Delete,
     };
-    let now_ms = core.now_ms();
+    let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let done = core.store().write(move |tx| {
         let mut done = Vec::with_capacity(ids.len());
+        let mut changes = Vec::new();
         for id in ids {
             let outcome = match checked(id.clone(), &TASK) {
                 Err(problem) => Err(problem),
-                Ok(id) => match act(tx, &TaskId(id), verb, now_ms) {
+                Ok(id) => match act(tx, &TaskId(id), verb, &cause) {
                     Err(problem) if problem.status.is_server_error() => return Err(problem),
-                    outcome => outcome.map(|_| ()),
+                    outcome => outcome.map(|changed| changes.push(changed)),
                 },
             };
             done.push((id, outcome));
         }
-        Ok(done)
+        Ok((done, changes))
     });
-    let done = done.await.map_err(WriteError::<Problem>::flatten)?;
-    core.ring();
+    let (done, changes) = done.await.map_err(WriteError::<Problem>::flatten)?;
+    core.follow_up(&changes).await;
     if action == BulkVerb::Delete {
         let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
         forget_streams(&core, gone).await;
@@ -135,15 +154,16 @@ impl Verb {
     }
 }
 
-async fn one(core: &Core, id: TaskId, verb: Verb) -> Reply {
+async fn one(core: &Core, id: TaskId, verb: Verb, caller: Principal) -> Reply {
     let now_ms = core.now_ms();
-    let task = core.store().write(move |tx| act(tx, &id, verb, now_ms)).await.map_err(WriteError::flatten)?;
-    core.ring();
-    Answer::said(verb.done(), &view::row_of(&task, now_ms))
+    let cause = Cause { principal: caller, now_ms };
+    let changed = core.store().write(move |tx| act(tx, &id, verb, &cause)).await.map_err(WriteError::flatten)?;
+    core.follow_up(std::slice::from_ref(&changed)).await;
+    Answer::said(verb.done(), &view::row_of(&changed.task, now_ms))
 }
 
 /// Does it if it can be done now. Answers with the task as it is then, or as it was.
-fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, now_ms: u64) -> Result<Task, Problem> {
+fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Result<Changed, Problem> {
     let task = tx.task(id)?.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
     if let Some(reason) = AllowedAction::of(verb.action(), task.phase).reason {
         return Err(Problem::conflict("not_now", reason));
@@ -151,12 +171,12 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, now_ms: u64) -> Result
     let happening = match verb {
         Verb::Stop { force } => Happening::StopAsked(StopWish { force, then_restart: false }),
         Verb::Restart => Happening::RestartAsked,
-        Verb::Delete => return remove(tx, task, now_ms),
+        Verb::Delete => return remove(tx, task, cause),
     };
-    Ok(course::happen(tx, id, [happening], now_ms)?)
+    Ok(course::happen(tx, id, [happening], cause)?)
 }
 
-fn remove(tx: &mut Transaction<'_>, task: Task, now_ms: u64) -> Result<Task, Problem> {
+fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, Problem> {
     if !task.is_swept() {
         return Err(Problem::conflict(
             "not_swept",
@@ -165,27 +185,17 @@ fn remove(tx: &mut Transaction<'_>, task: Task, now_ms: u64) -> Result<Task, Pro
         .hint(Text::new("稍后重试", "try again in a moment")));
     }
     tx.delete_task(&task.id)?;
-    tx.append_event(NewEvent {
-        time_ms: now_ms,
-        task: Some(task.id.clone()),
-        environment: None,
-        kind: "task.deleted".to_owned(),
-        attempt: None,
-        rank: None,
-        text: Text::new(
-            format!("任务“{}”已删除", task.spec.name),
-            format!("the task '{}' was deleted", task.spec.name),
-        ),
-        data: None,
-    })?;
-    Ok(task)
+    let name = &task.spec.name;
+    let text = Text::new(format!("任务“{name}”已删除"), format!("the task '{name}' was deleted"));
+    let deleted = NewEvent::new(cause.now_ms, "task.deleted", text, cause.principal.clone());
+    tx.append_event(deleted.about_task(&task.id))?;
+    Ok(Changed { task, phases: Vec::new(), has_freed: false, principal: cause.principal.clone() })
 }
 
-/// What is left of streams after a crash here is found by the retention.
+/// Streams that a crash leaves here belong to no task; deleting their folder is all that is left to do.
 async fn forget_streams(core: &Core, tasks: Vec<TaskId>) {
     let chunks = core.chunks().clone();
     let removed = tokio::task::spawn_blocking(move || {
-        use fermi_store::chunks::ChunkStore;
         for task in &tasks {
             if let Err(error) = chunks.delete(task) {
                 tracing::warn!(%task, %error, "the streams of a deleted task could not be removed");

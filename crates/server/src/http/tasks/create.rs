@@ -3,19 +3,20 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure};
-use fermi_domain::aggregate::Aggregate;
 use fermi_domain::environment::Environment;
 use fermi_domain::language::{Language, Text};
-use fermi_domain::messages::{Created, Refusal};
+use fermi_domain::messages::Created;
+use fermi_domain::principal::Principal;
+use fermi_domain::rank_map;
 use fermi_domain::task::{TaskSpec, Work};
-use fermi_domain::validation::{Accepted, validate};
-use fermi_domain::warnings::warnings;
+use fermi_domain::validation::{Accepted, validate, validate_copy};
 use fermi_store::{StoreError, WriteError};
 
 use super::view;
 use crate::assignment::{self, Paths};
+use crate::caller::Caller;
 use crate::core::Core;
-use crate::course::{self, CreateError};
+use crate::course::{self, Cause, CreateError, CreatedLine};
 use crate::envelope::{Answer, Problem, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
@@ -28,7 +29,12 @@ use crate::plan;
     request_body = CreateRequest,
     responses((status = 200, body = Envelope<CreateAnswer>), (status = 400, body = Failure), (status = 413, body = Failure),
         (status = 415, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateRequest>) -> Reply {
+pub async fn create(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    body: JsonBody<CreateRequest>,
+) -> Reply {
     let environments = core.known_environments();
     let key = Key::of(&headers, "training-tasks", &body.bytes)?;
     let accepted = validate(&body.value, &environments)?;
@@ -41,7 +47,7 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
         )
     });
     let notes = notes.into_iter().chain(decided).collect();
-    store(&core, accepted, notes, &environments, key, language(&headers)).await
+    store(&core, accepted, notes, &environments, key, caller, language(&headers)).await
 }
 
 /// Creates a task like this one.
@@ -52,6 +58,7 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
     responses((status = 200, body = Envelope<CreateAnswer>), (status = 404, body = Failure), (status = 422, body = Failure)))]
 pub async fn clone(
     State(core): State<Core>,
+    Caller(caller): Caller,
     TaskPath(id): TaskPath,
     headers: HeaderMap,
     body: OptionalBody<CloneRequest>,
@@ -61,38 +68,15 @@ pub async fn clone(
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
     let task = found?.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
     let environments = core.known_environments();
-    let mut spec = task.spec;
-    spec.name = match &body.value.task_name {
-        Some(name) => crate::http::names::name("taskName", name)?,
-        None => copy_of(&spec.name),
-    };
-    for id in &spec.distributed.node_ids {
-        let environment = environments.iter().find(|environment| environment.id == *id);
-        let environment = environment.ok_or_else(|| Refusal::EnvironmentUnknown { id: id.clone() })?;
-        if !environment.status.can_be_chosen() {
-            return Err(Refusal::EnvironmentOffline { name: environment.name.clone() }.into());
-        }
-    }
-    let chosen = view::chosen(&spec, &environments);
-    let accepted = Accepted {
-        aggregate: Aggregate::of(&chosen),
-        warnings: warnings(&chosen, spec.distributed.framework, spec.distributed.strategy),
-        spec,
-    };
+    let accepted = validate_copy(&task.spec, body.value.task_name.as_deref(), &environments)?;
     let decided = checked(&accepted.spec, &environments)?;
-    store(&core, accepted, decided, &environments, key, language(&headers)).await
-}
-
-/// The name of a copy, within the bounds of names.
-fn copy_of(name: &str) -> String {
-    let most = fermi_domain::validation::LONGEST_NAME - "-copy".len();
-    format!("{}-copy", name.chars().take(most).collect::<String>())
+    store(&core, accepted, decided, &environments, key, caller, language(&headers)).await
 }
 
 /// What the engine would refuse is refused before anything is stored; the answer is what it decided.
 fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, Problem> {
     let is_builtin = matches!(spec.work, Work::Builtin { .. }) && spec.options.training.is_none();
-    match crate::reconcilers::rank_map(spec, environments) {
+    match rank_map::of_spec(spec, environments) {
         Ok(ranks) if !is_builtin => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
         _ => Ok(Vec::new()),
     }
@@ -104,6 +88,7 @@ async fn store(
     notes: Vec<Text>,
     environments: &[Environment],
     key: Option<Key>,
+    caller: Principal,
     language: Language,
 ) -> Reply {
     let Accepted { spec, aggregate, warnings } = accepted;
@@ -111,7 +96,7 @@ async fn store(
     let decided = notes.clone();
     let mut notes = notes;
     notes.extend(plan.as_ref().map(|plan| plan.sentence.clone()));
-    let first = view::chosen(&spec, environments).first().map_or_else(String::new, |first| first.name.clone());
+    let first = spec.chosen(environments).first().map_or_else(String::new, |first| first.name.clone());
     let description = aggregate.as_ref().map(|sum| Created::description(sum, &first).text());
     let mut answer = CreateAnswer {
         task_id: String::new(),
@@ -120,18 +105,24 @@ async fn store(
         description: description.map(|text| text.in_language(language).to_owned()).unwrap_or_default(),
         warnings: plan::warnings(&warnings, plan.as_ref(), language),
         notes: decided.iter().map(|note| note.in_language(language).to_owned()).collect(),
-        plan: plan.and_then(|plan| serde_json::to_value(plan).ok()),
+        plan: plan.as_ref().and_then(plan::shown),
     };
-    let now_ms = core.now_ms();
+    let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let made = core.store().write(move |tx| {
-        once(tx, key.as_ref(), now_ms, |tx| {
-            let task = course::create(tx, spec, notes, now_ms)?;
-            answer.task_id = task.id.0;
+        let mut created = None;
+        let answer = once(tx, key.as_ref(), cause.now_ms, |tx| {
+            let task = course::create(tx, spec, notes, &cause)?;
+            answer.task_id = task.id.to_string();
             answer.status = task.phase;
+            created = Some(CreatedLine { task: task.id, name: task.spec.name, principal: cause.principal.clone() });
             Answer::said(Created::Success.text(), &answer)
-        })
+        })?;
+        Ok((answer, created))
     });
-    let answer = made.await.map_err(WriteError::flatten)?;
+    let (answer, created) = made.await.map_err(WriteError::<Problem>::flatten)?;
+    if let Some(created) = created {
+        created.log();
+    }
     core.bells().placement.notify_one();
     Ok(answer)
 }

@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, Metrics, Point, Series};
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::Task;
-use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind};
+use fermi_store::chunks::{ChunkStore, StreamKind};
 
 use super::progress::numbers;
 use super::show;
@@ -64,13 +64,13 @@ pub async fn metrics(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(
     let task = show::find(&core, &id).await?;
     let attempt = attempt.unwrap_or_else(|| task.attempt().map_or(0, |attempt| attempt.number.get()));
     let (chunks, asked) = (core.chunks().clone(), wanted.clone());
-    let read = tokio::task::spawn_blocking(move || reported(&chunks, &id, attempt, &asked)).await;
+    let read = tokio::task::spawn_blocking(move || reported(&*chunks, &id, attempt, &asked)).await;
     let mut series = blocking(read)?;
-    series.extend(measured(&core, &task, &wanted));
+    series.extend(measured(&core, &task, attempt, &wanted));
     Answer::ok(&Metrics { attempt, series })
 }
 
-fn reported(chunks: &LocalChunks, task: &TaskId, attempt: u32, wanted: &Wanted) -> std::io::Result<Vec<Series>> {
+fn reported(chunks: &dyn ChunkStore, task: &TaskId, attempt: u32, wanted: &Wanted) -> std::io::Result<Vec<Series>> {
     let mut found = chunks.streams(task)?;
     found.retain(|(name, _)| {
         name.attempt == attempt && name.kind == StreamKind::Progress && wanted.rank.is_none_or(|rank| rank == name.rank)
@@ -101,7 +101,7 @@ fn reported(chunks: &LocalChunks, task: &TaskId, attempt: u32, wanted: &Wanted) 
 type SeriesKey = (&'static str, String, Option<u32>, Option<u32>);
 
 /// What agents measured lately, on the machines that the task uses.
-fn measured(core: &Core, task: &Task, wanted: &Wanted) -> Vec<Series> {
+fn measured(core: &Core, task: &Task, attempt: u32, wanted: &Wanted) -> Vec<Series> {
     let (from, to) = (task.started_ms.unwrap_or(u64::MAX), task.ended_ms.unwrap_or(u64::MAX));
     let mut by_key: BTreeMap<SeriesKey, Vec<Point>> = BTreeMap::new();
     for node in &task.nodes {
@@ -123,7 +123,7 @@ fn measured(core: &Core, task: &Task, wanted: &Wanted) -> Vec<Series> {
                 push("gpu.use", None, Some(gpu.index), f64::from(gpu.use_share));
                 push("gpu.memory", None, Some(gpu.index), gpu.memory_used as f64);
             }
-            for rank in beat.ranks.iter().filter(|rank| rank.task == task.id) {
+            for rank in beat.ranks.iter().filter(|rank| *rank.task == task.id && rank.attempt == attempt) {
                 push("rank.cpus", Some(rank.rank), None, f64::from(rank.cpus));
                 push("rank.memory", Some(rank.rank), None, rank.memory as f64);
             }

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview};
-use fermi_domain::messages;
 use fermi_domain::validation::validate;
+use fermi_domain::{messages, rank_map};
 
 use crate::assignment;
 use crate::core::Core;
@@ -21,7 +21,7 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let accepted = validate(&body.value, &environments)?;
     let language = language(&headers);
     let spec = &accepted.spec;
-    let ranks = crate::reconcilers::rank_map(spec, &environments).ok();
+    let ranks = rank_map::of_spec(spec, &environments).ok();
     let launch = match &ranks {
         None => None,
         Some(ranks) => {
@@ -38,6 +38,6 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
         rank_map: ranks.map(Vec::from).unwrap_or_default(),
         launch,
         card: card.iter().map(|line| CardLine { text: line.text() }).collect(),
-        plan: plan.and_then(|plan| serde_json::to_value(plan).ok()),
+        plan: plan.as_ref().and_then(plan::shown),
     })
 }

@@ -2,7 +2,7 @@
 
 use fermi_api::v1::Progress;
 use fermi_domain::task::Task;
-use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
+use fermi_store::chunks::{StreamKind, StreamName};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, Page, Rank, RankState};
 use fermi_domain::rank_map::RankSlot;
 use fermi_domain::task::{RankRecord, Task};
-use fermi_store::chunks::{ChunkStore, LocalChunks, StreamKind, StreamName};
+use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::progress::{Report, reports};
 use super::{show, view};
@@ -34,7 +34,7 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let mut last = HashMap::new();
     if attempt > 0 && map.slots().len() <= MOST_LOOKED_UP {
         let (chunks, id, count) = (core.chunks().clone(), id.clone(), map.world_size());
-        let looked = tokio::task::spawn_blocking(move || last_reports(&chunks, &id, attempt, count)).await;
+        let looked = tokio::task::spawn_blocking(move || last_reports(&*chunks, &id, attempt, count)).await;
         last = looked.unwrap_or_default();
     }
     let samples: HashMap<u32, _> = core
@@ -98,7 +98,7 @@ fn rank(slot: &RankSlot, attempt: u32, record: Option<&RankRecord>) -> Rank {
 }
 
 fn last_reports(
-    chunks: &LocalChunks,
+    chunks: &dyn ChunkStore,
     task: &fermi_domain::ids::TaskId,
     attempt: u32,
     count: u32,

@@ -3,9 +3,8 @@
 use fermi_api::v1;
 use fermi_domain::aggregate::Aggregate;
 use fermi_domain::environment::Environment;
-use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{FrontEnd, Language};
-use fermi_domain::rank_map::RankMap;
+use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec};
 use fermi_domain::warnings::warnings;
 use fermi_store::tasks::TaskRow;
@@ -27,6 +26,7 @@ pub fn row(row: TaskRow) -> v1::TaskRow {
         world_size: brief.world_size,
         attempt: brief.attempt,
         restarts_used: brief.restarts_used,
+        created_by: brief.created_by.as_ref().map(v1::Principal::from),
         priority,
         labels: brief.labels,
         created_at: created_ms,
@@ -53,6 +53,7 @@ pub fn row_of(task: &Task, updated_ms: u64) -> v1::TaskRow {
         world_size: task.world_size(),
         attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
         restarts_used: task.restarts_used,
+        created_by: task.created_by.as_ref().map(v1::Principal::from),
         priority: task.spec.priority,
         labels: task.spec.labels.clone(),
         created_at: task.created_ms,
@@ -71,7 +72,7 @@ pub fn whole(
     language: Language,
     front_end: FrontEnd,
 ) -> v1::Task {
-    let chosen = chosen(&task.spec, environments);
+    let chosen = task.spec.chosen(environments);
     let distributed = &task.spec.distributed;
     let warnings = match task.phase.is_final() {
         true => Vec::new(),
@@ -102,19 +103,13 @@ fn last_change(task: &Task) -> u64 {
     own.into_iter().chain(attempts).flatten().max().unwrap_or(task.created_ms)
 }
 
-/// The environments that a task names, in its order, as far as they exist.
-pub fn chosen<'a>(spec: &TaskSpec, environments: &'a [Environment]) -> Vec<&'a Environment> {
-    let find = |id: &EnvironmentId| environments.iter().find(|environment| environment.id == *id);
-    spec.distributed.node_ids.iter().filter_map(find).collect()
-}
-
 /// Null for one node.
 pub fn distributed_info(spec: &TaskSpec, environments: &[Environment]) -> Option<v1::DistributedInfo> {
     let distributed = &spec.distributed;
     if distributed.node_ids.len() < 2 {
         return None;
     }
-    let aggregate = Aggregate::of(&chosen(spec, environments));
+    let aggregate = Aggregate::of(&spec.chosen(environments));
     Some(v1::DistributedInfo {
         node_count: count(distributed.node_ids.len()),
         total_gpus: aggregate.map_or(0, |aggregate| aggregate.total_gpus),
@@ -149,7 +144,7 @@ fn node(node: &NodeRun) -> v1::TaskNode {
 
 /// The ranks of a task: those it has, else those it would get.
 pub fn rank_map(task: &Task, environments: &[Environment]) -> Option<RankMap> {
-    task.rank_map.clone().or_else(|| crate::reconcilers::rank_map(&task.spec, environments).ok())
+    task.rank_map.clone().or_else(|| rank_map::of_spec(&task.spec, environments).ok())
 }
 
 fn count(length: usize) -> u32 {
