@@ -26,6 +26,7 @@ use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, Refusal};
 use crate::sample::{LiveRuns, Sampler};
 use crate::ship::{Cargo, HttpCarrier, ShipOrder, Shipper};
+use crate::trace;
 use crate::wake::{self, Beat, Pulse};
 
 /// What is told to the one thread.
@@ -66,7 +67,9 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let mut cluster = None;
     let mut book = Book::default();
     for ended in stale::sweep_stale(&data.live()) {
-        tell(AgentNews::Swept { run: ended.run, killed: ended.killed });
+        let news = AgentNews::Swept { run: ended.run, killed: ended.killed };
+        trace::news(&news, None);
+        tell(news);
     }
     if let Some(name) = data.last_cluster() {
         let folder = data.cluster(&name);
@@ -171,6 +174,11 @@ struct Agent<T> {
 }
 
 impl<T: Fn(AgentNews)> Agent<T> {
+    fn tell(&self, news: AgentNews) {
+        trace::news(&news, self.environment.as_ref());
+        (self.tell)(news);
+    }
+
     fn live(&mut self, inbox: &Receiver<Event>, stop: &StopFlag) {
         while !stop.is_raised() {
             let Ok(event) = inbox.recv() else { return };
@@ -184,11 +192,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Link(LinkNews::Word(word)) => self.obey(word),
             Event::Link(LinkNews::Lost { reason, retry_in }) => {
                 self.shared.pulse.set(Beat::Away);
-                (self.tell)(AgentNews::Lost { reason, retry_in });
+                self.tell(AgentNews::Lost { reason, retry_in });
             }
             Event::Link(LinkNews::Refused { reason, hint }) => {
                 self.shared.pulse.set(Beat::Away);
-                (self.tell)(AgentNews::Refused { reason, hint });
+                self.tell(AgentNews::Refused { reason, hint });
             }
             Event::Ready(owned, _) | Event::KeepersGone(owned, _) if !self.is_ours(&owned) => {}
             Event::Ready(Owned { run, .. }, Ok(bundle)) => {
@@ -199,7 +207,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Ready(Owned { run, .. }, Err(refusal)) => self.failed(refusal.for_run(run)),
             Event::KeepersGone(Owned { run, .. }, ended) => {
                 for Ended { run, killed } in ended {
-                    (self.tell)(AgentNews::Swept { run, killed });
+                    self.tell(AgentNews::Swept { run, killed });
                 }
                 self.shared.live.remove(&run);
                 self.happen(Happening::KeepersGone(run));
@@ -219,7 +227,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         if !data_folder::is_cluster(&welcome.cluster) {
             let (zh, en) = ("服务器的集群名称无法使用", "the server's cluster has a name that cannot be used");
             let reason = fermi_domain::language::Text::new(zh, en);
-            (self.tell)(AgentNews::Refused { hint: reason.clone(), reason });
+            self.tell(AgentNews::Refused { hint: reason.clone(), reason });
             return;
         }
         if self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster) {
@@ -231,7 +239,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         for shipper in [&self.journals, &self.streams] {
             shipper.order(ShipOrder::Welcomed(welcome.environment.clone()));
         }
-        (self.tell)(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
+        self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
         self.happen(Happening::Welcomed);
     }
 
@@ -263,7 +271,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             self.ship(&assignment, &cluster, false);
             if *alive {
                 self.watch(&found.run, &cluster);
-                (self.tell)(AgentNews::Adopted { run: found.run });
+                self.tell(AgentNews::Adopted { run: found.run });
             } else {
                 for shipper in [&self.journals, &self.streams] {
                     shipper.order(ShipOrder::Rest(found.run.clone()));
@@ -275,10 +283,22 @@ impl<T: Fn(AgentNews)> Agent<T> {
 
     fn obey(&mut self, word: ServerWord) {
         match word {
-            ServerWord::Launch(assignment) => self.happen(Happening::Launch(assignment)),
-            ServerWord::Stop { run } => self.happen(Happening::Stop(run)),
-            ServerWord::Kill { run } => self.happen(Happening::Kill(run)),
-            ServerWord::Forget { run } => self.happen(Happening::Forget(run)),
+            ServerWord::Launch(assignment) => {
+                trace::asked("launch", &assignment.run, self.environment.as_ref());
+                self.happen(Happening::Launch(assignment));
+            }
+            ServerWord::Stop { run } => {
+                trace::asked("stop", &run, self.environment.as_ref());
+                self.happen(Happening::Stop(run));
+            }
+            ServerWord::Kill { run } => {
+                trace::asked("kill", &run, self.environment.as_ref());
+                self.happen(Happening::Kill(run));
+            }
+            ServerWord::Forget { run } => {
+                trace::asked("forget", &run, self.environment.as_ref());
+                self.happen(Happening::Forget(run));
+            }
             // The link has heard these.
             ServerWord::Welcome(_) | ServerWord::Refused { .. } => {}
         }
@@ -321,7 +341,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             }
             Action::Say(word) => {
                 if let AgentWord::Gone { run } = &word {
-                    (self.tell)(AgentNews::Gone { run: run.clone() });
+                    self.tell(AgentNews::Gone { run: run.clone() });
                 }
                 self.outbox.say(word);
             }
@@ -356,12 +376,12 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.ship(&assignment, cluster, true);
         self.watch(run, cluster);
-        (self.tell)(AgentNews::Launched { run: run.clone() });
+        self.tell(AgentNews::Launched { run: run.clone() });
     }
 
     fn failed(&mut self, failed: LaunchFailed) {
         let LaunchFailed { run, reason, hint } = failed.clone();
-        (self.tell)(AgentNews::LaunchFailed { run, reason, hint });
+        self.tell(AgentNews::LaunchFailed { run, reason, hint });
         self.happen(Happening::Failed(failed));
     }
 

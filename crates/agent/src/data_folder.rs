@@ -13,10 +13,11 @@
 //! ```
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use fermi_api::link::Assignment;
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::RunKey;
@@ -191,8 +192,8 @@ fn instance(path: &Path) -> io::Result<String> {
         return Ok(known);
     }
     let mut random = [0u8; 16];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let id = HEXLOWER.encode(&random);
     write_private(path, id.as_bytes())?;
     Ok(id)
 }

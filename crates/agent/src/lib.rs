@@ -20,6 +20,7 @@ mod prepare;
 mod sample;
 mod ship;
 mod source;
+mod trace;
 mod wake;
 
 pub use agent::run;

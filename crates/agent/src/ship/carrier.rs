@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
-use fermi_api::link::Taken;
+use fermi_api::link::{ENVIRONMENT_HEADER, Taken};
 use fermi_domain::ids::EnvironmentId;
 use serde::Deserialize;
 use ureq::http::StatusCode;
@@ -73,7 +73,7 @@ impl HttpCarrier {
 
     fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let authorization = self.authorization.as_deref().map(|value| ("Authorization", value));
-        let environment = self.environment.as_ref().map(|id| ("X-Fermi-Environment", id.as_str()));
+        let environment = self.environment.as_ref().map(|id| (ENVIRONMENT_HEADER, id.as_str()));
         authorization.into_iter().chain(environment)
     }
 

@@ -1,5 +1,6 @@
 //! `fermi agent`: makes this machine an environment of a cluster.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +9,7 @@ use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::{Explained, FrontEnd, Text};
 use serde_json::json;
 
-use super::server::no_folder;
+use super::server::{log_to_stderr, no_folder};
 use super::task::parse_pair;
 use super::usage::Expected;
 use crate::connection::{self, Outcome, Problem, ServerFlags};
@@ -66,6 +67,8 @@ fn serve(flags: &AgentFlags) -> Outcome {
         let _ = signals::wait();
         raised.raise();
     });
+    // On a terminal the same is said in words for people.
+    log_to_stderr(if std::io::stderr().is_terminal() { "off" } else { "warn,fermi_agent=info" });
     let name = options.name.clone();
     let as_json = flags.json;
     fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json))

@@ -50,19 +50,19 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let options = options(flags)?;
     let folder = options.data_dir.clone();
     let as_json = flags.json;
-    log_to_stderr();
+    log_to_stderr("warn,fermi_server=info,fermi_store=info");
     let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
     outcome.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::of(&error))
 }
 
-/// One line per change of state; RUST_LOG says otherwise.
-fn log_to_stderr() {
+/// One line per change of state, as far as `usual` lets it pass; RUST_LOG says otherwise.
+pub fn log_to_stderr(usual: &str) {
     use std::io::IsTerminal;
     use tracing_subscriber::filter::Targets;
     use tracing_subscriber::prelude::*;
     let read = |text: &str| text.parse::<Targets>().ok();
     let named = std::env::var("RUST_LOG").ok().and_then(|text| read(&text));
-    let filter = named.or_else(|| read("warn,fermi_server=info,fermi_store=info")).unwrap_or_default();
+    let filter = named.or_else(|| read(usual)).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     let lines = lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter);
     // A second one in the same process, as in a test, is no reason to fail.
