@@ -1,4 +1,4 @@
-//! The life of an agent: one thread hears everything, the book says what to do, and it is done.
+//! The life of an agent: one thread hears everything, the registry says what to do, and it is done.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,7 +16,6 @@ use fermi_hardware::gpu::Gpus;
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
 
-use crate::book::{Action, Book, Found, Happening};
 use crate::data_folder::{self, ClusterFolder, DataFolder};
 use crate::error::AgentError;
 use crate::keepers;
@@ -24,9 +23,10 @@ use crate::link::{self, Dialer, LinkNews, Outbox};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, Refusal};
+use crate::run_registry::{AgentEffect, AgentInput, FoundRun, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
-use crate::ship::{Cargo, HttpCarrier, ShipOrder, Shipper};
 use crate::trace;
+use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader};
 use crate::wake::{self, Beat, Pulse};
 
 /// What is told to the one thread.
@@ -35,7 +35,7 @@ enum Event {
     /// Everything for a launch is there, or why not.
     Ready(Owned, Result<Box<NodeBundle>, Refusal>),
     KeepersGone(Owned, Vec<Ended>),
-    Taken(RunKey, Cargo),
+    Taken(RunKey, UploadKind),
     /// A child may have ended, or the agent shall.
     Woken,
 }
@@ -57,15 +57,15 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let gpus = Gpus::open();
     let hello = machine::hello(&options, data.instance(), gpus.as_ref());
     let shared = Shared::default();
-    let ships = |cargo: Cargo| {
+    let uploads = |kind: UploadKind| {
         let events = events.clone();
-        let carrier = HttpCarrier::new(server.clone(), options.token.as_deref());
-        Shipper::start(cargo, carrier, move |run| drop(events.send(Event::Taken(run, cargo))))
+        let client = HttpUploadClient::new(server.clone(), options.token.as_deref());
+        Uploader::start(kind, client, move |run| drop(events.send(Event::Taken(run, kind))))
     };
-    let (journals, streams) = (ships(Cargo::Journal)?, ships(Cargo::Streams)?);
+    let (journals, streams) = (uploads(UploadKind::Journal)?, uploads(UploadKind::Streams)?);
     // Known before the first hello, which names the runs that are still here.
     let mut cluster = None;
-    let mut book = Book::default();
+    let mut registry = RunRegistry::default();
     for ended in stale::sweep_stale(&data.live()) {
         let news = AgentNews::Swept { run: ended.run, killed: ended.killed };
         trace::news(&news, None);
@@ -73,10 +73,10 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     }
     if let Some(name) = data.last_cluster() {
         let folder = data.cluster(&name);
-        adopt(&folder, &mut book);
+        adopt(&folder, &mut registry);
         cluster = Some(folder);
     }
-    *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = book.known();
+    *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = registry.known();
     let dialer = Dialer {
         server: server.clone(),
         token: options.token.clone(),
@@ -90,11 +90,11 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let wakes = events.clone();
     wake::start(stop.clone(), move || drop(wakes.send(Event::Woken)))?;
     let mut agent = Agent {
-        carrier: HttpCarrier::new(server, options.token.as_deref()),
+        client: HttpUploadClient::new(server, options.token.as_deref()),
         hidden: variables_that_hold(options.token.as_deref()),
         data,
         cluster,
-        book,
+        registry,
         ready: HashMap::new(),
         assignments: HashMap::new(),
         environment: None,
@@ -126,14 +126,14 @@ struct Shared {
 }
 
 /// Takes in the runs that an earlier agent left in the folder of a cluster.
-fn adopt(folder: &ClusterFolder, book: &mut Book) {
+fn adopt(folder: &ClusterFolder, registry: &mut RunRegistry) {
     for found in folder.runs() {
-        let stand = match found.assignment {
-            None => Found::Never,
-            Some(_) if keepers::live(&folder.keepers_lock(&found.run)) => Found::Alive,
-            Some(_) => Found::Over,
+        let state = match found.assignment {
+            None => FoundRun::Never,
+            Some(_) if keepers::live(&folder.keepers_lock(&found.run)) => FoundRun::Alive,
+            Some(_) => FoundRun::Over,
         };
-        book.found(found.run, stand);
+        registry.found(found.run, state);
     }
 }
 
@@ -156,18 +156,18 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
 }
 
 struct Agent<T> {
-    carrier: HttpCarrier,
+    client: HttpUploadClient,
     hidden: Vec<OsString>,
     data: DataFolder,
     cluster: Option<ClusterFolder>,
-    book: Book,
+    registry: RunRegistry,
     /// Launches that are ready to start.
     ready: HashMap<RunKey, Box<NodeBundle>>,
     assignments: HashMap<RunKey, Box<Assignment>>,
     environment: Option<EnvironmentId>,
     shared: Shared,
-    journals: Shipper,
-    streams: Shipper,
+    journals: Uploader,
+    streams: Uploader,
     outbox: Outbox,
     events: Sender<Event>,
     tell: T,
@@ -201,7 +201,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Ready(owned, _) | Event::KeepersGone(owned, _) if !self.is_ours(&owned) => {}
             Event::Ready(Owned { run, .. }, Ok(bundle)) => {
                 self.ready.insert(run.clone(), bundle);
-                self.happen(Happening::Prepared(run.clone()));
+                self.apply(AgentInput::Prepared(run.clone()));
                 self.ready.remove(&run);
             }
             Event::Ready(Owned { run, .. }, Err(refusal)) => self.failed(refusal.for_run(run)),
@@ -210,9 +210,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
                     self.tell(AgentNews::Swept { run, killed });
                 }
                 self.shared.live.remove(&run);
-                self.happen(Happening::KeepersGone(run));
+                self.apply(AgentInput::KeepersGone(run));
             }
-            Event::Taken(run, cargo) => self.happen(Happening::Taken(run, cargo)),
+            Event::Taken(run, kind) => self.apply(AgentInput::Taken(run, kind)),
             // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container. Reaped
             // by this thread alone, which also starts wardens and must not lose one that fails to start.
             Event::Woken => drop(sweep::reap(&mut |_, _| {})),
@@ -235,46 +235,46 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
         self.environment = Some(welcome.environment.clone());
-        self.carrier.environment = self.environment.clone();
-        for shipper in [&self.journals, &self.streams] {
-            shipper.order(ShipOrder::Welcomed(welcome.environment.clone()));
+        self.client.environment = self.environment.clone();
+        for uploader in [&self.journals, &self.streams] {
+            uploader.order(UploadOrder::Welcomed(welcome.environment.clone()));
         }
         self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
-        self.happen(Happening::Welcomed);
+        self.apply(AgentInput::Welcomed);
     }
 
     /// Another server's runs are strangers: they go on, and are nothing to this one.
     fn move_to(&mut self, name: &str) {
-        for known in self.book.known() {
-            for shipper in [&self.journals, &self.streams] {
-                shipper.order(ShipOrder::Drop(known.run.clone()));
+        for known in self.registry.known() {
+            for uploader in [&self.journals, &self.streams] {
+                uploader.order(UploadOrder::Drop(known.run.clone()));
             }
         }
         self.shared.live.clear();
         self.assignments.clear();
         let folder = self.data.cluster(name);
-        self.book = Book::default();
-        adopt(&folder, &mut self.book);
+        self.registry = RunRegistry::default();
+        adopt(&folder, &mut self.registry);
         self.cluster = Some(folder);
         // Without it the next hello names no runs, and the welcome finds them all the same.
         let _ = self.data.remember_cluster(name);
         self.take_over();
     }
 
-    /// Watches and ships what an earlier agent left.
+    /// Watches and uploads what an earlier agent left.
     fn take_over(&mut self) {
         let Some(cluster) = self.cluster.clone() else { return };
         let alive: HashMap<RunKey, bool> =
-            self.book.known().into_iter().map(|known| (known.run, known.alive)).collect();
+            self.registry.known().into_iter().map(|known| (known.run, known.alive)).collect();
         for found in cluster.runs() {
             let (Some(assignment), Some(alive)) = (found.assignment, alive.get(&found.run)) else { continue };
-            self.ship(&assignment, &cluster, false);
+            self.upload(&assignment, &cluster, false);
             if *alive {
                 self.watch(&found.run, &cluster);
                 self.tell(AgentNews::Adopted { run: found.run });
             } else {
-                for shipper in [&self.journals, &self.streams] {
-                    shipper.order(ShipOrder::Rest(found.run.clone()));
+                for uploader in [&self.journals, &self.streams] {
+                    uploader.order(UploadOrder::Rest(found.run.clone()));
                 }
             }
         }
@@ -285,61 +285,61 @@ impl<T: Fn(AgentNews)> Agent<T> {
         match word {
             ServerWord::Launch(assignment) => {
                 trace::asked("launch", &assignment.run, self.environment.as_ref());
-                self.happen(Happening::Launch(assignment));
+                self.apply(AgentInput::Launch(assignment));
             }
             ServerWord::Stop { run } => {
                 trace::asked("stop", &run, self.environment.as_ref());
-                self.happen(Happening::Stop(run));
+                self.apply(AgentInput::Stop(run));
             }
             ServerWord::Kill { run } => {
                 trace::asked("kill", &run, self.environment.as_ref());
-                self.happen(Happening::Kill(run));
+                self.apply(AgentInput::Kill(run));
             }
             ServerWord::Forget { run } => {
                 trace::asked("forget", &run, self.environment.as_ref());
-                self.happen(Happening::Forget(run));
+                self.apply(AgentInput::Forget(run));
             }
             // The link has heard these.
             ServerWord::Welcome(_) | ServerWord::Refused { .. } => {}
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        for action in self.book.on(happening) {
-            self.carry_out(action);
+    fn apply(&mut self, input: AgentInput) {
+        for effect in self.registry.on(input) {
+            self.carry_out(effect);
         }
         self.note_known();
     }
 
     fn note_known(&self) {
-        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = self.book.known();
+        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = self.registry.known();
     }
 
-    fn carry_out(&mut self, action: Action) {
+    fn carry_out(&mut self, effect: AgentEffect) {
         let Some(cluster) = self.cluster.clone() else { return };
-        match action {
-            Action::Prepare(assignment) => self.prepare(assignment, cluster),
-            Action::Start(run) => self.start(&run, &cluster),
-            Action::Signal { run, signal } => {
+        match effect {
+            AgentEffect::Prepare(assignment) => self.prepare(assignment, cluster),
+            AgentEffect::Start(run) => self.start(&run, &cluster),
+            AgentEffect::Signal { run, signal } => {
                 keepers::signal(cluster.run_id(&run), cluster.keepers_lock(&run), cluster.live, signal);
             }
-            Action::ShipRest(run) => {
-                for shipper in [&self.journals, &self.streams] {
-                    shipper.order(ShipOrder::Rest(run.clone()));
+            AgentEffect::UploadRest(run) => {
+                for uploader in [&self.journals, &self.streams] {
+                    uploader.order(UploadOrder::Rest(run.clone()));
                 }
             }
-            Action::RefuseForEver(run) => {
+            AgentEffect::RefuseForEver(run) => {
                 // On a full disk this agent still remembers it.
                 let _ = cluster.refuse_for_ever(&run);
             }
-            Action::Delete(run) => {
+            AgentEffect::Delete(run) => {
                 self.assignments.remove(&run);
-                for shipper in [&self.journals, &self.streams] {
-                    shipper.order(ShipOrder::Drop(run.clone()));
+                for uploader in [&self.journals, &self.streams] {
+                    uploader.order(UploadOrder::Drop(run.clone()));
                 }
                 cluster.delete_run(&run);
             }
-            Action::Say(word) => {
+            AgentEffect::Say(word) => {
                 if let AgentWord::Gone { run } = &word {
                     self.tell(AgentNews::Gone { run: run.clone() });
                 }
@@ -353,11 +353,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
         let run = assignment.run.clone();
         self.assignments.insert(run.clone(), assignment.clone());
         let events = self.events.clone();
-        let carrier = self.carrier.clone();
+        let client = self.client.clone();
         let owned = Owned { cluster: cluster.name.clone(), run };
         let failed = owned.clone();
         let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
-            let made = prepare::prepare(&assignment, &cluster, |digest| carrier.snapshot(digest));
+            let made = prepare::prepare(&assignment, &cluster, |digest| client.snapshot(digest));
             let _ = events.send(Event::Ready(owned, made.map(Box::new)));
         });
         if let Err(error) = started {
@@ -374,7 +374,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             self.failed(Refusal::keepers(&error).for_run(run.clone()));
             return;
         }
-        self.ship(&assignment, cluster, true);
+        self.upload(&assignment, cluster, true);
         self.watch(run, cluster);
         self.tell(AgentNews::Launched { run: run.clone() });
     }
@@ -382,7 +382,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
     fn failed(&mut self, failed: LaunchFailed) {
         let LaunchFailed { run, reason, hint } = failed.clone();
         self.tell(AgentNews::LaunchFailed { run, reason, hint });
-        self.happen(Happening::Failed(failed));
+        self.apply(AgentInput::Failed(failed));
     }
 
     fn watch(&self, run: &RunKey, cluster: &ClusterFolder) {
@@ -396,9 +396,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
     }
 
-    fn ship(&self, assignment: &Assignment, cluster: &ClusterFolder, is_fresh: bool) {
-        for shipper in [&self.journals, &self.streams] {
-            shipper.order(ShipOrder::Add {
+    fn upload(&self, assignment: &Assignment, cluster: &ClusterFolder, is_fresh: bool) {
+        for uploader in [&self.journals, &self.streams] {
+            uploader.order(UploadOrder::Add {
                 run: assignment.run.clone(),
                 folder: cluster.run(&assignment.run),
                 ranks: assignment.launch.ranks.iter().map(|rank| rank.rank.get()).collect(),

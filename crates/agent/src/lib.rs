@@ -1,14 +1,13 @@
 //! The agent: one per environment. It dials out to the server, starts what it is told, and sends home what ranks write.
 //!
 //! It decides nothing. [`run`] is its whole life: [`agent`] holds one thread to which everything is told, and the pure
-//! [`book`] of runs says what to do about it. The [`link`] carries words; [`ship`] carries bytes, by HTTP, from files that
-//! only grow. [`keepers`] starts warden and supervisor so that they outlive the agent: its death, even by SIGKILL, never
-//! touches a rank, and the next agent on the same [`data_folder`] takes them over.
+//! [`run_registry`] says what to do about it. The [`link`] carries words; [`upload`] carries bytes, by HTTP, from files
+//! that only grow. [`keepers`] starts warden and supervisor so that they outlive the agent: its death, even by SIGKILL,
+//! never touches a rank, and the next agent on the same [`data_folder`] takes them over.
 //!
 //! It never knows tasks, restarts or verdicts: those are the server's and the supervisor's.
 
 mod agent;
-mod book;
 mod data_folder;
 mod declared;
 mod error;
@@ -17,10 +16,11 @@ mod link;
 mod machine;
 mod options;
 mod prepare;
+mod run_registry;
 mod sample;
-mod ship;
 mod source;
 mod trace;
+mod upload;
 mod wake;
 
 pub use agent::run;

@@ -1,7 +1,7 @@
 //! The link to the server: words, and nothing but words.
 //!
 //! [`Line`] is one connection; [`start`] keeps one open for ever in a thread of its own. Words that were said while there
-//! was none are lost, and said again by the book after the next welcome.
+//! was none are lost, and said again by the registry after the next welcome.
 
 mod dialer;
 mod line;

@@ -20,7 +20,7 @@ const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// What the server says to a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum PieceAnswer {
     /// It has so much of the stream now.
     Has(u64),
     /// The piece did not fit: it has so much.
@@ -33,16 +33,16 @@ pub enum Answer {
     Unreachable,
 }
 
-/// Whoever can carry pieces; a test plays the server.
-pub trait Carrier {
+/// Whoever can send pieces; a test plays the server.
+pub trait UploadClient {
     /// How much of a stream the server has.
-    fn ask(&mut self, path: &str) -> Answer;
-    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> Answer;
+    fn ask(&mut self, path: &str) -> PieceAnswer;
+    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer;
 }
 
 /// Carries by HTTP, over one connection that stays open.
 #[derive(Clone, Debug)]
-pub struct HttpCarrier {
+pub struct HttpUploadClient {
     agent: Agent,
     server: ServerAddress,
     authorization: Option<String>,
@@ -54,7 +54,7 @@ struct Envelope {
     data: Option<Taken>,
 }
 
-impl HttpCarrier {
+impl HttpUploadClient {
     pub fn new(server: ServerAddress, token: Option<&str>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -92,8 +92,8 @@ impl HttpCarrier {
     }
 }
 
-impl Carrier for HttpCarrier {
-    fn ask(&mut self, path: &str) -> Answer {
+impl UploadClient for HttpUploadClient {
+    fn ask(&mut self, path: &str) -> PieceAnswer {
         let mut request = self.agent.get(self.server.http(path));
         for (name, value) in self.headers() {
             request = request.header(name, value);
@@ -101,7 +101,7 @@ impl Carrier for HttpCarrier {
         answer(request.call())
     }
 
-    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> Answer {
+    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
         let mut request = self.agent.post(self.server.http(&format!("{path}?offset={offset}")));
         for (name, value) in self.headers() {
             request = request.header(name, value);
@@ -110,18 +110,18 @@ impl Carrier for HttpCarrier {
     }
 }
 
-fn answer(result: Result<ureq::http::Response<Body>, ureq::Error>) -> Answer {
-    let Ok(mut response) = result else { return Answer::Unreachable };
+fn answer(result: Result<ureq::http::Response<Body>, ureq::Error>) -> PieceAnswer {
+    let Ok(mut response) = result else { return PieceAnswer::Unreachable };
     let status = response.status();
     // Read to the end in any case, or the connection could not be used again.
     let Ok(body) = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec() else {
-        return Answer::Unreachable;
+        return PieceAnswer::Unreachable;
     };
     let length = || serde_json::from_slice::<Envelope>(&body).ok()?.data.map(|taken| taken.length);
     match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE => Answer::Unwanted,
-        StatusCode::CONFLICT => length().map_or(Answer::Troubled, Answer::Misfit),
-        status if status.is_success() => length().map_or(Answer::Troubled, Answer::Has),
-        _ => Answer::Troubled,
+        StatusCode::NOT_FOUND | StatusCode::GONE => PieceAnswer::Unwanted,
+        StatusCode::CONFLICT => length().map_or(PieceAnswer::Troubled, PieceAnswer::Misfit),
+        status if status.is_success() => length().map_or(PieceAnswer::Troubled, PieceAnswer::Has),
+        _ => PieceAnswer::Troubled,
     }
 }

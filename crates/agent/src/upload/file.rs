@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::carrier::{Answer, Carrier};
+use super::client::{PieceAnswer, UploadClient};
 use super::tail::Tail;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub struct Parcel {
+pub struct UploadFile {
     /// Where it goes, below the server's address.
     pub path: String,
     tail: Tail,
@@ -35,7 +35,7 @@ pub enum Step {
     Unreachable,
 }
 
-impl Parcel {
+impl UploadFile {
     /// One of which the server has nothing, or has whatever it says when asked.
     pub fn new(path: String, tail: Tail, is_fresh: bool) -> Self {
         Self { path, tail, arrived: is_fresh.then_some(0), is_open: true, not_before: None, pause: FIRST_PAUSE }
@@ -51,15 +51,15 @@ impl Parcel {
     }
 
     /// Sends one piece, or asks where to begin.
-    pub fn step(&mut self, carrier: &mut impl Carrier, buffer: &mut [u8], now: Instant) -> Step {
+    pub fn step(&mut self, client: &mut impl UploadClient, buffer: &mut [u8], now: Instant) -> Step {
         self.not_before = None;
         let Some(arrived) = self.arrived else {
             if !self.tail.exists() {
                 self.is_open = false;
                 return Step::Idle;
             }
-            return match carrier.ask(&self.path) {
-                Answer::Has(length) | Answer::Misfit(length) => self.goes_on_from(length),
+            return match client.ask(&self.path) {
+                PieceAnswer::Has(length) | PieceAnswer::Misfit(length) => self.goes_on_from(length),
                 answer => self.trouble(&answer, now),
             };
         };
@@ -72,10 +72,10 @@ impl Parcel {
             // The disk may come back.
             Err(_) => return self.later(now),
         };
-        match carrier.send(&self.path, arrived, &buffer[..count]) {
-            Answer::Has(length) if length > arrived => self.goes_on_from(length),
+        match client.send(&self.path, arrived, &buffer[..count]) {
+            PieceAnswer::Has(length) if length > arrived => self.goes_on_from(length),
             // It has more or less than we thought. A server that says the same again and again gets a rest.
-            Answer::Misfit(length) if length != arrived => self.goes_on_from(length),
+            PieceAnswer::Misfit(length) if length != arrived => self.goes_on_from(length),
             answer => self.trouble(&answer, now),
         }
     }
@@ -86,14 +86,14 @@ impl Parcel {
         Step::Moved
     }
 
-    fn trouble(&mut self, answer: &Answer, now: Instant) -> Step {
+    fn trouble(&mut self, answer: &PieceAnswer, now: Instant) -> Step {
         match answer {
-            Answer::Unwanted => Step::Unwanted,
-            Answer::Unreachable => {
+            PieceAnswer::Unwanted => Step::Unwanted,
+            PieceAnswer::Unreachable => {
                 // Whether the piece arrived is not known; the next answer tells.
                 Step::Unreachable
             }
-            Answer::Troubled | Answer::Has(_) | Answer::Misfit(_) => self.later(now),
+            PieceAnswer::Troubled | PieceAnswer::Has(_) | PieceAnswer::Misfit(_) => self.later(now),
         }
     }
 
@@ -130,27 +130,27 @@ mod tests {
         Unwanting,
     }
 
-    impl Carrier for Played {
-        fn ask(&mut self, _: &str) -> Answer {
+    impl UploadClient for Played {
+        fn ask(&mut self, _: &str) -> PieceAnswer {
             self.asked += 1;
-            Answer::Has(self.has.len() as u64)
+            PieceAnswer::Has(self.has.len() as u64)
         }
 
-        fn send(&mut self, _: &str, offset: u64, bytes: &[u8]) -> Answer {
+        fn send(&mut self, _: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
             let mood = self.moods.pop_front().unwrap_or(Mood::Fine);
             match mood {
-                Mood::Broken => return Answer::Troubled,
-                Mood::Away => return Answer::Unreachable,
-                Mood::Unwanting => return Answer::Unwanted,
-                Mood::SameConflict => return Answer::Misfit(offset),
+                Mood::Broken => return PieceAnswer::Troubled,
+                Mood::Away => return PieceAnswer::Unreachable,
+                Mood::Unwanting => return PieceAnswer::Unwanted,
+                Mood::SameConflict => return PieceAnswer::Misfit(offset),
                 Mood::Fine | Mood::LosesAnswer | Mood::TakesHalf => {}
             }
             if offset != self.has.len() as u64 {
-                return Answer::Misfit(self.has.len() as u64);
+                return PieceAnswer::Misfit(self.has.len() as u64);
             }
             let taken = if mood == Mood::TakesHalf { bytes.len().div_ceil(2) } else { bytes.len() };
             self.has.extend_from_slice(&bytes[..taken]);
-            if mood == Mood::LosesAnswer { Answer::Unreachable } else { Answer::Has(self.has.len() as u64) }
+            if mood == Mood::LosesAnswer { PieceAnswer::Unreachable } else { PieceAnswer::Has(self.has.len() as u64) }
         }
     }
 
@@ -174,12 +174,12 @@ mod tests {
         ] {
             let (_folder, tail) = file(&text);
             let mut server = Played { moods: moods.into(), ..Played::default() };
-            let mut parcel = Parcel::new("/p".into(), tail, true);
+            let mut file = UploadFile::new("/p".into(), tail, true);
             let mut now = Instant::now();
             let mut steps = 0;
-            while parcel.is_open {
-                parcel.step(&mut server, &mut [0; 16], now);
-                now = parcel.waits_until().unwrap_or(now);
+            while file.is_open {
+                file.step(&mut server, &mut [0; 16], now);
+                now = file.waits_until().unwrap_or(now);
                 steps += 1;
                 assert!(steps < 1000, "it never ends");
             }
@@ -191,9 +191,9 @@ mod tests {
     fn one_that_was_begun_by_another_agent_goes_on_where_the_server_is() {
         let (_folder, tail) = file("0123456789");
         let mut server = Played { has: b"01234".to_vec(), ..Played::default() };
-        let mut parcel = Parcel::new("/p".into(), tail, false);
-        while parcel.is_open {
-            parcel.step(&mut server, &mut [0; 64], Instant::now());
+        let mut file = UploadFile::new("/p".into(), tail, false);
+        while file.is_open {
+            file.step(&mut server, &mut [0; 64], Instant::now());
         }
         assert_eq!((server.has.as_slice(), server.asked), (&b"0123456789"[..], 1));
     }
@@ -202,13 +202,13 @@ mod tests {
     fn a_server_in_trouble_is_asked_less_and_less_often() {
         let (_folder, tail) = file("x");
         let mut server = Played { moods: [Mood::Broken; 20].into(), ..Played::default() };
-        let mut parcel = Parcel::new("/p".into(), tail, true);
+        let mut file = UploadFile::new("/p".into(), tail, true);
         let mut now = Instant::now();
         let mut pauses = Vec::new();
         for _ in 0..10 {
-            assert_eq!(parcel.step(&mut server, &mut [0; 8], now), Step::Later);
-            assert!(!parcel.is_due(now));
-            let at = parcel.waits_until().unwrap();
+            assert_eq!(file.step(&mut server, &mut [0; 8], now), Step::Later);
+            assert!(!file.is_due(now));
+            let at = file.waits_until().unwrap();
             pauses.push(at - now);
             now = at;
         }
@@ -219,6 +219,9 @@ mod tests {
     fn an_unwanted_run_is_said_to_be_so() {
         let (_folder, tail) = file("x");
         let mut server = Played { moods: [Mood::Unwanting].into(), ..Played::default() };
-        assert_eq!(Parcel::new("/p".into(), tail, true).step(&mut server, &mut [0; 8], Instant::now()), Step::Unwanted);
+        assert_eq!(
+            UploadFile::new("/p".into(), tail, true).step(&mut server, &mut [0; 8], Instant::now()),
+            Step::Unwanted
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A thread that carries one kind of cargo of all runs, a piece of each file in turn.
+//! A thread that sends one kind of file of all runs, a piece of each file in turn.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -12,10 +12,10 @@ use fermi_domain::task::RunKey;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use super::Cargo;
-use super::carrier::HttpCarrier;
-use super::parcel::Step;
-use super::shipment::{Consignment, Shipment};
+use super::UploadKind;
+use super::client::HttpUploadClient;
+use super::file::Step;
+use super::set::{UploadPlan, UploadSet};
 use super::watch::{News, Watch};
 
 /// The largest piece: with one buffer of this size per thread, memory stays flat.
@@ -25,9 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// What a shipper is told.
+/// What an uploader is told.
 #[derive(Clone, Debug)]
-pub enum ShipOrder {
+pub enum UploadOrder {
     Add {
         run: RunKey,
         folder: std::path::PathBuf,
@@ -42,36 +42,40 @@ pub enum ShipOrder {
     Welcomed(EnvironmentId),
 }
 
-/// The handle on a shipper's thread; dropping it ends the thread.
+/// The handle on an uploader's thread; dropping it ends the thread.
 #[derive(Debug)]
-pub struct Shipper {
-    orders: Sender<ShipOrder>,
+pub struct Uploader {
+    orders: Sender<UploadOrder>,
     bell: Arc<EventFd>,
 }
 
-impl Shipper {
+impl Uploader {
     /// Starts the thread. `taken` hears of each run of which all has arrived.
-    pub fn start(cargo: Cargo, carrier: HttpCarrier, taken: impl Fn(RunKey) + Send + 'static) -> std::io::Result<Self> {
+    pub fn start(
+        kind: UploadKind,
+        client: HttpUploadClient,
+        taken: impl Fn(RunKey) + Send + 'static,
+    ) -> std::io::Result<Self> {
         let (orders, inbox) = channel();
         let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
         let ring = bell.clone();
-        let name = match cargo {
-            Cargo::Journal => "ship-journal",
-            Cargo::Streams => "ship-streams",
+        let name = match kind {
+            UploadKind::Journal => "upload-journal",
+            UploadKind::Streams => "upload-streams",
         };
         thread::Builder::new().name(name.into()).stack_size(512 * 1024).spawn(move || {
-            Work::new(cargo, carrier, inbox, ring).run(&taken);
+            Work::new(kind, client, inbox, ring).run(&taken);
         })?;
         Ok(Self { orders, bell })
     }
 
-    pub fn order(&self, order: ShipOrder) {
+    pub fn order(&self, order: UploadOrder) {
         let _ = self.orders.send(order);
         let _ = self.bell.write(1);
     }
 }
 
-impl Drop for Shipper {
+impl Drop for Uploader {
     fn drop(&mut self) {
         // The closed channel is seen when the bell rings.
         self.orders = channel().0;
@@ -80,12 +84,12 @@ impl Drop for Shipper {
 }
 
 struct Work {
-    cargo: Cargo,
-    carrier: HttpCarrier,
-    inbox: Receiver<ShipOrder>,
+    kind: UploadKind,
+    client: HttpUploadClient,
+    inbox: Receiver<UploadOrder>,
     bell: Arc<EventFd>,
     watch: Option<Watch>,
-    shipments: BTreeMap<RunKey, Shipment>,
+    sets: BTreeMap<RunKey, UploadSet>,
     /// The server was not there: nothing is tried before.
     away_until: Option<Instant>,
     pause: Duration,
@@ -95,14 +99,14 @@ struct Work {
 }
 
 impl Work {
-    fn new(cargo: Cargo, carrier: HttpCarrier, inbox: Receiver<ShipOrder>, bell: Arc<EventFd>) -> Self {
+    fn new(kind: UploadKind, client: HttpUploadClient, inbox: Receiver<UploadOrder>, bell: Arc<EventFd>) -> Self {
         Self {
-            cargo,
-            carrier,
+            kind,
+            client,
             inbox,
             bell,
             watch: Watch::open(),
-            shipments: BTreeMap::new(),
+            sets: BTreeMap::new(),
             away_until: None,
             pause: FIRST_PAUSE,
             looked: Instant::now(),
@@ -114,7 +118,7 @@ impl Work {
         let mut buffer = vec![0; LARGEST_PIECE];
         while self.obey() {
             self.hear_news();
-            let moved = self.may_send() && self.carry_one(&mut buffer);
+            let moved = self.may_send() && self.send_one(&mut buffer);
             self.settle(taken);
             if !moved {
                 self.wait();
@@ -126,23 +130,23 @@ impl Work {
     fn obey(&mut self) -> bool {
         loop {
             match self.inbox.try_recv() {
-                Ok(ShipOrder::Add { run, folder, ranks, first_attempt, is_fresh }) => {
-                    let what = Consignment { run: run.clone(), folder, ranks, first_attempt, is_fresh };
-                    self.shipments.insert(run.clone(), Shipment::new(what, self.cargo));
+                Ok(UploadOrder::Add { run, folder, ranks, first_attempt, is_fresh }) => {
+                    let what = UploadPlan { run: run.clone(), folder, ranks, first_attempt, is_fresh };
+                    self.sets.insert(run.clone(), UploadSet::new(what, self.kind));
                     self.discover(&run);
                 }
-                Ok(ShipOrder::Rest(run)) => {
-                    if let Some(shipment) = self.shipments.get_mut(&run) {
-                        shipment.ends = true;
+                Ok(UploadOrder::Rest(run)) => {
+                    if let Some(set) = self.sets.get_mut(&run) {
+                        set.ends = true;
                     }
                     self.discover(&run);
-                    if let Some(shipment) = self.shipments.get_mut(&run) {
-                        shipment.look_at_all();
+                    if let Some(set) = self.sets.get_mut(&run) {
+                        set.look_at_all();
                     }
                 }
-                Ok(ShipOrder::Drop(run)) => self.forget(&run),
-                Ok(ShipOrder::Welcomed(environment)) => {
-                    self.carrier.environment = Some(environment);
+                Ok(UploadOrder::Drop(run)) => self.forget(&run),
+                Ok(UploadOrder::Welcomed(environment)) => {
+                    self.client.environment = Some(environment);
                     (self.away_until, self.pause) = (None, FIRST_PAUSE);
                 }
                 Err(TryRecvError::Empty) => return true,
@@ -152,10 +156,10 @@ impl Work {
     }
 
     fn discover(&mut self, run: &RunKey) {
-        let Some(shipment) = self.shipments.get_mut(run) else { return };
+        let Some(set) = self.sets.get_mut(run) else { return };
         // Twice: what came into being before its folder was watched would not be told.
         for _ in 0..2 {
-            for place in shipment.discover() {
+            for place in set.discover() {
                 if let Some(watch) = &mut self.watch {
                     watch.add(run, place);
                 }
@@ -164,7 +168,7 @@ impl Work {
     }
 
     fn forget(&mut self, run: &RunKey) {
-        self.shipments.remove(run);
+        self.sets.remove(run);
         if let Some(watch) = &mut self.watch {
             watch.forget(run);
         }
@@ -176,37 +180,37 @@ impl Work {
         for item in news {
             match item {
                 News::Everywhere => look_at_all = true,
-                News::At(run, parcels) if parcels.is_empty() => self.discover(&run),
-                News::At(run, parcels) => {
-                    if let Some(shipment) = self.shipments.get_mut(&run) {
-                        shipment.look_at(parcels);
+                News::At(run, files) if files.is_empty() => self.discover(&run),
+                News::At(run, files) => {
+                    if let Some(set) = self.sets.get_mut(&run) {
+                        set.look_at(files);
                     }
                 }
             }
         }
         if look_at_all {
             self.looked = Instant::now();
-            for run in self.shipments.keys().cloned().collect::<Vec<_>>() {
+            for run in self.sets.keys().cloned().collect::<Vec<_>>() {
                 self.discover(&run);
             }
-            self.shipments.values_mut().filter(|shipment| !shipment.ends).for_each(Shipment::look_at_all);
+            self.sets.values_mut().filter(|set| !set.ends).for_each(UploadSet::look_at_all);
         }
     }
 
     fn may_send(&self) -> bool {
-        self.carrier.environment.is_some() && self.away_until.is_none_or(|until| Instant::now() >= until)
+        self.client.environment.is_some() && self.away_until.is_none_or(|until| Instant::now() >= until)
     }
 
     /// One piece of the next file that has something; false when none has.
-    fn carry_one(&mut self, buffer: &mut [u8]) -> bool {
+    fn send_one(&mut self, buffer: &mut [u8]) -> bool {
         let now = Instant::now();
         let Some((run, index)) = self.next_due(now) else { return false };
         self.after = Some((run.clone(), index));
-        let Some(shipment) = self.shipments.get_mut(&run) else { return false };
-        let Some(parcel) = shipment.parcels.get_mut(index) else { return false };
-        match parcel.step(&mut self.carrier, buffer, now) {
+        let Some(set) = self.sets.get_mut(&run) else { return false };
+        let Some(file) = set.files.get_mut(index) else { return false };
+        match file.step(&mut self.client, buffer, now) {
             Step::Moved => self.pause = FIRST_PAUSE,
-            Step::Unwanted => shipment.unwanted = true,
+            Step::Unwanted => set.unwanted = true,
             Step::Idle | Step::Later => {}
             Step::Unreachable => {
                 self.away_until = Some(now + self.pause);
@@ -219,17 +223,16 @@ impl Work {
     /// In turn over all files, so that one that floods does not starve the others.
     fn next_due(&self, now: Instant) -> Option<(RunKey, usize)> {
         let due = |from: Option<&(RunKey, usize)>| {
-            let runs = self.shipments.iter().filter(|(_, shipment)| !shipment.unwanted);
-            let files = runs.flat_map(|(run, shipment)| (0..).zip(&shipment.parcels).map(move |file| (run, file)));
+            let runs = self.sets.iter().filter(|(_, set)| !set.unwanted);
+            let files = runs.flat_map(|(run, set)| (0..).zip(&set.files).map(move |file| (run, file)));
             let mut later = files.filter(|(run, (index, _))| from.is_none_or(|(last, at)| (*run, index) > (last, at)));
-            later.find(|(_, (_, parcel))| parcel.is_due(now)).map(|(run, (index, _))| (run.clone(), index))
+            later.find(|(_, (_, file))| file.is_due(now)).map(|(run, (index, _))| (run.clone(), index))
         };
         due(self.after.as_ref()).or_else(|| due(None))
     }
 
     fn settle(&mut self, taken: &impl Fn(RunKey)) {
-        let done: Vec<RunKey> =
-            self.shipments.iter().filter(|(_, shipment)| shipment.is_done()).map(|(run, _)| run.clone()).collect();
+        let done: Vec<RunKey> = self.sets.iter().filter(|(_, set)| set.is_done()).map(|(run, _)| run.clone()).collect();
         for run in done {
             self.forget(&run);
             taken(run);
@@ -238,9 +241,9 @@ impl Work {
 
     fn wait(&self) {
         let now = Instant::now();
-        let parcels = self.shipments.values().flat_map(|shipment| &shipment.parcels);
-        let due = parcels.filter_map(|parcel| parcel.waits_until()).chain(self.away_until).filter(|at| *at > now).min();
-        let look = if self.shipments.is_empty() { None } else { Some(self.looked + LOOK_EVERY) };
+        let files = self.sets.values().flat_map(|set| &set.files);
+        let due = files.filter_map(|file| file.waits_until()).chain(self.away_until).filter(|at| *at > now).min();
+        let look = if self.sets.is_empty() { None } else { Some(self.looked + LOOK_EVERY) };
         let until = due.into_iter().chain(look).min();
         let timeout = until.map_or(PollTimeout::NONE, |at| {
             let left = at.saturating_duration_since(now).as_millis() + 1;

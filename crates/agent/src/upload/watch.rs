@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use fermi_domain::task::RunKey;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
-use super::shipment::Place;
+use super::set::WatchedFolder;
 
 /// A flood must not keep us reading news for ever.
 const MOST_READS: usize = 32;
@@ -37,11 +37,11 @@ impl Watch {
         self.inotify.as_fd()
     }
 
-    pub fn add(&mut self, run: &RunKey, place: Place) {
+    pub fn add(&mut self, run: &RunKey, place: WatchedFolder) {
         let flags = AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO;
         // A folder that cannot be watched is looked at now and then.
         if let Ok(descriptor) = self.inotify.add_watch(&place.folder, flags | AddWatchFlags::IN_ONLYDIR) {
-            self.places.insert(descriptor, (run.clone(), place.parcels));
+            self.places.insert(descriptor, (run.clone(), place.files));
         }
     }
 
@@ -65,7 +65,7 @@ impl Watch {
                 let heard = if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
                     Some(News::Everywhere)
                 } else {
-                    self.places.get(&event.wd).map(|(run, parcels)| News::At(run.clone(), parcels.clone()))
+                    self.places.get(&event.wd).map(|(run, files)| News::At(run.clone(), files.clone()))
                 };
                 if let Some(heard) = heard.filter(|heard| !news.contains(heard)) {
                     news.push(heard);

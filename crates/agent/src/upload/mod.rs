@@ -4,19 +4,19 @@
 //! The server knows how much of a file it has; after a restart of either side that is where it goes on. Journals have a
 //! thread and a connection of their own and never wait behind logs.
 
-mod carrier;
-mod parcel;
-mod shipment;
-mod shipper;
+mod client;
+mod file;
+mod set;
 mod tail;
+mod uploader;
 mod watch;
 
-pub use carrier::HttpCarrier;
-pub use shipper::{ShipOrder, Shipper};
+pub use client::HttpUploadClient;
+pub use uploader::{UploadOrder, Uploader};
 
-/// What a shipper carries.
+/// What an uploader sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cargo {
+pub enum UploadKind {
     /// The events of the run.
     Journal,
     /// What ranks write.

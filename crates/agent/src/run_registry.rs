@@ -1,0 +1,338 @@
+//! The runs that this agent knows, and what is to be done about them: decided here, without files or processes.
+
+use std::collections::BTreeMap;
+
+use fermi_api::link::{AgentWord, Assignment, KnownRun, LaunchFailed};
+use fermi_domain::task::RunKey;
+
+use crate::upload::UploadKind;
+
+/// Where a run stands on this node.
+#[derive(Clone, Debug, PartialEq)]
+enum RunState {
+    /// An older run of the same task is still being ended.
+    Fenced(Box<Assignment>),
+    /// Its folder, its code and its files are being made.
+    Preparing,
+    /// A keeper of it lives.
+    Alive,
+    /// No process of it is left; what it wrote may not be taken yet.
+    Over {
+        journal: bool,
+        streams: bool,
+    },
+    Failed(LaunchFailed),
+    /// It must not be started, whoever says so.
+    Never,
+}
+
+/// What the registry hears.
+#[derive(Clone, Debug)]
+pub enum AgentInput {
+    Launch(Box<Assignment>),
+    Stop(RunKey),
+    Kill(RunKey),
+    Forget(RunKey),
+    Prepared(RunKey),
+    Failed(LaunchFailed),
+    KeepersGone(RunKey),
+    /// The server has all of it, or does not want it.
+    Taken(RunKey, UploadKind),
+    Welcomed,
+}
+
+/// What the registry wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEffect {
+    Prepare(Box<Assignment>),
+    Start(RunKey),
+    Signal {
+        run: RunKey,
+        signal: i32,
+    },
+    /// Send what is left and say when that is done.
+    UploadRest(RunKey),
+    RefuseForEver(RunKey),
+    Delete(RunKey),
+    Say(AgentWord),
+}
+
+/// All runs of one cluster.
+#[derive(Debug, Default)]
+pub struct RunRegistry {
+    runs: BTreeMap<RunKey, RunState>,
+}
+
+impl RunRegistry {
+    /// Takes in a run that an earlier agent left.
+    pub fn found(&mut self, run: RunKey, found: FoundRun) {
+        let state = match found {
+            FoundRun::Alive => RunState::Alive,
+            FoundRun::Over => RunState::Over { journal: false, streams: false },
+            FoundRun::Never => RunState::Never,
+        };
+        self.runs.insert(run, state);
+    }
+
+    /// What a hello says.
+    pub fn known(&self) -> Vec<KnownRun> {
+        let alive = |state: &RunState| match state {
+            // What is on its way counts as alive: it will be.
+            RunState::Fenced(_) | RunState::Preparing | RunState::Alive => Some(true),
+            RunState::Over { .. } | RunState::Never => Some(false),
+            RunState::Failed(_) => None,
+        };
+        self.runs.iter().filter_map(|(run, state)| Some(KnownRun { run: run.clone(), alive: alive(state)? })).collect()
+    }
+
+    /// Takes in what happened and says what to do.
+    pub fn on(&mut self, input: AgentInput) -> Vec<AgentEffect> {
+        match input {
+            AgentInput::Launch(assignment) => self.launch(assignment),
+            AgentInput::Stop(run) => self.end(run, libc::SIGTERM),
+            AgentInput::Kill(run) => self.end(run, libc::SIGKILL),
+            AgentInput::Forget(run) => self.forget(run),
+            AgentInput::Prepared(run) => match self.runs.get_mut(&run) {
+                Some(state @ RunState::Preparing) => {
+                    *state = RunState::Alive;
+                    vec![AgentEffect::Start(run)]
+                }
+                // Somebody changed their mind meanwhile.
+                _ => Vec::new(),
+            },
+            AgentInput::Failed(failed) => self.failed(failed),
+            AgentInput::KeepersGone(run) => self.keepers_gone(run),
+            AgentInput::Taken(run, kind) => self.taken(run, kind),
+            AgentInput::Welcomed => self.runs.iter().filter_map(|(run, state)| last_word(run, state)).collect(),
+        }
+    }
+
+    fn launch(&mut self, assignment: Box<Assignment>) -> Vec<AgentEffect> {
+        let run = assignment.run.clone();
+        if let Some(state) = self.runs.get(&run) {
+            return last_word(&run, state).into_iter().collect();
+        }
+        let age = |key: &RunKey| (key.generation, key.incarnation);
+        let is_sibling = |key: &RunKey| key.task == run.task;
+        if self.runs.keys().any(|key| is_sibling(key) && age(key) > age(&run)) {
+            return self.never(run);
+        }
+        let mut effects = Vec::new();
+        let mut fenced = false;
+        let older: Vec<RunKey> =
+            self.runs.keys().filter(|key| is_sibling(key) && age(key) < age(&run)).cloned().collect();
+        for key in older {
+            match self.runs.get(&key) {
+                Some(RunState::Alive) => {
+                    fenced = true;
+                    effects.push(AgentEffect::Signal { run: key, signal: libc::SIGKILL });
+                }
+                Some(RunState::Fenced(_) | RunState::Preparing) => effects.extend(self.never(key)),
+                _ => {}
+            }
+        }
+        if fenced {
+            self.runs.insert(run, RunState::Fenced(assignment));
+        } else {
+            self.runs.insert(run, RunState::Preparing);
+            effects.push(AgentEffect::Prepare(assignment));
+        }
+        effects
+    }
+
+    fn never(&mut self, run: RunKey) -> Vec<AgentEffect> {
+        self.runs.insert(run.clone(), RunState::Never);
+        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Say(AgentWord::Gone { run })]
+    }
+
+    fn end(&mut self, run: RunKey, signal: i32) -> Vec<AgentEffect> {
+        match self.runs.get(&run) {
+            Some(RunState::Alive) => vec![AgentEffect::Signal { run, signal }],
+            Some(RunState::Fenced(_) | RunState::Preparing) | None => self.never(run),
+            Some(state) => last_word(&run, state).into_iter().collect(),
+        }
+    }
+
+    fn forget(&mut self, run: RunKey) -> Vec<AgentEffect> {
+        match self.runs.get(&run) {
+            Some(RunState::Fenced(_) | RunState::Preparing | RunState::Alive) => Vec::new(),
+            _ => {
+                self.runs.remove(&run);
+                vec![AgentEffect::Delete(run)]
+            }
+        }
+    }
+
+    fn failed(&mut self, failed: LaunchFailed) -> Vec<AgentEffect> {
+        let run = failed.run.clone();
+        match self.runs.get_mut(&run) {
+            Some(state @ (RunState::Preparing | RunState::Alive)) => {
+                *state = RunState::Failed(failed.clone());
+                vec![AgentEffect::Delete(run), AgentEffect::Say(AgentWord::LaunchFailed(failed))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn keepers_gone(&mut self, run: RunKey) -> Vec<AgentEffect> {
+        let Some(state @ RunState::Alive) = self.runs.get_mut(&run) else { return Vec::new() };
+        *state = RunState::Over { journal: false, streams: false };
+        let mut effects = vec![AgentEffect::UploadRest(run.clone())];
+        let is_fenced_by = |key: &RunKey| key.task == run.task;
+        if self.runs.iter().any(|(key, state)| is_fenced_by(key) && *state == RunState::Alive) {
+            return effects;
+        }
+        for (key, state) in &mut self.runs {
+            if is_fenced_by(key)
+                && let RunState::Fenced(assignment) = state
+            {
+                effects.push(AgentEffect::Prepare(assignment.clone()));
+                *state = RunState::Preparing;
+            }
+        }
+        effects
+    }
+
+    fn taken(&mut self, run: RunKey, kind: UploadKind) -> Vec<AgentEffect> {
+        let Some(state) = self.runs.get_mut(&run) else { return Vec::new() };
+        if let RunState::Over { journal, streams } = state {
+            match kind {
+                UploadKind::Journal => *journal = true,
+                UploadKind::Streams => *streams = true,
+            }
+        }
+        last_word(&run, state).into_iter().collect()
+    }
+}
+
+/// How an earlier agent left a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundRun {
+    Alive,
+    Over,
+    Never,
+}
+
+/// What the server must know of a run that will not change any more; said again whenever it may not have heard.
+fn last_word(run: &RunKey, state: &RunState) -> Option<AgentEffect> {
+    match state {
+        RunState::Over { journal: true, streams: true } | RunState::Never => {
+            Some(AgentEffect::Say(AgentWord::Gone { run: run.clone() }))
+        }
+        RunState::Failed(failed) => Some(AgentEffect::Say(AgentWord::LaunchFailed(failed.clone()))),
+        RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::language::Text;
+
+    use super::*;
+    use crate::prepare::tests::assignment;
+
+    fn key(text: &str) -> RunKey {
+        text.parse().unwrap()
+    }
+
+    fn launch(run: &str) -> AgentInput {
+        AgentInput::Launch(Box::new(assignment(run)))
+    }
+
+    fn gone(run: &str) -> AgentEffect {
+        AgentEffect::Say(AgentWord::Gone { run: key(run) })
+    }
+
+    const RUN: &str = "task-1-g1-n0-i1";
+
+    fn alive(registry: &mut RunRegistry, run: &str) {
+        assert!(matches!(registry.on(launch(run))[..], [AgentEffect::Prepare(_)]));
+        assert_eq!(registry.on(AgentInput::Prepared(key(run))), [AgentEffect::Start(key(run))]);
+    }
+
+    #[test]
+    fn a_run_is_started_once_and_gone_when_all_of_it_is_taken() {
+        let mut registry = RunRegistry::default();
+        alive(&mut registry, RUN);
+        assert_eq!(registry.on(launch(RUN)), []);
+        assert_eq!(registry.known(), [KnownRun { run: key(RUN), alive: true }]);
+        assert_eq!(registry.on(AgentInput::KeepersGone(key(RUN))), [AgentEffect::UploadRest(key(RUN))]);
+        assert_eq!(registry.on(launch(RUN)), []);
+        assert_eq!(registry.on(AgentInput::Taken(key(RUN), UploadKind::Streams)), []);
+        assert_eq!(registry.on(AgentInput::Welcomed), []);
+        assert_eq!(registry.on(AgentInput::Taken(key(RUN), UploadKind::Journal)), [gone(RUN)]);
+        assert_eq!(registry.on(AgentInput::Welcomed), [gone(RUN)]);
+        assert_eq!(registry.on(launch(RUN)), [gone(RUN)]);
+        assert_eq!(registry.on(AgentInput::Forget(key(RUN))), [AgentEffect::Delete(key(RUN))]);
+        assert_eq!(registry.known(), []);
+    }
+
+    #[test]
+    fn an_older_run_of_the_task_is_ended_before_the_next_begins() {
+        let mut registry = RunRegistry::default();
+        alive(&mut registry, RUN);
+        let (next, last) = ("task-1-g2-n1-i1", "task-1-g2-n1-i2");
+        assert_eq!(registry.on(launch(next)), [AgentEffect::Signal { run: key(RUN), signal: libc::SIGKILL }]);
+        // Overtaken before it began.
+        let effects = registry.on(launch(last));
+        assert!(
+            effects.contains(&AgentEffect::RefuseForEver(key(next))) && effects.contains(&gone(next)),
+            "{effects:?}"
+        );
+        let effects = registry.on(AgentInput::KeepersGone(key(RUN)));
+        assert!(
+            matches!(&effects[..], [AgentEffect::UploadRest(_), AgentEffect::Prepare(a)] if a.run == key(last)),
+            "{effects:?}"
+        );
+    }
+
+    #[test]
+    fn an_instruction_that_comes_late_is_refused() {
+        let mut registry = RunRegistry::default();
+        alive(&mut registry, "task-1-g2-n0-i1");
+        assert_eq!(registry.on(launch(RUN)), [AgentEffect::RefuseForEver(key(RUN)), gone(RUN)]);
+        alive(&mut registry, "task-2-g1-n0-i1");
+    }
+
+    #[test]
+    fn what_is_ended_before_it_is_known_is_never_started() {
+        let mut registry = RunRegistry::default();
+        assert_eq!(registry.on(AgentInput::Kill(key(RUN))), [AgentEffect::RefuseForEver(key(RUN)), gone(RUN)]);
+        assert_eq!(registry.on(launch(RUN)), [gone(RUN)]);
+    }
+
+    #[test]
+    fn a_stop_during_the_preparations_ends_them() {
+        let mut registry = RunRegistry::default();
+        registry.on(launch(RUN));
+        assert_eq!(registry.on(AgentInput::Stop(key(RUN))), [AgentEffect::RefuseForEver(key(RUN)), gone(RUN)]);
+        assert_eq!(registry.on(AgentInput::Prepared(key(RUN))), []);
+    }
+
+    #[test]
+    fn orders_to_a_living_run_are_signals() {
+        let mut registry = RunRegistry::default();
+        alive(&mut registry, RUN);
+        assert_eq!(
+            registry.on(AgentInput::Stop(key(RUN))),
+            [AgentEffect::Signal { run: key(RUN), signal: libc::SIGTERM }]
+        );
+        assert_eq!(
+            registry.on(AgentInput::Kill(key(RUN))),
+            [AgentEffect::Signal { run: key(RUN), signal: libc::SIGKILL }]
+        );
+        assert_eq!(registry.on(AgentInput::Forget(key(RUN))), []);
+    }
+
+    #[test]
+    fn a_failed_launch_is_said_again_when_asked_again() {
+        let mut registry = RunRegistry::default();
+        registry.on(launch(RUN));
+        let failed = LaunchFailed { run: key(RUN), reason: Text::new("甲", "a"), hint: Text::new("乙", "b") };
+        let said = AgentEffect::Say(AgentWord::LaunchFailed(failed.clone()));
+        assert_eq!(registry.on(AgentInput::Failed(failed)), [AgentEffect::Delete(key(RUN)), said.clone()]);
+        assert_eq!(registry.on(launch(RUN)), std::slice::from_ref(&said));
+        assert_eq!(registry.on(AgentInput::Welcomed), [said]);
+        assert_eq!(registry.known(), []);
+    }
+}
