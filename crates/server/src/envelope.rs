@@ -1,4 +1,4 @@
-//! What handlers answer with. They say it in both languages; the front door writes it down in the caller's.
+//! What handlers answer with. They say it in both languages; the middleware writes it down in the caller's.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use fermi_domain::messages::Refusal;
 use fermi_store::{StoreError, UpdateError};
 use serde::Serialize;
 
-use crate::course::CourseError;
+use crate::lifecycle::LifecycleError;
 
 /// What a handler gives back.
 pub type Reply = Result<Answer, Problem>;
@@ -148,12 +148,12 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<CourseError> for Problem {
-    fn from(error: CourseError) -> Self {
+impl From<LifecycleError> for Problem {
+    fn from(error: LifecycleError) -> Self {
         match error {
-            CourseError::NotFound(id) => Self::not_found(&TASK, id.as_str()),
-            CourseError::Update(UpdateError::Store(error)) | CourseError::Store(error) => error.into(),
-            CourseError::Update(error @ (UpdateError::Conflict { .. } | UpdateError::Missing)) => {
+            LifecycleError::NotFound(id) => Self::not_found(&TASK, id.as_str()),
+            LifecycleError::Update(UpdateError::Store(error)) | LifecycleError::Store(error) => error.into(),
+            LifecycleError::Update(error @ (UpdateError::Conflict { .. } | UpdateError::Missing)) => {
                 Self::broken("a task changed within its own transaction", &error)
             }
         }

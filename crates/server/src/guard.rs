@@ -50,7 +50,7 @@ impl Guard {
 
     /// Puts the guard, the envelope and the meters before a router.
     pub fn protect(self, router: Router) -> Router {
-        crate::http::front(self, router)
+        crate::http::middleware(self, router)
     }
 
     /// On whose behalf a request comes; the reason if it may not pass. Nobody in particular where nothing is asked for.
@@ -125,7 +125,7 @@ fn forbidden(id: &'static str, text: Text) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, id, text)
 }
 
-/// Following a link to a page is no attack; anything else that another site starts is.
+/// FollowerCount a link to a page is no attack; anything else that another site starts is.
 fn is_cross_site(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
     let opens_a_page = *method == Method::GET && is("sec-fetch-mode", "navigate") && !uri.path().starts_with("/api");

@@ -52,7 +52,7 @@ impl Line {
 }
 
 #[derive(Debug)]
-struct Seat {
+struct AgentSession {
     instance: String,
     line: Option<Line>,
     heard: Instant,
@@ -65,7 +65,7 @@ struct Seat {
 #[derive(Debug)]
 pub struct Hub {
     started: Instant,
-    seats: Mutex<HashMap<EnvironmentId, Seat>>,
+    sessions: Mutex<HashMap<EnvironmentId, AgentSession>>,
     next_line: std::sync::atomic::AtomicU64,
     words: std::sync::atomic::AtomicU64,
 }
@@ -74,7 +74,7 @@ impl Default for Hub {
     fn default() -> Self {
         Self {
             started: Instant::now(),
-            seats: Mutex::default(),
+            sessions: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
             words: std::sync::atomic::AtomicU64::default(),
         }
@@ -82,61 +82,61 @@ impl Default for Hub {
 }
 
 impl Hub {
-    fn seats(&self) -> MutexGuard<'_, HashMap<EnvironmentId, Seat>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<EnvironmentId, AgentSession>> {
         // Nothing is left half done under the lock, so a panic elsewhere does no harm to what it guards.
-        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether another agent than this one answers under the environment's name.
     pub fn is_taken(&self, environment: &EnvironmentId, instance: &str) -> bool {
-        self.seats().get(environment).is_some_and(|seat| {
-            seat.instance != instance && seat.line.is_some() && seat.heard.elapsed() < SUSPECT_AFTER
+        self.sessions().get(environment).is_some_and(|session| {
+            session.instance != instance && session.line.is_some() && session.heard.elapsed() < SUSPECT_AFTER
         })
     }
 
-    /// Gives an agent its seat; a line that it had before is dropped.
-    pub fn sit(&self, environment: &EnvironmentId, instance: &str, words: mpsc::Sender<ServerWord>) -> Line {
+    /// Gives an agent its session; a line that it had before is dropped.
+    pub fn connect(&self, environment: &EnvironmentId, instance: &str, words: mpsc::Sender<ServerWord>) -> Line {
         let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let line = Line { number, words };
-        let mut seats = self.seats();
-        let seat = seats.entry(environment.clone()).or_insert_with(|| Seat {
+        let mut sessions = self.sessions();
+        let session = sessions.entry(environment.clone()).or_insert_with(|| AgentSession {
             instance: String::new(),
             line: None,
             heard: Instant::now(),
             samples: Samples::default(),
             said: HashMap::new(),
         });
-        seat.instance = instance.to_owned();
-        seat.line = Some(line.clone());
-        seat.heard = Instant::now();
-        seat.said.clear();
+        session.instance = instance.to_owned();
+        session.line = Some(line.clone());
+        session.heard = Instant::now();
+        session.said.clear();
         line
     }
 
     /// The line is broken, unless the agent has a newer one.
     pub fn leave(&self, environment: &EnvironmentId, line: u64) {
-        if let Some(seat) = self.seats().get_mut(environment)
-            && seat.line.as_ref().is_some_and(|current| current.number == line)
+        if let Some(session) = self.sessions().get_mut(environment)
+            && session.line.as_ref().is_some_and(|current| current.number == line)
         {
-            seat.line = None;
+            session.line = None;
         }
     }
 
     pub fn beat(&self, environment: &EnvironmentId, line: u64, heartbeat: Heartbeat) {
         self.words.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        if let Some(seat) = self.seats().get_mut(environment)
-            && seat.line.as_ref().is_some_and(|current| current.number == line)
+        if let Some(session) = self.sessions().get_mut(environment)
+            && session.line.as_ref().is_some_and(|current| current.number == line)
         {
-            seat.heard = Instant::now();
-            seat.samples.push(heartbeat);
+            session.heard = Instant::now();
+            session.samples.push(heartbeat);
         }
     }
 
     pub fn liveness(&self, environment: &EnvironmentId) -> Liveness {
-        let seats = self.seats();
-        let seat = seats.get(environment);
-        let silence = seat.map_or(self.started, |seat| seat.heard).elapsed();
-        let has_line = seat.is_some_and(|seat| seat.line.is_some());
+        let sessions = self.sessions();
+        let session = sessions.get(environment);
+        let silence = session.map_or(self.started, |session| session.heard).elapsed();
+        let has_line = session.is_some_and(|session| session.line.is_some());
         match silence {
             silence if silence >= OFFLINE_AFTER => Liveness::Offline,
             silence if silence >= SUSPECT_AFTER || !has_line => Liveness::Suspect,
@@ -146,15 +146,17 @@ impl Hub {
 
     /// How long ago something was heard; none since the server started.
     pub fn silence(&self, environment: &EnvironmentId) -> Option<Duration> {
-        self.seats().get(environment).map(|seat| seat.heard.elapsed())
+        self.sessions().get(environment).map(|session| session.heard.elapsed())
     }
 
     /// Whether an environment's agent is here and has not been told this over its present line.
     pub fn can_say(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
-        let seats = self.seats();
-        let Some(seat) = seats.get(environment) else { return false };
-        let Some(line) = seat.line.as_ref().filter(|_| seat.heard.elapsed() < OFFLINE_AFTER) else { return false };
-        seat.said.get(&(run.clone(), what)) != Some(&line.number)
+        let sessions = self.sessions();
+        let Some(session) = sessions.get(environment) else { return false };
+        let Some(line) = session.line.as_ref().filter(|_| session.heard.elapsed() < OFFLINE_AFTER) else {
+            return false;
+        };
+        session.said.get(&(run.clone(), what)) != Some(&line.number)
     }
 
     /// Says a word to an environment's agent once per line.
@@ -165,47 +167,47 @@ impl Hub {
         what: &'static str,
         word: impl FnOnce() -> ServerWord,
     ) -> Said {
-        let mut seats = self.seats();
-        let Some(seat) = seats.get_mut(environment) else { return Said::Not };
-        let Some(line) = &seat.line else { return Said::Not };
+        let mut sessions = self.sessions();
+        let Some(session) = sessions.get_mut(environment) else { return Said::Not };
+        let Some(line) = &session.line else { return Said::Not };
         let key = (run.clone(), what);
-        if seat.said.get(&key) == Some(&line.number) {
+        if session.said.get(&key) == Some(&line.number) {
             return Said::Before;
         }
         if !line.say(word()) {
             return Said::Not;
         }
-        seat.said.insert(key, line.number);
+        session.said.insert(key, line.number);
         Said::Now
     }
 
     /// What was said about a run needs no memory once the run is over.
     pub fn forget(&self, environment: &EnvironmentId, run: &RunKey) {
-        if let Some(seat) = self.seats().get_mut(environment) {
-            seat.said.retain(|(known, _), _| known != run);
+        if let Some(session) = self.sessions().get_mut(environment) {
+            session.said.retain(|(known, _), _| known != run);
         }
     }
 
     /// The newest sample of an environment.
     pub fn latest(&self, environment: &EnvironmentId) -> Option<Sample> {
-        self.seats().get(environment).and_then(|seat| seat.samples.latest().cloned())
+        self.sessions().get(environment).and_then(|session| session.samples.latest().cloned())
     }
 
     /// All samples of an environment, oldest first.
     pub fn samples(&self, environment: &EnvironmentId) -> Vec<Sample> {
-        self.seats().get(environment).map(|seat| seat.samples.all().cloned().collect()).unwrap_or_default()
+        self.sessions().get(environment).map(|session| session.samples.all().cloned().collect()).unwrap_or_default()
     }
 
     /// The newest samples of a task's ranks, over all environments.
     pub fn rank_samples(&self, task: &TaskId) -> Vec<RankUse> {
-        let seats = self.seats();
-        let newest = seats.values().filter_map(|seat| seat.samples.latest());
+        let sessions = self.sessions();
+        let newest = sessions.values().filter_map(|session| session.samples.latest());
         newest.flat_map(|sample| &sample.ranks).filter(|rank| *rank.task == *task).cloned().collect()
     }
 
     /// How many agents have a line, and how many words of theirs were heard.
     pub fn counts(&self) -> (usize, u64) {
-        let lines = self.seats().values().filter(|seat| seat.line.is_some()).count();
+        let lines = self.sessions().values().filter(|session| session.line.is_some()).count();
         (lines, self.words.load(std::sync::atomic::Ordering::Relaxed))
     }
 }
@@ -216,7 +218,7 @@ mod tests {
 
     fn seated(hub: &Hub, instance: &str) -> (Line, mpsc::Receiver<ServerWord>) {
         let (send, words) = mpsc::channel(8);
-        (hub.sit(&"env-001".into(), instance, send), words)
+        (hub.connect(&"env-001".into(), instance, send), words)
     }
 
     #[test]

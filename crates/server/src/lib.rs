@@ -1,7 +1,7 @@
 //! The control plane: one place that knows all environments and tasks.
 //!
 //! [`http`] is the public API, one file per resource; [`agents`] is what agents say and send; [`reconcilers`] act on the
-//! difference between what is wanted and what is, as loops of the [`background`]; [`course`] is the one way in which a task
+//! difference between what is wanted and what is, as loops of the [`background`]; [`lifecycle`] is the one way in which a task
 //! changes. Every rule is in `fermi-domain`. Start reading at [`serve::run`].
 
 pub mod agents;
@@ -9,12 +9,12 @@ mod assignment;
 pub mod background;
 mod caller;
 pub mod core;
-mod course;
 mod envelope;
 pub mod guard;
 pub mod http;
 mod hub;
 mod key_file;
+mod lifecycle;
 pub mod openapi;
 mod plan;
 mod reconcilers;

@@ -15,7 +15,7 @@ use super::owner;
 use super::streams::{Offset, answer};
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::course::{self, Cause, Changed, CourseError};
+use crate::lifecycle::{self, Cause, Changed, LifecycleError};
 
 pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(run): Path<RunKey>) -> Response {
     if let Err(refused) = owner::check(&core, &agent, &run).await {
@@ -72,7 +72,7 @@ fn apply(
     offset: u64,
     bytes: &[u8],
     cause: &Cause,
-) -> Result<Taking, CourseError> {
+) -> Result<Taking, LifecycleError> {
     let Some(task) = tx.task(&run.task)? else { return Ok(Taking::Unwanted) };
     let Some(node) = task.value.node_of(run) else { return Ok(Taking::Unwanted) };
     if !owner::is_agent_of(&cause.principal, &node.environment) {
@@ -101,7 +101,7 @@ fn apply(
     }
     let changed = match happenings.is_empty() {
         true => None,
-        false => Some(Box::new(course::happen(tx, &run.task, happenings, cause)?)),
+        false => Some(Box::new(lifecycle::happen(tx, &run.task, happenings, cause)?)),
     };
     Ok(Taking::Taken { length, changed })
 }

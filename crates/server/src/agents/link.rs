@@ -21,8 +21,8 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use crate::core::Core;
-use crate::course::{self, Cause, CourseError};
 use crate::hub::{Line, OFFLINE_AFTER};
+use crate::lifecycle::{self, Cause, LifecycleError};
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -98,7 +98,7 @@ async fn speak(socket: &mut WebSocket, word: &ServerWord) -> bool {
     socket.send(Message::Text(text.into())).await.is_ok()
 }
 
-/// Stores who came and gives it a seat; or says why not.
+/// Stores who came and gives it a session; or says why not.
 async fn admit(
     core: &Core,
     hello: &Hello,
@@ -142,7 +142,7 @@ async fn admit(
         })
         .await
         .map_err(|error| unavailable(&error.flatten()))?;
-    let line = core.hub().sit(&row.environment.id, &hello.instance, words);
+    let line = core.hub().connect(&row.environment.id, &hello.instance, words);
     core.refresh_environments().await.map_err(|error| unavailable(&error))?;
     Ok((row, line))
 }
@@ -320,9 +320,9 @@ async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, happening
         if node.is_none_or(|node| node.environment != environment) {
             return Ok(None);
         }
-        course::happen(tx, &key.task, [happening], &cause).map(Some)
+        lifecycle::happen(tx, &key.task, [happening], &cause).map(Some)
     });
-    match outcome.await.map_err(WriteError::<CourseError>::flatten) {
+    match outcome.await.map_err(WriteError::<LifecycleError>::flatten) {
         Ok(Some(changed)) => core.follow_up(std::slice::from_ref(&changed)).await,
         Ok(None) => {}
         Err(error) => tracing::error!(%run, %error, "what happened to a run could not be stored"),

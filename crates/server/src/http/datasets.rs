@@ -11,7 +11,7 @@ use fermi_store::{StoreError, View, WriteError};
 use super::body::JsonBody;
 use super::filter::{conditions, invalid};
 use super::id::DatasetPath;
-use super::once::{Key, once};
+use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
 use crate::core::Core;

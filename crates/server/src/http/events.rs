@@ -9,12 +9,12 @@ use fermi_domain::language::Text;
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
 
-use super::desk::Desk;
+use super::app_state::AppState;
+use super::fan_out::{Topic, event};
 use super::follow;
 use super::id::TaskPath;
 use super::params::Params;
-use super::speaker::{Topic, event};
-use super::streaming::Dress;
+use super::stream_format::StreamFormat;
 use crate::envelope::{Answer, Problem, TASK};
 
 const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment"];
@@ -33,11 +33,11 @@ const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment
     ),
     responses((status = 200, body = Envelope<Page<Event>>), (status = 422, body = Failure)))]
 pub async fn of_cluster(
-    State(desk): State<Desk>,
+    State(state): State<AppState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    answer(desk, None, query, &headers).await
+    answer(state, None, query, &headers).await
 }
 
 /// Events of one task, oldest first; as a stream they begin with the first one.
@@ -52,21 +52,21 @@ pub async fn of_cluster(
     ),
     responses((status = 200, body = Envelope<Page<Event>>), (status = 404, body = Failure), (status = 422, body = Failure)))]
 pub async fn of_task(
-    State(desk): State<Desk>,
+    State(state): State<AppState>,
     TaskPath(task): TaskPath,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let id = task.clone();
-    let is_there: Result<bool, StoreError> = desk.core.store().read(move |view| view.task_exists(&id)).await;
+    let is_there: Result<bool, StoreError> = state.core.store().read(move |view| view.task_exists(&id)).await;
     if !is_there? {
         return Err(Problem::not_found(&TASK, task.as_str()));
     }
-    answer(desk, Some(task), query, &headers).await
+    answer(state, Some(task), query, &headers).await
 }
 
 async fn answer(
-    desk: Desk,
+    state: AppState,
     task: Option<TaskId>,
     query: Option<String>,
     headers: &HeaderMap,
@@ -79,7 +79,7 @@ async fn answer(
     };
     let size = params.number("pageSize", 1..=1_000_usize)?.unwrap_or(50);
     let asked = params.text("pageToken").or(params.text("after")).map(|text| cursor("after", text)).transpose()?;
-    if let Some(dress) = Dress::wanted(headers) {
+    if let Some(format) = StreamFormat::wanted(headers) {
         let last = headers.get("last-event-id").and_then(|value| value.to_str().ok()).filter(|text| !text.is_empty());
         let last = last.map(|text| cursor("Last-Event-ID", text)).transpose()?;
         let topic = task.map_or(Topic::Everything, Topic::Task);
@@ -88,10 +88,10 @@ async fn answer(
             (None, Topic::Task(_)) => Some(0),
             (None, Topic::Everything) => None,
         };
-        return follow::events(desk, topic, filter, after, dress).await;
+        return follow::events(state, topic, filter, after, format).await;
     }
     let after = asked.unwrap_or(0);
-    let found: Result<_, StoreError> = desk.core.store().read(move |view| view.events(after, &filter, size + 1)).await;
+    let found: Result<_, StoreError> = state.core.store().read(move |view| view.events(after, &filter, size + 1)).await;
     let mut found = found?;
     let has_more = found.len() > size;
     found.truncate(size);

@@ -1,4 +1,4 @@
-//! Following events: first what is in the table behind a cursor, then what happens.
+//! FollowerCount events: first what is in the table behind a cursor, then what happens.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use fermi_store::events::EventFilter;
 use futures_util::stream;
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::desk::Desk;
-use super::speaker::{Following, Frame, News, Topic};
-use super::streaming::{Dress, KEEP_ALIVE};
+use super::app_state::AppState;
+use super::fan_out::{FollowerCount, Frame, News, Topic};
+use super::stream_format::{KEEP_ALIVE, StreamFormat};
 use crate::core::Core;
 use crate::envelope::Problem;
 
@@ -22,62 +22,62 @@ struct Follower {
     core: Core,
     news: broadcast::Receiver<News>,
     filter: EventFilter,
-    dress: Dress,
+    format: StreamFormat,
     /// The last one that was sent, or passed over.
     cursor: u64,
     is_behind: bool,
     ready: VecDeque<Bytes>,
-    _following: Following,
+    _counted: FollowerCount,
 }
 
 /// Events behind `after`, or from now on.
 pub async fn events(
-    desk: Desk,
+    state: AppState,
     topic: Topic,
     filter: EventFilter,
     after: Option<u64>,
-    dress: Dress,
+    format: StreamFormat,
 ) -> Result<Response, Problem> {
     // Listening begins before the table is read, so that nothing falls between the two.
-    let news = desk.speaker.listen(topic);
+    let news = state.fan_out.listen(topic);
     let limits: Result<(u64, u64), StoreError> =
-        desk.core.store().read(|view| Ok((view.first_cursor()?, view.last_cursor()?))).await;
+        state.core.store().read(|view| Ok((view.first_cursor()?, view.last_cursor()?))).await;
     let (first, last) = limits?;
     let mut ready = VecDeque::new();
     let cursor = match after {
         None => last,
         Some(after) if after > last || (after > 0 && after + 1 < first) => {
             // What stood behind this cursor is gone, or it is another server's.
-            ready.push_back(reset(dress));
+            ready.push_back(reset(format));
             if after > last { last } else { first.saturating_sub(1) }
         }
         Some(after) => after,
     };
     if ready.is_empty() {
         // Headers go out with the first byte.
-        ready.push_back(dress.keep_alive());
+        ready.push_back(format.keep_alive());
     }
     let follower = Follower {
-        core: desk.core,
+        core: state.core,
         news,
         filter,
-        dress,
+        format,
         cursor,
         is_behind: after.is_some(),
         ready,
-        _following: desk.speaker.count(),
+        _counted: state.fan_out.count(),
     };
-    Ok(dress.response(stream::unfold(follower, |mut follower| async move {
+    Ok(format.response(stream::unfold(follower, |mut follower| async move {
         let bytes = follower.next().await?;
         Some((bytes, follower))
     })))
 }
 
 /// Says that events were skipped, so that whoever keeps a picture of things draws it anew.
-fn reset(dress: Dress) -> Bytes {
-    match dress {
-        Dress::Sse => Bytes::from_static(b"event: reset\ndata: {}\n\n"),
-        Dress::Lines => Bytes::from_static(b"{\"reset\":true}\n"),
+fn reset(format: StreamFormat) -> Bytes {
+    match format {
+        StreamFormat::Sse => Bytes::from_static(b"event: reset\ndata: {}\n\n"),
+        StreamFormat::Lines => Bytes::from_static(b"{\"reset\":true}\n"),
     }
 }
 
@@ -95,7 +95,7 @@ impl Follower {
                 biased;
                 () = self.core.ended() => return None,
                 news = self.news.recv() => news,
-                () = tokio::time::sleep(KEEP_ALIVE) => return Some(self.dress.keep_alive()),
+                () = tokio::time::sleep(KEEP_ALIVE) => return Some(self.format.keep_alive()),
             };
             match news {
                 Ok(News::Events(frames)) => self.take(&frames),
@@ -132,9 +132,9 @@ impl Follower {
     }
 
     fn push(&mut self, frame: &Frame) {
-        self.ready.push_back(match self.dress {
-            Dress::Sse => frame.sse.clone(),
-            Dress::Lines => frame.line.clone(),
+        self.ready.push_back(match self.format {
+            StreamFormat::Sse => frame.sse.clone(),
+            StreamFormat::Lines => frame.line.clone(),
         });
     }
 }

@@ -1,24 +1,25 @@
 //! The public API, one file per resource, and the pages.
 //!
-//! [`router`] puts it together; [`front`] stands before it. Handlers read a request, ask the core or the store, and answer
-//! with an [`Answer`](crate::envelope::Answer) or a [`Problem`](crate::envelope::Problem); rules are in `fermi-domain`.
+//! [`router`] puts it together; [`middleware`] stands before it. Handlers read a request, ask the core or the store, and
+//! answer with an [`Answer`](crate::envelope::Answer) or a [`Problem`](crate::envelope::Problem); rules are in `fermi-domain`.
 
+mod app_state;
 mod body;
 mod datasets;
-mod desk;
 mod environments;
 mod events;
+mod fan_out;
 mod filter;
 mod follow;
 mod frameworks;
-mod front;
 mod health;
 mod id;
+mod idempotency;
 mod logs;
 mod meters;
+mod middleware;
 mod models;
 mod names;
-mod once;
 mod overview;
 mod page;
 mod paging;
@@ -27,8 +28,7 @@ mod prometheus;
 mod request_id;
 mod shapes;
 mod snapshots;
-mod speaker;
-mod streaming;
+mod stream_format;
 mod suggestion;
 mod tasks;
 
@@ -43,36 +43,36 @@ use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use front::front;
+pub use middleware::middleware;
 
 use crate::core::Core;
 use crate::envelope::Problem;
 use crate::openapi;
-use desk::Desk;
+use app_state::AppState;
 
 /// The API and the pages. Must be called within the runtime: it starts whoever tells followers what is new.
 pub fn router(core: Core) -> Router {
-    let desk = Desk { speaker: speaker::Speaker::start(&core), core };
+    let state = AppState { fan_out: fan_out::FanOut::start(&core), core };
     let (router, _) = resources().split_for_parts();
     router
         .route("/api/openapi.json", get(document))
         .merge(page::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
-        .with_state(desk)
+        .with_state(state)
 }
 
 /// An answer that has not begun by then would come too late. Bodies that go on are not meant: they have begun.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Every documented route.
-pub fn resources() -> OpenApiRouter<Desk> {
+pub fn resources() -> OpenApiRouter<AppState> {
     let in_time = TimeoutLayer::with_status_code(StatusCode::GATEWAY_TIMEOUT, PATIENCE);
     // An upload takes as long as the caller's network does.
     answers().layer(in_time).merge(OpenApiRouter::new().routes(routes!(snapshots::take)))
 }
 
-fn answers() -> OpenApiRouter<Desk> {
+fn answers() -> OpenApiRouter<AppState> {
     use tasks::{act, create, explain, list, metrics, preview, ranks, show};
     OpenApiRouter::new()
         .routes(routes!(create::create, list::list))

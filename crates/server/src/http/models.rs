@@ -11,7 +11,7 @@ use fermi_store::{StoreError, WriteError};
 use super::body::JsonBody;
 use super::datasets::{name_filter, needed_by};
 use super::id::ModelPath;
-use super::once::{Key, once};
+use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
 use crate::core::Core;

@@ -10,7 +10,7 @@ use fermi_store::events::EventFilter;
 use fermi_store::tasks::{ListError, TaskFilter, TaskOrder};
 
 use super::environments::all;
-use super::speaker::event;
+use super::fan_out::event;
 use super::tasks::view;
 use crate::core::Core;
 use crate::envelope::{Answer, Reply};

@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use super::desk::Desk;
+use super::app_state::AppState;
 use crate::envelope::Problem;
 
 /// The live page's files.
@@ -67,7 +67,7 @@ fn kind(name: &str) -> &'static str {
 const PAGES: &[&str] = &["/", "/training", "/training/{id}"];
 
 /// The routes of all files.
-pub fn routes() -> Router<Desk> {
+pub fn routes() -> Router<AppState> {
     let mut router = Router::new()
         .route("/page/{*file}", get(live))
         .route("/api/docs", get(|headers: HeaderMap| async move { viewer("index.html", &headers) }))

@@ -15,7 +15,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 
-use super::desk::Desk;
+use super::app_state::AppState;
 use super::meters::Meters;
 use crate::core::Core;
 use crate::envelope::Problem;
@@ -41,8 +41,11 @@ struct Loop {
 /// Numbers for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, description = "OpenMetrics", content_type = "text/plain")))]
-pub async fn metrics(State(desk): State<Desk>, meters: Option<Extension<Arc<Meters>>>) -> Result<Response, Problem> {
-    let counts: Result<_, StoreError> = desk.core.store().read(|view| view.count_by_phase()).await;
+pub async fn metrics(
+    State(state): State<AppState>,
+    meters: Option<Extension<Arc<Meters>>>,
+) -> Result<Response, Problem> {
+    let counts: Result<_, StoreError> = state.core.store().read(|view| view.count_by_phase()).await;
     let counts = counts?;
     let mut registry = Registry::default();
     let tasks = Family::<Phase, Gauge>::default();
@@ -51,12 +54,12 @@ pub async fn metrics(State(desk): State<Desk>, meters: Option<Extension<Arc<Mete
         tasks.get_or_create(&Phase { phase: phase.text().en.into_owned() }).set(signed(count));
     }
     registry.register("fermi_tasks", "Tasks by phase", tasks);
-    environments(&desk.core, &mut registry);
-    let store = desk.core.store().metrics();
-    let (agents, words) = desk.core.hub().counts();
+    environments(&state.core, &mut registry);
+    let store = state.core.store().metrics();
+    let (agents, words) = state.core.hub().counts();
     let mut gauge = |name: &str, help: &str, value: u64| registry.register(name, help, ConstGauge::new(signed(value)));
     gauge("fermi_agents_connected", "Agents that have a line", agents as u64);
-    gauge("fermi_stream_followers", "Followers of events and logs", desk.speaker.followers());
+    gauge("fermi_stream_followers", "Followers of events and logs", state.fan_out.followers());
     let mut counter = |name: &str, help: &str, value: u64| registry.register(name, help, ConstCounter::new(value));
     counter("fermi_link_messages", "Words that agents said", words);
     counter("fermi_store_batches", "Transactions of the store", store.batches);
@@ -64,7 +67,7 @@ pub async fn metrics(State(desk): State<Desk>, meters: Option<Extension<Arc<Mete
     counter("fermi_store_syncs", "Commits that reached the disk", store.syncs);
     counter("fermi_store_failed_batches", "Transactions that failed", store.failed_batches);
     counter("fermi_store_reads", "Reads of the store", store.reads);
-    loops(&desk.core, &mut registry);
+    loops(&state.core, &mut registry);
     if let Some(Extension(meters)) = meters {
         meters.register(&mut registry);
     }

@@ -15,7 +15,7 @@ use fermi_store::{StoreError, WriteError};
 
 use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::course::{self, Cause, Changed, CourseError};
+use crate::lifecycle::{self, Cause, Changed, LifecycleError};
 
 /// Tasks that are read at once.
 const PAGE: usize = 64;
@@ -154,10 +154,10 @@ async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, St
                 }
                 Decided::Wait { reason } => Happening::MustWait { reason },
             };
-            match course::happen(tx, &id, [happening], &cause) {
+            match lifecycle::happen(tx, &id, [happening], &cause) {
                 Ok(changed) => all.push(changed),
-                Err(CourseError::NotFound(_) | CourseError::Update(_)) => {}
-                Err(CourseError::Store(error)) => return Err(error),
+                Err(LifecycleError::NotFound(_) | LifecycleError::Update(_)) => {}
+                Err(LifecycleError::Store(error)) => return Err(error),
             }
         }
         Ok((has_started, all))

@@ -1,4 +1,4 @@
-//! Following logs: all that is there, then what comes, until the task is over.
+//! FollowerCount logs: all that is there, then what comes, until the task is over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -19,9 +19,9 @@ use super::read::{stream as stream_of, tail};
 use super::selection::{Extent, Selection, Start, whole_letters};
 use crate::core::Core;
 use crate::envelope::Problem;
-use crate::http::desk::Desk;
-use crate::http::speaker::{Following, News, Topic};
-use crate::http::streaming::{Dress, KEEP_ALIVE};
+use crate::http::app_state::AppState;
+use crate::http::fan_out::{FollowerCount, News, Topic};
+use crate::http::stream_format::{KEEP_ALIVE, StreamFormat};
 
 /// The most bytes of one piece, and of one look.
 const PIECE: usize = 64 << 10;
@@ -36,7 +36,7 @@ struct Follower {
     selection: Selection,
     extent: Extent,
     /// None for the bare bytes.
-    dress: Option<Dress>,
+    format: Option<StreamFormat>,
     /// How far each stream has been sent.
     places: BTreeMap<StreamName, u64>,
     has_begun: bool,
@@ -44,7 +44,7 @@ struct Follower {
     ready: VecDeque<Bytes>,
     grown: watch::Receiver<u64>,
     news: broadcast::Receiver<News>,
-    _following: Following,
+    _counted: FollowerCount,
 }
 
 /// A piece of a stream with what it looks like.
@@ -55,21 +55,21 @@ struct Piece {
 }
 
 pub async fn answer(
-    desk: Desk,
+    state: AppState,
     selection: Selection,
     extent: Extent,
-    dress: Option<Dress>,
+    format: Option<StreamFormat>,
     last_id: Option<&str>,
 ) -> Result<Response, Problem> {
     let places = last_id.and_then(|id| places(&selection, id));
     let follower = Follower {
-        grown: desk.speaker.watch_logs(&selection.task),
-        news: desk.speaker.listen(Topic::Task(selection.task.clone())),
-        _following: desk.speaker.count(),
-        core: desk.core,
+        grown: state.fan_out.watch_logs(&selection.task),
+        news: state.fan_out.listen(Topic::Task(selection.task.clone())),
+        _counted: state.fan_out.count(),
+        core: state.core,
         selection,
         extent,
-        dress,
+        format,
         has_begun: places.is_some(),
         places: places.unwrap_or_default(),
         has_said_end: false,
@@ -79,8 +79,8 @@ pub async fn answer(
         let bytes = follower.next().await?;
         Some((bytes, follower))
     });
-    Ok(match dress {
-        Some(dress) => dress.response(pieces),
+    Ok(match format {
+        Some(format) => format.response(pieces),
         None => {
             use futures_util::StreamExt;
             let mut response = Response::new(Body::from_stream(pieces.map(Ok::<_, std::convert::Infallible>)));
@@ -115,8 +115,8 @@ impl Follower {
                 _ = self.grown.changed() => {}
                 _ = self.news.recv() => {}
                 () = tokio::time::sleep(patience) => {
-                    if let (Some(dress), Activity::Going) = (self.dress, activity) {
-                        return Some(dress.keep_alive());
+                    if let (Some(format), Activity::Going) = (self.format, activity) {
+                        return Some(format.keep_alive());
                     }
                 }
             }
@@ -126,7 +126,7 @@ impl Follower {
     /// A page would come back for more if it were not told that there is none.
     fn farewell(&mut self) -> Option<Bytes> {
         let is_first = !std::mem::replace(&mut self.has_said_end, true);
-        let is_sse = self.dress == Some(Dress::Sse);
+        let is_sse = self.format == Some(StreamFormat::Sse);
         (is_first && is_sse).then_some(Bytes::from_static(b"event: end\ndata: {}\n\n"))
     }
 
@@ -140,7 +140,7 @@ impl Follower {
         let chunks = self.core.chunks().clone();
         let (selection, extent) = (self.selection.clone(), self.extent);
         let (mut places, is_first, in_letters) =
-            (std::mem::take(&mut self.places), !self.has_begun, self.dress.is_some());
+            (std::mem::take(&mut self.places), !self.has_begun, self.format.is_some());
         let looked = tokio::task::spawn_blocking(move || {
             let pieces = look(&*chunks, &selection, extent, is_first, in_letters, &mut places)?;
             Ok::<_, io::Error>((places, pieces))
@@ -158,7 +158,7 @@ impl Follower {
 
     fn write(&self, piece: Piece) -> Bytes {
         let Piece { name, offset, bytes } = piece;
-        let Some(dress) = self.dress else { return bytes.into() };
+        let Some(format) = self.format else { return bytes.into() };
         let next_offset = offset + bytes.len() as u64;
         let shown = LogPiece {
             attempt: name.attempt,
@@ -170,9 +170,9 @@ impl Follower {
         };
         // Texts and numbers can always be written.
         let json = serde_json::to_string(&shown).unwrap_or_default();
-        match dress {
-            Dress::Lines => format!("{json}\n").into(),
-            Dress::Sse => format!("{}data: {json}\n\n", self.id()).into(),
+        match format {
+            StreamFormat::Lines => format!("{json}\n").into(),
+            StreamFormat::Sse => format!("{}data: {json}\n\n", self.id()).into(),
         }
     }
 

@@ -9,10 +9,10 @@ use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
 use super::{follow, raw};
 use crate::envelope::{Answer, Problem};
-use crate::http::desk::Desk;
+use crate::http::app_state::AppState;
 use crate::http::id::TaskPath;
 use crate::http::params::Params;
-use crate::http::streaming::{Dress, accepts};
+use crate::http::stream_format::{StreamFormat, accepts};
 use crate::http::tasks::show;
 
 /// What a plain request gets of each stream.
@@ -41,7 +41,7 @@ const USUAL_BYTES: u64 = 1 << 20;
         (String = "application/x-ndjson"))),
         (status = 404, body = Failure), (status = 422, body = Failure)))]
 pub async fn logs(
-    State(desk): State<Desk>,
+    State(state): State<AppState>,
     TaskPath(id): TaskPath,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -49,18 +49,18 @@ pub async fn logs(
     let params = Params::read(query.as_deref(), &KNOWN)?;
     let selection = Selection::read(id.clone(), &params)?;
     let mut extent = Extent::read(&params, &selection)?;
-    show::find(&desk.core, &id).await?;
+    show::find(&state.core, &id).await?;
     let is_plain = accepts(&headers, "text/plain");
-    let dress = Dress::wanted(&headers);
-    extent.follow |= dress == Some(Dress::Sse);
+    let format = StreamFormat::wanted(&headers);
+    extent.follow |= format == Some(StreamFormat::Sse);
     if is_plain && !extent.follow {
-        return raw::answer(&desk.core, selection, extent).await;
+        return raw::answer(&state.core, selection, extent).await;
     }
-    if is_plain || dress.is_some() {
+    if is_plain || format.is_some() {
         let last_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-        return follow::answer(desk, selection, extent, dress, last_id).await;
+        return follow::answer(state, selection, extent, format, last_id).await;
     }
-    let chunks = desk.core.chunks().clone();
+    let chunks = state.core.chunks().clone();
     let read = tokio::task::spawn_blocking(move || gather(&*chunks, &selection, extent)).await;
     let logs = blocking(read)?;
     Ok(Answer::ok(&logs)?.into_response())

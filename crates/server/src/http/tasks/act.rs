@@ -16,10 +16,10 @@ use fermi_store::{Transaction, WriteError};
 use super::view;
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::course::{self, Cause, Changed};
 use crate::envelope::{Answer, Problem, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
+use crate::lifecycle::{self, Cause, Changed};
 
 /// How many tasks one bulk request may name.
 const MOST_AT_ONCE: usize = 1_000;
@@ -173,7 +173,7 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
         Verb::Restart => Happening::RestartAsked,
         Verb::Delete => return remove(tx, task, cause),
     };
-    Ok(course::happen(tx, id, [happening], cause)?)
+    Ok(lifecycle::happen(tx, id, [happening], cause)?)
 }
 
 fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, Problem> {

@@ -16,11 +16,11 @@ use super::view;
 use crate::assignment::{self, Paths};
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::course::{self, Cause, CreateError, CreatedLine};
 use crate::envelope::{Answer, Problem, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
-use crate::http::once::{Key, once};
+use crate::http::idempotency::{Key, once};
+use crate::lifecycle::{self, Cause, CreateError, CreatedLine};
 use crate::plan;
 
 /// Creates a task and starts it as soon as its workers are free.
@@ -111,7 +111,7 @@ async fn store(
     let made = core.store().write(move |tx| {
         let mut created = None;
         let answer = once(tx, key.as_ref(), cause.now_ms, |tx| {
-            let task = course::create(tx, spec, notes, &cause)?;
+            let task = lifecycle::create(tx, spec, notes, &cause)?;
             answer.task_id = task.id.to_string();
             answer.status = task.phase;
             created = Some(CreatedLine { task: task.id, name: task.spec.name, principal: cause.principal.clone() });

@@ -10,8 +10,8 @@ use fermi_store::events::EventFilter;
 use super::view;
 use crate::core::Core;
 use crate::envelope::{Answer, Problem, Reply, TASK, front_end};
+use crate::http::fan_out::event;
 use crate::http::id::TaskPath;
-use crate::http::speaker::event;
 
 /// How many events are shown.
 const EVENTS: usize = 20;

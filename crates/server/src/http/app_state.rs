@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
-use super::speaker::Speaker;
+use super::fan_out::FanOut;
 use crate::core::Core;
 
 /// The server's core, and the one who tells followers what is new.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct AppState {
     pub core: Core,
-    pub speaker: Arc<Speaker>,
+    pub fan_out: Arc<FanOut>,
 }
 
-impl FromRef<Desk> for Core {
-    fn from_ref(desk: &Desk) -> Self {
-        desk.core.clone()
+impl FromRef<AppState> for Core {
+    fn from_ref(state: &AppState) -> Self {
+        state.core.clone()
     }
 }

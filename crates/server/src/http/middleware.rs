@@ -1,5 +1,5 @@
-//! The front door: every request gets a number, passes the guard, is measured, and is answered in the caller's language
-//! even if its handler panics.
+//! What stands before every handler: a request gets a number, passes the guard, is measured, and is answered in the
+//! caller's language even if its handler panics.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::envelope::{Problem, front_end, language, render};
 use crate::guard::Guard;
 
 #[derive(Clone, Debug)]
-struct Front {
+struct Shared {
     guard: Arc<Guard>,
     meters: Arc<Meters>,
 }
 
-/// Puts the front door before a router.
-pub fn front(guard: Guard, router: Router) -> Router {
-    let front = Front { guard: Arc::new(guard), meters: Arc::new(Meters::default()) };
+/// Puts all of it before a router.
+pub fn middleware(guard: Guard, router: Router) -> Router {
+    let shared = Shared { guard: Arc::new(guard), meters: Arc::new(Meters::default()) };
     // What went wrong is logged once, where it is known what it was.
     let spans = TraceLayer::new_for_http()
         .make_span_with(request_id::span)
@@ -43,7 +43,7 @@ pub fn front(guard: Guard, router: Router) -> Router {
         .layer(SetRequestIdLayer::x_request_id(RequestNumbers::default()))
         .layer(spans)
         .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(from_fn_with_state(front, pass))
+        .layer(from_fn_with_state(shared, pass))
         .layer(CatchPanicLayer::custom(panicked));
     router.layer(layers)
 }
@@ -61,18 +61,18 @@ fn sent_bytes(method: &Method, headers: &HeaderMap) -> u64 {
     length.and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
-async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> Response {
+async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let language = language(request.headers());
     let front_end = front_end(request.headers());
     let is_head = request.method() == Method::HEAD;
     let route = request.extensions().get::<MatchedPath>().cloned();
     let sent = sent_bytes(request.method(), request.headers());
-    let response = match front.guard.judge(request.method(), request.uri(), request.headers()) {
+    let response = match shared.guard.judge(request.method(), request.uri(), request.headers()) {
         Err(problem) => problem.into_response(),
         Ok(principal) => {
             let extensions = request.extensions_mut();
-            extensions.insert(front.meters.clone());
+            extensions.insert(shared.meters.clone());
             if let Some(principal) = principal {
                 extensions.insert(principal);
             }
@@ -82,8 +82,8 @@ async fn pass(State(front): State<Front>, mut request: Request, next: Next) -> R
     let response = render(response, language, front_end, is_head);
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     if route.starts_with(STREAMS) && response.status().is_success() {
-        front.meters.took_bytes(sent);
+        shared.meters.took_bytes(sent);
     }
-    front.meters.record(route, response.status(), began.elapsed());
+    shared.meters.record(route, response.status(), began.elapsed());
     response
 }

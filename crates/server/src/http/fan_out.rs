@@ -30,7 +30,7 @@ pub enum Topic {
     Task(TaskId),
 }
 
-/// An event as it goes out, in both dresses.
+/// An event as it goes out, in both formats.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub cursor: u64,
@@ -50,9 +50,9 @@ pub enum News {
     Missed,
 }
 
-/// Everybody who listens.
+/// Everybody who listens, and what wakes them.
 #[derive(Debug, Default)]
-pub struct Speaker {
+pub struct FanOut {
     topics: Mutex<HashMap<Topic, broadcast::Sender<News>>>,
     logs: Mutex<HashMap<TaskId, watch::Sender<u64>>>,
     followers: AtomicU64,
@@ -60,9 +60,9 @@ pub struct Speaker {
 
 /// Counts a follower for as long as it is held.
 #[derive(Debug)]
-pub struct Following(Arc<Speaker>);
+pub struct FollowerCount(Arc<FanOut>);
 
-impl Drop for Following {
+impl Drop for FollowerCount {
     /// Hold it behind the receivers, so that they are gone when this goes: then nobody is left for some topics.
     fn drop(&mut self) {
         self.0.followers.fetch_sub(1, Relaxed);
@@ -71,22 +71,22 @@ impl Drop for Following {
     }
 }
 
-impl Speaker {
-    /// Begins to speak, until the server ends.
+impl FanOut {
+    /// Starts the loops that tell them, until the server ends.
     pub fn start(core: &Core) -> Arc<Self> {
-        let speaker = Arc::new(Self::default());
-        background::start(core, EventFanOut::new(core, &speaker));
-        background::start(core, LogFanOut::new(core, &speaker));
-        speaker
+        let fan_out = Arc::new(Self::default());
+        background::start(core, EventFanOut::new(core, &fan_out));
+        background::start(core, LogFanOut::new(core, &fan_out));
+        fan_out
     }
 
     pub fn followers(&self) -> u64 {
         self.followers.load(Relaxed)
     }
 
-    pub fn count(self: &Arc<Self>) -> Following {
+    pub fn count(self: &Arc<Self>) -> FollowerCount {
         self.followers.fetch_add(1, Relaxed);
-        Following(self.clone())
+        FollowerCount(self.clone())
     }
 
     fn topics(&self) -> MutexGuard<'_, HashMap<Topic, broadcast::Sender<News>>> {
@@ -145,16 +145,16 @@ impl Speaker {
 
 /// Tells those who follow events.
 pub struct EventFanOut {
-    speaker: Arc<Speaker>,
+    fan_out: Arc<FanOut>,
     events: broadcast::Receiver<Arc<StoredEvent>>,
     batch: Vec<Arc<StoredEvent>>,
     has_missed: bool,
 }
 
 impl EventFanOut {
-    pub fn new(core: &Core, speaker: &Arc<Speaker>) -> Self {
+    pub fn new(core: &Core, fan_out: &Arc<FanOut>) -> Self {
         let events = core.store().subscribe();
-        Self { speaker: speaker.clone(), events, batch: Vec::new(), has_missed: false }
+        Self { fan_out: fan_out.clone(), events, batch: Vec::new(), has_missed: false }
     }
 
     fn take(&mut self, event: Result<Arc<StoredEvent>, RecvError>) {
@@ -186,11 +186,11 @@ impl BackgroundLoop for EventFanOut {
             self.batch.push(event);
         }
         if std::mem::take(&mut self.has_missed) {
-            self.speaker.say_missed();
+            self.fan_out.say_missed();
         }
         let batch = std::mem::take(&mut self.batch);
         if !batch.is_empty() {
-            self.speaker.tell(&batch);
+            self.fan_out.tell(&batch);
         }
         Ok(())
     }
@@ -204,15 +204,15 @@ impl BackgroundLoop for EventFanOut {
 
 /// Wakes those who follow logs.
 pub struct LogFanOut {
-    speaker: Arc<Speaker>,
+    fan_out: Arc<FanOut>,
     grown: broadcast::Receiver<TaskId>,
     tasks: Vec<TaskId>,
     has_missed: bool,
 }
 
 impl LogFanOut {
-    pub fn new(core: &Core, speaker: &Arc<Speaker>) -> Self {
-        Self { speaker: speaker.clone(), grown: core.logs_grown(), tasks: Vec::new(), has_missed: false }
+    pub fn new(core: &Core, fan_out: &Arc<FanOut>) -> Self {
+        Self { fan_out: fan_out.clone(), grown: core.logs_grown(), tasks: Vec::new(), has_missed: false }
     }
 }
 
@@ -229,7 +229,7 @@ impl BackgroundLoop for LogFanOut {
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
-        let mut logs = self.speaker.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logs = self.fan_out.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let bump = |sender: &watch::Sender<u64>| {
             sender.send_modify(|count| *count += 1);
             sender.receiver_count() > 0

@@ -13,12 +13,12 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// How a stream is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dress {
+pub enum StreamFormat {
     Sse,
     Lines,
 }
 
-impl Dress {
+impl StreamFormat {
     /// The one that the caller asks for; none when he wants a plain answer.
     pub fn wanted(headers: &HeaderMap) -> Option<Self> {
         if accepts(headers, "text/event-stream") {

@@ -14,7 +14,7 @@ use crate::core::Core;
 
 /// Why a task could not be changed.
 #[derive(Debug, thiserror::Error)]
-pub enum CourseError {
+pub enum LifecycleError {
     #[error("there is no task {0}")]
     NotFound(TaskId),
     #[error(transparent)]
@@ -71,8 +71,8 @@ pub fn happen(
     id: &TaskId,
     happenings: impl IntoIterator<Item = Happening>,
     cause: &Cause,
-) -> Result<Changed, CourseError> {
-    let Some(found) = tx.task(id)? else { return Err(CourseError::NotFound(id.clone())) };
+) -> Result<Changed, LifecycleError> {
+    let Some(found) = tx.task(id)? else { return Err(LifecycleError::NotFound(id.clone())) };
     let (mut task, revision) = (found.value, found.revision);
     let before = task.clone();
     let mut notes = Vec::new();
@@ -170,7 +170,7 @@ fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateE
 
 impl Core {
     /// Lets something happen to a task, durably, and wakes whoever has to act on it.
-    pub async fn happen(&self, id: &TaskId, happening: Happening, by: Principal) -> Result<Task, CourseError> {
+    pub async fn happen(&self, id: &TaskId, happening: Happening, by: Principal) -> Result<Task, LifecycleError> {
         let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
         let changed =
             self.store().write(move |tx| happen(tx, &id, [happening], &cause)).await.map_err(WriteError::flatten)?;
