@@ -16,7 +16,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// A task with its course.
+/// A task with all that has become of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {

@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// A change in the making.
-pub(super) struct Story<'a> {
+pub(super) struct Transition<'a> {
     pub(super) task: &'a mut Task,
     pub(super) now_ms: u64,
     pub(super) notes: Vec<Note>,
 }
 
-impl Story<'_> {
+impl Transition<'_> {
     pub(super) fn take(&mut self, happening: Happening) {
         match happening {
             Happening::MustWait { reason } => self.must_wait(reason),

@@ -1,6 +1,6 @@
 //! What the journals of a task's nodes tell, and what that makes of it.
 
-use super::story::Story;
+use super::transition::Transition;
 use crate::{
     event::{Outcome, RunEvent},
     ids::{AttemptNumber, NodeRank, Rank},
@@ -13,7 +13,7 @@ use crate::{
 /// A node on which so many supervisors in a row were lost is given up.
 pub(super) const MOST_INCARNATIONS: u32 = 32;
 
-impl Story<'_> {
+impl Transition<'_> {
     pub(super) fn read(&mut self, node: NodeRank, event: RunEvent) {
         let is_first = node.0 == 0;
         match event {

@@ -1,17 +1,17 @@
-//! The course of a task on the server: what happens to it, what that makes of it, and what its nodes shall do.
+//! The lifecycle of a task on the server: what happens to it, what that makes of it, and what its nodes shall do.
 //!
 //! [`Task::apply`] takes one happening and changes the task; [`Task::wishes`] says what is wanted of each node as things
 //! stand. Both are plain: whoever carries wishes out may repeat them as often as he likes. The change itself is a
-//! [`story::Story`]; what the journals of its nodes tell is in [`journal`].
+//! [`transition::Transition`]; what the journals of its nodes tell is in [`journal`].
 
 mod journal;
-mod story;
 #[cfg(test)]
 mod tests;
+mod transition;
 
 use serde::{Deserialize, Serialize};
 
-use self::story::Story;
+use self::transition::Transition;
 use super::{NodeRun, NodeRunState, StopWish, Task};
 use crate::{
     event::RunEvent,
@@ -114,9 +114,9 @@ pub enum Release<'a> {
 impl Task {
     /// Takes in what happened. Answers with what is to be told.
     pub fn apply(&mut self, happening: Happening, now_ms: u64) -> Vec<Note> {
-        let mut story = Story { task: self, now_ms, notes: Vec::new() };
-        story.take(happening);
-        story.notes
+        let mut transition = Transition { task: self, now_ms, notes: Vec::new() };
+        transition.take(happening);
+        transition.notes
     }
 
     /// What is wanted of each node now, in the order of node ranks.
