@@ -165,15 +165,15 @@ fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     let mut group = request();
     group.launch_mode = LaunchMode::Group("nope".into());
     let refused = validate(&group, &known()).unwrap_err();
-    assert_eq!((refused.id(), refused.field()), ("groups_not_supported", "launchMode"));
-    assert!(refused.hint().en.contains("existing"));
+    assert_eq!((refused.id(), refused.field().as_deref()), ("groups_not_supported", Some("launchMode")));
+    assert!(refused.hint().unwrap().spelled(FrontEnd::Api).en.contains("existing"));
     let stored: LaunchMode = serde_json::from_str(r#"{"group":"nope"}"#).unwrap();
     assert_eq!(stored, group.launch_mode);
 
     let mut stop_after = request();
     stop_after.policies.on_disconnect = OnDisconnect::StopAfter(crate::units::Seconds(60));
     let refused = validate(&stop_after, &known()).unwrap_err();
-    assert_eq!((refused.id(), refused.field()), ("stop_after_not_supported", "policies.onDisconnect"));
+    assert_eq!((refused.id(), refused.field().as_deref()), ("stop_after_not_supported", Some("policies.onDisconnect")));
 }
 
 #[test]
