@@ -11,7 +11,7 @@ use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, Places};
 use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunIdentity, Site, unseen_ranks};
 use fermi_domain::contract;
 use fermi_domain::language::{Explained, FrontEnd, Text};
-use fermi_domain::launch::Place;
+use fermi_domain::launch::Placeholder;
 use fermi_domain::task::{RunKey, Source};
 use fermi_hardware::gpu::visible_devices;
 use fermi_hardware::network::interface_to;
@@ -140,13 +140,13 @@ fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, 
     let launch = &assignment.launch;
     let search = PythonSearch::by_variables();
     let named = assignment.interpreter.as_deref().filter(|name| !name.is_empty());
-    let python = match (launch.needs(Place::Python), named) {
+    let python = match (launch.needs(Placeholder::Python), named) {
         (true, Some(named)) => Some(search.of_this_name(named, work)),
         (true, None) => Some(search.usual()),
         (false, _) => None,
     };
     let python = python.transpose().map_err(|error| Refusal::python(&error.tried))?;
-    let interface = launch.needs(Place::Interface).then(|| interface_to(&assignment.master.address));
+    let interface = launch.needs(Placeholder::Interface).then(|| interface_to(&assignment.master.address));
     let visible = std::env::var(contract::CUDA_VISIBLE_DEVICES).ok();
     Ok(Site {
         folders,
@@ -215,7 +215,7 @@ fn work_folder(directory: Option<&str>, source: Option<&Path>) -> PathBuf {
 pub(crate) mod tests {
     use fermi_api::link::Master;
     use fermi_domain::ids::{Rank, WorkerId};
-    use fermi_domain::launch::{LaunchFile, NodeLaunch, Phrase, RankLaunch, RunPolicy};
+    use fermi_domain::launch::{LaunchFile, NodeLaunch, RankLaunch, RunPolicy, Template};
 
     use super::*;
     use crate::data_folder::DataFolder;
@@ -264,9 +264,9 @@ pub(crate) mod tests {
             assignment.launch.files = vec![
                 LaunchFile {
                     path: "conf/ds 甲.json".into(),
-                    text: Phrase::text("{\"out\": \"").then_place(Place::OutputFolder).then("\"}"),
+                    text: Template::text("{\"out\": \"").then_placeholder(Placeholder::OutputFolder).then("\"}"),
                 },
-                LaunchFile { path: "late".into(), text: Phrase::place(Place::MasterPort) },
+                LaunchFile { path: "late".into(), text: Template::placeholder(Placeholder::MasterPort) },
             ];
         });
         let bundle = made.unwrap();
@@ -294,7 +294,7 @@ pub(crate) mod tests {
                 "/no/python",
                 Box::new(|a| {
                     a.interpreter = Some("/no/python".into());
-                    a.launch.argv.insert(0, Phrase::place(Place::Python));
+                    a.launch.argv.insert(0, Template::placeholder(Placeholder::Python));
                 }),
             ),
         ];

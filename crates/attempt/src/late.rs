@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
-use fermi_domain::launch::{Phrase, Place};
+use fermi_domain::launch::{Placeholder, Template};
 use serde::{Deserialize, Serialize};
 
 /// What is filled in when an attempt starts. All other places were known to whoever made the bundle.
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Late {
     /// What the places are on this node.
-    pub known: Vec<(Place, String)>,
+    pub known: Vec<(Placeholder, String)>,
     /// Words of every rank's command, by their number.
-    pub words: Vec<(usize, Phrase)>,
+    pub words: Vec<(usize, Template)>,
     /// Variables of the rank with this local number; they win over those of the plan.
-    pub env: Vec<(u32, String, Phrase)>,
-    pub files: Vec<(PathBuf, Phrase)>,
+    pub env: Vec<(u32, String, Template)>,
+    pub files: Vec<(PathBuf, Template)>,
 }
 
 impl Late {
-    /// A phrase with everything in it.
-    pub fn fill(&self, phrase: &Phrase, master_port: u16) -> String {
-        phrase.fill(|place| match place {
-            Place::MasterPort => master_port.to_string(),
+    /// A template with everything in it.
+    pub fn fill(&self, template: &Template, master_port: u16) -> String {
+        template.fill(|place| match place {
+            Placeholder::MasterPort => master_port.to_string(),
             other => self.known.iter().find(|(known, _)| *known == other).map_or_else(String::new, |(_, v)| v.clone()),
         })
     }
@@ -32,9 +32,9 @@ impl Late {
     /// The whole command of a rank.
     pub fn argv(&self, words: &[OsString], master_port: u16) -> Vec<OsString> {
         let mut argv = words.to_vec();
-        for (index, phrase) in &self.words {
+        for (index, template) in &self.words {
             if let Some(word) = argv.get_mut(*index) {
-                *word = self.fill(phrase, master_port).into();
+                *word = self.fill(template, master_port).into();
             }
         }
         argv
@@ -45,13 +45,13 @@ impl Late {
         self.env
             .iter()
             .filter(move |(rank, ..)| *rank == local_rank)
-            .map(move |(_, name, phrase)| (name.clone(), self.fill(phrase, master_port)))
+            .map(move |(_, name, template)| (name.clone(), self.fill(template, master_port)))
     }
 
     /// Writes the files that hold the port. A rank that misses one says so itself.
     pub fn write_files(&self, master_port: u16) {
-        for (path, phrase) in &self.files {
-            let _ = fs::write(path, self.fill(phrase, master_port));
+        for (path, template) in &self.files {
+            let _ = fs::write(path, self.fill(template, master_port));
         }
     }
 }
@@ -63,14 +63,17 @@ mod tests {
     #[test]
     fn the_port_is_filled_in_among_known_places_and_strange_texts() {
         let late = Late {
-            known: vec![(Place::MasterAddress, "10.0.0.6".into())],
+            known: vec![(Placeholder::MasterAddress, "10.0.0.6".into())],
             env: vec![
                 (
                     1,
                     "URL".into(),
-                    Phrase::text("训'\"$ ").then_place(Place::MasterAddress).then(":").then_place(Place::MasterPort),
+                    Template::text("训'\"$ ")
+                        .then_placeholder(Placeholder::MasterAddress)
+                        .then(":")
+                        .then_placeholder(Placeholder::MasterPort),
                 ),
-                (0, "OTHER".into(), Phrase::place(Place::MasterPort)),
+                (0, "OTHER".into(), Template::placeholder(Placeholder::MasterPort)),
             ],
             ..Late::default()
         };
@@ -82,7 +85,8 @@ mod tests {
     fn files_with_the_port_are_written_when_it_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.json");
-        let late = Late { files: vec![(path.clone(), Phrase::place(Place::MasterPort))], ..Late::default() };
+        let late =
+            Late { files: vec![(path.clone(), Template::placeholder(Placeholder::MasterPort))], ..Late::default() };
         late.write_files(4711);
         assert_eq!(fs::read_to_string(path).unwrap(), "4711");
     }

@@ -9,7 +9,7 @@ use crate::{
     ids::{EnvironmentId, TaskId, WorkerId},
     language::{Hint, Text},
     phase::TaskPhase,
-    task::{NodeRun, NodeRunState, Task, Wish},
+    task::{DesiredState, NodeRun, NodeRunState, Task},
     verdict::Verdict,
 };
 
@@ -71,7 +71,7 @@ pub enum Advice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTurn<'a> {
     pub node: &'a NodeRun,
-    pub wish: Wish,
+    pub desired: DesiredState,
 }
 
 /// Finds the reasons, from the task, the environments as they are now, and who holds which worker.
@@ -85,7 +85,7 @@ pub fn explain<'a>(
         summary: summary(task),
         advice: advice(task, &obstacles),
         obstacles,
-        nodes: task.nodes.iter().zip(task.wishes()).map(|(node, wish)| NodeTurn { node, wish }).collect(),
+        nodes: task.nodes.iter().zip(task.desired_states()).map(|(node, desired)| NodeTurn { node, desired }).collect(),
     }
 }
 
@@ -222,29 +222,29 @@ impl Advice {
 impl NodeTurn<'_> {
     /// What it is asked for, in one word.
     pub fn word(&self) -> &'static str {
-        match self.wish {
-            Wish::Rest => "rest",
-            Wish::Launch => "launch",
-            Wish::Stop => "stop",
-            Wish::Kill => "kill",
+        match self.desired {
+            DesiredState::Rest => "rest",
+            DesiredState::Launch => "launch",
+            DesiredState::Stop => "stop",
+            DesiredState::Kill => "kill",
         }
     }
 
     pub fn text(&self) -> Text {
         let name = &self.node.name;
-        match (self.wish, self.node.state) {
-            (Wish::Launch, _) => Text::new(format!("要求 {name} 启动"), format!("{name} is asked to start")),
-            (Wish::Stop, _) => Text::new(format!("要求 {name} 停止"), format!("{name} is asked to stop")),
-            (Wish::Kill, _) => {
+        match (self.desired, self.node.state) {
+            (DesiredState::Launch, _) => Text::new(format!("要求 {name} 启动"), format!("{name} is asked to start")),
+            (DesiredState::Stop, _) => Text::new(format!("要求 {name} 停止"), format!("{name} is asked to stop")),
+            (DesiredState::Kill, _) => {
                 Text::new(format!("要求 {name} 立即结束全部进程"), format!("{name} is asked to end everything now"))
             }
-            (Wish::Rest, NodeRunState::Waiting) => {
+            (DesiredState::Rest, NodeRunState::Waiting) => {
                 Text::new(format!("{name} 等待主节点的端口"), format!("{name} waits for the first node's port"))
             }
-            (Wish::Rest, NodeRunState::Gone) => {
+            (DesiredState::Rest, NodeRunState::Gone) => {
                 Text::new(format!("{name} 上已没有进程"), format!("no process is left on {name}"))
             }
-            (Wish::Rest, NodeRunState::Wanted | NodeRunState::Alive) => {
+            (DesiredState::Rest, NodeRunState::Wanted | NodeRunState::Alive) => {
                 Text::new(format!("{name} 正在运行"), format!("{name} is running"))
             }
         }
@@ -254,7 +254,7 @@ impl NodeTurn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{environment::tests::environment, language::FrontEnd, rank_map, task::Happening, verdict::VerdictKind};
+    use crate::{environment::tests::environment, language::FrontEnd, rank_map, task::TaskInput, verdict::VerdictKind};
 
     /// A task on all of `a` and on worker 1 of `b`, with the environments it names.
     fn task() -> (Task, Vec<Environment>) {
@@ -285,7 +285,7 @@ mod tests {
     fn a_machine_that_is_not_there_is_named_with_what_to_do() {
         let (mut task, mut known) = task();
         known[1].status = EnvironmentStatus::Offline;
-        task.apply(Happening::MustWait { reason: Text::new("等", "waits for gn2") }, 2);
+        task.apply(TaskInput::MustWait { reason: Text::new("等", "waits for gn2") }, 2);
         let found = explain(&task, &known, &HashMap::new());
         assert_eq!(found.summary.text().en, "waits for gn2");
         assert!(matches!(&found.obstacles[..], [Obstacle::Absent { name, .. }] if name == "gn2"));
@@ -296,7 +296,7 @@ mod tests {
     fn a_task_that_comes_up_waits_for_nobody_and_says_what_its_nodes_shall_do() {
         let (mut task, known) = task();
         let rank_map = rank_map::of_spec(&task.spec, &known).unwrap();
-        task.apply(Happening::Placed { rank_map }, 2);
+        task.apply(TaskInput::Placed { rank_map }, 2);
         let leases = held(&["gn1-0"]);
         let found = explain(&task, &known, &leases);
         assert_eq!(found.summary, Summary::ComingUp { ready: 0, nodes: 2 });

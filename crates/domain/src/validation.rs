@@ -12,7 +12,7 @@ use crate::{
     framework::Framework,
     ids::EnvironmentId,
     layout,
-    messages::Refusal,
+    messages::RequestRefusal,
     task::{
         DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
         TaskSpec, Work,
@@ -97,7 +97,7 @@ pub struct Accepted {
 pub const BUILTIN: &str = "builtin";
 
 /// Checks a request against the environments that exist.
-pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, Refusal> {
+pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, RequestRefusal> {
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
     supported(&request.launch_mode, &request.policies)?;
@@ -142,7 +142,11 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
 
 /// Checks a copy of a task against the environments as they are now: the same rules, and the same refusals, as for a
 /// request. Without a name of its own it is called after the original.
-pub fn validate_copy(spec: &TaskSpec, copy_name: Option<&str>, known: &[Environment]) -> Result<Accepted, Refusal> {
+pub fn validate_copy(
+    spec: &TaskSpec,
+    copy_name: Option<&str>,
+    known: &[Environment],
+) -> Result<Accepted, RequestRefusal> {
     let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
     supported(&spec.launch_mode, &spec.policies)?;
     let wanted = &spec.distributed;
@@ -167,51 +171,51 @@ fn name_of_copy(name: &str) -> String {
 const MOST_ARGUMENTS: usize = 4_096;
 const MOST_LABELS: usize = 64;
 
-fn work(request: &CreateRequest) -> Result<Work, Refusal> {
+fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
     match (&request.command, &request.recipe) {
-        (Some(_), Some(_)) => Err(Refusal::CommandAndRecipe),
+        (Some(_), Some(_)) => Err(RequestRefusal::CommandAndRecipe),
         (None, None) => Ok(Work::Builtin { args: Vec::new() }),
         (None, Some(recipe)) if recipe.name == BUILTIN => Ok(Work::Builtin { args: recipe.args.clone() }),
-        (None, Some(recipe)) => Err(Refusal::RecipeUnknown { name: recipe.name.clone() }),
+        (None, Some(recipe)) => Err(RequestRefusal::RecipeUnknown { name: recipe.name.clone() }),
         (Some(command), None) => {
             let RequestedCommand { argv, working_directory, env, interpreter } = command.clone();
             if argv.first().is_none_or(|program| program.trim().is_empty()) {
-                return Err(Refusal::CommandEmpty);
+                return Err(RequestRefusal::CommandEmpty);
             }
             let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
             if argv.len() > MOST_ARGUMENTS || argv.iter().chain(env.values()).any(|text| text.contains('\0')) {
-                return Err(Refusal::CommandInvalid);
+                return Err(RequestRefusal::CommandInvalid);
             }
             if let Some(name) = env.keys().find(|name| bad_name(name)) {
-                return Err(Refusal::VariableInvalid { name: name.clone() });
+                return Err(RequestRefusal::VariableInvalid { name: name.clone() });
             }
             Ok(Work::Command { argv, directory: working_directory, env, interpreter })
         }
     }
 }
 
-fn labels(labels: &BTreeMap<String, String>) -> Result<(), Refusal> {
+fn labels(labels: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
     let fits = |text: &str| text.chars().count() <= LONGEST_NAME && !text.chars().any(char::is_control);
     let is_right =
         labels.len() <= MOST_LABELS && labels.iter().all(|(key, value)| !key.is_empty() && fits(key) && fits(value));
-    if is_right { Ok(()) } else { Err(Refusal::LabelsInvalid) }
+    if is_right { Ok(()) } else { Err(RequestRefusal::LabelsInvalid) }
 }
 
 /// The chosen workers, each once and in their order. An environment without a choice is used whole and not named.
 fn workers(
     wanted: &BTreeMap<EnvironmentId, Vec<u32>>,
     environments: &[&Environment],
-) -> Result<BTreeMap<EnvironmentId, Vec<u32>>, Refusal> {
+) -> Result<BTreeMap<EnvironmentId, Vec<u32>>, RequestRefusal> {
     let mut chosen = BTreeMap::new();
     for (id, numbers) in wanted {
         let environment = environments.iter().find(|environment| environment.id == *id);
-        let environment = environment.ok_or_else(|| Refusal::EnvironmentUnknown { id: id.clone() })?;
+        let environment = environment.ok_or_else(|| RequestRefusal::EnvironmentUnknown { id: id.clone() })?;
         let count = environment.worker_count();
         let mut numbers = numbers.clone();
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.is_empty() || numbers.iter().any(|number| *number >= count) {
-            return Err(Refusal::WorkersUnknown { name: environment.name.clone(), count });
+            return Err(RequestRefusal::WorkersUnknown { name: environment.name.clone(), count });
         }
         chosen.insert(id.clone(), numbers);
     }
@@ -222,74 +226,78 @@ fn given(text: &&str) -> bool {
     !text.trim().is_empty()
 }
 
-fn name(name: &str) -> Result<String, Refusal> {
+fn name(name: &str) -> Result<String, RequestRefusal> {
     let name = name.trim();
     if name.is_empty() {
-        return Err(Refusal::NameRequired);
+        return Err(RequestRefusal::NameRequired);
     }
     if name.chars().any(char::is_control) {
-        return Err(Refusal::NameWithControlCharacters);
+        return Err(RequestRefusal::NameWithControlCharacters);
     }
     let letters = name.chars().count();
-    if letters > LONGEST_NAME { Err(Refusal::NameTooLong { letters, most: LONGEST_NAME }) } else { Ok(name.to_owned()) }
+    if letters > LONGEST_NAME {
+        Err(RequestRefusal::NameTooLong { letters, most: LONGEST_NAME })
+    } else {
+        Ok(name.to_owned())
+    }
 }
 
 /// A command may bring its own data; everything else is trained on a dataset.
-fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, Refusal> {
+fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRefusal> {
     let field = |value: &Option<String>| value.as_deref().map(str::trim).filter(given).map(str::to_owned);
     match (field(&request.dataset_id), field(&request.dataset_version_id)) {
         (None, None) if request.command.is_some() => Ok(None),
-        (None, _) => Err(Refusal::DatasetRequired),
-        (_, None) => Err(Refusal::DatasetVersionRequired),
+        (None, _) => Err(RequestRefusal::DatasetRequired),
+        (_, None) => Err(RequestRefusal::DatasetVersionRequired),
         (Some(dataset_id), Some(dataset_version_id)) => Ok(Some(DatasetVersion { dataset_id, dataset_version_id })),
     }
 }
 
 /// What can be written down and read back, and would not be carried out.
-fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), Refusal> {
+fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), RequestRefusal> {
     match mode {
         LaunchMode::Existing => {}
-        LaunchMode::Group(_) => return Err(Refusal::GroupsNotSupported),
+        LaunchMode::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
     }
     match policies.on_disconnect {
         OnDisconnect::Keep => Ok(()),
-        OnDisconnect::StopAfter(_) => Err(Refusal::StopAfterNotSupported),
+        OnDisconnect::StopAfter(_) => Err(RequestRefusal::StopAfterNotSupported),
     }
 }
 
 /// The environments that the request names, in its order.
-fn environments<'a>(ids: &[EnvironmentId], known: &'a [Environment]) -> Result<Vec<&'a Environment>, Refusal> {
+fn environments<'a>(ids: &[EnvironmentId], known: &'a [Environment]) -> Result<Vec<&'a Environment>, RequestRefusal> {
     if ids.is_empty() {
-        return Err(Refusal::EnvironmentRequired);
+        return Err(RequestRefusal::EnvironmentRequired);
     }
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for id in ids {
         if !seen.insert(id) {
-            return Err(Refusal::EnvironmentTwice { id: id.clone() });
+            return Err(RequestRefusal::EnvironmentTwice { id: id.clone() });
         }
         let environment = known.iter().find(|environment| environment.id == *id);
-        let environment = environment.ok_or_else(|| Refusal::EnvironmentUnknown { id: id.clone() })?;
+        let environment = environment.ok_or_else(|| RequestRefusal::EnvironmentUnknown { id: id.clone() })?;
         if !environment.status.can_be_chosen() {
-            return Err(Refusal::EnvironmentOffline { name: environment.name.clone() });
+            return Err(RequestRefusal::EnvironmentOffline { name: environment.name.clone() });
         }
         found.push(environment);
     }
     Ok(found)
 }
 
-fn several_nodes(wanted: &RequestedNodes) -> Result<(Option<EnvironmentId>, Option<Framework>), Refusal> {
+fn several_nodes(wanted: &RequestedNodes) -> Result<(Option<EnvironmentId>, Option<Framework>), RequestRefusal> {
     if wanted.enabled == Some(false) {
-        return Err(Refusal::DistributedDisabled { nodes: wanted.node_ids.len() });
+        return Err(RequestRefusal::DistributedDisabled { nodes: wanted.node_ids.len() });
     }
     let master = wanted.master_node.as_ref().filter(|master| wanted.node_ids.contains(master));
-    let master = master.ok_or(Refusal::MasterInvalid)?;
-    let value = wanted.framework.as_deref().filter(given).ok_or(Refusal::FrameworkRequired)?;
+    let master = master.ok_or(RequestRefusal::MasterInvalid)?;
+    let value = wanted.framework.as_deref().filter(given).ok_or(RequestRefusal::FrameworkRequired)?;
     Ok((Some(master.clone()), Some(framework(value)?)))
 }
 
-fn framework(value: &str) -> Result<Framework, Refusal> {
-    Framework::parse(value.trim()).ok_or_else(|| Refusal::FrameworkUnknown { value: value.to_owned() })
+fn framework(value: &str) -> Result<Framework, RequestRefusal> {
+    Framework::parse(value.trim()).ok_or_else(|| RequestRefusal::FrameworkUnknown { value: value.to_owned() })
 }
 
 /// A degree of zero means nothing anywhere. Megatron-LM stops at once on a layout that does not multiply; elsewhere
@@ -299,10 +307,10 @@ fn strategy(
     framework: Option<Framework>,
     environments: &[&Environment],
     workers: &BTreeMap<EnvironmentId, Vec<u32>>,
-) -> Result<(), Refusal> {
+) -> Result<(), RequestRefusal> {
     let Some(strategy) = strategy else { return Ok(()) };
     if strategy.ranks() == 0 {
-        return Err(Refusal::StrategyZero);
+        return Err(RequestRefusal::StrategyZero);
     }
     let ranks_on = |environment: &&Environment| match workers.get(&environment.id) {
         Some(chosen) => u32::try_from(chosen.len()).unwrap_or(u32::MAX),
@@ -312,7 +320,7 @@ fn strategy(
     let ranks: u32 = per_node.iter().fold(0, |sum, ranks| sum.saturating_add(*ranks));
     if framework == Some(Framework::MegatronLm) && ranks > 0 && strategy.ranks() != u64::from(ranks) {
         let fitting = layout::that_fit(&per_node, strategy, LAYOUTS_OFFERED);
-        return Err(Refusal::LayoutMismatch { strategy, ranks, fitting });
+        return Err(RequestRefusal::LayoutMismatch { strategy, ranks, fitting });
     }
     Ok(())
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use fermi_domain::{
     contract::engines,
     language::Text,
-    launch::{Phrase, Place},
+    launch::{Placeholder, Template},
 };
 
 use crate::{deepspeed::Configuration, draft::Draft, fsdp::Sharding, order::LaunchOrder, yaml};
 
 /// For DeepSpeed: the JSON says everything, so accelerate is pointed at it.
-pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, file: Phrase, draft: &mut Draft) {
+pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, file: Template, draft: &mut Draft) {
     draft.env.set(engines::ACCELERATE_USE_DEEPSPEED, "true");
     draft.env.set(engines::ACCELERATE_DEEPSPEED_CONFIG_FILE, file.clone());
     if configuration.decides("precision") {
@@ -31,7 +31,9 @@ pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, 
         rest.push_str("  deepspeed_multinode_launcher: standard\n");
     }
     // accelerate refuses a precision here beside a DeepSpeed file, which has its own.
-    let text = Phrase::text(head).then_place(Place::LaunchFolder).then(format!("/{}{rest}", crate::deepspeed::FILE));
+    let text = Template::text(head)
+        .then_placeholder(Placeholder::LaunchFolder)
+        .then(format!("/{}{rest}", crate::deepspeed::FILE));
     file_of_machines("accelerate_deepspeed.yaml", order, text, draft);
 }
 
@@ -59,7 +61,7 @@ pub(crate) fn fsdp(order: &LaunchOrder<'_>, sharding: &Sharding, draft: &mut Dra
     if !order.on_gpus() {
         text.push_str("use_cpu: true\n");
     }
-    file_of_machines("accelerate_fsdp.yaml", order, Phrase::text(text), draft);
+    file_of_machines("accelerate_fsdp.yaml", order, Template::text(text), draft);
 }
 
 /// Flags and numbers stand bare in YAML.
@@ -72,7 +74,7 @@ fn spelled(value: &str) -> String {
 }
 
 /// `accelerate launch` starts as many processes on each machine as on any other, so nodes that differ have no file.
-fn file_of_machines(name: &str, order: &LaunchOrder<'_>, text: Phrase, draft: &mut Draft) {
+fn file_of_machines(name: &str, order: &LaunchOrder<'_>, text: Template, draft: &mut Draft) {
     let ranks = order.ranks_per_node();
     if ranks.iter().any(|count| Some(count) != ranks.first()) {
         draft.notes.push(Text::new(
@@ -87,15 +89,15 @@ fn file_of_machines(name: &str, order: &LaunchOrder<'_>, text: Phrase, draft: &m
 }
 
 /// The same file lies on every node, so it says nothing that differs: `accelerate launch --machine_rank N` does.
-fn places_of_machines(order: &LaunchOrder<'_>, text: Phrase) -> Phrase {
+fn places_of_machines(order: &LaunchOrder<'_>, text: Template) -> Template {
     let machines = format!(
         "num_machines: {}\nnum_processes: {}\nmachine_rank: 0  # accelerate launch --machine_rank N\nmain_process_ip: \"",
         order.ranks.node_count(),
         order.ranks.world_size(),
     );
     text.then(machines)
-        .then_place(Place::MasterAddress)
+        .then_placeholder(Placeholder::MasterAddress)
         .then("\"\nmain_process_port: ")
-        .then_place(Place::MasterPort)
+        .then_placeholder(Placeholder::MasterPort)
         .then("\nrdzv_backend: static\nsame_network: true\n")
 }

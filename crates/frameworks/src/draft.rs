@@ -4,7 +4,7 @@ use fermi_domain::{
     contract,
     contract::engines,
     language::Text,
-    launch::{LaunchFile, NodePart, Phrase, Place, RankLaunch, Serves, TaskLaunch},
+    launch::{LaunchFile, NodePart, Placeholder, RankLaunch, Serves, TaskLaunch, Template},
     rank_map::RankSlot,
     task::Work,
 };
@@ -16,8 +16,8 @@ use crate::{backend, network, order::LaunchOrder, refusal::LaunchRefusal, work};
 pub(crate) struct Draft {
     pub backend: &'static str,
     /// What the task itself runs; frameworks add behind it, in `engine_args`.
-    program: Vec<Phrase>,
-    pub engine_args: Vec<Phrase>,
+    program: Vec<Template>,
+    pub engine_args: Vec<Template>,
     pub files: Vec<LaunchFile>,
     pub env: Variables,
     /// Of each rank alone, in the order of ranks.
@@ -28,11 +28,11 @@ pub(crate) struct Draft {
 
 /// Variables in the order in which they were set, each once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Variables(Vec<(String, Phrase)>);
+pub(crate) struct Variables(Vec<(String, Template)>);
 
 impl Variables {
     /// The later value wins.
-    pub(crate) fn set(&mut self, name: &str, value: impl Into<Phrase>) {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Template>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
@@ -81,7 +81,7 @@ impl Draft {
             }
         }
         self.env.set(contract::FERMI_BACKEND, self.backend);
-        self.env.set(engines::FERMI_LAUNCH_DIR, Phrase::place(Place::LaunchFolder));
+        self.env.set(engines::FERMI_LAUNCH_DIR, Template::placeholder(Placeholder::LaunchFolder));
         if let Some(strategy) = order.spec.distributed.strategy {
             self.env.set_display(engines::FERMI_DATA_PARALLEL, strategy.data_parallel);
             self.env.set_display(engines::FERMI_PIPELINE_PARALLEL, strategy.pipeline_parallel);
@@ -90,9 +90,9 @@ impl Draft {
     }
 
     /// Adds a file and says where it will lie.
-    pub(crate) fn file(&mut self, path: &str, text: impl Into<Phrase>) -> Phrase {
+    pub(crate) fn file(&mut self, path: &str, text: impl Into<Template>) -> Template {
         self.files.push(LaunchFile { path: path.to_owned(), text: text.into() });
-        Phrase::place(Place::LaunchFolder).then(format!("/{path}"))
+        Template::placeholder(Placeholder::LaunchFolder).then(format!("/{path}"))
     }
 
     /// Sets a variable of each rank.

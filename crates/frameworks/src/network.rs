@@ -3,7 +3,7 @@
 use fermi_domain::{
     contract::engines,
     language::Text,
-    launch::{Phrase, Place},
+    launch::{Placeholder, Template},
 };
 
 use crate::{draft::Draft, order::LaunchOrder, refusal::LaunchRefusal};
@@ -21,9 +21,9 @@ pub(crate) fn add(order: &LaunchOrder<'_>, draft: &mut Draft) -> Result<(), Laun
         // that it finds, which may be a container's bridge.
         None if order.ranks.node_count() > 1 => {
             if order.on_gpus() {
-                draft.env.set(engines::NCCL_SOCKET_IFNAME, Phrase::place(Place::Interface));
+                draft.env.set(engines::NCCL_SOCKET_IFNAME, Template::placeholder(Placeholder::Interface));
             }
-            draft.env.set(engines::GLOO_SOCKET_IFNAME, Phrase::place(Place::Interface));
+            draft.env.set(engines::GLOO_SOCKET_IFNAME, Template::placeholder(Placeholder::Interface));
         }
         None => {}
     }

@@ -3,7 +3,7 @@
 use fermi_domain::{
     framework::Framework,
     language::{Explained, Hint, Language, Text},
-    messages::Refusal,
+    messages::RequestRefusal,
 };
 use thiserror::Error;
 
@@ -65,7 +65,7 @@ pub enum LaunchRefusal {
     HalfPrecisionOnCpu {
         key: String,
     },
-    Layout(Refusal),
+    Layout(RequestRefusal),
     RecipeUnknown {
         name: String,
     },

@@ -2,7 +2,7 @@
 
 use fermi_domain::{
     language::Text,
-    launch::{Phrase, Place},
+    launch::{Placeholder, Template},
     task::Work,
 };
 
@@ -12,29 +12,29 @@ use crate::refusal::LaunchRefusal;
 const LAUNCHERS: [&str; 7] = ["torchrun", "deepspeed", "horovodrun", "mpirun", "mpiexec", "accelerate", "srun"];
 
 /// What runs, before the framework adds anything.
-pub(crate) fn argv(work: &Work) -> Result<Vec<Phrase>, LaunchRefusal> {
+pub(crate) fn argv(work: &Work) -> Result<Vec<Template>, LaunchRefusal> {
     match work {
         Work::Command { argv, .. } => command(argv),
         Work::Builtin { args } => {
-            let mut words = vec![Phrase::place(Place::Fermi), Phrase::text("trainer")];
-            words.extend(args.iter().map(|arg| Phrase::text(arg.as_str())));
+            let mut words = vec![Template::placeholder(Placeholder::Fermi), Template::text("trainer")];
+            words.extend(args.iter().map(|arg| Template::text(arg.as_str())));
             Ok(words)
         }
         Work::Recipe { name, .. } => Err(LaunchRefusal::RecipeUnknown { name: name.clone() }),
     }
 }
 
-fn command(argv: &[String]) -> Result<Vec<Phrase>, LaunchRefusal> {
+fn command(argv: &[String]) -> Result<Vec<Template>, LaunchRefusal> {
     let (first, rest) = argv.split_first().ok_or(LaunchRefusal::CommandEmpty)?;
-    let python = Phrase::place(Place::Python);
+    let python = Template::placeholder(Placeholder::Python);
     let mut words = match first.as_str() {
         "" => return Err(LaunchRefusal::CommandEmpty),
         "python" | "python3" => vec![python],
-        "-m" => vec![python, Phrase::text("-u"), Phrase::text("-m")],
-        script if script.ends_with(".py") => vec![python, Phrase::text("-u"), Phrase::text(script)],
-        program => vec![Phrase::text(program)],
+        "-m" => vec![python, Template::text("-u"), Template::text("-m")],
+        script if script.ends_with(".py") => vec![python, Template::text("-u"), Template::text(script)],
+        program => vec![Template::text(program)],
     };
-    words.extend(rest.iter().map(|arg| Phrase::text(arg.as_str())));
+    words.extend(rest.iter().map(|arg| Template::text(arg.as_str())));
     Ok(words)
 }
 
@@ -60,7 +60,7 @@ mod tests {
         let argv = words.iter().map(|word| (*word).to_owned()).collect();
         let work = Work::Command { argv, directory: None, env: Default::default(), interpreter: None };
         let words = super::argv(&work).unwrap();
-        words.iter().map(Phrase::shown).collect::<Vec<_>>().join(" ")
+        words.iter().map(Template::shown).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_built_in_trainer_is_fermi_itself() {
         let words = argv(&Work::Builtin { args: vec!["--steps".into(), "5".into()] }).unwrap();
-        assert_eq!(words.iter().map(Phrase::shown).collect::<Vec<_>>(), ["<fermi>", "trainer", "--steps", "5"]);
+        assert_eq!(words.iter().map(Template::shown).collect::<Vec<_>>(), ["<fermi>", "trainer", "--steps", "5"]);
     }
 
     #[test]

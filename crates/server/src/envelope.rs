@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use fermi_api::FRONT_END;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
-use fermi_domain::messages::Refusal;
+use fermi_domain::messages::RequestRefusal;
 use fermi_store::{StoreError, UpdateError};
 use serde::Serialize;
 
@@ -128,8 +128,8 @@ impl Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<RequestRefusal> for Problem {
+    fn from(refusal: RequestRefusal) -> Self {
         Self::refused(&refusal)
     }
 }
@@ -364,7 +364,7 @@ mod tests {
             Answer::said(Text::new("训练任务创建成功", "created"), &serde_json::json!({"taskId": "t"})).unwrap();
         let body = String::from_utf8(answer.written(Language::ZhCn)).unwrap();
         assert_eq!(body, r#"{"code":200,"message":"训练任务创建成功","data":{"taskId":"t"}}"#);
-        let problem = Problem::from(Refusal::DatasetRequired);
+        let problem = Problem::from(RequestRefusal::DatasetRequired);
         let body = String::from_utf8(problem.written(Language::ZhCn, FrontEnd::Api)).unwrap();
         assert_eq!(
             body,

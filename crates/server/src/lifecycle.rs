@@ -3,10 +3,10 @@
 
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
-use fermi_domain::messages::Refusal;
+use fermi_domain::messages::RequestRefusal;
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{Happening, Note, PhaseChange, Release, Task, TaskSpec};
+use fermi_domain::task::{EventText, PhaseChange, Release, Task, TaskInput, TaskSpec};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
 
@@ -66,18 +66,18 @@ impl Changed {
 }
 
 /// Lets something happen to a task inside a transaction. Answers with the task as it is then.
-pub fn happen(
+pub fn apply(
     tx: &mut Transaction<'_>,
     id: &TaskId,
-    happenings: impl IntoIterator<Item = Happening>,
+    inputs: impl IntoIterator<Item = TaskInput>,
     cause: &Cause,
 ) -> Result<Changed, LifecycleError> {
     let Some(found) = tx.task(id)? else { return Err(LifecycleError::NotFound(id.clone())) };
     let (mut task, revision) = (found.value, found.revision);
     let before = task.clone();
     let mut notes = Vec::new();
-    for happening in happenings {
-        notes.extend(task.apply(happening, cause.now_ms));
+    for input in inputs {
+        notes.extend(task.apply(input, cause.now_ms));
     }
     let mut phases = Vec::new();
     let mut has_freed = false;
@@ -107,7 +107,7 @@ fn release(tx: &mut Transaction<'_>, task: &Task) -> Result<bool, StoreError> {
     Ok(freed > 0)
 }
 
-fn event_of(task: &Task, note: Note, cause: &Cause) -> NewEvent {
+fn event_of(task: &Task, note: EventText, cause: &Cause) -> NewEvent {
     let event = NewEvent::new(cause.now_ms, note.kind, note.text, cause.principal.clone()).about_task(&task.id);
     NewEvent { attempt: task.attempt().map(|attempt| attempt.number.get()), detail: note.detail, ..event }
 }
@@ -118,9 +118,9 @@ pub fn create(tx: &mut Transaction<'_>, spec: TaskSpec, notes: Vec<Text>, cause:
     let task = tx.insert_task(spec, &cause.principal, cause.now_ms)?;
     let name = &task.spec.name;
     let created = Text::new(format!("任务“{name}”已创建"), format!("the task '{name}' was created"));
-    tx.append_event(event_of(&task, Note::said("task.created", created), cause))?;
+    tx.append_event(event_of(&task, EventText::said("task.created", created), cause))?;
     for text in notes {
-        tx.append_event(event_of(&task, Note::said("task.note", text), cause))?;
+        tx.append_event(event_of(&task, EventText::said("task.note", text), cause))?;
     }
     Ok(task)
 }
@@ -144,7 +144,7 @@ impl CreatedLine {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] RequestRefusal),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -153,27 +153,27 @@ pub enum CreateError {
 fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateError> {
     if let Some(dataset) = &spec.dataset {
         if tx.dataset(&dataset.dataset_id)?.is_none() {
-            return Err(Refusal::DatasetUnknown { id: dataset.dataset_id.clone() }.into());
+            return Err(RequestRefusal::DatasetUnknown { id: dataset.dataset_id.clone() }.into());
         }
         let version = tx.version(&dataset.dataset_version_id)?;
         if version.is_none_or(|version| version.dataset_id != dataset.dataset_id) {
-            return Err(Refusal::DatasetVersionUnknown { id: dataset.dataset_version_id.clone() }.into());
+            return Err(RequestRefusal::DatasetVersionUnknown { id: dataset.dataset_version_id.clone() }.into());
         }
     }
     if let Some(id) = &spec.model_id
         && tx.model(id)?.is_none()
     {
-        return Err(Refusal::ModelUnknown { id: id.clone() }.into());
+        return Err(RequestRefusal::ModelUnknown { id: id.clone() }.into());
     }
     Ok(())
 }
 
 impl Core {
     /// Lets something happen to a task, durably, and wakes whoever has to act on it.
-    pub async fn happen(&self, id: &TaskId, happening: Happening, by: Principal) -> Result<Task, LifecycleError> {
+    pub async fn apply(&self, id: &TaskId, input: TaskInput, by: Principal) -> Result<Task, LifecycleError> {
         let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
         let changed =
-            self.store().write(move |tx| happen(tx, &id, [happening], &cause)).await.map_err(WriteError::flatten)?;
+            self.store().write(move |tx| apply(tx, &id, [input], &cause)).await.map_err(WriteError::flatten)?;
         self.follow_up(std::slice::from_ref(&changed)).await;
         Ok(changed.task)
     }

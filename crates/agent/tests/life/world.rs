@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fermi_api::link::{AgentWord, Assignment, Master, ServerWord};
 use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::ids::{Rank, WorkerId};
-use fermi_domain::launch::{NodeLaunch, Phrase, Place, RankLaunch, RunPolicy};
+use fermi_domain::launch::{NodeLaunch, Placeholder, RankLaunch, RunPolicy, Template};
 use fermi_domain::task::RunKey;
 use fermi_process::procfs;
 use fermi_process::stale::LiveRun;
@@ -124,7 +124,7 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
                 .collect(),
             argv: vec!["/bin/sh".into(), "-c".into(), script.into()],
             directory: Some("/".into()),
-            env: vec![("PORT_TOO".into(), Phrase::place(Place::MasterPort))],
+            env: vec![("PORT_TOO".into(), Template::placeholder(Placeholder::MasterPort))],
             ..NodeLaunch::default()
         },
         policy: RunPolicy { join_timeout_ms: 60_000, attempts_before: 1, ..RunPolicy::default() },
@@ -274,7 +274,7 @@ pub fn refused_launch() {
     let _agent = Agent::start(&server, data.path());
     wait_for("hello", || server.heard(is_hello));
     let mut assignment = launch("task-1-g1-n0-i1", 1, "true");
-    assignment.launch.argv.insert(0, Phrase::place(Place::Python));
+    assignment.launch.argv.insert(0, Template::placeholder(Placeholder::Python));
     assignment.interpreter = Some("/no/such/python".into());
     say_launch(&server, assignment);
     wait_for("the refusal", || {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::language::Text;
-use fermi_domain::launch::{Phrase, TaskLaunch};
+use fermi_domain::launch::{TaskLaunch, Template};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -70,7 +70,7 @@ impl From<&TaskLaunch> for Launch {
         let file =
             |file: &fermi_domain::launch::LaunchFile| LaunchFile { path: file.path.clone(), text: file.text.shown() };
         Self {
-            argv: launch.argv().map(Phrase::shown).collect(),
+            argv: launch.argv().map(Template::shown).collect(),
             directory: launch.directory.clone(),
             files: launch.files.iter().map(file).collect(),
             env: variables(&launch.env),
@@ -80,6 +80,6 @@ impl From<&TaskLaunch> for Launch {
     }
 }
 
-fn variables(env: &[(String, Phrase)]) -> BTreeMap<String, String> {
+fn variables(env: &[(String, Template)]) -> BTreeMap<String, String> {
     env.iter().map(|(name, value)| (name.clone(), value.shown())).collect()
 }

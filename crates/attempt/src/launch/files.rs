@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use fermi_domain::language::{Explained, Hint, Text};
-use fermi_domain::launch::Phrase;
+use fermi_domain::launch::Template;
 
 use crate::late::Late;
 
@@ -19,7 +19,7 @@ pub struct LaunchFiles {
 enum Content {
     Whole(String),
     /// Rank 0's port is missing, so that the supervisor writes the file.
-    WithPort(Phrase),
+    WithPort(Template),
 }
 
 /// A file of the launch would be written outside of the launch folder.
@@ -56,13 +56,13 @@ pub struct FileError {
 }
 
 impl LaunchFiles {
-    pub(super) fn add(&mut self, path: PathBuf, text: &Phrase, fill: impl Fn(&Phrase) -> String) {
+    pub(super) fn add(&mut self, path: PathBuf, text: &Template, fill: impl Fn(&Template) -> String) {
         let content = if text.needs_port() { Content::WithPort(text.clone()) } else { Content::Whole(fill(text)) };
         self.files.push((path, content));
     }
 
     /// Those that the supervisor writes.
-    pub(super) fn with_port_missing(&self) -> Vec<(PathBuf, Phrase)> {
+    pub(super) fn with_port_missing(&self) -> Vec<(PathBuf, Template)> {
         let missing = self.files.iter().filter_map(|(path, content)| match content {
             Content::WithPort(text) => Some((path.clone(), text.clone())),
             Content::Whole(_) => None,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fermi_domain::contract::RankPlace;
-use fermi_domain::launch::{LaunchFile, NodeLaunch, Phrase, Place, RunPolicy};
+use fermi_domain::launch::{LaunchFile, NodeLaunch, Placeholder, RunPolicy, Template};
 use fermi_process::output::Show;
 use fermi_process::spawn::{RankCommand, StdinPlan};
 
@@ -43,8 +43,8 @@ pub fn prepare(
     meeting: Meeting,
     mut ranks: Vec<RankPlan>,
 ) -> Result<Prepared, FileOutside> {
-    let place = |place: Place| site.fill(place, &meeting.address);
-    let fill = |phrase: &Phrase| phrase.fill(place);
+    let place = |place: Placeholder| site.fill(place, &meeting.address);
+    let fill = |template: &Template| template.fill(place);
     let of_node = variables::of_node(launch, site, policy, &ranks);
     let mut late = Late::default();
     for (index, plan) in ranks.iter_mut().enumerate() {
@@ -102,15 +102,15 @@ pub fn prepare(
 }
 
 /// All places but the port.
-const KNOWN_BEFORE: [Place; 8] = [
-    Place::LaunchFolder,
-    Place::OutputFolder,
-    Place::CheckpointFolder,
-    Place::SourceFolder,
-    Place::Fermi,
-    Place::Python,
-    Place::MasterAddress,
-    Place::Interface,
+const KNOWN_BEFORE: [Placeholder; 8] = [
+    Placeholder::LaunchFolder,
+    Placeholder::OutputFolder,
+    Placeholder::CheckpointFolder,
+    Placeholder::SourceFolder,
+    Placeholder::Fermi,
+    Placeholder::Python,
+    Placeholder::MasterAddress,
+    Placeholder::Interface,
 ];
 
 /// A launch that knows its ranks holds for one place in the world; where nodes take their places only when they meet, the

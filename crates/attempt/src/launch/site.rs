@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::contract::{self, Inherited};
-use fermi_domain::launch::Place;
+use fermi_domain::launch::Placeholder;
 
 /// A node as one launch finds it.
 #[derive(Clone, Debug)]
@@ -55,18 +55,18 @@ pub enum Devices {
 
 impl Site {
     /// What a place is here. The port is nobody's to know: the supervisor takes it.
-    pub(super) fn fill(&self, place: Place, master_address: &str) -> String {
+    pub(super) fn fill(&self, place: Placeholder, master_address: &str) -> String {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         match place {
-            Place::LaunchFolder => text(&self.folders.launch),
-            Place::OutputFolder => text(&self.folders.output),
-            Place::CheckpointFolder => text(&self.folders.checkpoint),
-            Place::SourceFolder => text(&self.folders.source),
-            Place::Fermi => text(&self.fermi),
-            Place::Python => self.python.as_deref().map(text).unwrap_or_default(),
-            Place::MasterAddress => master_address.to_owned(),
-            Place::Interface => self.interface.clone().unwrap_or_default(),
-            Place::MasterPort => String::new(),
+            Placeholder::LaunchFolder => text(&self.folders.launch),
+            Placeholder::OutputFolder => text(&self.folders.output),
+            Placeholder::CheckpointFolder => text(&self.folders.checkpoint),
+            Placeholder::SourceFolder => text(&self.folders.source),
+            Placeholder::Fermi => text(&self.fermi),
+            Placeholder::Python => self.python.as_deref().map(text).unwrap_or_default(),
+            Placeholder::MasterAddress => master_address.to_owned(),
+            Placeholder::Interface => self.interface.clone().unwrap_or_default(),
+            Placeholder::MasterPort => String::new(),
         }
     }
 }

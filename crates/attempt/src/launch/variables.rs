@@ -1,7 +1,7 @@
 //! The variables of a rank beyond those of the contract, and which of two values counts.
 
 use fermi_domain::contract::{self, Usual};
-use fermi_domain::launch::{NodeLaunch, Phrase, Place, RunPolicy};
+use fermi_domain::launch::{NodeLaunch, Placeholder, RunPolicy, Template};
 
 use super::site::{Devices, Site};
 use crate::bundle::RankPlan;
@@ -10,7 +10,7 @@ use crate::bundle::RankPlan;
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     pub now: Vec<(String, String)>,
-    pub late: Vec<(String, Phrase)>,
+    pub late: Vec<(String, Template)>,
 }
 
 impl Variables {
@@ -50,7 +50,7 @@ pub(super) fn of_rank(
     of_node: &[(String, String)],
     local_rank: usize,
     own: &[(String, String)],
-    fill: &impl Fn(&Phrase) -> String,
+    fill: &impl Fn(&Template) -> String,
 ) -> Variables {
     let mut variables = Variables { now: of_node.to_vec(), late: Vec::new() };
     let part = launch.ranks.get(local_rank);
@@ -61,7 +61,7 @@ pub(super) fn of_rank(
     for (name, value) in launch.variables(local_rank) {
         let is_tuned = site.tuned.contains(name) && !is_own_of_rank(name);
         // Each node has its own interface; where nobody knows it, the libraries choose.
-        let is_unknown = site.interface.is_none() && value.places().any(|place| place == Place::Interface);
+        let is_unknown = site.interface.is_none() && value.placeholders().any(|place| place == Placeholder::Interface);
         if is_tuned || is_unknown || own.iter().any(|(known, _)| known == name) {
             continue;
         }

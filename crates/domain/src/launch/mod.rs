@@ -2,7 +2,7 @@
 //!
 //! [`TaskLaunch`] is what a framework makes of a task and its ranks, over all nodes; [`NodeLaunch`] is what one node gets
 //! of it, with the [`RunPolicy`] by which its ranks live. What only the node itself knows (its folders, its Python, the
-//! port that rank 0 got) stands as a [`Place`] in a [`Phrase`] and is filled in there.
+//! port that rank 0 got) stands as a [`Placeholder`] in a [`Template`] and is filled in there.
 
 mod node;
 mod policy;
@@ -12,4 +12,4 @@ mod template;
 pub use node::NodeLaunch;
 pub use policy::RunPolicy;
 pub use task::{LaunchFile, NodePart, RankLaunch, Serves, TaskLaunch};
-pub use template::{Phrase, Place};
+pub use template::{Placeholder, Template};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LaunchFile, Phrase, Place, RankLaunch, Serves};
+use super::{LaunchFile, Placeholder, RankLaunch, Serves, Template};
 
 /// Everything that a node must know to start its ranks, but for what only the node itself knows.
 ///
@@ -16,14 +16,14 @@ pub struct NodeLaunch {
     /// The ranks of this node, in the order of their local ranks.
     pub ranks: Vec<RankLaunch>,
     /// The same for every rank.
-    pub argv: Vec<Phrase>,
+    pub argv: Vec<Template>,
     #[serde(default)]
     pub directory: Option<String>,
     #[serde(default)]
     pub files: Vec<LaunchFile>,
     /// Of every rank, beyond the contract's.
     #[serde(default)]
-    pub env: Vec<(String, Phrase)>,
+    pub env: Vec<(String, Template)>,
     /// What the first node's supervisor offers to the ranks.
     #[serde(default)]
     pub serves: Serves,
@@ -31,15 +31,15 @@ pub struct NodeLaunch {
 
 impl NodeLaunch {
     /// Whether some text of this launch names the place.
-    pub fn needs(&self, place: Place) -> bool {
+    pub fn needs(&self, place: Placeholder) -> bool {
         let of_ranks = self.ranks.iter().flat_map(|rank| &rank.env);
         let variables = self.env.iter().chain(of_ranks).map(|(_, value)| value);
         let mut all = self.argv.iter().chain(variables).chain(self.files.iter().map(|file| &file.text));
-        all.any(|phrase| phrase.places().any(|named| named == place))
+        all.any(|template| template.placeholders().any(|named| named == place))
     }
 
     /// The variables of the rank with this local number: those of all for which it has none of its own, then its own.
-    pub fn variables(&self, local_rank: usize) -> impl Iterator<Item = (&str, &Phrase)> {
+    pub fn variables(&self, local_rank: usize) -> impl Iterator<Item = (&str, &Template)> {
         let own = self.ranks.get(local_rank).map(|rank| rank.env.as_slice()).unwrap_or_default();
         let shared = self.env.iter().filter(move |(name, _)| own.iter().all(|(known, _)| known != name));
         shared.chain(own).map(|(name, value)| (name.as_str(), value))
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn a_ranks_own_variable_takes_the_place_of_the_one_of_all() {
-        let own = vec![("A".to_owned(), Phrase::place(Place::Interface))];
+        let own = vec![("A".to_owned(), Template::placeholder(Placeholder::Interface))];
         let rank = RankLaunch { rank: Rank(0), worker: WorkerId::new("gn6", 0), gpu: None, env: own };
         let env = vec![("A".to_owned(), "all".into()), ("B".to_owned(), "all".into())];
         let launch = NodeLaunch { ranks: vec![rank], env, ..NodeLaunch::default() };
         let shown = |local: usize| launch.variables(local).map(|(name, v)| (name, v.shown())).collect::<Vec<_>>();
         assert_eq!(shown(0), [("B", "all".to_owned()), ("A", "<interface>".to_owned())]);
         assert_eq!(shown(1), [("A", "all".to_owned()), ("B", "all".to_owned())]);
-        assert!(launch.needs(Place::Interface) && !launch.needs(Place::Python));
+        assert!(launch.needs(Placeholder::Interface) && !launch.needs(Placeholder::Python));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{NodeLaunch, Phrase};
+use super::{NodeLaunch, Template};
 use crate::ids::{EnvironmentId, NodeRank, Rank, WorkerId};
 use crate::language::Text;
 
@@ -10,15 +10,15 @@ use crate::language::Text;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLaunch {
     /// The interpreter, the script and its arguments: what the task itself runs, the same for every rank.
-    pub program: Vec<Phrase>,
+    pub program: Vec<Template>,
     /// What the framework adds behind them.
-    pub engine_args: Vec<Phrase>,
+    pub engine_args: Vec<Template>,
     /// Where the ranks start; the source's folder, else the agent's own, when not given.
     pub directory: Option<String>,
     /// Written into the launch folder of every node before anything starts.
     pub files: Vec<LaunchFile>,
     /// Variables of every rank, beyond those of the contract.
-    pub env: Vec<(String, Phrase)>,
+    pub env: Vec<(String, Template)>,
     /// In the order of node ranks.
     pub nodes: Vec<NodePart>,
     /// What Fermi itself has to offer to the ranks while they run.
@@ -29,7 +29,7 @@ pub struct TaskLaunch {
 
 impl TaskLaunch {
     /// The whole command of a rank.
-    pub fn argv(&self) -> impl Iterator<Item = &Phrase> {
+    pub fn argv(&self) -> impl Iterator<Item = &Template> {
         self.program.iter().chain(&self.engine_args)
     }
 
@@ -75,7 +75,7 @@ pub enum Serves {
 pub struct LaunchFile {
     /// Relative to the launch folder; never leaves it.
     pub path: String,
-    pub text: Phrase,
+    pub text: Template,
 }
 
 /// What differs from node to node.
@@ -97,5 +97,5 @@ pub struct RankLaunch {
     pub gpu: Option<u32>,
     /// Variables of this rank alone; they win over those of all.
     #[serde(default)]
-    pub env: Vec<(String, Phrase)>,
+    pub env: Vec<(String, Template)>,
 }

@@ -17,4 +17,4 @@ mod warning;
 
 pub use card::CardLine;
 pub use created::Created;
-pub use refusal::Refusal;
+pub use refusal::RequestRefusal;

@@ -12,7 +12,7 @@ use crate::{
 /// The first mistake of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.text().en)]
-pub enum Refusal {
+pub enum RequestRefusal {
     NameRequired,
     NameTooLong {
         letters: usize,
@@ -75,7 +75,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// The sentence, and beside it what to do.
     fn told(&self) -> (Text, Hint) {
         let frameworks = || {
@@ -281,7 +281,7 @@ impl Refusal {
     }
 }
 
-impl Explained for Refusal {
+impl Explained for RequestRefusal {
     fn id(&self) -> &'static str {
         match self {
             Self::NameRequired => "name_required",

@@ -3,10 +3,10 @@
 
 pub mod hostlist;
 pub mod job;
-pub mod place;
+pub mod position;
 pub mod script;
 pub mod time;
 
 pub use job::{JobLook, JobState};
-pub use place::{Place, Tasks};
-pub use script::{BatchScript, Lead};
+pub use position::{SlurmPosition, Tasks};
+pub use script::{BatchScript, StopLeadTime};

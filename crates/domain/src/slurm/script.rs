@@ -9,11 +9,11 @@ pub const LAUNCHER_FILE: &str = "launcher.pid";
 
 /// How long before the time limit the run is asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lead {
+pub struct StopLeadTime {
     pub seconds: u32,
 }
 
-impl Lead {
+impl StopLeadTime {
     /// Time for the script to save, for the ranks to obey, and some for Slurm, which looks at the clock twice a minute.
     pub fn for_graces(checkpoint_s: u32, stop_s: u32) -> Self {
         Self { seconds: checkpoint_s.saturating_add(stop_s).saturating_add(30).max(60) }
@@ -43,7 +43,7 @@ pub struct BatchScript {
     pub setup: Vec<String>,
     pub log_dir: String,
     pub requeue: bool,
-    pub lead: Lead,
+    pub lead_time: StopLeadTime,
     /// The program that is started on each node.
     pub fermi: String,
     /// Options of `fermi run`.
@@ -93,9 +93,12 @@ impl BatchScript {
         option(&mut text, "open-mode", "append");
         comment(
             &mut text,
-            &format!("{} s before the time limit this shell (B:), and nobody else, gets SIGUSR1.", self.lead.seconds),
+            &format!(
+                "{} s before the time limit this shell (B:), and nobody else, gets SIGUSR1.",
+                self.lead_time.seconds
+            ),
         );
-        option(&mut text, "signal", &format!("B:USR1@{}", self.lead.seconds));
+        option(&mut text, "signal", &format!("B:USR1@{}", self.lead_time.seconds));
         comment(&mut text, "Whether the job starts again when a node dies or the time is up.");
         let _ = writeln!(text, "#SBATCH {}", if self.requeue { "--requeue" } else { "--no-requeue" });
         for line in &self.sbatch {
@@ -250,7 +253,7 @@ mod tests {
             setup: Vec::new(),
             log_dir: "fermi-logs".into(),
             requeue: false,
-            lead: Lead::for_graces(0, 30),
+            lead_time: StopLeadTime::for_graces(0, 30),
             fermi: "fermi".into(),
             run_options: Vec::new(),
             script: vec!["train.py".into(), "--name".into(), "it's $HOME".into()],
@@ -269,7 +272,7 @@ mod tests {
             setup: vec!["module load cuda".into(), "source venv/bin/activate".into()],
             log_dir: "my logs".into(),
             requeue: true,
-            lead: Lead::for_graces(60, 30),
+            lead_time: StopLeadTime::for_graces(60, 30),
             run_options: vec!["--max-restarts=2".into(), "--checkpoint-signal=SIGUSR1".into(), "--env=A=b c".into()],
             ..plain()
         }
@@ -293,8 +296,8 @@ mod tests {
 
     #[test]
     fn the_lead_leaves_time_for_every_rung() {
-        assert_eq!(Lead::for_graces(0, 30).seconds, 60);
-        assert_eq!(Lead::for_graces(60, 30).seconds, 120);
-        assert_eq!(Lead::for_graces(600, 30).seconds, 660);
+        assert_eq!(StopLeadTime::for_graces(0, 30).seconds, 60);
+        assert_eq!(StopLeadTime::for_graces(60, 30).seconds, 120);
+        assert_eq!(StopLeadTime::for_graces(600, 30).seconds, 660);
     }
 }

@@ -4,8 +4,10 @@ mod lifecycle;
 mod record;
 mod spec;
 
-pub use lifecycle::{EventDetail, Happening, Note, PhaseChange, Release, Wish};
-pub use record::{AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopWish, Task};
+pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput};
+pub use record::{
+    AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopIntent, Task,
+};
 pub use spec::{
     DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy, TaskSpec,
     Work,

@@ -54,7 +54,7 @@ pub struct Task {
     pub restart_at_ms: Option<u64>,
     /// Somebody asked for its end.
     #[serde(default)]
-    pub stop: Option<StopWish>,
+    pub stop: Option<StopIntent>,
     /// How the secret is made that the supervisors of this generation share.
     #[serde(default)]
     pub secret_scheme: SecretScheme,
@@ -80,7 +80,7 @@ pub enum SecretScheme {
 /// How a task shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StopWish {
+pub struct StopIntent {
     /// At once, without a grace.
     pub force: bool,
     /// And then start again.

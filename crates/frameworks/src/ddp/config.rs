@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fermi_domain::launch::{Phrase, Place};
+use fermi_domain::launch::{Placeholder, Template};
 
 use crate::{batch::Batch, order::LaunchOrder, precision::Precision, yaml};
 
@@ -38,7 +38,7 @@ pub(super) fn text(
     tuning: &Tuning,
     batch: Option<Batch>,
     precision: Precision,
-) -> Phrase {
+) -> Template {
     let head =
         format!("# pytorch_ddp_config.yaml\ndistributed:\n  backend: {}\n  init_method: tcp://", yaml::scalar(backend));
     let mut rest = format!("\n  world_size: {}\n  rank: 0  # 主节点\n", order.ranks.world_size());
@@ -53,7 +53,11 @@ pub(super) fn text(
         ];
         section("training", &lines, &mut rest);
     }
-    Phrase::text(head).then_place(Place::MasterAddress).then(":").then_place(Place::MasterPort).then(rest)
+    Template::text(head)
+        .then_placeholder(Placeholder::MasterAddress)
+        .then(":")
+        .then_placeholder(Placeholder::MasterPort)
+        .then(rest)
 }
 
 fn nodes(order: &LaunchOrder<'_>, text: &mut String) {

@@ -7,7 +7,7 @@ mod own_file;
 mod scheduler;
 mod zero;
 
-use fermi_domain::{contract::engines, language::Text, launch::Phrase};
+use fermi_domain::{contract::engines, language::Text, launch::Template};
 
 pub(crate) use config::{Configuration, USUAL_BATCH};
 pub(crate) use own_file::precision_of;
@@ -94,13 +94,13 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     if let Some(argument) = settings.word("configArgument")?
         && Draft::runs_users_program(order)
     {
-        draft.engine_args.extend([Phrase::text(argument), file]);
+        draft.engine_args.extend([Template::text(argument), file]);
     }
     Ok(())
 }
 
 /// Writes the JSON, and what its numbers mean into the notes.
-pub(crate) fn add_file(order: &LaunchOrder<'_>, configuration: &Configuration, draft: &mut Draft) -> Phrase {
+pub(crate) fn add_file(order: &LaunchOrder<'_>, configuration: &Configuration, draft: &mut Draft) -> Template {
     let first_note = draft.notes.len();
     draft.notes.extend(configuration.notes.iter().cloned());
     draft.notes.extend(configuration.batch_notes());

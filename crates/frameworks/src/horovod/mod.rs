@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fermi_domain::{
     contract::engines,
     ids::NodeRank,
-    launch::{Phrase, Place, Serves},
+    launch::{Placeholder, Serves, Template},
     rank_map::RankSlot,
 };
 
@@ -38,10 +38,13 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     tuning(settings, draft)?;
     draft.env.set(engines::HOROVOD_CONTROLLER, "gloo");
     draft.env.set(engines::HOROVOD_CPU_OPERATIONS, "gloo");
-    draft.env.set(engines::HOROVOD_GLOO_RENDEZVOUS_ADDR, Phrase::place(Place::MasterAddress));
-    draft.env.set(engines::HOROVOD_GLOO_RENDEZVOUS_PORT, Phrase::place(Place::MasterPort));
+    draft.env.set(engines::HOROVOD_GLOO_RENDEZVOUS_ADDR, Template::placeholder(Placeholder::MasterAddress));
+    draft.env.set(engines::HOROVOD_GLOO_RENDEZVOUS_PORT, Template::placeholder(Placeholder::MasterPort));
     let interface = order.spec.options.interface.clone();
-    draft.env.set(engines::HOROVOD_GLOO_IFACE, interface.map_or(Phrase::place(Place::Interface), Phrase::text));
+    draft.env.set(
+        engines::HOROVOD_GLOO_IFACE,
+        interface.map_or(Template::placeholder(Placeholder::Interface), Template::text),
+    );
     if let Some(seconds) = order.spec.options.timeout {
         draft.env.set_display(engines::HOROVOD_GLOO_TIMEOUT_SECONDS, seconds);
     }
@@ -73,8 +76,8 @@ fn tuning(settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusa
         draft.env.set_display(engines::HOROVOD_CYCLE_TIME, milliseconds);
     }
     if let Some(name) = settings.word("timeline")? {
-        let in_folder = || Phrase::place(Place::OutputFolder).then(format!("/{name}"));
-        let path = if name.starts_with('/') { Phrase::text(name) } else { in_folder() };
+        let in_folder = || Template::placeholder(Placeholder::OutputFolder).then(format!("/{name}"));
+        let path = if name.starts_with('/') { Template::text(name) } else { in_folder() };
         draft.env.set(engines::HOROVOD_TIMELINE, path);
     }
     Ok(())

@@ -6,7 +6,7 @@
 use fermi_domain::{
     contract::engines,
     language::Text,
-    launch::{Phrase, Place},
+    launch::{Placeholder, Template},
 };
 
 use crate::{
@@ -45,10 +45,14 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     if platform == "cpu" {
         draft.env.set(engines::JAX_CPU_COLLECTIVES_IMPLEMENTATION, "gloo");
     }
-    let master = || Phrase::place(Place::MasterAddress).then(":").then_place(Place::MasterPort);
+    let master =
+        || Template::placeholder(Placeholder::MasterAddress).then(":").then_placeholder(Placeholder::MasterPort);
     draft.env.set(engines::JAX_COORDINATOR_ADDRESS, master());
     draft.env.set_display(engines::JAX_NUM_PROCESSES, order.ranks.world_size());
-    let uri = Phrase::text("1.0;tcp://").then_place(Place::MasterAddress).then(":").then_place(Place::MasterPort);
+    let uri = Template::text("1.0;tcp://")
+        .then_placeholder(Placeholder::MasterAddress)
+        .then(":")
+        .then_placeholder(Placeholder::MasterPort);
     draft.env.set(engines::OMPI_MCA_ORTE_HNP_URI, uri);
     draft.env.set_display(engines::OMPI_COMM_WORLD_SIZE, order.ranks.world_size());
     draft.each_rank(order, |slot, variables| {

@@ -1,6 +1,6 @@
 //! The arguments by the parser's names.
 
-use fermi_domain::launch::{Phrase, Place};
+use fermi_domain::launch::{Placeholder, Template};
 
 use super::{
     argv::Argv,
@@ -14,7 +14,7 @@ use crate::{draft::Draft, order::LaunchOrder, precision::Precision};
 #[derive(Clone, Debug)]
 pub(super) struct Argument {
     flag: &'static str,
-    value: Option<Phrase>,
+    value: Option<Template>,
 }
 
 impl Argument {
@@ -22,7 +22,7 @@ impl Argument {
         Self { flag, value: None }
     }
 
-    pub(super) fn with(flag: &'static str, value: impl Into<Phrase>) -> Self {
+    pub(super) fn with(flag: &'static str, value: impl Into<Template>) -> Self {
         Self { flag, value: Some(value.into()) }
     }
 }
@@ -64,7 +64,8 @@ pub(super) fn of(order: &LaunchOrder<'_>, said: &Said<'_>, shape: &Shape, backen
     }
     all.push(Argument::with("--distributed-backend", backend));
     if shape.saves.in_our_folder {
-        let folder = ["--save", "--load"].map(|flag| Argument::with(flag, Phrase::place(Place::CheckpointFolder)));
+        let folder =
+            ["--save", "--load"].map(|flag| Argument::with(flag, Template::placeholder(Placeholder::CheckpointFolder)));
         all.extend(folder);
     }
     all
@@ -91,8 +92,8 @@ fn switches(said: &Said<'_>, shape: &Shape) -> [Option<&'static str>; 4] {
 }
 
 /// One argument with its value per line.
-pub(super) fn file(arguments: &[Argument]) -> Phrase {
-    let mut text = Phrase::default();
+pub(super) fn file(arguments: &[Argument]) -> Template {
+    let mut text = Template::default();
     for Argument { flag, value } in arguments {
         text = text.then(*flag);
         if let Some(value) = value {
@@ -107,7 +108,7 @@ pub(super) fn file(arguments: &[Argument]) -> Phrase {
 pub(super) fn append(argv: Argv<'_>, arguments: Vec<Argument>, draft: &mut Draft) {
     for Argument { flag, value } in arguments {
         if !argv.has(flag) {
-            draft.engine_args.push(Phrase::text(flag));
+            draft.engine_args.push(Template::text(flag));
             draft.engine_args.extend(value);
         }
     }

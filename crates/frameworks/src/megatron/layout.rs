@@ -1,6 +1,6 @@
 //! How the ranks are divided: by the task's strategy, or as the command says.
 
-use fermi_domain::{language::Text, layout, messages::Refusal, task::Strategy};
+use fermi_domain::{language::Text, layout, messages::RequestRefusal, task::Strategy};
 
 use super::{
     names,
@@ -26,7 +26,7 @@ pub(super) fn strategy(order: &LaunchOrder<'_>, said: &Said<'_>) -> Result<Strat
         return Ok(strategy);
     }
     let fitting = layout::that_fit(&order.ranks_per_node(), strategy, 3);
-    Err(LaunchRefusal::Layout(Refusal::LayoutMismatch { strategy, ranks, fitting }))
+    Err(LaunchRefusal::Layout(RequestRefusal::LayoutMismatch { strategy, ranks, fitting }))
 }
 
 /// Tensor parallel parts talk in every layer; over a network that is slow.

@@ -1,7 +1,7 @@
 //! Horovod and JAX: what their own launchers and libraries read.
 
 use fermi_domain::language::Explained;
-use fermi_domain::{framework::Framework, launch::Place};
+use fermi_domain::{framework::Framework, launch::Placeholder};
 
 use crate::machines::{Gpus, ONE, Scene, TWO_ZONES, file, variable};
 
@@ -58,6 +58,7 @@ fn jax_refuses_what_cannot_work() {
 fn jaxs_coordinator_has_brackets_around_ipv6() {
     let launch = Scene::new(Framework::Jax, &ONE, Gpus::None).launch().unwrap();
     let (_, address) = launch.env.iter().find(|(name, _)| name == "JAX_COORDINATOR_ADDRESS").unwrap();
-    let at = |host: &str| address.fill(|place| if place == Place::MasterPort { "29500".into() } else { host.into() });
+    let at =
+        |host: &str| address.fill(|place| if place == Placeholder::MasterPort { "29500".into() } else { host.into() });
     assert_eq!((at("::1").as_str(), at("10.0.0.6").as_str()), ("[::1]:29500", "10.0.0.6:29500"));
 }

@@ -3,7 +3,7 @@
 use fermi_domain::{
     framework::Framework,
     ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId},
-    launch::{Phrase, TaskLaunch},
+    launch::{TaskLaunch, Template},
     rank_map::{RankMap, RankSlot},
     task::{DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work},
 };
@@ -145,6 +145,6 @@ pub fn shown(launch: &TaskLaunch) -> String {
     text
 }
 
-fn lines(env: &[(String, Phrase)]) -> String {
+fn lines(env: &[(String, Template)]) -> String {
     env.iter().map(|(name, value)| format!("  {name}={}\n", value.shown())).collect()
 }

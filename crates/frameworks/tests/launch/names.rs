@@ -2,7 +2,7 @@
 
 use fermi_domain::{
     framework::Framework,
-    launch::{Phrase, TaskLaunch},
+    launch::{TaskLaunch, Template},
     task::{DatasetVersion, Work},
 };
 
@@ -26,8 +26,8 @@ fn hostile(framework: Framework) -> TaskLaunch {
 }
 
 /// What a rank really gets, when every place is filled with something else.
-fn filled(phrase: &Phrase) -> String {
-    phrase.fill(|_| "PLACE".into())
+fn filled(template: &Template) -> String {
+    template.fill(|_| "PLACE".into())
 }
 
 #[test]

@@ -6,7 +6,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_domain::event::{Record, RunEvent};
-use fermi_domain::task::{Happening, RunKey};
+use fermi_domain::task::{RunKey, TaskInput};
 use fermi_store::runs::JournalError;
 use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Deserialize;
@@ -90,8 +90,8 @@ fn apply(
     let whole = row.tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let rest = row.tail.split_off(whole);
     let events = row.tail.split(|byte| *byte == b'\n').filter_map(event_of_line);
-    let happenings: Vec<Happening> =
-        events.map(|event| Happening::Journal { node: run.node_rank, event: Box::new(event) }).collect();
+    let inputs: Vec<TaskInput> =
+        events.map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event) }).collect();
     let length = offset + bytes.len() as u64;
     match tx.advance_journal(run, offset, length, &rest) {
         Ok(()) => {}
@@ -99,9 +99,9 @@ fn apply(
         Err(JournalError::NoRun) => return Ok(Taking::Unwanted),
         Err(JournalError::Store(error)) => return Err(error.into()),
     }
-    let changed = match happenings.is_empty() {
+    let changed = match inputs.is_empty() {
         true => None,
-        false => Some(Box::new(lifecycle::happen(tx, &run.task, happenings, cause)?)),
+        false => Some(Box::new(lifecycle::apply(tx, &run.task, inputs, cause)?)),
     };
     Ok(Taking::Taken { length, changed })
 }

@@ -12,7 +12,7 @@ use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{Happening, NodeRunState, RunKey};
+use fermi_domain::task::{NodeRunState, RunKey, TaskInput};
 use fermi_store::environments::{EnvironmentRow, Registration};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, WriteError};
@@ -293,7 +293,7 @@ async fn hear(core: &Core, environment: &EnvironmentId, line: &Line, word: Agent
                 format!("{}; {}", failed.reason.en, failed.hint.en),
             );
             let node = failed.run.node_rank;
-            apply(core, environment, &failed.run, Happening::LaunchFailed { node, reason }).await;
+            apply(core, environment, &failed.run, TaskInput::LaunchFailed { node, reason }).await;
             line.say(ServerWord::Forget { run: failed.run });
         }
         AgentWord::Gone { run } => {
@@ -307,11 +307,11 @@ async fn hear(core: &Core, environment: &EnvironmentId, line: &Line, word: Agent
 
 async fn gone(core: &Core, environment: &EnvironmentId, run: &RunKey) {
     let node = run.node_rank;
-    apply(core, environment, run, Happening::Gone { node }).await;
+    apply(core, environment, run, TaskInput::Gone { node }).await;
 }
 
 /// Lets something happen to the task of a run, if the run is of its present launch and belongs to this environment.
-async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, happening: Happening) {
+async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, input: TaskInput) {
     let cause = Cause { principal: Principal::agent_of(environment.clone()), now_ms: core.now_ms() };
     let (key, environment) = (run.clone(), environment.clone());
     let outcome = core.store().write(move |tx| {
@@ -320,7 +320,7 @@ async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, happening
         if node.is_none_or(|node| node.environment != environment) {
             return Ok(None);
         }
-        lifecycle::happen(tx, &key.task, [happening], &cause).map(Some)
+        lifecycle::apply(tx, &key.task, [input], &cause).map(Some)
     });
     match outcome.await.map_err(WriteError::<LifecycleError>::flatten) {
         Ok(Some(changed)) => core.follow_up(std::slice::from_ref(&changed)).await,

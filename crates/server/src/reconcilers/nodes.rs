@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fermi_api::link::ServerWord;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{Happening, NodeRun, Task, Wish};
+use fermi_domain::task::{DesiredState, NodeRun, Task, TaskInput};
 use fermi_store::StoreError;
 
 use crate::assignment;
@@ -37,25 +37,25 @@ impl BackgroundLoop for Nodes {
         let is_offline = |id: &_| core.hub().liveness(id) == Liveness::Offline;
         for task in tasks.into_iter().map(|task| task.value) {
             if task.wake_at().is_some_and(|at| now_ms >= at) && task.is_swept() {
-                happen(core, &task, Happening::TimePassed).await;
+                apply(core, &task, TaskInput::TimePassed).await;
             } else if task.is_abandoned(is_offline) {
-                happen(core, &task, Happening::CoordinatorUnreachable).await;
+                apply(core, &task, TaskInput::CoordinatorUnreachable).await;
             }
-            for (node, wish) in task.nodes.iter().zip(task.wishes()) {
-                tell(core, &task, node, wish).await;
+            for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
+                tell(core, &task, node, desired).await;
             }
         }
         Ok(())
     }
 }
 
-async fn happen(core: &Core, task: &Task, happening: Happening) {
-    if let Err(error) = core.happen(&task.id, happening, Principal::System).await {
+async fn apply(core: &Core, task: &Task, input: TaskInput) {
+    if let Err(error) = core.apply(&task.id, input, Principal::System).await {
         tracing::error!(task = %task.id, %error, "a task could not be changed");
     }
 }
 
-async fn tell(core: &Core, task: &Task, node: &NodeRun, wish: Wish) {
+async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) {
     let run = task.run_key(node);
     let hub = core.hub();
     let environment = &node.environment;
@@ -64,15 +64,15 @@ async fn tell(core: &Core, task: &Task, node: &NodeRun, wish: Wish) {
             tracing::info!(task = %task.id, %environment, %run, what, "a node was told what is wanted");
         }
     };
-    match wish {
-        Wish::Rest => {}
-        Wish::Stop => say("stop", ServerWord::Stop { run: run.clone() }),
-        Wish::Kill => say("kill", ServerWord::Kill { run: run.clone() }),
+    match desired {
+        DesiredState::Rest => {}
+        DesiredState::Stop => say("stop", ServerWord::Stop { run: run.clone() }),
+        DesiredState::Kill => say("kill", ServerWord::Kill { run: run.clone() }),
         // Making an assignment asks the framework for the whole launch, which is not done for nobody.
-        Wish::Launch if !hub.can_say(environment, &run, "launch") => {}
-        Wish::Launch => match assignment::of(core, task, node).await {
+        DesiredState::Launch if !hub.can_say(environment, &run, "launch") => {}
+        DesiredState::Launch => match assignment::of(core, task, node).await {
             Ok(assignment) => say("launch", ServerWord::Launch(Box::new(assignment))),
-            Err(reason) => happen(core, task, Happening::LaunchFailed { node: node.node_rank, reason }).await,
+            Err(reason) => apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, reason }).await,
         },
     }
 }

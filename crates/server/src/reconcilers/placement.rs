@@ -8,7 +8,7 @@ use fermi_domain::language::{Explained, Text};
 use fermi_domain::placement::{Board, Placement, Queued};
 use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{self, RankMap};
-use fermi_domain::task::{Happening, Task};
+use fermi_domain::task::{Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueuePlace;
 use fermi_store::{StoreError, WriteError};
@@ -139,7 +139,7 @@ async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, St
         let mut has_started = false;
         let mut all = Vec::with_capacity(news.len());
         for (id, decided) in news {
-            let happening = match decided {
+            let input = match decided {
                 Decided::Start { rank_map } => {
                     let generation = tx.task(&id)?.map(|task| task.value.generation).unwrap_or_default();
                     let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
@@ -150,11 +150,11 @@ async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, St
                         Err(LeaseError::Store(error)) => return Err(error),
                     }
                     has_started = true;
-                    Happening::Placed { rank_map }
+                    TaskInput::Placed { rank_map }
                 }
-                Decided::Wait { reason } => Happening::MustWait { reason },
+                Decided::Wait { reason } => TaskInput::MustWait { reason },
             };
-            match lifecycle::happen(tx, &id, [happening], &cause) {
+            match lifecycle::apply(tx, &id, [input], &cause) {
                 Ok(changed) => all.push(changed),
                 Err(LifecycleError::NotFound(_) | LifecycleError::Update(_)) => {}
                 Err(LifecycleError::Store(error)) => return Err(error),

@@ -109,7 +109,7 @@ pub(super) enum Standing {
     Resting = 0,
     /// Whoever places tasks.
     Queued = 1,
-    /// Whoever carries its wishes out.
+    /// The reconcilers, which carry its desired states out.
     Live = 2,
 }
 

@@ -114,18 +114,21 @@ fn strange_texts_stay_as_they_are_and_places_are_filled_in() {
     let mut launch = launch();
     let strange = "训练 'a' \"b\" $HOME `x` {masterPort} <launchFolder> \\";
     launch.argv = vec![
-        Phrase::place(Place::Python),
+        Template::placeholder(Placeholder::Python),
         strange.into(),
-        Phrase::place(Place::SourceFolder).then("/a b.py"),
-        Phrase::text("--url=").then_place(Place::MasterAddress).then(":").then_place(Place::MasterPort),
+        Template::placeholder(Placeholder::SourceFolder).then("/a b.py"),
+        Template::text("--url=")
+            .then_placeholder(Placeholder::MasterAddress)
+            .then(":")
+            .then_placeholder(Placeholder::MasterPort),
     ];
     launch.env = vec![
         ("NAME".into(), strange.into()),
         ("SHARED".into(), "all".into()),
         ("CUDA_VISIBLE_DEVICES".into(), "9".into()),
-        ("PORT".into(), Phrase::place(Place::MasterPort)),
+        ("PORT".into(), Template::placeholder(Placeholder::MasterPort)),
     ];
-    launch.ranks[1].env = vec![("SHARED".into(), Phrase::place(Place::Interface))];
+    launch.ranks[1].env = vec![("SHARED".into(), Template::placeholder(Placeholder::Interface))];
     let bundle = made(&launch);
     let ((argv, zero), (_, one)) = (command(&bundle, 0), command(&bundle, 1));
     assert_eq!(argv, ["/usr/bin/python3", strange, "/src 目录/a b.py", "--url=10.0.0.6:29511"]);
@@ -137,8 +140,9 @@ fn strange_texts_stay_as_they_are_and_places_are_filled_in() {
 #[test]
 fn words_and_variables_of_the_door_come_first_and_win() {
     let mut launch = launch();
-    launch.argv = vec!["--port".into(), Phrase::place(Place::MasterPort)];
-    launch.env = vec![("NCCL_DEBUG".into(), "INFO".into()), ("A".into(), Phrase::place(Place::MasterPort))];
+    launch.argv = vec!["--port".into(), Template::placeholder(Placeholder::MasterPort)];
+    launch.env =
+        vec![("NCCL_DEBUG".into(), "INFO".into()), ("A".into(), Template::placeholder(Placeholder::MasterPort))];
     launch.ranks[0].env = vec![("B".into(), "launch".into())];
     let mut ranks = unseen_ranks(&launch, 2, None);
     ranks[0].command.argv = vec!["sh".into(), "x".into()];
@@ -169,7 +173,7 @@ fn devices_are_those_of_the_site_by_their_names() {
 #[test]
 fn a_variable_with_an_interface_that_nobody_knows_is_left_out() {
     let mut launch = launch();
-    launch.env = vec![("GLOO_SOCKET_IFNAME".into(), Phrase::place(Place::Interface))];
+    launch.env = vec![("GLOO_SOCKET_IFNAME".into(), Template::placeholder(Placeholder::Interface))];
     assert_eq!(command(&made(&launch), 0).1["GLOO_SOCKET_IFNAME"], "eth0");
     let bundle = made_with(&launch, &Site { interface: None, ..site() }, &RunPolicy::default());
     assert_eq!(command(&bundle, 0).1.get("GLOO_SOCKET_IFNAME"), None);

@@ -7,7 +7,7 @@ use fermi_domain::messages::run::RunProblem;
 
 use super::flags::RunFlags;
 use super::machine::Machine;
-use super::slurm::{self, Seat};
+use super::slurm::{self, SlurmPosition};
 
 /// The folders of a run, and those around it.
 #[derive(Debug)]
@@ -20,29 +20,29 @@ pub struct RunFolders {
 }
 
 impl RunFolders {
-    pub fn choose(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Self, RunProblem> {
+    pub fn choose(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -> Result<Self, RunProblem> {
         let log_dir = flags.log_dir.as_ref().map(|folder| machine.folder.join(folder));
         let nowhere = log_dir.as_deref() == Some(Path::new("/dev/null"));
         let state = machine.state_folder.clone();
         let mut live = state.clone().unwrap_or_else(|| std::env::temp_dir().join("fermi")).join("live");
-        if let Some(seat) = seat {
+        if let Some(position) = position {
             // The nodes of a cluster share a home; each looks after its own runs only.
-            live.push(&seat.node_name);
+            live.push(&position.node_name);
         }
-        let base = match (log_dir, seat, nowhere) {
+        let base = match (log_dir, position, nowhere) {
             (_, _, true) => None,
             (Some(folder), _, false) => Some(folder),
             (None, Some(_), false) => Some(machine.folder.join(slurm::LOGS)),
             (None, None, false) => Some(state.ok_or(RunProblem::NoHome)?.join("runs")),
         };
-        let job = seat.and_then(|seat| base.as_ref().map(|base| base.join(seat.label())));
-        let name = match (&flags.rdzv_id, seat) {
-            (_, Some(seat)) => format!("{}_{}", slurm::folder_name(seat), machine.run_id),
+        let job = position.and_then(|position| base.as_ref().map(|base| base.join(position.label())));
+        let name = match (&flags.rdzv_id, position) {
+            (_, Some(position)) => format!("{}_{}", slurm::folder_name(position), machine.run_id),
             (Some(id), None) if id != "none" && is_file_name(id) => format!("{id}_{}", machine.run_id),
             _ => machine.run_id.clone(),
         };
         let run = job.as_ref().or(base.as_ref()).map(|base| base.join(name));
-        let runs = base.filter(|_| flags.log_dir.is_none() && seat.is_none());
+        let runs = base.filter(|_| flags.log_dir.is_none() && position.is_none());
         for folder in run.iter().chain([&live]) {
             unicode(folder)?;
         }

@@ -6,7 +6,7 @@ use fermi_attempt::bundle::{NodeBundle, RankPlan};
 use fermi_attempt::launch::{Devices, LaunchFiles, Prepared, RunIdentity, Site, prepare};
 use fermi_domain::contract;
 use fermi_domain::language::Text;
-use fermi_domain::launch::{NodeLaunch, Place};
+use fermi_domain::launch::{NodeLaunch, Placeholder};
 use fermi_domain::messages::run::RunProblem;
 use fermi_hardware::network::interface_to;
 
@@ -39,18 +39,18 @@ pub struct Plan {
 
 /// Makes the plan, or says what is wrong.
 pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
-    let seat = slurm_seat(flags, machine)?;
-    let meeting = match &seat {
-        Some(seat) => slurm::meeting(flags, seat, machine.slurm_address)?,
+    let position = slurm_position(flags, machine)?;
+    let meeting = match &position {
+        Some(position) => slurm::meeting(flags, position, machine.slurm_address)?,
         None => gathering::plan(flags)?,
     };
     let program = Program::read(flags, machine)?;
-    let places = processes::ranks(flags, machine, seat.as_ref())?;
-    let RunFolders { folders, runs, job } = RunFolders::choose(flags, machine, seat.as_ref())?;
-    let hosts = seat.as_ref().map(|seat| seat.hosts.as_slice()).unwrap_or_default();
+    let places = processes::ranks(flags, machine, position.as_ref())?;
+    let RunFolders { folders, runs, job } = RunFolders::choose(flags, machine, position.as_ref())?;
+    let hosts = position.as_ref().map(|position| position.hosts.as_slice()).unwrap_or_default();
     let Framework { launch, notes } = Framework::of(flags, machine, &meeting, &places, hosts)?;
     let ranks = ranks::plan(flags, machine, &program, places)?;
-    let policy = policy::read(flags, machine, seat.as_ref().is_some_and(|seat| seat.restarts > 0))?;
+    let policy = policy::read(flags, machine, position.as_ref().is_some_and(|position| position.restarts > 0))?;
     ms("--monitor-interval", &flags.monitor_interval)?;
     let signals = policy::signals(&flags.signals_to_handle)?;
     let identity = RunIdentity {
@@ -60,7 +60,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
             .rdzv_id
             .clone()
             .filter(|id| id != "none")
-            .or_else(|| seat.as_ref().map(slurm::Seat::run))
+            .or_else(|| position.as_ref().map(slurm::SlurmPosition::run))
             .unwrap_or_else(|| machine.run_id.clone()),
         generation: 1,
     };
@@ -81,13 +81,13 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     bundle.start_timeout_ms = flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?;
     bundle.stdout_filters = filters::words(flags.duplicate_stdout_filters.as_deref());
     bundle.stderr_filters = filters::words(flags.duplicate_stderr_filters.as_deref());
-    let slurm = seat.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });
+    let slurm = position.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });
     Ok(Plan { bundle, files, notes, signals, runs_folder: runs, omp_num_threads, slurm })
 }
 
 /// The interface that leads to the master, looked for only where the launch names it.
 fn interface(launch: &NodeLaunch, address: &str) -> Option<String> {
-    launch.needs(Place::Interface).then(|| interface_to(address)).flatten()
+    launch.needs(Placeholder::Interface).then(|| interface_to(address)).flatten()
 }
 
 /// What ranks get as OMP_NUM_THREADS where neither the user nor a binding to cores says it.
@@ -97,10 +97,10 @@ fn said_omp(machine: &Machine, ranks: &[RankPlan]) -> Option<String> {
 }
 
 /// Where Slurm has put this process, if the run is to follow it.
-fn slurm_seat(flags: &RunFlags, machine: &Machine) -> Result<Option<slurm::Seat>, RunProblem> {
+fn slurm_position(flags: &RunFlags, machine: &Machine) -> Result<Option<slurm::SlurmPosition>, RunProblem> {
     match flags.mode.as_deref() {
         None | Some("manual") => Ok(None),
-        Some("slurm") => Ok(Some(slurm::seat(flags, &machine.slurm)?)),
+        Some("slurm") => Ok(Some(slurm::position(flags, &machine.slurm)?)),
         Some(value) => Err(RunProblem::UnknownMode { value: value.to_owned() }),
     }
 }

@@ -6,16 +6,20 @@ use fermi_domain::messages::run::RunProblem;
 use super::devices;
 use super::flags::RunFlags;
 use super::machine::Machine;
-use super::slurm::{self, Seat};
+use super::slurm::{self, SlurmPosition};
 
 /// More processes than this on one machine is a slip of the finger.
 const MOST_PROCESSES: usize = 4096;
 
 /// The ranks of this node.
-pub fn ranks(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Vec<RankPlace>, RunProblem> {
-    let size = size(flags, machine, seat)?;
-    Ok(match seat {
-        Some(seat) => slurm::places(flags, seat, size.processes),
+pub fn ranks(
+    flags: &RunFlags,
+    machine: &Machine,
+    position: Option<&SlurmPosition>,
+) -> Result<Vec<RankPlace>, RunProblem> {
+    let size = size(flags, machine, position)?;
+    Ok(match position {
+        Some(position) => slurm::places(flags, position, size.processes),
         None => places(flags, machine, &size),
     })
 }
@@ -26,8 +30,8 @@ struct Size {
     single: Option<(u32, u32)>,
 }
 
-fn size(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Size, RunProblem> {
-    if let Some(processes) = seat.and_then(slurm::tasks_here) {
+fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -> Result<Size, RunProblem> {
+    if let Some(processes) = position.and_then(slurm::tasks_here) {
         return Ok(Size { processes, single: None });
     }
     match (flags.rank, flags.world_size) {
@@ -53,7 +57,9 @@ fn size(flags: &RunFlags, machine: &Machine, seat: Option<&Seat>) -> Result<Size
         }
         (None, Some(world)) => world as usize,
         (Some(processes), _) => processes,
-        (None, None) => included.or(seat.and_then(|seat| seat.gpus_on_node).map(|gpus| gpus as usize)).unwrap_or(1),
+        (None, None) => {
+            included.or(position.and_then(|position| position.gpus_on_node).map(|gpus| gpus as usize)).unwrap_or(1)
+        }
     };
     if processes == 0 {
         return Err(RunProblem::BadProcessCount { value: "0".to_owned() });

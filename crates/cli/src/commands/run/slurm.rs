@@ -10,7 +10,7 @@ use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
 use fermi_domain::contract::RankPlace;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
-use fermi_domain::slurm::place::{self, Tasks};
+use fermi_domain::slurm::position::{self, Tasks};
 use fermi_domain::slurm::script::LAUNCHER_FILE;
 use fermi_process::warden::FOR_RANKS;
 use nix::sys::signal::SigSet;
@@ -18,7 +18,7 @@ use nix::sys::signal::SigSet;
 use super::flags::RunFlags;
 use super::gathering;
 
-pub use fermi_domain::slurm::Place as Seat;
+pub use fermi_domain::slurm::SlurmPosition;
 
 /// Where jobs keep their runs, below the folder in which they were submitted: a disk that all nodes see.
 pub const LOGS: &str = "fermi-logs";
@@ -42,8 +42,8 @@ pub fn variables() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Finds this process's seat, and refuses what contradicts it.
-pub fn seat(flags: &RunFlags, variables: &BTreeMap<String, String>) -> Result<Seat, SlurmProblem> {
+/// Finds this process's position, and refuses what contradicts it.
+pub fn position(flags: &RunFlags, variables: &BTreeMap<String, String>) -> Result<SlurmPosition, SlurmProblem> {
     let given = [
         ("--node-rank", flags.node_rank.is_some()),
         ("--rdzv-endpoint", flags.rdzv_endpoint.as_deref().is_some_and(|endpoint| !endpoint.is_empty())),
@@ -53,93 +53,97 @@ pub fn seat(flags: &RunFlags, variables: &BTreeMap<String, String>) -> Result<Se
     if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         return Err(SlurmProblem::SlurmDecides { flag });
     }
-    let seat = place::place(|name| variables.get(name).cloned())?;
-    let nodes = seat.node_count();
+    let position = position::from_variables(|name| variables.get(name).cloned())?;
+    let nodes = position.node_count();
     let asked = flags.nnodes.as_str();
     if asked != "1:1" && asked.parse() != Ok(nodes) {
         return Err(SlurmProblem::NodesAgainstSlurm { asked: asked.to_owned(), nodes });
     }
-    match (&seat.tasks, flags.nproc_per_node.as_deref()) {
+    match (&position.tasks, flags.nproc_per_node.as_deref()) {
         (Tasks::TaskPerRank { local_world_size, .. }, Some(value)) if value != "1" => {
             Err(SlurmProblem::ProcessesPerTask { value: value.to_owned(), tasks: *local_world_size })
         }
-        _ => Ok(seat),
+        _ => Ok(position),
     }
 }
 
 /// How the tasks of the step come together: one alone not at all; else the first one waits for the others.
-pub fn meeting(flags: &RunFlags, seat: &Seat, address_of: fn(&str) -> String) -> Result<Meeting, RunProblem> {
+pub fn meeting(
+    flags: &RunFlags,
+    position: &SlurmPosition,
+    address_of: fn(&str) -> String,
+) -> Result<Meeting, RunProblem> {
     let named = gathering::named_port(flags)?;
-    let (members, number) = match seat.tasks {
-        Tasks::LauncherPerNode => (seat.node_count(), seat.node_rank),
+    let (members, number) = match position.tasks {
+        Tasks::LauncherPerNode => (position.node_count(), position.node_rank),
         Tasks::TaskPerRank { rank, world_size, .. } => (world_size, rank),
     };
     if members == 1 {
         let port = named.map_or(MasterPort::Any, MasterPort::Exactly);
         let address = gathering::master_addr(flags);
-        return Ok(Meeting { gathering: Gathering::alone(), address, port, places: who_places(seat) });
+        return Ok(Meeting { gathering: Gathering::alone(), address, port, places: who_places(position) });
     }
     if flags.ranks_filter.is_some() {
         return Err(RunProblem::RanksFilterOnSeveralNodes);
     }
-    let address = match seat.hosts.first() {
-        Some(first) if flags.master_addr.is_none() && seat.hosts.len() > 1 => address_of(first),
+    let address = match position.hosts.first() {
+        Some(first) if flags.master_addr.is_none() && position.hosts.len() > 1 => address_of(first),
         _ => gathering::master_addr(flags),
     };
-    let port = named.unwrap_or_else(|| seat.port());
+    let port = named.unwrap_or_else(|| position.port());
     let gathering = Gathering {
         nodes: members,
         least_nodes: members,
         node_rank: Some(number),
         coordinates: number == 0,
-        run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_else(|| seat.run()),
+        run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_else(|| position.run()),
         secret: flags.rdzv_secret.clone().unwrap_or_default(),
         ..Gathering::alone()
     };
     let port = if number == 0 { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
-    Ok(Meeting { gathering, address, port, places: who_places(seat) })
+    Ok(Meeting { gathering, address, port, places: who_places(position) })
 }
 
 /// The tasks on this node, where each of them is a rank.
-pub fn tasks_here(seat: &Seat) -> Option<u32> {
-    match seat.tasks {
+pub fn tasks_here(position: &SlurmPosition) -> Option<u32> {
+    match position.tasks {
         Tasks::LauncherPerNode => None,
         Tasks::TaskPerRank { local_world_size, .. } => Some(local_world_size),
     }
 }
 
 /// Who says where the ranks are.
-fn who_places(seat: &Seat) -> Places {
-    match seat.tasks {
+fn who_places(position: &SlurmPosition) -> Places {
+    match position.tasks {
         Tasks::LauncherPerNode => Places::Assigned,
         Tasks::TaskPerRank { .. } => Places::Known,
     }
 }
 
 /// The ranks that this process starts. A launcher learns the first rank's number from the coordinator.
-pub fn places(flags: &RunFlags, seat: &Seat, processes: u32) -> Vec<RankPlace> {
+pub fn places(flags: &RunFlags, position: &SlurmPosition, processes: u32) -> Vec<RankPlace> {
     let place = |rank: u32, local_rank: u32, world_size: u32| RankPlace {
         rank,
         local_rank,
         world_size,
         local_world_size: processes,
-        node_rank: seat.node_rank,
-        node_count: seat.node_count(),
-        node_name: seat.node_name.clone(),
+        node_rank: position.node_rank,
+        node_count: position.node_count(),
+        node_name: position.node_name.clone(),
         role: flags.role.clone(),
         visible_local_rank: if flags.virtual_local_rank { 0 } else { local_rank },
     };
-    match seat.tasks {
+    match position.tasks {
         Tasks::LauncherPerNode => (0..processes).map(|rank| place(rank, rank, processes)).collect(),
         Tasks::TaskPerRank { rank, world_size, local_rank, .. } => vec![place(rank, local_rank, world_size)],
     }
 }
 
 /// The folder of this process among those of its job.
-pub fn folder_name(seat: &Seat) -> String {
-    match seat.tasks {
-        Tasks::LauncherPerNode => seat.node_name.clone(),
-        Tasks::TaskPerRank { rank, .. } => format!("{}-rank{rank}", seat.node_name),
+pub fn folder_name(position: &SlurmPosition) -> String {
+    match position.tasks {
+        Tasks::LauncherPerNode => position.node_name.clone(),
+        Tasks::TaskPerRank { rank, .. } => format!("{}-rank{rank}", position.node_name),
     }
 }
 
@@ -195,7 +199,7 @@ fn outlive_signals_for_ranks(handled: &[i32]) {
 mod tests {
     use super::*;
 
-    fn seated(options: &[&str], tasks: &str) -> Result<Seat, SlurmProblem> {
+    fn seated(options: &[&str], tasks: &str) -> Result<SlurmPosition, SlurmProblem> {
         let variables = [
             ("SLURM_JOB_ID", "10"),
             ("SLURM_JOB_NODELIST", "n[1-2]"),
@@ -209,12 +213,12 @@ mod tests {
             ("SLURM_RESTART_COUNT", "1"),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        seat(&RunFlags::parse_for_test(options), &variables)
+        position(&RunFlags::parse_for_test(options), &variables)
     }
 
     fn met(options: &[&str], tasks: &str) -> Meeting {
-        let seat = seated(options, tasks).unwrap();
-        meeting(&RunFlags::parse_for_test(options), &seat, |host| format!("{host}.lan")).unwrap()
+        let position = seated(options, tasks).unwrap();
+        meeting(&RunFlags::parse_for_test(options), &position, |host| format!("{host}.lan")).unwrap()
     }
 
     #[test]
@@ -235,12 +239,12 @@ mod tests {
 
     #[test]
     fn a_rank_of_slurms_keeps_its_place() {
-        let seat = seated(&[], "2(x2)").unwrap();
+        let position = seated(&[], "2(x2)").unwrap();
         assert_eq!(
-            (tasks_here(&seat), who_places(&seat), folder_name(&seat).as_str()),
+            (tasks_here(&position), who_places(&position), folder_name(&position).as_str()),
             (Some(2), Places::Known, "n2-rank3")
         );
-        let places = places(&RunFlags::parse_for_test(&[]), &seat, 2);
+        let places = places(&RunFlags::parse_for_test(&[]), &position, 2);
         let [place] = places.as_slice() else { panic!("one rank") };
         let RankPlace { rank, local_rank, world_size, local_world_size, node_rank, node_count, .. } = *place;
         assert_eq!((rank, local_rank, world_size, local_world_size, node_rank, node_count), (3, 1, 4, 2, 1, 2));

@@ -6,7 +6,7 @@ use fermi_domain::exit::parse_signal;
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
-use fermi_domain::slurm::script::{BatchScript, Lead, quoted};
+use fermi_domain::slurm::script::{BatchScript, StopLeadTime, quoted};
 use fermi_domain::slurm::time;
 
 use super::flags::JobFlags;
@@ -43,7 +43,7 @@ pub fn batch(flags: &JobFlags, command: String, fermi: String) -> Result<BatchSc
         setup: flags.setup.clone(),
         log_dir: flags.log_dir.display().to_string(),
         requeue: flags.requeue,
-        lead: Lead::for_graces(save_s, stop_s),
+        lead_time: StopLeadTime::for_graces(save_s, stop_s),
         fermi,
         run_options: run_options(flags),
         script: flags.script.clone(),

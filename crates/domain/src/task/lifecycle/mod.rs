@@ -1,7 +1,7 @@
 //! The lifecycle of a task on the server: what happens to it, what that makes of it, and what its nodes shall do.
 //!
-//! [`Task::apply`] takes one happening and changes the task; [`Task::wishes`] says what is wanted of each node as things
-//! stand. Both are plain: whoever carries wishes out may repeat them as often as he likes. The change itself is a
+//! [`Task::apply`] takes one [`TaskInput`] and changes the task; [`Task::desired_states`] says what is wanted of each node as things
+//! stand. Both are plain: the node reconciler may carry desired states out as often as it likes. The change itself is a
 //! [`transition::Transition`]; what the journals of its nodes tell is in [`journal`].
 
 mod journal;
@@ -12,7 +12,7 @@ mod transition;
 use serde::{Deserialize, Serialize};
 
 use self::transition::Transition;
-use super::{NodeRun, NodeRunState, StopWish, Task};
+use super::{NodeRun, NodeRunState, StopIntent, Task};
 use crate::{
     event::RunEvent,
     ids::{EnvironmentId, NodeRank},
@@ -23,7 +23,7 @@ use crate::{
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
+pub enum TaskInput {
     /// It waits for workers that others hold, or for an environment that is not there.
     MustWait {
         reason: Text,
@@ -49,15 +49,15 @@ pub enum Happening {
     /// The first node's environment has been out of reach for so long that nobody waits for it.
     CoordinatorUnreachable,
     /// Somebody asks for its end.
-    StopAsked(StopWish),
+    StopAsked(StopIntent),
     /// Somebody asks for another launch of a task that is over.
     RestartAsked,
     TimePassed,
 }
 
-/// What a task's log says about a happening.
+/// What a task's log says about a [`TaskInput`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct EventText {
     /// A stable name, such as `task.running`.
     pub kind: &'static str,
     pub text: Text,
@@ -83,7 +83,7 @@ pub struct PhaseChange {
     pub to: TaskPhase,
 }
 
-impl Note {
+impl EventText {
     /// A sentence alone.
     pub fn said(kind: &'static str, text: Text) -> Self {
         Self { kind, text, detail: None }
@@ -92,7 +92,7 @@ impl Note {
 
 /// What is wanted of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum DesiredState {
     /// Nothing to do.
     Rest,
     Launch,
@@ -113,30 +113,30 @@ pub enum Release<'a> {
 
 impl Task {
     /// Takes in what happened. Answers with what is to be told.
-    pub fn apply(&mut self, happening: Happening, now_ms: u64) -> Vec<Note> {
+    pub fn apply(&mut self, input: TaskInput, now_ms: u64) -> Vec<EventText> {
         let mut transition = Transition { task: self, now_ms, notes: Vec::new() };
-        transition.take(happening);
+        transition.take(input);
         transition.notes
     }
 
     /// What is wanted of each node now, in the order of node ranks.
-    pub fn wishes(&self) -> Vec<Wish> {
+    pub fn desired_states(&self) -> Vec<DesiredState> {
         let dying = self.phase.is_final() || self.restart_at_ms.is_some() && self.first_node_is_gone();
-        self.nodes.iter().map(|node| self.wish(node, dying)).collect()
+        self.nodes.iter().map(|node| self.desired_state(node, dying)).collect()
     }
 
-    fn wish(&self, node: &NodeRun, dying: bool) -> Wish {
+    fn desired_state(&self, node: &NodeRun, dying: bool) -> DesiredState {
         let is_first = node.node_rank.0 == 0;
         match node.state {
-            NodeRunState::Waiting | NodeRunState::Gone => Wish::Rest,
+            NodeRunState::Waiting | NodeRunState::Gone => DesiredState::Rest,
             // A run whose coordinator is gone, or that should never have begun, has nothing to say goodbye to.
-            _ if dying => Wish::Kill,
+            _ if dying => DesiredState::Kill,
             state => match (self.stop, state) {
-                (Some(StopWish { force: true, .. }), _) => Wish::Kill,
-                (Some(_), NodeRunState::Wanted) => Wish::Kill,
-                (Some(_), _) if is_first => Wish::Stop,
-                (None, NodeRunState::Wanted) => Wish::Launch,
-                _ => Wish::Rest,
+                (Some(StopIntent { force: true, .. }), _) => DesiredState::Kill,
+                (Some(_), NodeRunState::Wanted) => DesiredState::Kill,
+                (Some(_), _) if is_first => DesiredState::Stop,
+                (None, NodeRunState::Wanted) => DesiredState::Launch,
+                _ => DesiredState::Rest,
             },
         }
     }

@@ -40,26 +40,26 @@ impl Play {
         Self { task: Task::new(TaskId::from("task-1"), spec, 0), now: 0, kinds: Vec::new() }
     }
 
-    fn play(&mut self, happening: Happening) -> &mut Self {
+    fn play(&mut self, input: TaskInput) -> &mut Self {
         self.now += 10;
-        let notes = self.task.apply(happening, self.now);
+        let notes = self.task.apply(input, self.now);
         self.kinds.extend(notes.into_iter().map(|note| note.kind));
         self
     }
 
     fn told(&mut self, node: u32, event: RunEvent) -> &mut Self {
-        self.play(Happening::Journal { node: NodeRank(node), event: Box::new(event) })
+        self.play(TaskInput::Journal { node: NodeRank(node), event: Box::new(event) })
     }
 
     fn gone(&mut self, node: u32) -> &mut Self {
-        self.play(Happening::Gone { node: NodeRank(node) })
+        self.play(TaskInput::Gone { node: NodeRank(node) })
     }
 
     fn placed(&mut self) -> &mut Self {
         let nodes: Vec<ChosenNode> =
             ["a", "b", "c"].map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z"))).into();
         let rank_map = for_task(&nodes, &"a".into()).unwrap();
-        self.play(Happening::Placed { rank_map })
+        self.play(TaskInput::Placed { rank_map })
     }
 
     fn run_started(&mut self, node: u32) -> &mut Self {
@@ -111,12 +111,12 @@ impl Play {
 fn the_first_node_starts_alone_and_the_others_when_it_has_a_port() {
     let mut play = Play::new(0);
     play.placed();
-    assert_eq!(play.task.wishes(), [Wish::Launch, Wish::Rest, Wish::Rest]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Launch, DesiredState::Rest, DesiredState::Rest]);
     play.run_started(0);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Launch]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Launch, DesiredState::Launch]);
     assert_eq!(play.task.master_port, Some(29500));
     play.run_started(1).run_started(2);
-    assert_eq!(play.task.wishes(), [Wish::Rest; 3]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest; 3]);
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn a_training_that_ends_well_is_succeeded_and_swept() {
 fn a_member_that_lost_its_supervisor_gets_a_new_one_when_the_coordinator_waits_for_it() {
     let mut play = Play::running(2);
     play.gone(1).failed(1);
-    assert_eq!(play.task.wishes(), [Wish::Rest; 3], "the coordinator has not decided yet");
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest; 3], "the coordinator has not decided yet");
     play.told(0, RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 2 });
     assert_eq!(play.task.phase, TaskPhase::Restarting);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Rest]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Launch, DesiredState::Rest]);
     assert_eq!(play.task.run_key(&play.task.nodes[1]).to_string(), "task-1-g1-n1-i2");
     play.run_started(1).attempt_started(2);
     assert_eq!((play.task.phase, play.task.attempts.len()), (TaskPhase::Running, 2));
@@ -151,7 +151,7 @@ fn a_member_whose_death_is_heard_after_the_restart_was_decided_is_replaced_as_we
     play.failed(1);
     play.told(0, RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 2 });
     play.gone(2);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Rest, Wish::Launch]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Rest, DesiredState::Launch]);
 }
 
 #[test]
@@ -159,12 +159,12 @@ fn when_the_coordinator_dies_the_next_generation_waits_until_every_node_is_swept
     let mut play = Play::running(1);
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Restarting);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Kill, Wish::Kill]);
-    play.gone(1).play(Happening::TimePassed);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Kill, DesiredState::Kill]);
+    play.gone(1).play(TaskInput::TimePassed);
     assert_eq!(play.task.generation.0, 1, "a node may still write the checkpoint");
-    play.gone(2).play(Happening::TimePassed);
+    play.gone(2).play(TaskInput::TimePassed);
     assert_eq!((play.task.generation.0, play.task.phase), (2, TaskPhase::Starting));
-    assert_eq!(play.task.wishes(), [Wish::Launch, Wish::Rest, Wish::Rest]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Launch, DesiredState::Rest, DesiredState::Rest]);
     assert!(play.task.resume);
     play.run_started(0).run_started(1).run_started(2).attempt_started(2);
     assert_eq!(play.task.phase, TaskPhase::Running);
@@ -177,17 +177,20 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
     let mut play = Play::running(0);
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Failed);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Kill, Wish::Kill]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Kill, DesiredState::Kill]);
     assert!(matches!(&play.task.verdict.as_ref().unwrap().kind, VerdictKind::SupervisorLost { node } if node == "a"));
 }
 
 #[test]
 fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
     let mut play = Play::running(0);
-    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
-    assert_eq!((play.task.phase, play.task.wishes()), (TaskPhase::Stopping, vec![Wish::Stop, Wish::Rest, Wish::Rest]));
-    play.play(Happening::StopAsked(StopWish { force: true, then_restart: false }));
-    assert_eq!(play.task.wishes(), [Wish::Kill; 3]);
+    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    assert_eq!(
+        (play.task.phase, play.task.desired_states()),
+        (TaskPhase::Stopping, vec![DesiredState::Stop, DesiredState::Rest, DesiredState::Rest])
+    );
+    play.play(TaskInput::StopAsked(StopIntent { force: true, then_restart: false }));
+    assert_eq!(play.task.desired_states(), [DesiredState::Kill; 3]);
     play.swept();
     assert_eq!(play.task.phase, TaskPhase::Stopped);
 }
@@ -195,8 +198,8 @@ fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
 #[test]
 fn a_task_in_the_queue_stops_at_once() {
     let mut play = Play::new(0);
-    play.play(Happening::MustWait { reason: Text::new("等", "wait") });
-    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
+    play.play(TaskInput::MustWait { reason: Text::new("等", "wait") });
+    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
     assert_eq!(play.task.phase, TaskPhase::Stopped);
     assert!(play.task.is_swept());
 }
@@ -205,8 +208,8 @@ fn a_task_in_the_queue_stops_at_once() {
 fn a_stop_while_the_first_node_is_being_started_kills_what_may_have_begun() {
     let mut play = Play::new(0);
     play.placed();
-    play.play(Happening::StopAsked(StopWish { force: false, then_restart: false }));
-    assert_eq!(play.task.wishes(), [Wish::Kill, Wish::Rest, Wish::Rest]);
+    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    assert_eq!(play.task.desired_states(), [DesiredState::Kill, DesiredState::Rest, DesiredState::Rest]);
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Stopped);
 }
@@ -214,7 +217,7 @@ fn a_stop_while_the_first_node_is_being_started_kills_what_may_have_begun() {
 #[test]
 fn a_restart_of_a_running_task_goes_through_stop_and_queue() {
     let mut play = Play::running(0);
-    play.play(Happening::RestartAsked);
+    play.play(TaskInput::RestartAsked);
     assert_eq!(play.task.phase, TaskPhase::Stopping);
     play.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser);
     assert_eq!(play.task.phase, TaskPhase::Stopped, "its processes may still be there");
@@ -227,7 +230,7 @@ fn a_restart_of_a_running_task_goes_through_stop_and_queue() {
 #[test]
 fn a_failed_task_runs_again_on_request() {
     let mut play = Play::running(0);
-    play.ended(Outcome::Failed, VerdictKind::RankFailed).swept().play(Happening::RestartAsked);
+    play.ended(Outcome::Failed, VerdictKind::RankFailed).swept().play(TaskInput::RestartAsked);
     assert_eq!((play.task.phase, play.task.verdict.clone()), (TaskPhase::Queued, None));
 }
 
@@ -236,9 +239,9 @@ fn an_agent_that_cannot_start_its_part_ends_the_task_with_its_reason() {
     let mut play = Play::new(3);
     play.placed().run_started(0);
     let reason = Text::new("没有 Python", "there is no Python");
-    play.play(Happening::LaunchFailed { node: NodeRank(1), reason });
+    play.play(TaskInput::LaunchFailed { node: NodeRank(1), reason });
     assert_eq!(play.task.phase, TaskPhase::Failed);
-    assert_eq!(play.task.wishes(), [Wish::Kill, Wish::Rest, Wish::Kill]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Kill, DesiredState::Rest, DesiredState::Kill]);
     assert!(play.task.reason.as_ref().unwrap().en.contains("b: there is no Python"));
 }
 
@@ -253,11 +256,11 @@ fn words_of_members_about_the_run_do_not_count_twice() {
 #[test]
 fn a_first_node_out_of_reach_is_waited_for_while_restarts_are_left() {
     let mut play = Play::running(1);
-    play.gone(1).gone(2).play(Happening::CoordinatorUnreachable);
+    play.gone(1).gone(2).play(TaskInput::CoordinatorUnreachable);
     assert_eq!(play.task.phase, TaskPhase::Running);
     assert!(play.task.reason.as_ref().unwrap().en.contains("waiting for it"));
     let mut play = Play::running(0);
-    play.gone(1).gone(2).play(Happening::CoordinatorUnreachable);
+    play.gone(1).gone(2).play(TaskInput::CoordinatorUnreachable);
     assert_eq!(play.task.phase, TaskPhase::Failed);
     assert!(!play.task.is_swept(), "its ranks may still run");
 }
@@ -296,7 +299,7 @@ fn an_attempt_that_is_heard_of_only_after_the_loss_keeps_its_number() {
 fn a_member_that_dies_before_the_first_attempt_is_replaced() {
     let mut play = Play::new(0);
     play.placed().run_started(0).run_started(1).gone(1);
-    assert_eq!(play.task.wishes(), [Wish::Rest, Wish::Launch, Wish::Launch]);
+    assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Launch, DesiredState::Launch]);
     for _ in 0..MOST_INCARNATIONS {
         play.gone(1);
     }

@@ -1,6 +1,6 @@
 //! A change of a task in the making: what was asked, placed, started, lost, and begun again.
 
-use super::{EventDetail, Happening, Note, PhaseChange};
+use super::{EventDetail, EventText, PhaseChange, TaskInput};
 use crate::{
     failure::Recurrence,
     healing::{self, Decision, FailedAttempt},
@@ -8,7 +8,7 @@ use crate::{
     language::Text,
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
-    task::{NodeRun, NodeRunState, SecretScheme, StopWish, Task},
+    task::{NodeRun, NodeRunState, SecretScheme, StopIntent, Task},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -16,26 +16,26 @@ use crate::{
 pub(super) struct Transition<'a> {
     pub(super) task: &'a mut Task,
     pub(super) now_ms: u64,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<EventText>,
 }
 
 impl Transition<'_> {
-    pub(super) fn take(&mut self, happening: Happening) {
-        match happening {
-            Happening::MustWait { reason } => self.must_wait(reason),
-            Happening::Placed { rank_map } => self.placed(rank_map),
-            Happening::Journal { node, event } => self.read(node, *event),
-            Happening::LaunchFailed { node, reason } => self.launch_failed(node, reason),
-            Happening::Gone { node } => self.gone(node),
-            Happening::CoordinatorUnreachable => self.coordinator_unreachable(),
-            Happening::StopAsked(wish) => self.stop_asked(wish),
-            Happening::RestartAsked => self.restart_asked(),
-            Happening::TimePassed => self.begin_again_when_swept(),
+    pub(super) fn take(&mut self, input: TaskInput) {
+        match input {
+            TaskInput::MustWait { reason } => self.must_wait(reason),
+            TaskInput::Placed { rank_map } => self.placed(rank_map),
+            TaskInput::Journal { node, event } => self.read(node, *event),
+            TaskInput::LaunchFailed { node, reason } => self.launch_failed(node, reason),
+            TaskInput::Gone { node } => self.gone(node),
+            TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
+            TaskInput::StopAsked(request) => self.stop_asked(request),
+            TaskInput::RestartAsked => self.restart_asked(),
+            TaskInput::TimePassed => self.begin_again_when_swept(),
         }
     }
 
     pub(super) fn note(&mut self, kind: &'static str, text: Text) {
-        self.notes.push(Note::said(kind, text));
+        self.notes.push(EventText::said(kind, text));
     }
 
     /// Changes the phase, if the event fits; an event that comes too late changes nothing.
@@ -46,7 +46,7 @@ impl Transition<'_> {
             self.task.phase = next;
             self.task.reason = None;
             let text = next.text();
-            self.notes.push(Note {
+            self.notes.push(EventText {
                 kind: kind_of(next),
                 text: Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)),
                 detail: Some(EventDetail { phase: Some(change) }),
@@ -209,12 +209,12 @@ impl Transition<'_> {
         }
     }
 
-    fn stop_asked(&mut self, wish: StopWish) {
+    fn stop_asked(&mut self, request: StopIntent) {
         if self.task.phase.is_final() {
             return;
         }
-        let force = wish.force || self.task.stop.is_some_and(|stop| stop.force);
-        self.task.stop = Some(StopWish { force, ..wish });
+        let force = request.force || self.task.stop.is_some_and(|stop| stop.force);
+        self.task.stop = Some(StopIntent { force, ..request });
         self.turn(TaskEvent::StopRequested);
         if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
             // A restart was waiting and nothing runs.
@@ -231,9 +231,9 @@ impl Transition<'_> {
         if self.task.phase.is_final() && self.task.is_swept() {
             self.begin_anew();
         } else if self.task.phase.is_final() {
-            self.task.stop = Some(StopWish { force: true, then_restart: true });
+            self.task.stop = Some(StopIntent { force: true, then_restart: true });
         } else {
-            self.stop_asked(StopWish { force: false, then_restart: true });
+            self.stop_asked(StopIntent { force: false, then_restart: true });
         }
     }
 

@@ -9,7 +9,7 @@ use fermi_api::v1::{
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{Happening, StopWish, Task};
+use fermi_domain::task::{StopIntent, Task, TaskInput};
 use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
 
@@ -168,12 +168,12 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
     if let Some(reason) = AllowedAction::of(verb.action(), task.phase).reason {
         return Err(Problem::conflict("not_now", reason));
     }
-    let happening = match verb {
-        Verb::Stop { force } => Happening::StopAsked(StopWish { force, then_restart: false }),
-        Verb::Restart => Happening::RestartAsked,
+    let input = match verb {
+        Verb::Stop { force } => TaskInput::StopAsked(StopIntent { force, then_restart: false }),
+        Verb::Restart => TaskInput::RestartAsked,
         Verb::Delete => return remove(tx, task, cause),
     };
-    Ok(lifecycle::happen(tx, id, [happening], cause)?)
+    Ok(lifecycle::apply(tx, id, [input], cause)?)
 }
 
 fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, Problem> {

@@ -24,7 +24,7 @@ pub enum Tasks {
 
 /// A task's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SlurmPosition {
     pub job: u64,
     /// The array's number and the task's in it.
     pub array: Option<(u64, u64)>,
@@ -39,7 +39,7 @@ pub struct Place {
     pub gpus_on_node: Option<u32>,
 }
 
-impl Place {
+impl SlurmPosition {
     pub fn node_count(&self) -> u32 {
         u32::try_from(self.hosts.len()).unwrap_or(u32::MAX)
     }
@@ -64,7 +64,7 @@ impl Place {
 }
 
 /// Reads the place from variables by name.
-pub fn place(variable: impl Fn(&str) -> Option<String>) -> Result<Place, SlurmProblem> {
+pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<SlurmPosition, SlurmProblem> {
     let variables = Variables { read: &variable };
     let job = variables.number("SLURM_JOB_ID").or_else(|| variables.number("SLURM_JOBID"));
     let job = job.ok_or(SlurmProblem::NotInSlurm)?;
@@ -83,7 +83,7 @@ pub fn place(variable: impl Fn(&str) -> Option<String>) -> Result<Place, SlurmPr
         .ok_or(SlurmProblem::MissingVariable { name: "SLURM_NODEID" })?;
     let here = scope.hosts.get(node_rank as usize).cloned();
     let tasks = variables.tasks(&scope, node_rank)?;
-    Ok(Place {
+    Ok(SlurmPosition {
         job,
         array: variables.number("SLURM_ARRAY_JOB_ID").zip(variables.number("SLURM_ARRAY_TASK_ID")),
         step: scope.step,
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     /// `NAME=VALUE …` without the `SLURM_` in front.
-    fn placed(words: &str) -> Result<Place, SlurmProblem> {
+    fn placed(words: &str) -> Result<SlurmPosition, SlurmProblem> {
         let pairs: Vec<(String, String)> = words
             .split_whitespace()
             .filter_map(|word| word.split_once('='))
@@ -231,7 +231,7 @@ mod tests {
                 (name, value.to_owned())
             })
             .collect();
-        place(|name| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()))
+        from_variables(|name| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone()))
     }
 
     /// A job of two nodes with two tasks each, as its batch script sees it.
