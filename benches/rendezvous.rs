@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use fermi_attempt::assembly::{Greeting, LINK_VERSION};
 use fermi_attempt::frame::Reading;
 use fermi_attempt::link::{self, JoinError, Link};
-use fermi_attempt::word::NodeCommand;
+use fermi_attempt::node_message::NodeCommand;
 use fermi_domain::language::Explained;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;

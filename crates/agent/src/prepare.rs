@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fermi_api::link::{Assignment, LaunchFailed};
-use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, Places};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, RankNumbering};
 use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunIdentity, Site, unseen_ranks};
 use fermi_domain::contract;
 use fermi_domain::language::{Explained, FrontEnd, Text};
@@ -182,7 +182,7 @@ fn meeting(assignment: &Assignment, cluster: &str) -> Meeting {
             (true, Some(port)) => MasterPort::Exactly(port),
             (false, port) => MasterPort::Elsewhere(port.unwrap_or_default()),
         },
-        places: Places::Known,
+        numbering: RankNumbering::Known,
     }
 }
 
@@ -275,7 +275,7 @@ pub(crate) mod tests {
         let text = fs::read_to_string(launch.join("conf/ds 甲.json")).unwrap();
         assert_eq!(text, format!("{{\"out\": \"{}\"}}", outputs.display()));
         assert!(!launch.join("late").exists());
-        bundle.late.write_files(29_500);
+        bundle.deferred.write_files(29_500);
         assert_eq!(fs::read_to_string(launch.join("late")).unwrap(), "29500");
         assert_eq!(bundle.checkpoint_dir, outputs.join("checkpoints"));
         assert!(bundle.checkpoint_dir.is_dir());

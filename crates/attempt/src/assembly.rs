@@ -1,6 +1,6 @@
-//! Who has come to a run, and which seat each node gets.
+//! Who has come to a run, and which ranks each node gets.
 //!
-//! Plain values: greetings in, seats or refusals out.
+//! Plain values: greetings in, ranks or refusals out.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::NodeBundle;
 use crate::coordinator::NodeRanks;
-use crate::word::Placement;
+use crate::node_message::NodePosition;
 
 /// Version of the messages on a link.
 pub const LINK_VERSION: u32 = 1;
@@ -27,21 +27,37 @@ pub struct Greeting {
     pub run: String,
     pub secret: String,
     pub name: String,
-    /// The seat it wants, when its user named one.
+    /// The node rank it wants, when its user named one.
     pub node_rank: Option<u32>,
     pub ranks: u32,
 }
 
-/// Why a node gets no seat.
+/// Why a node gets no ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Refusal {
-    OtherVersion { ours: String, theirs: String },
-    OtherRun { ours: String, theirs: String },
+pub enum JoinRefusal {
+    OtherVersion {
+        ours: String,
+        theirs: String,
+    },
+    OtherRun {
+        ours: String,
+        theirs: String,
+    },
     WrongSecret,
-    SeatTaken { node_rank: u32, by: String },
-    NoSuchSeat { node_rank: u32, nodes: u32 },
-    Full { nodes: u32 },
+    #[serde(rename = "seatTaken")]
+    NodeRankTaken {
+        node_rank: u32,
+        by: String,
+    },
+    #[serde(rename = "noSuchSeat")]
+    NoSuchNodeRank {
+        node_rank: u32,
+        nodes: u32,
+    },
+    Full {
+        nodes: u32,
+    },
     NoRanks,
 }
 
@@ -60,20 +76,20 @@ impl Greeting {
     }
 }
 
-impl Refusal {
+impl JoinRefusal {
     /// What the user of the refused node would set differently.
     pub fn settings(&self) -> Vec<Setting> {
         match self {
             Self::OtherRun { .. } => vec![Setting::RendezvousId, Setting::MasterPort],
             Self::WrongSecret => vec![Setting::RendezvousSecret],
-            Self::SeatTaken { .. } | Self::NoSuchSeat { .. } => vec![Setting::NodeRank],
+            Self::NodeRankTaken { .. } | Self::NoSuchNodeRank { .. } => vec![Setting::NodeRank],
             Self::Full { .. } => vec![Setting::Nodes],
             Self::OtherVersion { .. } | Self::NoRanks => Vec::new(),
         }
     }
 }
 
-impl Explained for Refusal {
+impl Explained for JoinRefusal {
     fn id(&self) -> &'static str {
         "node_refused"
     }
@@ -95,11 +111,11 @@ impl Explained for Refusal {
             Self::WrongSecret => {
                 Text::new("集合口令与主节点不一致", "the rendezvous secret is not that of the first node")
             }
-            Self::SeatTaken { node_rank, by } => Text::new(
+            Self::NodeRankTaken { node_rank, by } => Text::new(
                 format!("节点编号 {node_rank} 已由 {by} 使用；每个节点要用不同的编号"),
                 format!("node rank {node_rank} is taken by {by}; each node needs its own"),
             ),
-            Self::NoSuchSeat { node_rank, nodes } => Text::new(
+            Self::NoSuchNodeRank { node_rank, nodes } => Text::new(
                 format!("节点编号 {node_rank} 超出范围：共 {nodes} 个节点，从 0 开始"),
                 format!("node rank {node_rank} does not exist: there are {nodes} nodes, counted from 0"),
             ),
@@ -136,7 +152,7 @@ pub struct Assembly {
     run: String,
     secret: String,
     peers: Vec<Option<Peer>>,
-    /// How many of them are there, and who sits on a seat by number.
+    /// How many of them are there, and which of them has a node rank by its own wish.
     count: u32,
     taken: HashMap<u32, usize>,
 }
@@ -147,43 +163,43 @@ impl Assembly {
     }
 
     /// Takes a node in, or says why not. The answer is the node's number.
-    pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, Refusal> {
+    pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, JoinRefusal> {
         self.check(greeting)?;
         let peer = Peer { name: greeting.name.clone(), ranks: greeting.ranks, wants: greeting.node_rank };
         let number = self.peers.len();
-        if let Some(seat) = peer.wants {
-            self.taken.insert(seat, number);
+        if let Some(node_rank) = peer.wants {
+            self.taken.insert(node_rank, number);
         }
         self.peers.push(Some(peer));
         self.count += 1;
         Ok(number)
     }
 
-    fn check(&self, greeting: &Greeting) -> Result<(), Refusal> {
+    fn check(&self, greeting: &Greeting) -> Result<(), JoinRefusal> {
         if !is_understood(greeting.version, OLDEST_LINK_VERSION, LINK_VERSION) {
             let ours = env!("CARGO_PKG_VERSION").to_owned();
-            return Err(Refusal::OtherVersion { ours, theirs: greeting.fermi.clone() });
+            return Err(JoinRefusal::OtherVersion { ours, theirs: greeting.fermi.clone() });
         }
         if !same(&greeting.secret, &self.secret) {
-            return Err(Refusal::WrongSecret);
+            return Err(JoinRefusal::WrongSecret);
         }
         if greeting.run != self.run {
-            return Err(Refusal::OtherRun { ours: self.run.clone(), theirs: greeting.run.clone() });
+            return Err(JoinRefusal::OtherRun { ours: self.run.clone(), theirs: greeting.run.clone() });
         }
         if greeting.ranks == 0 {
-            return Err(Refusal::NoRanks);
+            return Err(JoinRefusal::NoRanks);
         }
         if let Some(node_rank) = greeting.node_rank {
             if node_rank >= self.nodes {
-                return Err(Refusal::NoSuchSeat { node_rank, nodes: self.nodes });
+                return Err(JoinRefusal::NoSuchNodeRank { node_rank, nodes: self.nodes });
             }
-            let sitter = self.taken.get(&node_rank).and_then(|number| self.peers.get(*number)?.as_ref());
-            if let Some(sitter) = sitter {
-                return Err(Refusal::SeatTaken { node_rank, by: sitter.name.clone() });
+            let holder = self.taken.get(&node_rank).and_then(|number| self.peers.get(*number)?.as_ref());
+            if let Some(holder) = holder {
+                return Err(JoinRefusal::NodeRankTaken { node_rank, by: holder.name.clone() });
             }
         }
         if self.is_full() {
-            return Err(Refusal::Full { nodes: self.nodes });
+            return Err(JoinRefusal::Full { nodes: self.nodes });
         }
         Ok(())
     }
@@ -191,8 +207,8 @@ impl Assembly {
     pub fn leave(&mut self, number: usize) {
         if let Some(peer) = self.peers.get_mut(number).and_then(Option::take) {
             self.count -= 1;
-            if let Some(seat) = peer.wants {
-                self.taken.remove(&seat);
+            if let Some(node_rank) = peer.wants {
+                self.taken.remove(&node_rank);
             }
         }
     }
@@ -215,9 +231,9 @@ impl Assembly {
         self.count >= self.least
     }
 
-    /// Seats for those who are there: by the number a node named, then in the order in which they came, so that those
+    /// The ranks of those who are there: by the number a node named, then in the order in which they came, so that those
     /// who stay keep their order. The answer is in the order of node ranks, each with the node's number.
-    pub fn seats(&self) -> Vec<(usize, NodeRanks)> {
+    pub fn node_ranks(&self) -> Vec<(usize, NodeRanks)> {
         let mut order: Vec<(usize, &Peer)> = self.present().collect();
         order.sort_by_key(|(number, peer)| (peer.wants.is_none(), peer.wants, *number));
         self.fill_gaps(&mut order);
@@ -232,33 +248,33 @@ impl Assembly {
             .collect()
     }
 
-    /// Where some named a seat and others did not, the unnamed ones take the seats in between.
+    /// Where some named a node rank and others did not, the unnamed ones take those in between.
     fn fill_gaps<'a>(&self, order: &mut Vec<(usize, &'a Peer)>) {
         let named = order.iter().filter(|(_, peer)| peer.wants.is_some()).count();
         let free = order.split_off(named);
         let mut free = free.into_iter();
-        let mut seated: Vec<(usize, &'a Peer)> = Vec::with_capacity(order.len() + free.len());
+        let mut in_order: Vec<(usize, &'a Peer)> = Vec::with_capacity(order.len() + free.len());
         for (number, peer) in order.drain(..) {
-            while peer.wants.is_some_and(|seat| seat as usize > seated.len()) {
+            while peer.wants.is_some_and(|node_rank| node_rank as usize > in_order.len()) {
                 match free.next() {
-                    Some(other) => seated.push(other),
+                    Some(other) => in_order.push(other),
                     None => break,
                 }
             }
-            seated.push((number, peer));
+            in_order.push((number, peer));
         }
-        seated.extend(free);
-        *order = seated;
+        in_order.extend(free);
+        *order = in_order;
     }
 }
 
 /// What each node is told of its place.
-pub fn placements(seats: &[NodeRanks]) -> Vec<Placement> {
-    let world_size = seats.iter().map(|seat| seat.ranks.end).max().unwrap_or(0);
-    let node_count = u32::try_from(seats.len()).unwrap_or(u32::MAX);
+pub fn node_positions(nodes_in_order: &[NodeRanks]) -> Vec<NodePosition> {
+    let world_size = nodes_in_order.iter().map(|node| node.ranks.end).max().unwrap_or(0);
+    let node_count = u32::try_from(nodes_in_order.len()).unwrap_or(u32::MAX);
     (0..node_count)
-        .zip(seats)
-        .map(|(node_rank, seat)| Placement { first_rank: seat.ranks.start, world_size, node_rank, node_count })
+        .zip(nodes_in_order)
+        .map(|(node_rank, node)| NodePosition { first_rank: node.ranks.start, world_size, node_rank, node_count })
         .collect()
 }
 
@@ -301,46 +317,49 @@ mod tests {
         assert!(!assembly.is_enough());
         assert_eq!(assembly.missing(), 1);
         assembly.welcome(&greeting("b", Some(1), 4)).unwrap();
-        let seats: Vec<NodeRanks> = assembly.seats().into_iter().map(|(_, seat)| seat).collect();
+        let nodes_in_order: Vec<NodeRanks> = assembly.node_ranks().into_iter().map(|(_, node)| node).collect();
         assert_eq!(
-            seats.iter().map(|seat| (seat.name.as_str(), seat.ranks.clone())).collect::<Vec<_>>(),
+            nodes_in_order.iter().map(|node| (node.name.as_str(), node.ranks.clone())).collect::<Vec<_>>(),
             [("a", 0..2), ("b", 2..6), ("c", 6..14)]
         );
-        assert_eq!(placements(&seats)[1], Placement { first_rank: 2, world_size: 14, node_rank: 1, node_count: 3 });
+        assert_eq!(
+            node_positions(&nodes_in_order)[1],
+            NodePosition { first_rank: 2, world_size: 14, node_rank: 1, node_count: 3 }
+        );
     }
 
     #[test]
     fn nodes_without_a_number_fill_up_in_the_order_of_arrival() {
         let mut assembly = assembly(3);
-        for (name, seat) in [("host", Some(0)), ("x", None), ("y", None)] {
-            assembly.welcome(&greeting(name, seat, 1)).unwrap();
+        for (name, node_rank) in [("host", Some(0)), ("x", None), ("y", None)] {
+            assembly.welcome(&greeting(name, node_rank, 1)).unwrap();
         }
-        let names: Vec<String> = assembly.seats().into_iter().map(|(_, seat)| seat.name).collect();
+        let names: Vec<String> = assembly.node_ranks().into_iter().map(|(_, node)| node.name).collect();
         assert_eq!(names, ["host", "x", "y"]);
     }
 
     #[test]
-    fn unnamed_nodes_take_the_seats_between_the_named() {
+    fn unnamed_nodes_take_the_node_ranks_between_the_named() {
         let mut assembly = assembly(4);
-        for (name, seat) in [("host", Some(0)), ("last", Some(3)), ("x", None), ("y", None)] {
-            assembly.welcome(&greeting(name, seat, 1)).unwrap();
+        for (name, node_rank) in [("host", Some(0)), ("last", Some(3)), ("x", None), ("y", None)] {
+            assembly.welcome(&greeting(name, node_rank, 1)).unwrap();
         }
-        let names: Vec<String> = assembly.seats().into_iter().map(|(_, seat)| seat.name).collect();
+        let names: Vec<String> = assembly.node_ranks().into_iter().map(|(_, node)| node.name).collect();
         assert_eq!(names, ["host", "x", "y", "last"]);
     }
 
     #[test]
     fn an_elastic_run_starts_with_fewer_and_those_who_stay_keep_their_order() {
         let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
-        for (name, seat) in [("host", Some(0)), ("a", None), ("b", None), ("c", None)] {
-            assembly.welcome(&greeting(name, seat, 2)).unwrap();
+        for (name, node_rank) in [("host", Some(0)), ("a", None), ("b", None), ("c", None)] {
+            assembly.welcome(&greeting(name, node_rank, 2)).unwrap();
         }
         assert!(assembly.is_full());
         assembly.leave(2);
         assert!(assembly.is_enough() && !assembly.is_full());
-        let seats = assembly.seats();
-        assert_eq!(seats.iter().map(|(_, seat)| seat.name.as_str()).collect::<Vec<_>>(), ["host", "a", "c"]);
-        assert_eq!(seats[2].1.ranks, 4..6);
+        let nodes_in_order = assembly.node_ranks();
+        assert_eq!(nodes_in_order.iter().map(|(_, node)| node.name.as_str()).collect::<Vec<_>>(), ["host", "a", "c"]);
+        assert_eq!(nodes_in_order[2].1.ranks, 4..6);
     }
 
     #[test]
@@ -352,14 +371,14 @@ mod tests {
             change(&mut greeting);
             assembly.welcome(&greeting).unwrap_err()
         };
-        assert!(matches!(refused(&mut assembly, |g| g.version = 9), Refusal::OtherVersion { .. }));
-        assert!(matches!(refused(&mut assembly, |g| g.run = "x".into()), Refusal::OtherRun { .. }));
-        assert!(matches!(refused(&mut assembly, |g| g.secret = "x".into()), Refusal::WrongSecret));
-        assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(0)), Refusal::SeatTaken { .. }));
-        assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(5)), Refusal::NoSuchSeat { .. }));
-        assert!(matches!(refused(&mut assembly, |g| g.ranks = 0), Refusal::NoRanks));
+        assert!(matches!(refused(&mut assembly, |g| g.version = 9), JoinRefusal::OtherVersion { .. }));
+        assert!(matches!(refused(&mut assembly, |g| g.run = "x".into()), JoinRefusal::OtherRun { .. }));
+        assert!(matches!(refused(&mut assembly, |g| g.secret = "x".into()), JoinRefusal::WrongSecret));
+        assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(0)), JoinRefusal::NodeRankTaken { .. }));
+        assert!(matches!(refused(&mut assembly, |g| g.node_rank = Some(5)), JoinRefusal::NoSuchNodeRank { .. }));
+        assert!(matches!(refused(&mut assembly, |g| g.ranks = 0), JoinRefusal::NoRanks));
         assembly.welcome(&greeting("b", None, 1)).unwrap();
-        assert!(matches!(refused(&mut assembly, |g| g.node_rank = None), Refusal::Full { .. }));
+        assert!(matches!(refused(&mut assembly, |g| g.node_rank = None), JoinRefusal::Full { .. }));
     }
 
     #[test]
@@ -373,18 +392,21 @@ mod tests {
         }
         for version in [0, LINK_VERSION + 1] {
             let refusal = assembly(2).welcome(&Greeting { version, ..greeting("a", Some(0), 1) }).unwrap_err();
-            assert_eq!(refusal, Refusal::OtherVersion { ours: env!("CARGO_PKG_VERSION").into(), theirs: "1".into() });
+            assert_eq!(
+                refusal,
+                JoinRefusal::OtherVersion { ours: env!("CARGO_PKG_VERSION").into(), theirs: "1".into() }
+            );
         }
     }
 
     #[test]
-    fn a_seat_is_free_again_when_its_node_leaves() {
+    fn a_node_rank_is_free_again_when_its_node_leaves() {
         let mut assembly = assembly(2);
         assembly.welcome(&greeting("a", Some(0), 1)).unwrap();
         let b = assembly.welcome(&greeting("b", Some(1), 1)).unwrap();
         assembly.leave(b);
         assert_eq!(assembly.missing(), 1);
         assert!(assembly.welcome(&greeting("b again", Some(1), 2)).is_ok());
-        assert_eq!(assembly.seats()[1].1.ranks, 1..3);
+        assert_eq!(assembly.node_ranks()[1].1.ranks, 1..3);
     }
 }

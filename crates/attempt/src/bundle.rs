@@ -10,9 +10,9 @@ use fermi_process::output::Show;
 use fermi_process::spawn::RankCommand;
 use serde::{Deserialize, Serialize};
 
-use crate::late::Late;
+use crate::deferred::Deferred;
+use crate::node_message::{NodePosition, Start};
 use crate::run_folder::RankFolder;
-use crate::word::{Placement, Start};
 
 pub const VERSION: u32 = 1;
 
@@ -43,18 +43,18 @@ pub struct NodeBundle {
     pub master_port: MasterPort,
     pub ranks: Vec<RankPlan>,
     /// Who says where in the world the ranks are.
-    #[serde(default)]
-    pub places: Places,
+    #[serde(default, rename = "places")]
+    pub numbering: RankNumbering,
     /// What can be written down only once rank 0 has its port.
-    #[serde(default)]
-    pub late: Late,
+    #[serde(default, rename = "late")]
+    pub deferred: Deferred,
     /// What the first node's supervisor offers to the ranks while they run.
     #[serde(default)]
     pub serves: Serves,
     /// The one place in the world for which variables and files of a framework were made, when they were made before the
     /// nodes had met.
     #[serde(default)]
-    pub made_for: Option<Placement>,
+    pub made_for: Option<NodePosition>,
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,
@@ -74,7 +74,7 @@ pub struct Gathering {
     pub least_nodes: u32,
     /// How long an elastic run that has enough nodes waits for more at its first start.
     pub last_call_ms: u64,
-    /// The seat this node wants; none for whichever is free.
+    /// The node rank this node wants; none for any free one.
     pub node_rank: Option<u32>,
     /// Whether this node's supervisor coordinates; the others come to it at the master's address and port.
     pub coordinates: bool,
@@ -109,9 +109,9 @@ impl Gathering {
 
 impl NodeBundle {
     /// Where this node's ranks are by its own count: right when it is alone.
-    pub fn own_placement(&self) -> Placement {
+    pub fn own_position(&self) -> NodePosition {
         let first = self.ranks.first().map(|rank| &rank.place);
-        Placement {
+        NodePosition {
             first_rank: first.map_or(0, |place| place.rank),
             world_size: first.map_or(0, |place| place.world_size),
             node_rank: 0,
@@ -120,15 +120,15 @@ impl NodeBundle {
     }
 
     /// Tells the ranks where in the world they are, unless they know.
-    pub fn take_place(&mut self, placement: &Placement) {
-        if self.places == Places::Known {
+    pub fn take_place(&mut self, position: &NodePosition) {
+        if self.numbering == RankNumbering::Known {
             return;
         }
         for RankPlan { place, .. } in &mut self.ranks {
-            place.rank = placement.first_rank + place.local_rank;
-            place.world_size = placement.world_size;
-            place.node_rank = placement.node_rank;
-            place.node_count = placement.node_count;
+            place.rank = position.first_rank + place.local_rank;
+            place.world_size = position.world_size;
+            place.node_rank = position.node_rank;
+            place.node_count = position.node_count;
         }
     }
 
@@ -148,14 +148,14 @@ impl NodeBundle {
     }
 
     /// The start of an attempt as this node's coordinator orders it.
-    pub fn start(&self, attempt: u32, resume: bool, master_port: u16, placement: Placement) -> Start {
+    pub fn start(&self, attempt: u32, resume: bool, master_port: u16, position: NodePosition) -> Start {
         Start {
             task_id: self.task_id.clone(),
             torch_run_id: self.torch_run_id.clone(),
             attempt,
             resume,
             master_port,
-            placement,
+            position,
         }
     }
 
@@ -177,7 +177,7 @@ impl NodeBundle {
         let mut variables = contract::rank_variables(&rank.place, facts, &files);
         variables.retain(|(name, _)| rank.command.env.iter().all(|(own, _)| own != name));
         variables.extend(rank.command.env.iter().cloned());
-        for (name, value) in self.late.variables(rank.place.local_rank, facts.master_port) {
+        for (name, value) in self.deferred.variables(rank.place.local_rank, facts.master_port) {
             variables.retain(|(known, _)| *known != name);
             variables.push((name, value));
         }
@@ -187,7 +187,7 @@ impl NodeBundle {
     /// What a rank of an attempt starts with: all its words and all its variables.
     pub fn command(&self, rank: &RankPlan, facts: &AttemptFacts) -> RankCommand {
         RankCommand {
-            argv: self.late.argv(&rank.command.argv, facts.master_port),
+            argv: self.deferred.argv(&rank.command.argv, facts.master_port),
             env: self.variables(rank, facts),
             ..rank.command.clone()
         }
@@ -200,18 +200,18 @@ pub struct Meeting {
     pub gathering: Gathering,
     pub address: String,
     pub port: MasterPort,
-    pub places: Places,
+    pub numbering: RankNumbering,
 }
 
 /// Who says where in the world the ranks are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Places {
+pub enum RankNumbering {
     /// The coordinator, once it knows who has come.
     #[default]
     Assigned,
     /// They were known before: Slurm started each rank as a task of its own. Every one of them comes to the coordinator
-    /// like a node, though several share a machine, and the seats' order is the ranks' order.
+    /// like a node, though several share a machine, and their node ranks have the order of the ranks.
     Known,
 }
 

@@ -18,7 +18,7 @@ const MOST_WAITING: usize = 8 << 20;
 /// What a launcher says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Order {
+pub enum SupervisorOrder {
     Launch(Box<NodeBundle>),
     /// Climb the stop ladder, with this signal on its planned rung.
     Stop {
@@ -173,17 +173,19 @@ mod tests {
     #[test]
     fn messages_come_out_whole_however_they_were_cut() {
         let mut wire = Vec::new();
-        write(&mut wire, &Order::Stop { signal: 2 }).unwrap();
-        write(&mut wire, &Order::Input(vec![0xff, b'x'])).unwrap();
+        write(&mut wire, &SupervisorOrder::Stop { signal: 2 }).unwrap();
+        write(&mut wire, &SupervisorOrder::Input(vec![0xff, b'x'])).unwrap();
         let mut inbox = Inbox::default();
         let mut seen = Vec::new();
         for byte in wire {
             inbox.bytes.push(byte);
-            while let Some(order) = inbox.take::<Order>().unwrap() {
+            while let Some(order) = inbox.take::<SupervisorOrder>().unwrap() {
                 seen.push(order);
             }
         }
-        assert!(matches!(&seen[..], [Order::Stop { signal: 2 }, Order::Input(bytes)] if bytes == &[0xff, b'x']));
+        assert!(
+            matches!(&seen[..], [SupervisorOrder::Stop { signal: 2 }, SupervisorOrder::Input(bytes)] if bytes == &[0xff, b'x'])
+        );
     }
 
     /// Takes so many bytes and then no more.
@@ -209,22 +211,22 @@ mod tests {
     fn a_peer_that_stalls_in_the_middle_of_a_message_gets_the_rest_of_it_before_the_next() {
         let mut peer = Peer { got: Vec::new(), room: 7 };
         let mut outbox = Outbox::default();
-        outbox.send(&mut peer, &Order::Stop { signal: 2 }).unwrap();
-        outbox.send(&mut peer, &Order::Kill).unwrap();
+        outbox.send(&mut peer, &SupervisorOrder::Stop { signal: 2 }).unwrap();
+        outbox.send(&mut peer, &SupervisorOrder::Kill).unwrap();
         assert!(!outbox.is_empty() && peer.got.len() == 7);
         peer.room = 1000;
         outbox.flush(&mut peer).unwrap();
         assert!(outbox.is_empty());
         let mut inbox = Inbox { bytes: peer.got, ..Inbox::default() };
-        assert!(matches!(inbox.take().unwrap(), Some(Order::Stop { signal: 2 })));
-        assert!(matches!(inbox.take().unwrap(), Some(Order::Kill)));
+        assert!(matches!(inbox.take().unwrap(), Some(SupervisorOrder::Stop { signal: 2 })));
+        assert!(matches!(inbox.take().unwrap(), Some(SupervisorOrder::Kill)));
     }
 
     #[test]
     fn what_waits_for_a_peer_that_never_reads_is_bounded() {
         let mut peer = Peer { got: Vec::new(), room: 0 };
         let mut outbox = Outbox::default();
-        let message = Order::Input(vec![b'x'; 100_000]);
+        let message = SupervisorOrder::Input(vec![b'x'; 100_000]);
         let sent = (0..1000).take_while(|_| outbox.send(&mut peer, &message).is_ok()).count();
         assert!((1..200).contains(&sent), "{sent} messages waited");
     }
@@ -233,14 +235,14 @@ mod tests {
     fn a_stranger_cannot_claim_more_than_it_is_allowed() {
         let mut inbox = Inbox::for_messages_up_to(10);
         inbox.bytes.extend_from_slice(&11u32.to_le_bytes());
-        assert!(inbox.take::<Order>().is_err());
+        assert!(inbox.take::<SupervisorOrder>().is_err());
         inbox.allow_all();
-        assert!(inbox.take::<Order>().unwrap().is_none(), "it has not come yet");
+        assert!(inbox.take::<SupervisorOrder>().unwrap().is_none(), "it has not come yet");
     }
 
     #[test]
     fn an_impossible_length_is_an_error_not_an_allocation() {
         let mut inbox = Inbox { bytes: vec![0xff; 8], ..Inbox::default() };
-        assert!(inbox.take::<Order>().is_err());
+        assert!(inbox.take::<SupervisorOrder>().is_err());
     }
 }

@@ -15,7 +15,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::bundle::NodeBundle;
-use crate::frame::{self, Inbox, Order, Reading};
+use crate::frame::{self, Inbox, Reading, SupervisorOrder};
 use crate::node;
 use fermi_domain::event::Record;
 
@@ -46,7 +46,7 @@ pub enum Stdout {
 
 /// What listening brought.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Received {
     Records(Vec<Record>),
     /// The supervisor is gone; these were its last words.
     Gone(Vec<Record>),
@@ -62,7 +62,7 @@ impl Launch {
             by_fork(&control, theirs, stdout, bundle)?
         } else {
             let warden = by_exec(&theirs, &bundle.run_id, stdout)?;
-            frame::write(&mut control, &Order::Launch(Box::new(bundle)))?;
+            frame::write(&mut control, &SupervisorOrder::Launch(Box::new(bundle)))?;
             warden
         };
         Ok(Self { warden, control, inbox: Inbox::default() })
@@ -73,20 +73,20 @@ impl Launch {
     }
 
     /// Gives an order. A supervisor that cannot hear it any more is noticed by [`Launch::listen`].
-    pub fn order(&mut self, order: &Order) {
+    pub fn order(&mut self, order: &SupervisorOrder) {
         let _ = frame::write(&mut self.control, order);
     }
 
     /// Reads what has come; blocks until something has.
-    pub fn listen(&mut self) -> io::Result<Heard> {
+    pub fn listen(&mut self) -> io::Result<Received> {
         let reading = self.inbox.fill(&mut self.control)?;
         let mut records = Vec::new();
         while let Some(record) = self.inbox.take()? {
             records.push(record);
         }
         Ok(match reading {
-            Reading::Open => Heard::Records(records),
-            Reading::Closed => Heard::Gone(records),
+            Reading::Open => Received::Records(records),
+            Reading::Closed => Received::Gone(records),
         })
     }
 
@@ -171,7 +171,7 @@ pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -
     drop(command.spawn()?);
     drop(theirs);
     // The order waits in the socket; nothing more will be said on it.
-    frame::write(&mut control, &Order::Launch(Box::new(bundle)))
+    frame::write(&mut control, &SupervisorOrder::Launch(Box::new(bundle)))
 }
 
 /// The body of the hidden command, for a process that was started by exec with these words behind its name.

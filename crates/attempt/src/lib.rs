@@ -13,15 +13,15 @@
 pub mod assembly;
 pub mod bundle;
 pub mod coordinator;
+pub mod deferred;
 pub mod evidence;
 pub mod frame;
 pub mod joined;
-pub mod late;
 pub mod launch;
 pub mod launcher;
 pub mod link;
 pub mod node;
+pub mod node_message;
 pub mod port;
 pub mod run_folder;
 mod serves;
-pub mod word;

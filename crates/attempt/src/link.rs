@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::{Greeting, Refusal};
+use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::{Inbox, Outbox, Reading};
 
 /// Each side says at least this often that it lives.
@@ -21,9 +21,9 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 /// The coordinator's answer to a greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
+pub enum JoinAnswer {
     Welcome { coordinator: String },
-    Refused(Refusal),
+    Refused(JoinRefusal),
 }
 
 /// One end of a link.
@@ -40,7 +40,7 @@ pub struct Link {
 
 impl Link {
     /// A link to somebody who is not known yet and shall introduce itself.
-    pub fn to_stranger(stream: TcpStream) -> io::Result<Self> {
+    pub fn to_pending(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Self::new(stream, Inbox::for_messages_up_to(LARGEST_GREETING))
     }
@@ -163,11 +163,11 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
     loop {
         let silent = || not_ours(io::ErrorKind::TimedOut.into());
         match link.inbox.take().map_err(not_ours)? {
-            Some(Answer::Welcome { .. }) => {
+            Some(JoinAnswer::Welcome { .. }) => {
                 link.stream.set_nonblocking(true).map_err(not_ours)?;
                 return Ok(link);
             }
-            Some(Answer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),
+            Some(JoinAnswer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),
             None => {
                 let before = Instant::now();
                 let reading = link.inbox.fill(&mut link.stream).map_err(not_ours)?;
@@ -189,5 +189,5 @@ pub enum JoinError {
     #[error("{tried} is no waiting coordinator")]
     NotACoordinator { tried: String, source: io::Error },
     #[error("refused")]
-    Refused(Refusal),
+    Refused(JoinRefusal),
 }

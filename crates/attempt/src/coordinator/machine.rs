@@ -10,7 +10,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 
 use super::judgement::{Case, Ended};
 use super::vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::word::NodeReport;
+use crate::node_message::NodeReport;
 use fermi_domain::event::{Outcome, RunEvent, StopCause};
 
 /// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.

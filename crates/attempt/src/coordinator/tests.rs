@@ -8,7 +8,7 @@ use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
 use super::{Coordinator, Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::word::NodeReport;
+use crate::node_message::NodeReport;
 use fermi_domain::event::{Outcome, RunEvent};
 
 const SIGTERM: i32 = 15;
@@ -265,8 +265,8 @@ fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     assert_eq!(run.on(SWEPT, 52).last(), Some(&RunEffect::Assemble));
-    let seats = vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }];
-    assert_eq!(run.on(RunInput::Assembled { nodes: seats }, 60), [RunEffect::StartRanks { attempt: 2, resume: true }]);
+    let nodes = vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }];
+    assert_eq!(run.on(RunInput::Assembled { nodes }, 60), [RunEffect::StartRanks { attempt: 2, resume: true }]);
     run.on(ended(0, Exit::SUCCESS, ""), 70);
     assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 70), [RunEffect::Sweep]);
     assert_eq!(outcome(&run.on(SWEPT, 71)).map(|o| o.0), Some(Outcome::Succeeded));
@@ -342,7 +342,7 @@ proptest! {
 fn a_later_launch_counts_attempts_on_and_resumes() {
     let mut run = Coordinator::new(Policy { attempts_before: 2, ..policy(0) });
     run.on(RunInput::Begin, 0);
-    let seats = vec![NodeRanks { name: "a".into(), ranks: 0..1 }];
-    let effects = run.on(RunInput::Assembled { nodes: seats }, 0);
+    let nodes = vec![NodeRanks { name: "a".into(), ranks: 0..1 }];
+    let effects = run.on(RunInput::Assembled { nodes }, 0);
     assert!(effects.contains(&RunEffect::StartRanks { attempt: 3, resume: true }), "{effects:?}");
 }

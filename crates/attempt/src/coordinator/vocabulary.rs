@@ -5,7 +5,7 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use serde::{Deserialize, Serialize};
 
-use crate::word::NodeReport;
+use crate::node_message::NodeReport;
 use fermi_domain::event::RunEvent;
 
 /// What the run was told to do.

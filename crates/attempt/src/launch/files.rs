@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use fermi_domain::language::{Explained, Hint, Text};
 use fermi_domain::launch::Template;
 
-use crate::late::Late;
+use crate::deferred::Deferred;
 
 /// The files of a launch, in its order.
 #[derive(Clone, Debug, Default)]
@@ -83,10 +83,10 @@ impl LaunchFiles {
     }
 
     /// Every file as it will be with this port.
-    pub fn texts<'a>(&'a self, late: &'a Late, master_port: u16) -> impl Iterator<Item = (&'a Path, String)> {
+    pub fn texts<'a>(&'a self, deferred: &'a Deferred, master_port: u16) -> impl Iterator<Item = (&'a Path, String)> {
         self.files.iter().map(move |(path, content)| match content {
             Content::Whole(text) => (path.as_path(), text.clone()),
-            Content::WithPort(text) => (path.as_path(), late.fill(text, master_port)),
+            Content::WithPort(text) => (path.as_path(), deferred.fill(text, master_port)),
         })
     }
 }

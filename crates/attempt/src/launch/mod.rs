@@ -1,7 +1,7 @@
-//! From what a node shall run to its bundle. There is one way, and every door leads into it: `fermi run` with and without
+//! From what a node shall run to its bundle. There is one way, and every caller takes it: `fermi run` with and without
 //! a framework (and so Slurm and ssh, which start it), agents, and `fermi launch generate`.
 //!
-//! A door says what it was given ([`NodeLaunch`](fermi_domain::launch::NodeLaunch), [`RunPolicy`](fermi_domain::launch::RunPolicy))
+//! A caller says what it was given ([`NodeLaunch`](fermi_domain::launch::NodeLaunch), [`RunPolicy`](fermi_domain::launch::RunPolicy))
 //! and what is true here ([`Site`]); [`prepare()`] decides the rest and touches nothing. [`LaunchFiles::write`] writes.
 
 mod files;

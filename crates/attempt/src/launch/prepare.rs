@@ -10,9 +10,9 @@ use fermi_process::spawn::{RankCommand, StdinPlan};
 use super::files::{self, FileOutside, LaunchFiles};
 use super::site::Site;
 use super::variables;
-use crate::bundle::{self, Gathering, Meeting, NodeBundle, Places, RankPlan};
-use crate::late::Late;
-use crate::word::Placement;
+use crate::bundle::{self, Gathering, Meeting, NodeBundle, RankNumbering, RankPlan};
+use crate::deferred::Deferred;
+use crate::node_message::NodePosition;
 
 /// The names of a run.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Prepared {
     pub files: LaunchFiles,
 }
 
-/// Makes the bundle. Each of the `ranks` comes with the words and variables that its door gives it; the launch's words
+/// Makes the bundle. Each of the `ranks` comes with the words and variables that its caller gives it; the launch's words
 /// follow those words, and its variables give way to those variables.
 pub fn prepare(
     launch: &NodeLaunch,
@@ -46,26 +46,27 @@ pub fn prepare(
     let place = |place: Placeholder| site.fill(place, &meeting.address);
     let fill = |template: &Template| template.fill(place);
     let of_node = variables::of_node(launch, site, policy, &ranks);
-    let mut late = Late::default();
+    let mut deferred = Deferred::default();
     for (index, plan) in ranks.iter_mut().enumerate() {
         if index == 0 {
             let behind = (plan.command.argv.len()..).zip(&launch.argv);
-            late.words = behind.filter(|(_, word)| word.needs_port()).map(|(at, word)| (at, word.clone())).collect();
+            deferred.words =
+                behind.filter(|(_, word)| word.needs_port()).map(|(at, word)| (at, word.clone())).collect();
         }
         plan.command.argv.extend(launch.argv.iter().map(|word| fill(word).into()));
         let own = std::mem::take(&mut plan.command.env);
         let local_rank = plan.place.local_rank;
         let variables = variables::of_rank(launch, site, &of_node, local_rank as usize, &own, &fill);
         plan.command.env = variables.now;
-        late.env.extend(variables.late.into_iter().map(|(name, value)| (local_rank, name, value)));
+        deferred.env.extend(variables.deferred.into_iter().map(|(name, value)| (local_rank, name, value)));
     }
     let mut files = LaunchFiles::default();
     for LaunchFile { path, text } in &launch.files {
         files.add(files::inside(&site.folders.launch, path)?, text, fill);
     }
-    late.files = files.with_port_missing();
-    if !(late.words.is_empty() && late.env.is_empty() && late.files.is_empty()) {
-        late.known = KNOWN_BEFORE.map(|known| (known, place(known))).to_vec();
+    deferred.files = files.with_port_missing();
+    if !(deferred.words.is_empty() && deferred.env.is_empty() && deferred.files.is_empty()) {
+        deferred.known = KNOWN_BEFORE.map(|known| (known, place(known))).to_vec();
     }
     let bundle = NodeBundle {
         version: bundle::VERSION,
@@ -87,9 +88,9 @@ pub fn prepare(
         },
         master_addr: meeting.address,
         master_port: meeting.port,
-        places: meeting.places,
+        numbering: meeting.numbering,
         ranks,
-        late,
+        deferred,
         serves: launch.serves,
         restarts: policy.restarts,
         ladder: policy.ladder.clone(),
@@ -101,7 +102,7 @@ pub fn prepare(
     Ok(Prepared { bundle, files })
 }
 
-/// All places but the port.
+/// All placeholders but the port.
 const KNOWN_BEFORE: [Placeholder; 8] = [
     Placeholder::LaunchFolder,
     Placeholder::OutputFolder,
@@ -115,10 +116,10 @@ const KNOWN_BEFORE: [Placeholder; 8] = [
 
 /// A launch that knows its ranks holds for one place in the world; where nodes take their places only when they meet, the
 /// supervisor compares.
-fn made_for(launch: &NodeLaunch, meeting: &Meeting) -> Option<Placement> {
+fn made_for(launch: &NodeLaunch, meeting: &Meeting) -> Option<NodePosition> {
     let first = launch.ranks.first()?;
     let node_rank = meeting.gathering.node_rank?;
-    (meeting.places == Places::Assigned && meeting.gathering.nodes > 1).then_some(Placement {
+    (meeting.numbering == RankNumbering::Assigned && meeting.gathering.nodes > 1).then_some(NodePosition {
         first_rank: first.rank.get(),
         world_size: launch.world_size,
         node_rank,

@@ -10,7 +10,7 @@ use crate::bundle::RankPlan;
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     pub now: Vec<(String, String)>,
-    pub late: Vec<(String, Template)>,
+    pub deferred: Vec<(String, Template)>,
 }
 
 impl Variables {
@@ -52,7 +52,7 @@ pub(super) fn of_rank(
     own: &[(String, String)],
     fill: &impl Fn(&Template) -> String,
 ) -> Variables {
-    let mut variables = Variables { now: of_node.to_vec(), late: Vec::new() };
+    let mut variables = Variables { now: of_node.to_vec(), deferred: Vec::new() };
     let part = launch.ranks.get(local_rank);
     if let Some(rank) = part {
         variables.set(contract::FERMI_WORKER_ID, rank.worker.to_string());
@@ -66,7 +66,7 @@ pub(super) fn of_rank(
             continue;
         }
         if value.needs_port() {
-            variables.late.push((name.to_owned(), value.clone()));
+            variables.deferred.push((name.to_owned(), value.clone()));
         } else {
             variables.set(name, fill(value));
         }

@@ -11,13 +11,13 @@ use fermi_process::clock::Monotonic;
 
 use super::local_node::Node;
 use super::peers::{PeerNews, Peers, PendingPeer, Silence};
-use crate::assembly::{Assembly, Greeting, placements};
+use crate::assembly::{Assembly, Greeting, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::link::Answer;
+use crate::link::JoinAnswer;
+use crate::node_message::{NodeCommand, NodePosition, NodeReport};
 use crate::port::Lease;
 use crate::serves::Serving;
-use crate::word::{NodeCommand, NodeReport, Placement};
 
 /// A node that was silent so long is shown as suspect.
 const SUSPECT_AFTER: Duration = Duration::from_secs(4);
@@ -36,7 +36,7 @@ pub struct CoordinatorDriver {
     clock: Monotonic,
     lease: Lease,
     assembly: Assembly,
-    own_placement: Placement,
+    own_position: NodePosition,
     is_elastic: bool,
     peers: Peers,
     serving: Serving,
@@ -44,7 +44,7 @@ pub struct CoordinatorDriver {
     looked: Instant,
     /// Assembly numbers in the order of node ranks; the own node is number 0.
     order: Vec<usize>,
-    placements: Vec<Placement>,
+    positions: Vec<NodePosition>,
     reminded: Instant,
     /// Until when an elastic run that has enough nodes waits for more.
     last_call: Option<Instant>,
@@ -73,13 +73,13 @@ impl CoordinatorDriver {
             clock: Monotonic::start(),
             lease,
             assembly,
-            own_placement: bundle.own_placement(),
+            own_position: bundle.own_position(),
             is_elastic: gathering.is_elastic(),
             peers: Peers::new(gathering.nodes)?,
             serving: Serving::default(),
             looked: Instant::now(),
             order: Vec::new(),
-            placements: Vec::new(),
+            positions: Vec::new(),
             reminded: Instant::now(),
             last_call: None,
             has_started: false,
@@ -202,14 +202,14 @@ impl CoordinatorDriver {
         self.peers.stop_listening();
         self.last_call = None;
         self.has_started = true;
-        let (order, mut nodes): (Vec<usize>, Vec<NodeRanks>) = self.assembly.seats().into_iter().unzip();
+        let (order, mut nodes): (Vec<usize>, Vec<NodeRanks>) = self.assembly.node_ranks().into_iter().unzip();
         self.order = order;
-        self.placements = placements(&nodes);
+        self.positions = node_positions(&nodes);
         if let ([only], false) = (nodes.as_mut_slice(), self.is_elastic) {
             // Alone, the node's own count is right: it may be one rank of a world that others start.
             let ranks = only.ranks.end - only.ranks.start;
-            only.ranks = self.own_placement.first_rank..self.own_placement.first_rank + ranks;
-            self.placements = vec![self.own_placement.clone()];
+            only.ranks = self.own_position.first_rank..self.own_position.first_rank + ranks;
+            self.positions = vec![self.own_position.clone()];
         }
         Some(RunInput::Assembled { nodes })
     }
@@ -223,8 +223,8 @@ impl CoordinatorDriver {
         let master_addr = node.bundle().master_addr.clone();
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
         for index in 0..self.order.len() {
-            let placement = self.placements[index].clone();
-            let start = node.bundle().start(attempt, resume, master_port, placement);
+            let position = self.positions[index].clone();
+            let start = node.bundle().start(attempt, resume, master_port, position);
             inputs.extend(self.send(index, NodeCommand::Start(start), node));
         }
         inputs
@@ -290,7 +290,7 @@ impl CoordinatorDriver {
         match self.assembly.welcome(greeting) {
             Ok(number) => {
                 let coordinator = node.bundle().node_name.clone();
-                let welcome = Answer::Welcome { coordinator };
+                let welcome = JoinAnswer::Welcome { coordinator };
                 if self.peers.welcome(pending, number, name.clone(), &welcome).is_err() {
                     self.assembly.leave(number);
                     return;
@@ -302,7 +302,7 @@ impl CoordinatorDriver {
             }
             Err(refusal) => {
                 node.record(RunEvent::NodeRefused { name, address, text: refusal.text() });
-                pending.refuse(&Answer::Refused(refusal));
+                pending.refuse(&JoinAnswer::Refused(refusal));
             }
         }
     }

@@ -19,7 +19,7 @@ use super::executor::Executor;
 use super::follower::FollowerNode;
 use super::local_node::Node;
 use crate::bundle::NodeBundle;
-use crate::frame::{Inbox, Order, Reading};
+use crate::frame::{Inbox, Reading, SupervisorOrder};
 use crate::port;
 use fermi_domain::event::RunEvent;
 use fermi_domain::language::{Explained, FrontEnd};
@@ -66,12 +66,12 @@ pub fn run(
 /// it is raised only where it must be.
 fn allow_files_for(bundle: &NodeBundle) {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let guests = match bundle.serves {
+    let served_peers = match bundle.serves {
         Serves::Nothing => 0,
         // Ranks come and go there, at times many at once.
         Serves::HorovodRendezvous => 512,
     };
-    let needed = 64 + guests + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
+    let needed = 64 + served_peers + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
         && now < needed
     {
@@ -83,8 +83,8 @@ fn allow_files_for(bundle: &NodeBundle) {
 
 fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeBundle> {
     loop {
-        match inbox.take::<Order>()? {
-            Some(Order::Launch(bundle)) => return Ok(*bundle),
+        match inbox.take::<SupervisorOrder>()? {
+            Some(SupervisorOrder::Launch(bundle)) => return Ok(*bundle),
             Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the first order is not a launch")),
             None => {
                 if inbox.fill(control)? == Reading::Closed {
@@ -97,11 +97,11 @@ fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeB
 
 /// Who decides for this node.
 #[derive(Debug)]
-enum Lead {
+enum CoordinatorRole {
     Here(Box<CoordinatorDriver>),
     Elsewhere(FollowerNode),
     /// Not yet, or not any more.
-    Nobody,
+    None,
 }
 
 struct EventLoop {
@@ -111,7 +111,7 @@ struct EventLoop {
     on_launcher_death: LauncherDeath,
     signals: SignalFd,
     node: Node,
-    lead: Lead,
+    role: CoordinatorRole,
     /// How often somebody has asked for the end.
     asked: u32,
     over: bool,
@@ -121,7 +121,7 @@ struct EventLoop {
 struct Wake {
     warden_died: bool,
     control: bool,
-    lead: bool,
+    role: bool,
 }
 
 impl EventLoop {
@@ -147,18 +147,18 @@ impl EventLoop {
             warden,
             on_launcher_death,
             signals: SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?,
-            lead: Lead::Nobody,
+            role: CoordinatorRole::None,
             asked: 0,
             over: false,
         })
     }
 
-    /// Takes the port and lets the lead begin; or says why the run cannot begin, and answers false.
+    /// Takes the port and lets the coordinator begin; or says why the run cannot begin, and answers false.
     fn begin(&mut self) -> io::Result<bool> {
         let bundle = self.node.bundle();
         if bundle.gathering.coordinates {
             match port::lease(bundle.master_port) {
-                Ok(lease) => self.lead = Lead::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
+                Ok(lease) => self.role = CoordinatorRole::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
                 Err(error) => {
                     let hint = error.hint().unwrap_or_else(|| error.text().into()).spelled(FrontEnd::CommandLine);
                     self.node.record(RunEvent::Refused { message: error.text(), hint });
@@ -166,23 +166,23 @@ impl EventLoop {
                 }
             }
         } else {
-            self.lead = Lead::Elsewhere(FollowerNode::new(&self.node)?);
+            self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
         }
         self.node.executor.leave_note(self.warden.pid());
         let bundle = self.node.bundle();
         let started = RunEvent::RunStarted {
             run_id: bundle.run_id.clone(),
-            world_size: bundle.own_placement().world_size,
+            world_size: bundle.own_position().world_size,
             folder: bundle.run_folder.clone(),
             warden_pid: self.warden.pid(),
             supervisor_pid: nix::unistd::getpid().as_raw(),
-            master_port: match &self.lead {
-                Lead::Here(driver) => Some(driver.port()),
-                Lead::Elsewhere(_) | Lead::Nobody => None,
+            master_port: match &self.role {
+                CoordinatorRole::Here(driver) => Some(driver.port()),
+                CoordinatorRole::Elsewhere(_) | CoordinatorRole::None => None,
             },
         };
         self.node.record(started);
-        if let Lead::Here(driver) = &mut self.lead {
+        if let CoordinatorRole::Here(driver) = &mut self.role {
             driver.begin(&mut self.node);
         }
         Ok(true)
@@ -202,17 +202,17 @@ impl EventLoop {
                 self.node.events.flush();
                 self.read_control();
             }
-            match &mut self.lead {
-                Lead::Here(driver) => driver.turn(wake.lead, &mut self.node),
-                Lead::Elsewhere(follower) => follower.turn(wake.lead, &mut self.node),
-                Lead::Nobody => return,
+            match &mut self.role {
+                CoordinatorRole::Here(driver) => driver.turn(wake.role, &mut self.node),
+                CoordinatorRole::Elsewhere(follower) => follower.turn(wake.role, &mut self.node),
+                CoordinatorRole::None => return,
             }
         }
     }
 
     /// Says and shows what is left, and leaves nothing behind.
     fn finish(&mut self) {
-        if let Lead::Here(driver) = &mut self.lead {
+        if let CoordinatorRole::Here(driver) = &mut self.role {
             driver.finish();
         }
         self.let_terminal_finish();
@@ -256,26 +256,26 @@ impl EventLoop {
 
     fn is_over(&self) -> bool {
         self.over
-            || match &self.lead {
-                Lead::Here(driver) => driver.is_over(),
-                Lead::Elsewhere(follower) => follower.is_over(),
-                Lead::Nobody => true,
+            || match &self.role {
+                CoordinatorRole::Here(driver) => driver.is_over(),
+                CoordinatorRole::Elsewhere(follower) => follower.is_over(),
+                CoordinatorRole::None => true,
             }
     }
 
     fn wait(&self) -> Wake {
-        let (lead, lead_waits) = match &self.lead {
-            Lead::Here(driver) => (Some(driver.as_fd()), false),
-            Lead::Elsewhere(follower) => (follower.as_fd(), follower.has_waiting()),
-            Lead::Nobody => (None, false),
+        let (role, role_waits) = match &self.role {
+            CoordinatorRole::Here(driver) => (Some(driver.as_fd()), false),
+            CoordinatorRole::Elsewhere(follower) => (follower.as_fd(), follower.has_waiting()),
+            CoordinatorRole::None => (None, false),
         };
         let control = self.control.as_ref().map(AsFd::as_fd);
-        let lead_at = 2 + usize::from(control.is_some());
+        let role_at = 2 + usize::from(control.is_some());
         let executor = &self.node.executor;
         let mut fds: Vec<PollFd<'_>> = [(self.warden.as_fd(), false), (self.signals.as_fd(), false)]
             .into_iter()
             .chain(control.map(|fd| (fd, self.node.events.has_waiting())))
-            .chain(lead.map(|fd| (fd, lead_waits)))
+            .chain(role.map(|fd| (fd, role_waits)))
             .chain([(executor.terminal_fd(), false)])
             .chain(executor.rank_fds().map(|fd| (fd, false)))
             .map(|(fd, has_waiting)| PollFd::new(fd, flags(has_waiting)))
@@ -283,14 +283,14 @@ impl EventLoop {
         // An interrupted wait is a wait that ended early.
         let _ = poll(&mut fds, self.patience());
         let ready = |index: usize| fds.get(index).and_then(PollFd::any).unwrap_or(false);
-        Wake { warden_died: ready(0), control: control.is_some() && ready(2), lead: lead.is_some() && ready(lead_at) }
+        Wake { warden_died: ready(0), control: control.is_some() && ready(2), role: role.is_some() && ready(role_at) }
     }
 
     fn patience(&self) -> PollTimeout {
-        let wake_in = match &self.lead {
-            Lead::Here(driver) => driver.wake_in(),
-            Lead::Elsewhere(follower) => follower.wake_in(),
-            Lead::Nobody => Some(Duration::ZERO),
+        let wake_in = match &self.role {
+            CoordinatorRole::Here(driver) => driver.wake_in(),
+            CoordinatorRole::Elsewhere(follower) => follower.wake_in(),
+            CoordinatorRole::None => Some(Duration::ZERO),
         };
         wake_in.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX))
     }
@@ -303,19 +303,19 @@ impl EventLoop {
 
     fn stop_asked(&mut self, signal: i32) {
         self.asked += 1;
-        match &mut self.lead {
-            Lead::Here(driver) => driver.stop_asked(signal, &mut self.node),
-            Lead::Elsewhere(follower) => follower.stop_asked(signal, &mut self.node),
-            Lead::Nobody => {}
+        match &mut self.role {
+            CoordinatorRole::Here(driver) => driver.stop_asked(signal, &mut self.node),
+            CoordinatorRole::Elsewhere(follower) => follower.stop_asked(signal, &mut self.node),
+            CoordinatorRole::None => {}
         }
     }
 
     fn kill_asked(&mut self) {
         self.asked += 1;
-        match &mut self.lead {
-            Lead::Here(driver) => driver.kill_asked(&mut self.node),
-            Lead::Elsewhere(follower) => follower.kill_asked(&mut self.node),
-            Lead::Nobody => {}
+        match &mut self.role {
+            CoordinatorRole::Here(driver) => driver.kill_asked(&mut self.node),
+            CoordinatorRole::Elsewhere(follower) => follower.kill_asked(&mut self.node),
+            CoordinatorRole::None => {}
         }
     }
 
@@ -332,15 +332,15 @@ impl EventLoop {
     }
 
     fn obey_orders(&mut self) {
-        while let Ok(Some(order)) = self.inbox.take::<Order>() {
+        while let Ok(Some(order)) = self.inbox.take::<SupervisorOrder>() {
             match order {
-                Order::Stop { signal } => self.stop_asked(signal),
-                Order::Kill => self.kill_asked(),
-                Order::Input(bytes) => self.node.executor.input(&bytes),
-                Order::InputEnded => self.node.executor.input_ended(),
-                Order::Resize(size) => self.node.executor.resize(size),
+                SupervisorOrder::Stop { signal } => self.stop_asked(signal),
+                SupervisorOrder::Kill => self.kill_asked(),
+                SupervisorOrder::Input(bytes) => self.node.executor.input(&bytes),
+                SupervisorOrder::InputEnded => self.node.executor.input_ended(),
+                SupervisorOrder::Resize(size) => self.node.executor.resize(size),
                 // There is one launch per life.
-                Order::Launch(_) => {}
+                SupervisorOrder::Launch(_) => {}
             }
         }
     }

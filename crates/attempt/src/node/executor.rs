@@ -20,7 +20,7 @@ use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
 use crate::joined;
-use crate::word::{NodeCommand, NodeReport, Placement, Start};
+use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start};
 use fermi_domain::event::RunEvent;
 
 /// How long the reading of a dead rank's last lines may take.
@@ -182,14 +182,14 @@ impl Executor {
         self.attempt = start.attempt;
         self.master_port = start.master_port;
         self.oom_kills = procfs::oom_kills();
-        if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.placement) {
-            let error = made_for_another(made_for, &start.placement);
+        if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.position) {
+            let error = made_for_another(made_for, &start.position);
             let reports = self.bundle.ranks.iter().take(1).map(|plan| never_began(plan, &error));
             return reports.chain(self.never_tried()).collect();
         }
-        self.bundle.take_place(&start.placement);
+        self.bundle.take_place(&start.position);
         let facts = self.bundle.facts(start);
-        self.bundle.late.write_files(start.master_port);
+        self.bundle.deferred.write_files(start.master_port);
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         let mut reports = Vec::new();
         for plan in &self.bundle.ranks {
@@ -291,9 +291,9 @@ impl Executor {
 }
 
 /// The files and variables of a framework hold for one shape of the world.
-fn made_for_another(made_for: &Placement, found: &Placement) -> io::Error {
-    let shape = |placement: &Placement| {
-        let Placement { first_rank, world_size, node_rank, node_count } = placement;
+fn made_for_another(made_for: &NodePosition, found: &NodePosition) -> io::Error {
+    let shape = |position: &NodePosition| {
+        let NodePosition { first_rank, world_size, node_rank, node_count } = position;
         format!("rank {first_rank} of {world_size} on node {node_rank} of {node_count}")
     };
     io::Error::other(format!(

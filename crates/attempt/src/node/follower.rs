@@ -10,10 +10,10 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::local_node::Node;
-use crate::assembly::{Greeting, Refusal};
+use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::Reading;
 use crate::link::{self, JoinError, Link};
-use crate::word::{NodeCommand, NodeReport};
+use crate::node_message::{NodeCommand, NodeReport};
 use fermi_domain::event::{Outcome, RunEvent};
 
 /// Nodes that are started together meet within milliseconds; a first node that is late is not hammered.
@@ -205,7 +205,7 @@ fn master_port(node: &Node) -> u16 {
 enum JoinNews {
     Waiting(Text),
     Joined(Link),
-    Refused(Refusal),
+    Refused(JoinRefusal),
     GaveUp(Text),
 }
 

@@ -5,7 +5,7 @@ use fermi_domain::event::RunEvent;
 use super::event_sink::EventSink;
 use super::executor::Executor;
 use crate::bundle::NodeBundle;
-use crate::word::{NodeCommand, NodeReport};
+use crate::node_message::{NodeCommand, NodeReport};
 
 /// What acts here, and what records.
 #[derive(Debug)]

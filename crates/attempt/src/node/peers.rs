@@ -13,13 +13,13 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 
 use crate::assembly::Greeting;
 use crate::frame::Reading;
-use crate::link::{self, Answer, Link};
-use crate::word::{NodeCommand, NodeReport};
+use crate::link::{self, JoinAnswer, Link};
+use crate::node_message::{NodeCommand, NodeReport};
 
 /// Whoever connects has this long to introduce itself.
 const GREETING_PATIENCE: Duration = Duration::from_secs(5);
 /// So many may be about to introduce themselves beside the nodes that are expected.
-const STRANGERS: usize = 64;
+const MOST_PENDING_PEERS: usize = 64;
 /// How long nodes have to take the last messages when the run is over.
 const LAST_MESSAGES: Duration = Duration::from_secs(2);
 /// The listener's key among the watched; links have the others.
@@ -41,7 +41,7 @@ impl PendingPeer {
     }
 
     /// Sends the connection away with the reason.
-    pub fn refuse(mut self, answer: &Answer) {
+    pub fn refuse(mut self, answer: &JoinAnswer) {
         // Who does not hear it has gone already.
         let _ = self.link.send(answer);
     }
@@ -97,7 +97,7 @@ impl Peers {
             watch: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
             next_key: LISTENER + 1,
             pending: BTreeMap::new(),
-            most_pending: STRANGERS + nodes as usize,
+            most_pending: MOST_PENDING_PEERS + nodes as usize,
             numbers: HashMap::new(),
             joined: BTreeMap::new(),
         })
@@ -138,7 +138,13 @@ impl Peers {
     }
 
     /// Takes a node in.
-    pub fn welcome(&mut self, pending: PendingPeer, number: usize, name: String, answer: &Answer) -> io::Result<()> {
+    pub fn welcome(
+        &mut self,
+        pending: PendingPeer,
+        number: usize,
+        name: String,
+        answer: &JoinAnswer,
+    ) -> io::Result<()> {
         let PendingPeer { key, mut link, .. } = pending;
         link.trust();
         link.send(answer)?;
@@ -198,7 +204,7 @@ impl Peers {
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             let key = self.next_key;
             self.next_key += 1;
-            let Ok(link) = Link::to_stranger(stream) else { continue };
+            let Ok(link) = Link::to_pending(stream) else { continue };
             if self.watch.add(link.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
                 self.pending.insert(key, PendingPeer { key, link, since: Instant::now() });
             }
@@ -328,7 +334,7 @@ mod tests {
             PeerNews::Greeted(pending, greeting) => Some((pending, greeting)),
             _ => None,
         });
-        peers.welcome(*pending, 1, greeting.name, &Answer::Welcome { coordinator: "gn6".into() }).unwrap();
+        peers.welcome(*pending, 1, greeting.name, &JoinAnswer::Welcome { coordinator: "gn6".into() }).unwrap();
         node
     }
 
@@ -357,7 +363,7 @@ mod tests {
             })
             .collect();
         let _node = joined(&mut peers, port);
-        assert!(peers.pending.len() <= STRANGERS + 2, "{}", peers.pending.len());
+        assert!(peers.pending.len() <= MOST_PENDING_PEERS + 2, "{}", peers.pending.len());
         assert_eq!(peers.names().collect::<Vec<_>>(), ["gn7"]);
     }
 
@@ -382,7 +388,7 @@ mod tests {
         let mut rest = bytes.as_slice();
         let mut whole = 0;
         while inbox.fill(&mut rest).unwrap() == Reading::Open {
-            if whole == 0 && inbox.take::<Answer>().unwrap().is_some() {
+            if whole == 0 && inbox.take::<JoinAnswer>().unwrap().is_some() {
                 whole += 1;
             }
             while whole > 0 && inbox.take::<NodeCommand>().unwrap().is_some_and(|got| got == command) {

@@ -51,7 +51,7 @@ fn meeting() -> Meeting {
         gathering: Gathering { nodes: 3, node_rank: Some(2), coordinates: false, ..Gathering::alone() },
         address: "10.0.0.6".into(),
         port: MasterPort::Elsewhere(29_511),
-        places: Places::Known,
+        numbering: RankNumbering::Known,
     }
 }
 
@@ -69,7 +69,7 @@ fn made(launch: &NodeLaunch) -> NodeBundle {
 }
 
 fn command(bundle: &NodeBundle, local: usize) -> (Vec<String>, BTreeMap<String, String>) {
-    let start = bundle.start(bundle.attempts_before + 1, false, 29_511, bundle.own_placement());
+    let start = bundle.start(bundle.attempts_before + 1, false, 29_511, bundle.own_position());
     let command = bundle.command(&bundle.ranks[local], &bundle.facts(&start));
     let words = command.argv.iter().map(|word| word.to_str().unwrap().to_owned());
     (words.collect(), command.env.into_iter().collect())
@@ -182,11 +182,11 @@ fn a_variable_with_an_interface_that_nobody_knows_is_left_out() {
 #[test]
 fn a_launch_that_knows_its_ranks_holds_for_one_place_where_places_are_given_later() {
     let launch = launch();
-    let meeting = Meeting { places: Places::Assigned, ..meeting() };
+    let meeting = Meeting { numbering: RankNumbering::Assigned, ..meeting() };
     let prepared = |launch: &NodeLaunch, ranks| {
         prepare(launch, &site(), &RunPolicy::default(), identity(), meeting.clone(), ranks).unwrap().bundle.made_for
     };
-    let expected = Placement { first_rank: 7, world_size: 9, node_rank: 2, node_count: 3 };
+    let expected = NodePosition { first_rank: 7, world_size: 9, node_rank: 2, node_count: 3 };
     assert_eq!(prepared(&launch, unseen_ranks(&launch, 2, None)), Some(expected));
     assert_eq!(prepared(&NodeLaunch::default(), unseen_ranks(&launch, 2, None)), None, "no framework, no place");
 }

@@ -2,7 +2,7 @@
 //!
 //! Ranks put their addresses under `/<scope>/<key>`, ask for those of the others until they are there (404 until then),
 //! and delete a key to say that they are done with a scope. Scopes keep the world, each host and each row of equal local
-//! ranks apart. One request per connection; what a stranger sends is answered with a status and forgotten.
+//! ranks apart. One request per connection; what an unknown peer sends is answered with a status and forgotten.
 
 mod request;
 mod store;
@@ -53,16 +53,16 @@ impl KeyValueServer {
 impl Drop for KeyValueServer {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Release);
-        // The thread waits in accept; a knock wakes it. A wildcard address is knocked at by loopback.
-        let mut door = self.address;
-        if door.ip().is_unspecified() {
-            door.set_ip(match door {
+        // The thread waits in accept; a connection wakes it. A wildcard address is reached by loopback.
+        let mut listener = self.address;
+        if listener.ip().is_unspecified() {
+            listener.set_ip(match listener {
                 SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
                 SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
             });
         }
-        let knocked = TcpStream::connect_timeout(&door, Duration::from_secs(1)).is_ok();
-        if let (true, Some(thread)) = (knocked, self.thread.take()) {
+        let connected = TcpStream::connect_timeout(&listener, Duration::from_secs(1)).is_ok();
+        if let (true, Some(thread)) = (connected, self.thread.take()) {
             let _ = thread.join();
         }
     }

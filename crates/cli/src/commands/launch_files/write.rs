@@ -1,11 +1,11 @@
-//! The files on disk, and the launch as they have it: places filled in, every rank with all its variables.
+//! The files on disk, and the launch as they have it: placeholders filled in, every rank with all its variables.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::launch::{Devices, FileOutside, Folders, Prepared, RunIdentity, Site, prepare, unseen_ranks};
 use fermi_domain::contract::{self, Inherited};
 use fermi_domain::ids::NodeRank;
@@ -49,7 +49,7 @@ pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16)
     // Every node gets the same files.
     let mut texts: Vec<(String, String)> = match nodes.first() {
         Some(Prepared { bundle, files }) => {
-            files.texts(&bundle.late, port).map(|(path, text)| (start.name(path), text)).collect()
+            files.texts(&bundle.deferred, port).map(|(path, text)| (start.name(path), text)).collect()
         }
         None => Vec::new(),
     };
@@ -144,7 +144,7 @@ impl Start {
             gathering: Gathering::alone(),
             address: self.master.clone(),
             port: MasterPort::Exactly(self.port),
-            places: Places::Known,
+            numbering: RankNumbering::Known,
         };
         let ranks = unseen_ranks(&node, node_rank.get(), None);
         Some(prepare(&node, &self.site, &RunPolicy::default(), run, meeting, ranks))
@@ -153,7 +153,7 @@ impl Start {
     fn launch(&self, launch: &TaskLaunch, nodes: &[Prepared], files: &[&str]) -> Value {
         let commands = |prepared: &Prepared| -> Vec<RankCommand> {
             let bundle = &prepared.bundle;
-            let facts = bundle.facts(&bundle.start(1, false, self.port, bundle.own_placement()));
+            let facts = bundle.facts(&bundle.start(1, false, self.port, bundle.own_position()));
             bundle.ranks.iter().map(|rank| bundle.command(rank, &facts)).collect()
         };
         let commands: Vec<Vec<RankCommand>> = nodes.iter().map(commands).collect();

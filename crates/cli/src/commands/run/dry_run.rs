@@ -15,12 +15,12 @@ use crate::speech;
 pub fn show(plan: &Plan, as_json: bool) {
     let mut bundle = plan.bundle.clone();
     // A launch that was made for one place in the world is shown there; ranks of others count from here.
-    let placement = bundle.made_for.clone().unwrap_or_else(|| bundle.own_placement());
+    let placement = bundle.made_for.clone().unwrap_or_else(|| bundle.own_position());
     bundle.take_place(&placement);
     let port = first_port(&bundle);
     let facts = bundle.facts(&bundle.start(1, bundle.resume, port, placement));
     let ranks = bundle.ranks.iter().map(|rank| (&rank.place, bundle.command(rank, &facts)));
-    let files = plan.files.texts(&bundle.late, port);
+    let files = plan.files.texts(&bundle.deferred, port);
     let text = if as_json {
         let ranks: Vec<_> = ranks.map(|(place, command)| as_value(place, &command)).collect();
         let files: Vec<_> = files.map(|(path, text)| json!({"path": path, "text": text})).collect();

@@ -2,7 +2,7 @@
 //!
 //! The launch is made before the nodes meet, for nodes with as many ranks as this one; the supervisor compares.
 
-use fermi_attempt::bundle::{Meeting, Places};
+use fermi_attempt::bundle::{Meeting, RankNumbering};
 use fermi_domain::contract::RankPlace;
 use fermi_domain::ids::NodeRank;
 use fermi_domain::language::Text;
@@ -62,10 +62,10 @@ impl World {
         let gathering = &meeting.gathering;
         let first = ranks.first().filter(|_| flags.rank.is_none() && !gathering.is_elastic())?;
         let (per_node, own_node) = (first.local_world_size, gathering.node_rank);
-        match meeting.places {
-            Places::Assigned => Some(Self { nodes: gathering.nodes, per_node, own_node: own_node? }),
+        match meeting.numbering {
+            RankNumbering::Assigned => Some(Self { nodes: gathering.nodes, per_node, own_node: own_node? }),
             // Slurm has started each rank by itself, and need not have put as many on every node.
-            Places::Known => {
+            RankNumbering::Known => {
                 let world = Self { nodes: first.node_count, per_node, own_node: first.node_rank };
                 let is_even = first.rank == first.node_rank.saturating_mul(per_node).saturating_add(first.local_rank)
                     && first.world_size == first.node_count.saturating_mul(per_node);

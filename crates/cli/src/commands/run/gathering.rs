@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
 
-use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::port;
 use fermi_domain::messages::run::RunProblem;
 
@@ -42,7 +42,7 @@ fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
         (None, Some(port)) => MasterPort::Exactly(port),
         (None, None) => MasterPort::Any,
     };
-    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port, places: Places::Assigned })
+    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port, numbering: RankNumbering::Assigned })
 }
 
 fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, RunProblem> {
@@ -77,7 +77,7 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, R
         ..Gathering::alone()
     };
     let port = if coordinates { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
-    Ok(Meeting { gathering, address, port, places: Places::Assigned })
+    Ok(Meeting { gathering, address, port, numbering: RankNumbering::Assigned })
 }
 
 /// torchrun's `--rdzv-conf last_call_timeout=30`, which is its default too.

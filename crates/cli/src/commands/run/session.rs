@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fermi_attempt::frame::Order;
-use fermi_attempt::launcher::{Heard, Launch, Stdout};
+use fermi_attempt::frame::SupervisorOrder;
+use fermi_attempt::launcher::{Launch, Received, Stdout};
 use fermi_attempt::run_folder::{self, Retention};
 use fermi_domain::event::{Outcome, Record, RunEvent};
 use fermi_domain::language::{Notice, Text};
@@ -139,8 +139,8 @@ impl Session {
             let ready = wait(launch.as_fd(), &self.signals, self.forwards_input || self.on_leash, self.kill_deadline);
             if ready.launch {
                 match launch.listen() {
-                    Ok(Heard::Records(records)) => self.take(records),
-                    Ok(Heard::Gone(records)) => {
+                    Ok(Received::Records(records)) => self.take(records),
+                    Ok(Received::Gone(records)) => {
                         self.take(records);
                         return;
                     }
@@ -219,7 +219,7 @@ impl Session {
             match signal {
                 libc::SIGWINCH => {
                     if let Some(size) = WindowSize::of(1) {
-                        self.order(&Order::Resize(size));
+                        self.order(&SupervisorOrder::Resize(size));
                     }
                 }
                 libc::SIGTSTP => self.pause(),
@@ -247,9 +247,9 @@ impl Session {
     fn stop(&mut self, signal: i32) {
         self.asked += 1;
         if self.asked == 1 {
-            self.order(&Order::Stop { signal });
+            self.order(&SupervisorOrder::Stop { signal });
         } else {
-            self.order(&Order::Kill);
+            self.order(&SupervisorOrder::Kill);
             self.kill_deadline.get_or_insert(Instant::now() + AFTER_KILL);
         }
     }
@@ -276,15 +276,15 @@ impl Session {
         match nix::unistd::read(std::io::stdin(), &mut bytes) {
             Ok(0) => {
                 self.forwards_input = false;
-                self.order(&Order::InputEnded);
+                self.order(&SupervisorOrder::InputEnded);
             }
-            Ok(n) => self.order(&Order::Input(bytes[..n].to_vec())),
+            Ok(n) => self.order(&SupervisorOrder::Input(bytes[..n].to_vec())),
             Err(nix::errno::Errno::EINTR | nix::errno::Errno::EAGAIN) => {}
             Err(_) => self.forwards_input = false,
         }
     }
 
-    fn order(&mut self, order: &Order) {
+    fn order(&mut self, order: &SupervisorOrder) {
         if let Some(launch) = &mut self.launch {
             launch.order(order);
         }

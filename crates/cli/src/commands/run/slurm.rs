@@ -6,7 +6,7 @@ use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, Places};
+use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_domain::contract::RankPlace;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
@@ -81,7 +81,7 @@ pub fn meeting(
     if members == 1 {
         let port = named.map_or(MasterPort::Any, MasterPort::Exactly);
         let address = gathering::master_addr(flags);
-        return Ok(Meeting { gathering: Gathering::alone(), address, port, places: who_places(position) });
+        return Ok(Meeting { gathering: Gathering::alone(), address, port, numbering: rank_numbering(position) });
     }
     if flags.ranks_filter.is_some() {
         return Err(RunProblem::RanksFilterOnSeveralNodes);
@@ -101,7 +101,7 @@ pub fn meeting(
         ..Gathering::alone()
     };
     let port = if number == 0 { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
-    Ok(Meeting { gathering, address, port, places: who_places(position) })
+    Ok(Meeting { gathering, address, port, numbering: rank_numbering(position) })
 }
 
 /// The tasks on this node, where each of them is a rank.
@@ -113,10 +113,10 @@ pub fn tasks_here(position: &SlurmPosition) -> Option<u32> {
 }
 
 /// Who says where the ranks are.
-fn who_places(position: &SlurmPosition) -> Places {
+fn rank_numbering(position: &SlurmPosition) -> RankNumbering {
     match position.tasks {
-        Tasks::LauncherPerNode => Places::Assigned,
-        Tasks::TaskPerRank { .. } => Places::Known,
+        Tasks::LauncherPerNode => RankNumbering::Assigned,
+        Tasks::TaskPerRank { .. } => RankNumbering::Known,
     }
 }
 
@@ -241,8 +241,8 @@ mod tests {
     fn a_rank_of_slurms_keeps_its_place() {
         let position = seated(&[], "2(x2)").unwrap();
         assert_eq!(
-            (tasks_here(&position), who_places(&position), folder_name(&position).as_str()),
-            (Some(2), Places::Known, "n2-rank3")
+            (tasks_here(&position), rank_numbering(&position), folder_name(&position).as_str()),
+            (Some(2), RankNumbering::Known, "n2-rank3")
         );
         let places = places(&RunFlags::parse_for_test(&[]), &position, 2);
         let [place] = places.as_slice() else { panic!("one rank") };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What is filled in when an attempt starts. All other places were known to whoever made the bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Late {
+pub struct Deferred {
     /// What the places are on this node.
     pub known: Vec<(Placeholder, String)>,
     /// Words of every rank's command, by their number.
@@ -20,7 +20,7 @@ pub struct Late {
     pub files: Vec<(PathBuf, Template)>,
 }
 
-impl Late {
+impl Deferred {
     /// A template with everything in it.
     pub fn fill(&self, template: &Template, master_port: u16) -> String {
         template.fill(|place| match place {
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_port_is_filled_in_among_known_places_and_strange_texts() {
-        let late = Late {
+        let deferred = Deferred {
             known: vec![(Placeholder::MasterAddress, "10.0.0.6".into())],
             env: vec![
                 (
@@ -75,9 +75,9 @@ mod tests {
                 ),
                 (0, "OTHER".into(), Template::placeholder(Placeholder::MasterPort)),
             ],
-            ..Late::default()
+            ..Deferred::default()
         };
-        let variables: Vec<_> = late.variables(1, 29_500).collect();
+        let variables: Vec<_> = deferred.variables(1, 29_500).collect();
         assert_eq!(variables, [("URL".to_owned(), "训'\"$ 10.0.0.6:29500".to_owned())]);
     }
 
@@ -85,9 +85,11 @@ mod tests {
     fn files_with_the_port_are_written_when_it_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.json");
-        let late =
-            Late { files: vec![(path.clone(), Template::placeholder(Placeholder::MasterPort))], ..Late::default() };
-        late.write_files(4711);
+        let deferred = Deferred {
+            files: vec![(path.clone(), Template::placeholder(Placeholder::MasterPort))],
+            ..Deferred::default()
+        };
+        deferred.write_files(4711);
         assert_eq!(fs::read_to_string(path).unwrap(), "4711");
     }
 }

@@ -1,6 +1,6 @@
 //! What the coordinator tells a node to do and what a node reports: the same for its own node and, over a link, for others.
 //!
-//! No message carries a command line: what a node runs stands in its own bundle, so that the worst that a stranger can do
+//! No message carries a command line: what a node runs stands in its own bundle, so that the worst that an unknown peer can do
 //! is refused.
 
 use fermi_domain::exit::Exit;
@@ -12,7 +12,7 @@ use fermi_domain::event::RunEvent;
 /// Where a node's ranks are in the world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Placement {
+pub struct NodePosition {
     pub first_rank: u32,
     pub world_size: u32,
     pub node_rank: u32,
@@ -29,7 +29,8 @@ pub struct Start {
     pub attempt: u32,
     pub resume: bool,
     pub master_port: u16,
-    pub placement: Placement,
+    #[serde(rename = "placement")]
+    pub position: NodePosition,
 }
 
 /// What a node is told to do.
