@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use fermi_api::link::{AgentWord, GpuSample, Heartbeat, Hello, LINK_PATH, LINK_VERSION, MachineSample, ServerWord};
+use fermi_api::link::{
+    AgentMessage, GpuSample, Heartbeat, Hello, LINK_PATH, LINK_VERSION, MachineSample, ServerMessage,
+};
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
 use fermi_domain::units::Bytes;
 use serde_json::json;
@@ -122,17 +124,17 @@ fn connect(address: &str, number: usize) -> Result<Line, String> {
     stream.set_read_timeout(Some(Duration::from_secs(30))).map_err(|error| error.to_string())?;
     let (mut line, _) =
         tungstenite::client(format!("ws://{address}{LINK_PATH}"), stream).map_err(|error| error.to_string())?;
-    let hello = AgentWord::Hello(Box::new(hello(number)));
+    let hello = AgentMessage::Hello(Box::new(hello(number)));
     say(&mut line, &hello)?;
     let answer = line.read().map_err(|error| error.to_string())?;
     let text = answer.to_text().map_err(|error| error.to_string())?;
     match serde_json::from_str(text).map_err(|error| error.to_string())? {
-        ServerWord::Welcome(_) => Ok(line),
+        ServerMessage::Welcome(_) => Ok(line),
         other => Err(format!("agent {number} was not welcomed: {other:?}")),
     }
 }
 
-fn say(line: &mut Line, word: &AgentWord) -> Result<(), String> {
+fn say(line: &mut Line, word: &AgentMessage) -> Result<(), String> {
     let text = serde_json::to_string(word).map_err(|error| error.to_string())?;
     line.send(Message::text(text)).map_err(|error| error.to_string())
 }
@@ -176,7 +178,7 @@ fn beat(lines: &mut [Line], how_long: Duration) -> Result<(), String> {
     Ok(())
 }
 
-fn heartbeat(turn: u64) -> AgentWord {
+fn heartbeat(turn: u64) -> AgentMessage {
     let share = (turn % 100) as f32 / 100.0;
     let gpu = |index| GpuSample {
         index,
@@ -189,7 +191,7 @@ fn heartbeat(turn: u64) -> AgentWord {
     let machine =
         MachineSample { cpu: share, memory_used: turn << 20, memory_total: 1 << 40, received: turn, sent: turn };
     let time_ms = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    AgentWord::Heartbeat(Box::new(Heartbeat {
+    AgentMessage::Heartbeat(Box::new(Heartbeat {
         time_ms,
         machine,
         gpus: (0..GPUS).map(gpu).collect(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentWord, Assignment, KnownRun, LaunchFailed, ServerWord, Welcome};
+use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
@@ -149,7 +149,7 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
         let mut last = None;
         while pulse.wait(last) {
             last = Some(Instant::now());
-            outbox.say(AgentWord::Heartbeat(Box::new(sampler.measure())));
+            outbox.send(AgentMessage::Heartbeat(Box::new(sampler.measure())));
         }
     })?;
     Ok(())
@@ -189,7 +189,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
     fn hear(&mut self, event: Event) {
         match event {
             Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome),
-            Event::Link(LinkNews::Word(word)) => self.obey(word),
+            Event::Link(LinkNews::Message(message)) => self.obey(message),
             Event::Link(LinkNews::Lost { reason, retry_in }) => {
                 self.shared.pulse.set(Beat::Away);
                 self.tell(AgentNews::Lost { reason, retry_in });
@@ -281,26 +281,26 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.note_known();
     }
 
-    fn obey(&mut self, word: ServerWord) {
-        match word {
-            ServerWord::Launch(assignment) => {
+    fn obey(&mut self, message: ServerMessage) {
+        match message {
+            ServerMessage::Launch(assignment) => {
                 trace::asked("launch", &assignment.run, self.environment.as_ref());
                 self.apply(AgentInput::Launch(assignment));
             }
-            ServerWord::Stop { run } => {
+            ServerMessage::Stop { run } => {
                 trace::asked("stop", &run, self.environment.as_ref());
                 self.apply(AgentInput::Stop(run));
             }
-            ServerWord::Kill { run } => {
+            ServerMessage::Kill { run } => {
                 trace::asked("kill", &run, self.environment.as_ref());
                 self.apply(AgentInput::Kill(run));
             }
-            ServerWord::Forget { run } => {
+            ServerMessage::Forget { run } => {
                 trace::asked("forget", &run, self.environment.as_ref());
                 self.apply(AgentInput::Forget(run));
             }
             // The link has heard these.
-            ServerWord::Welcome(_) | ServerWord::Refused { .. } => {}
+            ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => {}
         }
     }
 
@@ -339,11 +339,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 }
                 cluster.delete_run(&run);
             }
-            AgentEffect::Say(word) => {
-                if let AgentWord::Gone { run } = &word {
+            AgentEffect::Send(message) => {
+                if let AgentMessage::Gone { run } = &message {
                     self.tell(AgentNews::Gone { run: run.clone() });
                 }
-                self.outbox.say(word);
+                self.outbox.send(message);
             }
         }
     }

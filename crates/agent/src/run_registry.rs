@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fermi_api::link::{AgentWord, Assignment, KnownRun, LaunchFailed};
+use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed};
 use fermi_domain::task::RunKey;
 
 use crate::upload::UploadKind;
@@ -54,7 +54,7 @@ pub enum AgentEffect {
     UploadRest(RunKey),
     RefuseForEver(RunKey),
     Delete(RunKey),
-    Say(AgentWord),
+    Send(AgentMessage),
 }
 
 /// All runs of one cluster.
@@ -142,7 +142,7 @@ impl RunRegistry {
 
     fn never(&mut self, run: RunKey) -> Vec<AgentEffect> {
         self.runs.insert(run.clone(), RunState::Never);
-        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Say(AgentWord::Gone { run })]
+        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(AgentMessage::Gone { run })]
     }
 
     fn end(&mut self, run: RunKey, signal: i32) -> Vec<AgentEffect> {
@@ -168,7 +168,7 @@ impl RunRegistry {
         match self.runs.get_mut(&run) {
             Some(state @ (RunState::Preparing | RunState::Alive)) => {
                 *state = RunState::Failed(failed.clone());
-                vec![AgentEffect::Delete(run), AgentEffect::Say(AgentWord::LaunchFailed(failed))]
+                vec![AgentEffect::Delete(run), AgentEffect::Send(AgentMessage::LaunchFailed(failed))]
             }
             _ => Vec::new(),
         }
@@ -217,9 +217,9 @@ pub enum FoundRun {
 fn last_word(run: &RunKey, state: &RunState) -> Option<AgentEffect> {
     match state {
         RunState::Over { journal: true, streams: true } | RunState::Never => {
-            Some(AgentEffect::Say(AgentWord::Gone { run: run.clone() }))
+            Some(AgentEffect::Send(AgentMessage::Gone { run: run.clone() }))
         }
-        RunState::Failed(failed) => Some(AgentEffect::Say(AgentWord::LaunchFailed(failed.clone()))),
+        RunState::Failed(failed) => Some(AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()))),
         RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over { .. } => None,
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn gone(run: &str) -> AgentEffect {
-        AgentEffect::Say(AgentWord::Gone { run: key(run) })
+        AgentEffect::Send(AgentMessage::Gone { run: key(run) })
     }
 
     const RUN: &str = "task-1-g1-n0-i1";
@@ -329,7 +329,7 @@ mod tests {
         let mut registry = RunRegistry::default();
         registry.on(launch(RUN));
         let failed = LaunchFailed { run: key(RUN), reason: Text::new("甲", "a"), hint: Text::new("乙", "b") };
-        let said = AgentEffect::Say(AgentWord::LaunchFailed(failed.clone()));
+        let said = AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()));
         assert_eq!(registry.on(AgentInput::Failed(failed)), [AgentEffect::Delete(key(RUN)), said.clone()]);
         assert_eq!(registry.on(launch(RUN)), std::slice::from_ref(&said));
         assert_eq!(registry.on(AgentInput::Welcomed), [said]);

@@ -20,7 +20,7 @@ use serde_json::Value;
 use ureq::http::{Request, Response, header};
 
 pub use address::{BadAddress, DEFAULT_SERVER, ServerAddress};
-pub use error::{ClientError, Refused};
+pub use error::{ClientError, RefusedAnswer};
 pub use follow::{Follower, Moment};
 pub use query::{Query, segment};
 pub use resources::LogQuery;
@@ -66,7 +66,7 @@ pub struct Client {
 
 /// A successful answer: what it says for people, what it says as it came, and what that means.
 #[derive(Clone, Debug)]
-pub struct Answer<T = Value> {
+pub struct ApiAnswer<T = Value> {
     pub message: String,
     /// The envelope's `data`, untouched.
     pub raw: Value,
@@ -85,7 +85,7 @@ struct Envelope {
 }
 
 /// A request that can be sent as often as need be.
-struct Letter<'a> {
+struct ApiRequest<'a> {
     method: &'a str,
     path: String,
     headers: Vec<(header::HeaderName, String)>,
@@ -112,13 +112,14 @@ impl Client {
     }
 
     /// Reads something.
-    pub fn get<T: DeserializeOwned>(&self, path: &str, query: &Query) -> Result<Answer<T>, ClientError> {
-        let letter = Letter { method: "GET", path: format!("{path}{query}"), headers: Vec::new(), body: Vec::new() };
-        self.answer(&letter)
+    pub fn get<T: DeserializeOwned>(&self, path: &str, query: &Query) -> Result<ApiAnswer<T>, ClientError> {
+        let request =
+            ApiRequest { method: "GET", path: format!("{path}{query}"), headers: Vec::new(), body: Vec::new() };
+        self.answer(&request)
     }
 
     /// Makes or changes something; once, however often it has to be sent.
-    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<Answer<T>, ClientError> {
+    pub fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<ApiAnswer<T>, ClientError> {
         let body = serde_json::to_vec(body).map_err(|error| self.not_understood(error))?;
         self.post_bytes(path, "application/json", body)
     }
@@ -129,17 +130,22 @@ impl Client {
         path: &str,
         content_type: &str,
         body: Vec<u8>,
-    ) -> Result<Answer<T>, ClientError> {
+    ) -> Result<ApiAnswer<T>, ClientError> {
         let headers = vec![
             (header::CONTENT_TYPE, content_type.to_owned()),
             (header::HeaderName::from_static("idempotency-key"), fresh_key()),
         ];
-        self.answer(&Letter { method: "POST", path: path.to_owned(), headers, body })
+        self.answer(&ApiRequest { method: "POST", path: path.to_owned(), headers, body })
     }
 
     /// Removes something.
-    pub fn delete<T: DeserializeOwned>(&self, path: &str, query: &Query) -> Result<Answer<T>, ClientError> {
-        self.answer(&Letter { method: "DELETE", path: format!("{path}{query}"), headers: Vec::new(), body: Vec::new() })
+    pub fn delete<T: DeserializeOwned>(&self, path: &str, query: &Query) -> Result<ApiAnswer<T>, ClientError> {
+        self.answer(&ApiRequest {
+            method: "DELETE",
+            path: format!("{path}{query}"),
+            headers: Vec::new(),
+            body: Vec::new(),
+        })
     }
 
     /// Sends a body that is too large to be held. Its digest makes sending it twice harmless, but that is the caller's
@@ -149,7 +155,7 @@ impl Client {
         path: &str,
         headers: &[(header::HeaderName, String)],
         mut body: impl Read,
-    ) -> Result<Answer<T>, ClientError> {
+    ) -> Result<ApiAnswer<T>, ClientError> {
         let body = ureq::SendBody::from_reader(&mut body);
         let request = self.request("POST", path, headers).body(body).map_err(|error| self.bad(&error))?;
         let response = self.agent.run(request).map_err(|error| self.broken(error))?;
@@ -161,10 +167,10 @@ impl Client {
         Follower::new(self.clone(), format!("{path}{query}"), from)
     }
 
-    fn answer<T: DeserializeOwned>(&self, letter: &Letter<'_>) -> Result<Answer<T>, ClientError> {
+    fn answer<T: DeserializeOwned>(&self, request: &ApiRequest<'_>) -> Result<ApiAnswer<T>, ClientError> {
         let mut waits = RETRIES.iter();
         loop {
-            match self.send(letter) {
+            match self.send(request) {
                 Err(error @ ClientError::Unreachable { .. }) => match waits.next() {
                     Some(wait) => std::thread::sleep(*wait),
                     None => return Err(error),
@@ -175,12 +181,12 @@ impl Client {
         }
     }
 
-    fn send(&self, letter: &Letter<'_>) -> Result<Response<ureq::Body>, ClientError> {
-        let request = self.request(letter.method, &letter.path, &letter.headers);
-        let sent = if letter.method == "POST" {
-            self.run(request.body(&letter.body[..]).map_err(|error| self.bad(&error))?)
+    fn send(&self, request: &ApiRequest<'_>) -> Result<Response<ureq::Body>, ClientError> {
+        let prepared = self.request(request.method, &request.path, &request.headers);
+        let sent = if request.method == "POST" {
+            self.run(prepared.body(&request.body[..]).map_err(|error| self.bad(&error))?)
         } else {
-            self.run(request.body(()).map_err(|error| self.bad(&error))?)
+            self.run(prepared.body(()).map_err(|error| self.bad(&error))?)
         };
         sent.map_err(|error| self.broken(error))
     }
@@ -228,7 +234,7 @@ impl Client {
     }
 
     /// Unwraps the envelope.
-    fn open<T: DeserializeOwned>(&self, mut response: Response<ureq::Body>) -> Result<Answer<T>, ClientError> {
+    fn open<T: DeserializeOwned>(&self, mut response: Response<ureq::Body>) -> Result<ApiAnswer<T>, ClientError> {
         let code = response.status().as_u16();
         let read = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
         let bytes = read.map_err(|error| self.broken(error))?;
@@ -238,10 +244,10 @@ impl Client {
             Err(error) => return Err(self.not_understood(error)),
         };
         if code >= 400 {
-            return Err(ClientError::Refused(Box::new(Refused::new(code, envelope.message, envelope.error))));
+            return Err(ClientError::Refused(Box::new(RefusedAnswer::new(code, envelope.message, envelope.error))));
         }
         let data = T::deserialize(&envelope.data).map_err(|error| self.not_understood(error))?;
-        Ok(Answer { message: envelope.message, raw: envelope.data, data })
+        Ok(ApiAnswer { message: envelope.message, raw: envelope.data, data })
     }
 
     fn broken(&self, error: ureq::Error) -> ClientError {

@@ -23,10 +23,10 @@ pub const ENVIRONMENT_HEADER: &str = "x-fermi-environment";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 
-/// Said by an agent.
+/// What an agent sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type", content = "data")]
-pub enum AgentWord {
+pub enum AgentMessage {
     /// Always the first.
     Hello(Box<Hello>),
     /// Each second, with what was measured since.
@@ -37,10 +37,10 @@ pub enum AgentWord {
     Gone { run: RunKey },
 }
 
-/// Said by the server.
+/// What the server sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type", content = "data")]
-pub enum ServerWord {
+pub enum ServerMessage {
     Welcome(Welcome),
     /// The link ends here.
     Refused {
@@ -49,7 +49,7 @@ pub enum ServerWord {
     },
     /// Start this, unless it was started already.
     Launch(Box<Assignment>),
-    /// End it by its ladder. Said to the coordinator's node, which ends it everywhere.
+    /// End it by its ladder. Sent to the coordinator's node, which ends it everywhere.
     Stop {
         run: RunKey,
     },
@@ -57,7 +57,7 @@ pub enum ServerWord {
     Kill {
         run: RunKey,
     },
-    /// Nobody will ask for its files any more.
+    /// The server does not ask for its files any more.
     Forget {
         run: RunKey,
     },

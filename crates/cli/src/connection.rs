@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fermi_api::client::{
-    Answer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, Refused, ServerAddress,
+    ApiAnswer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, RefusedAnswer, ServerAddress,
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
@@ -47,7 +47,7 @@ pub type Outcome = Result<ExitCode, Problem>;
 
 /// Every page of a list, one item after the other; the first error ends it.
 pub fn pages<T>(
-    page: impl Fn(&Query) -> Result<Answer<Page<T>>, ClientError>,
+    page: impl Fn(&Query) -> Result<ApiAnswer<Page<T>>, ClientError>,
 ) -> impl Iterator<Item = Result<T, ClientError>> {
     let mut next = Some(None::<String>);
     let pages = std::iter::from_fn(move || {
@@ -68,8 +68,8 @@ pub fn pages<T>(
 pub fn find<T>(
     text: &str,
     noun: (&str, &str),
-    by_id: Result<Answer<T>, ClientError>,
-    page: impl Fn(&Query) -> Result<Answer<Page<T>>, ClientError>,
+    by_id: Result<ApiAnswer<T>, ClientError>,
+    page: impl Fn(&Query) -> Result<ApiAnswer<Page<T>>, ClientError>,
     name: impl Fn(&T) -> &str,
 ) -> Result<T, Problem> {
     match by_id {
@@ -205,7 +205,7 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
 }
 
 /// The server has spoken the language that it was asked for.
-fn told_by_server(refused: &Refused) -> (Text, Option<Hint>) {
+fn told_by_server(refused: &RefusedAnswer) -> (Text, Option<Hint>) {
     let message = if refused.message.is_empty() { format!("HTTP {}", refused.code) } else { refused.message.clone() };
     let same = |sentence: String| Text::new(sentence.clone(), sentence);
     (same(message), refused.hint.clone().map(|hint| same(hint).into()))
@@ -217,7 +217,7 @@ impl AskFlags {
     }
 
     /// Prints the answer's data where that is wanted; otherwise showing it is the command's business.
-    pub fn printed<T>(&self, answer: &Answer<T>) -> bool {
+    pub fn printed<T>(&self, answer: &ApiAnswer<T>) -> bool {
         if self.json {
             speech::print_json(&answer.raw);
         }
@@ -225,7 +225,7 @@ impl AskFlags {
     }
 
     /// Ends a command that shows something: its data, or what `text` makes of it.
-    pub fn show<T>(&self, answer: &Answer<T>, text: impl FnOnce(&T, Paint) -> String) -> Outcome {
+    pub fn show<T>(&self, answer: &ApiAnswer<T>, text: impl FnOnce(&T, Paint) -> String) -> Outcome {
         if !self.printed(answer) {
             speech::print(&text(&answer.data, Paint::for_stdout()));
         }
@@ -235,7 +235,7 @@ impl AskFlags {
     /// Ends a command that lists something. An empty list is a sentence and a command that would change that.
     pub fn list<T>(
         &self,
-        answer: &Answer<Page<T>>,
+        answer: &ApiAnswer<Page<T>>,
         none: &str,
         example: &str,
         table: impl FnOnce(&[T]) -> Table,
@@ -248,7 +248,7 @@ impl AskFlags {
     }
 
     /// Ends a command whose answer is a sentence.
-    pub fn done<T>(&self, answer: &Answer<T>) -> Outcome {
+    pub fn done<T>(&self, answer: &ApiAnswer<T>) -> Outcome {
         if !self.printed(answer) {
             speech::say(&format!("{}\n", answer.message));
         }
@@ -256,7 +256,7 @@ impl AskFlags {
     }
 
     /// Ends a command that has made something: the sentence for people, the id for programs.
-    pub fn made<T>(&self, answer: &Answer<T>, id: &str) -> Outcome {
+    pub fn made<T>(&self, answer: &ApiAnswer<T>, id: &str) -> Outcome {
         if !self.printed(answer) {
             speech::say(&format!("{}\n", answer.message));
             speech::print(&format!("{id}\n"));

@@ -1,4 +1,4 @@
-//! The agents that are here now: who answers, since when, what was measured last, and a way to say a word to each.
+//! The agents that are here now: who answers, since when, what was measured last, and a way to send a message to each.
 //!
 //! All of it lives in memory: a heartbeat never becomes a row. After a start of the server nobody has been heard yet,
 //! which is silence like any other.
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{Heartbeat, ServerWord};
+use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
 use tokio::sync::mpsc;
@@ -27,38 +27,38 @@ pub enum Liveness {
     Offline,
 }
 
-/// Whether a word reached an agent's line.
+/// Whether a message reached an agent's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Delivery {
     Now,
-    /// Over the same line already.
+    /// Over the same connection already.
     Before,
-    /// There is no line, or it takes nothing.
+    /// There is no connection, or it takes nothing.
     Not,
 }
 
 /// One connection of an agent; a later one of the same environment has another number.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct AgentConnection {
     pub number: u64,
-    words: mpsc::Sender<ServerWord>,
+    messages: mpsc::Sender<ServerMessage>,
 }
 
-impl Line {
-    /// Says a word. A line that does not take it is broken or hopelessly behind, and its end is noticed where it is read.
-    pub fn say(&self, word: ServerWord) -> bool {
-        self.words.try_send(word).is_ok()
+impl AgentConnection {
+    /// Sends a message. A connection that does not take it is broken or hopelessly behind, and its end is noticed where it is read.
+    pub fn send(&self, message: ServerMessage) -> bool {
+        self.messages.try_send(message).is_ok()
     }
 }
 
 #[derive(Debug)]
 struct AgentSession {
     instance: String,
-    line: Option<Line>,
+    connection: Option<AgentConnection>,
     heard: Instant,
     samples: Samples,
-    /// What was said over which line, so that nothing is said twice over one.
-    said: HashMap<(RunKey, &'static str), u64>,
+    /// What was sent over which connection, so that nothing is sent twice over one.
+    sent: HashMap<(RunKey, &'static str), u64>,
 }
 
 /// Everybody who has been heard since the server started.
@@ -67,7 +67,7 @@ pub struct Hub {
     started: Instant,
     sessions: Mutex<HashMap<EnvironmentId, AgentSession>>,
     next_line: std::sync::atomic::AtomicU64,
-    words: std::sync::atomic::AtomicU64,
+    messages: std::sync::atomic::AtomicU64,
 }
 
 impl Default for Hub {
@@ -76,7 +76,7 @@ impl Default for Hub {
             started: Instant::now(),
             sessions: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
-            words: std::sync::atomic::AtomicU64::default(),
+            messages: std::sync::atomic::AtomicU64::default(),
         }
     }
 }
@@ -90,42 +90,47 @@ impl Hub {
     /// Whether another agent than this one answers under the environment's name.
     pub fn is_taken(&self, environment: &EnvironmentId, instance: &str) -> bool {
         self.sessions().get(environment).is_some_and(|session| {
-            session.instance != instance && session.line.is_some() && session.heard.elapsed() < SUSPECT_AFTER
+            session.instance != instance && session.connection.is_some() && session.heard.elapsed() < SUSPECT_AFTER
         })
     }
 
-    /// Gives an agent its session; a line that it had before is dropped.
-    pub fn connect(&self, environment: &EnvironmentId, instance: &str, words: mpsc::Sender<ServerWord>) -> Line {
+    /// Gives an agent its session; a connection that it had before is dropped.
+    pub fn connect(
+        &self,
+        environment: &EnvironmentId,
+        instance: &str,
+        messages: mpsc::Sender<ServerMessage>,
+    ) -> AgentConnection {
         let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let line = Line { number, words };
+        let connection = AgentConnection { number, messages };
         let mut sessions = self.sessions();
         let session = sessions.entry(environment.clone()).or_insert_with(|| AgentSession {
             instance: String::new(),
-            line: None,
+            connection: None,
             heard: Instant::now(),
             samples: Samples::default(),
-            said: HashMap::new(),
+            sent: HashMap::new(),
         });
         session.instance = instance.to_owned();
-        session.line = Some(line.clone());
+        session.connection = Some(connection.clone());
         session.heard = Instant::now();
-        session.said.clear();
-        line
+        session.sent.clear();
+        connection
     }
 
-    /// The line is broken, unless the agent has a newer one.
-    pub fn leave(&self, environment: &EnvironmentId, line: u64) {
+    /// The connection is broken, unless the agent has a newer one.
+    pub fn leave(&self, environment: &EnvironmentId, connection: u64) {
         if let Some(session) = self.sessions().get_mut(environment)
-            && session.line.as_ref().is_some_and(|current| current.number == line)
+            && session.connection.as_ref().is_some_and(|current| current.number == connection)
         {
-            session.line = None;
+            session.connection = None;
         }
     }
 
-    pub fn beat(&self, environment: &EnvironmentId, line: u64, heartbeat: Heartbeat) {
-        self.words.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    pub fn beat(&self, environment: &EnvironmentId, connection: u64, heartbeat: Heartbeat) {
+        self.messages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         if let Some(session) = self.sessions().get_mut(environment)
-            && session.line.as_ref().is_some_and(|current| current.number == line)
+            && session.connection.as_ref().is_some_and(|current| current.number == connection)
         {
             session.heard = Instant::now();
             session.samples.push(heartbeat);
@@ -136,10 +141,10 @@ impl Hub {
         let sessions = self.sessions();
         let session = sessions.get(environment);
         let silence = session.map_or(self.started, |session| session.heard).elapsed();
-        let has_line = session.is_some_and(|session| session.line.is_some());
+        let is_connected = session.is_some_and(|session| session.connection.is_some());
         match silence {
             silence if silence >= OFFLINE_AFTER => Liveness::Offline,
-            silence if silence >= SUSPECT_AFTER || !has_line => Liveness::Suspect,
+            silence if silence >= SUSPECT_AFTER || !is_connected => Liveness::Suspect,
             _ => Liveness::Here,
         }
     }
@@ -149,42 +154,42 @@ impl Hub {
         self.sessions().get(environment).map(|session| session.heard.elapsed())
     }
 
-    /// Whether an environment's agent is here and has not been told this over its present line.
-    pub fn can_say(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
+    /// Whether an environment's agent is here and has not been told this over its present connection.
+    pub fn can_send(&self, environment: &EnvironmentId, run: &RunKey, what: &'static str) -> bool {
         let sessions = self.sessions();
         let Some(session) = sessions.get(environment) else { return false };
-        let Some(line) = session.line.as_ref().filter(|_| session.heard.elapsed() < OFFLINE_AFTER) else {
+        let Some(connection) = session.connection.as_ref().filter(|_| session.heard.elapsed() < OFFLINE_AFTER) else {
             return false;
         };
-        session.said.get(&(run.clone(), what)) != Some(&line.number)
+        session.sent.get(&(run.clone(), what)) != Some(&connection.number)
     }
 
-    /// Says a word to an environment's agent once per line.
-    pub fn say_once(
+    /// Sends a message to an environment's agent once per connection.
+    pub fn send_once(
         &self,
         environment: &EnvironmentId,
         run: &RunKey,
         what: &'static str,
-        word: impl FnOnce() -> ServerWord,
-    ) -> Said {
+        message: impl FnOnce() -> ServerMessage,
+    ) -> Delivery {
         let mut sessions = self.sessions();
-        let Some(session) = sessions.get_mut(environment) else { return Said::Not };
-        let Some(line) = &session.line else { return Said::Not };
+        let Some(session) = sessions.get_mut(environment) else { return Delivery::Not };
+        let Some(connection) = &session.connection else { return Delivery::Not };
         let key = (run.clone(), what);
-        if session.said.get(&key) == Some(&line.number) {
-            return Said::Before;
+        if session.sent.get(&key) == Some(&connection.number) {
+            return Delivery::Before;
         }
-        if !line.say(word()) {
-            return Said::Not;
+        if !connection.send(message()) {
+            return Delivery::Not;
         }
-        session.said.insert(key, line.number);
-        Said::Now
+        session.sent.insert(key, connection.number);
+        Delivery::Now
     }
 
-    /// What was said about a run needs no memory once the run is over.
+    /// What was sent about a run needs no memory once the run is over.
     pub fn forget(&self, environment: &EnvironmentId, run: &RunKey) {
         if let Some(session) = self.sessions().get_mut(environment) {
-            session.said.retain(|(known, _), _| known != run);
+            session.sent.retain(|(known, _), _| known != run);
         }
     }
 
@@ -205,10 +210,10 @@ impl Hub {
         newest.flat_map(|sample| &sample.ranks).filter(|rank| *rank.task == *task).cloned().collect()
     }
 
-    /// How many agents have a line, and how many words of theirs were heard.
+    /// How many agents have a connection, and how many messages of theirs were heard.
     pub fn counts(&self) -> (usize, u64) {
-        let lines = self.sessions().values().filter(|session| session.line.is_some()).count();
-        (lines, self.words.load(std::sync::atomic::Ordering::Relaxed))
+        let connections = self.sessions().values().filter(|session| session.connection.is_some()).count();
+        (connections, self.messages.load(std::sync::atomic::Ordering::Relaxed))
     }
 }
 
@@ -216,18 +221,18 @@ impl Hub {
 mod tests {
     use super::*;
 
-    fn seated(hub: &Hub, instance: &str) -> (Line, mpsc::Receiver<ServerWord>) {
-        let (send, words) = mpsc::channel(8);
-        (hub.connect(&"env-001".into(), instance, send), words)
+    fn connected(hub: &Hub, instance: &str) -> (AgentConnection, mpsc::Receiver<ServerMessage>) {
+        let (send, messages) = mpsc::channel(8);
+        (hub.connect(&"env-001".into(), instance, send), messages)
     }
 
     #[test]
     fn a_second_agent_of_one_name_is_taken_only_while_the_first_answers() {
         let hub = Hub::default();
         let environment = EnvironmentId::from("env-001");
-        let (line, _words) = seated(&hub, "a");
+        let (connection, _words) = connected(&hub, "a");
         assert!(hub.is_taken(&environment, "b") && !hub.is_taken(&environment, "a"));
-        hub.leave(&environment, line.number);
+        hub.leave(&environment, connection.number);
         assert!(!hub.is_taken(&environment, "b"));
     }
 
@@ -235,8 +240,8 @@ mod tests {
     fn the_end_of_an_old_line_does_not_end_the_new_one() {
         let hub = Hub::default();
         let environment = EnvironmentId::from("env-001");
-        let (old, _old_words) = seated(&hub, "a");
-        let (_new, _words) = seated(&hub, "a");
+        let (old, _old_words) = connected(&hub, "a");
+        let (_new, _words) = connected(&hub, "a");
         hub.leave(&environment, old.number);
         assert_eq!(hub.liveness(&environment), Liveness::Here);
     }
@@ -246,19 +251,19 @@ mod tests {
         let hub = Hub::default();
         let environment = EnvironmentId::from("env-001");
         let run: RunKey = "task-1-g1-n0-i1".parse().unwrap();
-        let stop = || ServerWord::Stop { run: run.clone() };
-        assert!(!hub.can_say(&environment, &run, "stop"), "there is no line");
-        let (_line, mut words) = seated(&hub, "a");
-        assert!(hub.can_say(&environment, &run, "stop"));
-        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Now);
-        assert!(!hub.can_say(&environment, &run, "stop"));
-        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Before);
-        assert!(words.try_recv().is_ok() && words.try_recv().is_err());
-        let (line, mut words) = seated(&hub, "a");
-        assert!(hub.can_say(&environment, &run, "stop"));
-        assert_eq!(hub.say_once(&environment, &run, "stop", stop), Said::Now);
-        hub.leave(&environment, line.number);
-        assert!(!hub.can_say(&environment, &run, "kill"));
-        assert!(words.try_recv().is_ok());
+        let stop = || ServerMessage::Stop { run: run.clone() };
+        assert!(!hub.can_send(&environment, &run, "stop"), "there is no connection");
+        let (_line, mut messages) = connected(&hub, "a");
+        assert!(hub.can_send(&environment, &run, "stop"));
+        assert_eq!(hub.send_once(&environment, &run, "stop", stop), Delivery::Now);
+        assert!(!hub.can_send(&environment, &run, "stop"));
+        assert_eq!(hub.send_once(&environment, &run, "stop", stop), Delivery::Before);
+        assert!(messages.try_recv().is_ok() && messages.try_recv().is_err());
+        let (connection, mut messages) = connected(&hub, "a");
+        assert!(hub.can_send(&environment, &run, "stop"));
+        assert_eq!(hub.send_once(&environment, &run, "stop", stop), Delivery::Now);
+        hub.leave(&environment, connection.number);
+        assert!(!hub.can_send(&environment, &run, "kill"));
+        assert!(messages.try_recv().is_ok());
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use cluster::Cluster;
-use fermi_api::link::ServerWord;
+use fermi_api::link::ServerMessage;
 use fermi_domain::event::{Outcome, Record, RunEvent, VERSION};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use futures_util::StreamExt;
@@ -73,7 +73,7 @@ async fn a_panic_in_any_loop_is_counted_logged_and_its_work_goes_on() {
     let task = "/api/v1/training-tasks/task-1";
     let mut logs = cluster.stream(&format!("{task}/logs?follow=true"), &[("accept", "application/x-ndjson")]).await;
     // Placed and said to the node, though both loops have panicked.
-    let ServerWord::Launch(assignment) = cluster.word("env-001").await else { panic!("something else was said") };
+    let ServerMessage::Launch(assignment) = cluster.word("env-001").await else { panic!("something else was said") };
     assert_eq!(assignment.run.to_string(), "task-1-g1-n0-i1");
     let mut heard = String::new();
     while !heard.contains("task.starting") {
@@ -138,7 +138,7 @@ async fn a_piece_is_taken_from_the_environment_of_its_run_alone() {
     let mut cluster = Cluster::start().await;
     fermi_server::start_reconcilers(&cluster.core);
     cluster.post("/api/v1/training-tasks", ONE).await;
-    let ServerWord::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
+    let ServerMessage::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
     let (journal, stream) = (format!("{RUN}/journal"), format!("{RUN}/streams/1/0/stdout"));
     for path in [&journal, &stream] {
         let offset = format!("{path}?offset=0");
@@ -175,7 +175,7 @@ async fn a_task_is_followed_through_the_log_from_its_request_to_its_end() {
     fermi_server::start_reconcilers(&cluster.core);
     let request = Request::post("/api/v1/training-tasks").header("content-type", "application/json");
     cluster.send(request.header("x-request-id", "my-request").body(Body::from(ONE)).unwrap()).await;
-    let ServerWord::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
+    let ServerMessage::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
     let started = |rank| RunEvent::RankStarted { attempt: 1, rank, local_rank: rank, pid: 7 };
     let events = [
         RunEvent::RunStarted {

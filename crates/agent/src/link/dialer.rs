@@ -6,14 +6,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use fermi_api::client::ServerAddress;
-use fermi_api::link::{AgentWord, Hello, KnownRun, ServerWord, Welcome};
+use fermi_api::link::{AgentMessage, Hello, KnownRun, ServerMessage, Welcome};
 use fermi_domain::language::Text;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::os::fd::AsFd;
 
 use super::Outbox;
-use super::line::{Line, LineError};
+use super::connection::{ConnectionError, ServerConnection};
 use crate::options::StopFlag;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub enum LinkNews {
     Welcomed(Welcome),
-    Word(ServerWord),
+    Message(ServerMessage),
     Lost { reason: String, retry_in: Duration },
     Refused { reason: Text, hint: Text },
 }
@@ -41,28 +41,28 @@ pub struct Dialer {
 
 /// Starts the thread.
 pub fn start(dialer: Dialer, tell: impl Fn(LinkNews) + Send + 'static) -> std::io::Result<(Outbox, JoinHandle<()>)> {
-    let (words, outgoing) = channel();
+    let (messages, outgoing) = channel();
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let ring = bell.clone();
     let thread = thread::Builder::new().name("link".into()).stack_size(512 * 1024).spawn(move || {
         dialer.dial(&outgoing, &ring, &tell);
     })?;
-    Ok((Outbox { words, bell }, thread))
+    Ok((Outbox { messages, bell }, thread))
 }
 
 impl Dialer {
-    fn dial(&self, outgoing: &Receiver<AgentWord>, bell: &EventFd, tell: &impl Fn(LinkNews)) {
+    fn dial(&self, outgoing: &Receiver<AgentMessage>, bell: &EventFd, tell: &impl Fn(LinkNews)) {
         let mut pause = FIRST_PAUSE;
         while !self.stop.is_raised() {
             let mut hello = self.hello.clone();
             hello.runs.clone_from(&self.runs.lock().unwrap_or_else(PoisonError::into_inner));
-            let error = match Line::open(&self.server, self.token.as_deref(), hello) {
-                Ok((line, welcome)) => {
+            let error = match ServerConnection::open(&self.server, self.token.as_deref(), hello) {
+                Ok((connection, welcome)) => {
                     pause = FIRST_PAUSE;
                     // Said to a connection that is gone; what still counts is said again after the welcome.
                     while outgoing.try_recv().is_ok() {}
                     tell(LinkNews::Welcomed(welcome));
-                    match self.talk(line, outgoing, bell, tell) {
+                    match self.talk(connection, outgoing, bell, tell) {
                         Ok(()) => return,
                         Err(error) => error,
                     }
@@ -70,13 +70,13 @@ impl Dialer {
                 Err(error) => error,
             };
             let wait = match error {
-                LineError::Lost(reason) => {
+                ConnectionError::Lost(reason) => {
                     let wait = with_jitter(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     tell(LinkNews::Lost { reason, retry_in: wait });
                     wait
                 }
-                LineError::Refused { reason, hint } => {
+                ConnectionError::Refused { reason, hint } => {
                     tell(LinkNews::Refused { reason, hint });
                     LONGEST_PAUSE
                 }
@@ -89,23 +89,23 @@ impl Dialer {
     /// Talks until the connection breaks, or until the agent ends.
     fn talk(
         &self,
-        mut line: Line,
-        outgoing: &Receiver<AgentWord>,
+        mut connection: ServerConnection,
+        outgoing: &Receiver<AgentMessage>,
         bell: &EventFd,
         tell: &impl Fn(LinkNews),
-    ) -> Result<(), LineError> {
+    ) -> Result<(), ConnectionError> {
         while !self.stop.is_raised() {
-            for word in outgoing.try_iter() {
-                line.say(&word)?;
+            for message in outgoing.try_iter() {
+                connection.send(&message)?;
             }
-            for word in line.wait(bell)? {
-                if let ServerWord::Refused { reason, hint } = word {
-                    return Err(LineError::Refused { reason, hint });
+            for message in connection.wait(bell)? {
+                if let ServerMessage::Refused { reason, hint } = message {
+                    return Err(ConnectionError::Refused { reason, hint });
                 }
-                tell(LinkNews::Word(word));
+                tell(LinkNews::Message(message));
             }
         }
-        line.close();
+        connection.close();
         Ok(())
     }
 

@@ -1,29 +1,29 @@
-//! The link to the server: words, and nothing but words.
+//! The link to the server: messages, and nothing but messages.
 //!
-//! [`Line`] is one connection; [`start`] keeps one open for ever in a thread of its own. Words that were said while there
+//! [`ServerConnection`] is one connection; [`start`] keeps one open for ever in a thread of its own. Messages that were said while there
 //! was none are lost, and said again by the registry after the next welcome.
 
+mod connection;
 mod dialer;
-mod line;
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use fermi_api::link::AgentWord;
+use fermi_api::link::AgentMessage;
 use nix::sys::eventfd::EventFd;
 
 pub use dialer::{Dialer, LinkNews, start};
 
-/// Where words for the server go; they are sent at once when there is a connection.
+/// Where messages for the server go; they are sent at once when there is a connection.
 #[derive(Clone, Debug)]
 pub struct Outbox {
-    words: Sender<AgentWord>,
+    messages: Sender<AgentMessage>,
     bell: Arc<EventFd>,
 }
 
 impl Outbox {
-    pub fn say(&self, word: AgentWord) {
-        let _ = self.words.send(word);
+    pub fn send(&self, message: AgentMessage) {
+        let _ = self.messages.send(message);
         let _ = self.bell.write(1);
     }
 

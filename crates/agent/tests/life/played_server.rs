@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentWord, LINK_PATH, ServerWord, Welcome};
+use fermi_api::link::{AgentMessage, LINK_PATH, ServerMessage, Welcome};
 use tungstenite::Message;
 
 #[derive(Default)]
 struct State {
-    words: Vec<AgentWord>,
+    messages: Vec<AgentMessage>,
     /// For the agent that is connected.
-    outgoing: Vec<ServerWord>,
+    outgoing: Vec<ServerMessage>,
     streams: BTreeMap<String, Vec<u8>>,
     arrivals: Vec<(Instant, String)>,
     headers_missing: Vec<String>,
@@ -49,17 +49,17 @@ impl PlayedServer {
         server
     }
 
-    pub fn say(&self, word: ServerWord) {
-        self.state.lock().unwrap().outgoing.push(word);
+    pub fn say(&self, message: ServerMessage) {
+        self.state.lock().unwrap().outgoing.push(message);
     }
 
     /// Forgets what was said so far, to hear what is said from now on.
-    pub fn take_words(&self) -> Vec<AgentWord> {
-        std::mem::take(&mut self.state.lock().unwrap().words)
+    pub fn take_words(&self) -> Vec<AgentMessage> {
+        std::mem::take(&mut self.state.lock().unwrap().messages)
     }
 
-    pub fn heard(&self, is_it: impl Fn(&AgentWord) -> bool) -> bool {
-        self.state.lock().unwrap().words.iter().any(is_it)
+    pub fn heard(&self, is_it: impl Fn(&AgentMessage) -> bool) -> bool {
+        self.state.lock().unwrap().messages.iter().any(is_it)
     }
 
     pub fn stream(&self, path: &str) -> String {
@@ -96,13 +96,13 @@ impl PlayedServer {
         loop {
             match socket.read() {
                 Ok(Message::Text(text)) => {
-                    let word: AgentWord = serde_json::from_str(&text).unwrap();
-                    if matches!(word, AgentWord::Hello(_)) {
+                    let message: AgentMessage = serde_json::from_str(&text).unwrap();
+                    if matches!(message, AgentMessage::Hello(_)) {
                         let welcome = Welcome { environment: "env-1".into(), cluster: "c1".into(), heartbeat_ms: 100 };
-                        let text = serde_json::to_string(&ServerWord::Welcome(welcome)).unwrap();
+                        let text = serde_json::to_string(&ServerMessage::Welcome(welcome)).unwrap();
                         socket.send(Message::text(text)).unwrap();
                     }
-                    self.state.lock().unwrap().words.push(word);
+                    self.state.lock().unwrap().messages.push(message);
                 }
                 Ok(_) => {}
                 Err(tungstenite::Error::Io(error))
@@ -110,8 +110,8 @@ impl PlayedServer {
                 Err(_) => return,
             }
             let outgoing = std::mem::take(&mut self.state.lock().unwrap().outgoing);
-            for word in outgoing {
-                if socket.send(Message::text(serde_json::to_string(&word).unwrap())).is_err() {
+            for message in outgoing {
+                if socket.send(Message::text(serde_json::to_string(&message).unwrap())).is_err() {
                     return;
                 }
             }

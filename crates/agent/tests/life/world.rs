@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentWord, Assignment, Master, ServerWord};
+use fermi_api::link::{AgentMessage, Assignment, Master, ServerMessage};
 use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::ids::{Rank, WorkerId};
 use fermi_domain::launch::{NodeLaunch, Placeholder, RankLaunch, RunPolicy, Template};
@@ -136,15 +136,15 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
 }
 
 fn say_launch(server: &PlayedServer, assignment: Assignment) {
-    server.say(ServerWord::Launch(Box::new(assignment)));
+    server.say(ServerMessage::Launch(Box::new(assignment)));
 }
 
-fn is_hello(word: &AgentWord) -> bool {
-    matches!(word, AgentWord::Hello(_))
+fn is_hello(word: &AgentMessage) -> bool {
+    matches!(word, AgentMessage::Hello(_))
 }
 
 fn await_gone(server: &PlayedServer, run: &str) {
-    wait_for(&format!("Gone of {run}"), || server.heard(|word| *word == AgentWord::Gone { run: key(run) }));
+    wait_for(&format!("Gone of {run}"), || server.heard(|word| *word == AgentMessage::Gone { run: key(run) }));
 }
 
 fn marked(run: &str) -> usize {
@@ -166,7 +166,7 @@ pub fn outlive() {
     say_launch(&server, assignment);
     wait_for("first lines", || server.stream(&format!("{run}/streams/2/0/stdout")).len() > 20);
     wait_for("a measurement of both ranks", || {
-        server.heard(|word| matches!(word, AgentWord::Heartbeat(beat) if beat.ranks.len() == 2))
+        server.heard(|word| matches!(word, AgentMessage::Heartbeat(beat) if beat.ranks.len() == 2))
     });
     agent.kill();
     drop(server.take_words());
@@ -175,7 +175,7 @@ pub fn outlive() {
     let _agent = Agent::start(&server, data.path());
     wait_for("a hello that knows the run", || {
         server.heard(
-            |word| matches!(word, AgentWord::Hello(hello) if hello.runs.iter().any(|r| r.run == key(run) && r.alive)),
+            |word| matches!(word, AgentMessage::Hello(hello) if hello.runs.iter().any(|r| r.run == key(run) && r.alive)),
         )
     });
     await_gone(&server, run);
@@ -191,7 +191,7 @@ pub fn outlive() {
     assert_eq!(journal, std::fs::read_to_string(folder.join("journal.ndjson")).unwrap());
     assert!(journal.trim_end().lines().last().unwrap().contains("\"outcome\":\"succeeded\""), "{journal}");
     assert_eq!(server.headers_missing(), Vec::<String>::new());
-    server.say(ServerWord::Forget { run: key(run) });
+    server.say(ServerMessage::Forget { run: key(run) });
     wait_for("the run's folder to go", || !folder.exists());
     assert!(data.path().join("c1/tasks/task-1/outputs/checkpoints/ckpt").exists());
 }
@@ -208,15 +208,15 @@ pub fn stop_and_kill() {
     for run in [stopped, killed] {
         wait_for("up", || server.stream(&format!("{run}/streams/2/0/stdout")).contains("up"));
     }
-    server.say(ServerWord::Stop { run: key(stopped) });
+    server.say(ServerMessage::Stop { run: key(stopped) });
     await_gone(&server, stopped);
     assert_eq!(server.stream(&format!("{stopped}/streams/2/0/stdout")), "up\nbye\n");
     assert!(server.stream(&format!("{stopped}/journal")).contains("\"stopped\""));
     assert!(marked(killed) >= 4);
-    server.say(ServerWord::Kill { run: key(killed) });
+    server.say(ServerMessage::Kill { run: key(killed) });
     await_gone(&server, killed);
     assert_eq!(marked(killed), 0);
-    server.say(ServerWord::Kill { run: key(unknown) });
+    server.say(ServerMessage::Kill { run: key(unknown) });
     await_gone(&server, unknown);
     drop(server.take_words());
     say_launch(&server, launch(unknown, 1, "echo never"));
@@ -225,7 +225,7 @@ pub fn stop_and_kill() {
     // A stop that comes right behind its launch.
     let quick = "task-4-g1-n0-i1";
     say_launch(&server, launch(quick, 1, "sleep 1000"));
-    server.say(ServerWord::Stop { run: key(quick) });
+    server.say(ServerMessage::Stop { run: key(quick) });
     await_gone(&server, quick);
 }
 
@@ -278,7 +278,7 @@ pub fn refused_launch() {
     assignment.interpreter = Some("/no/such/python".into());
     say_launch(&server, assignment);
     wait_for("the refusal", || {
-        server.heard(|word| matches!(word, AgentWord::LaunchFailed(f) if f.reason.en.contains("/no/such/python") && !f.hint.zh.is_empty()))
+        server.heard(|word| matches!(word, AgentMessage::LaunchFailed(f) if f.reason.en.contains("/no/such/python") && !f.hint.zh.is_empty()))
     });
     let runs: Vec<PathBuf> =
         std::fs::read_dir(data.path().join("c1/runs")).unwrap().map(|e| e.unwrap().path()).collect();

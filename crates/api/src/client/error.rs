@@ -17,7 +17,7 @@ pub enum ClientError {
     TimedOut { server: String },
     /// The server understood, and says no.
     #[error("{}", .0.message)]
-    Refused(Box<Refused>),
+    Refused(Box<RefusedAnswer>),
     /// Something answers, but not as a Fermi server does.
     #[error("the answer of {server} is not understood: {reason}")]
     NotUnderstood { server: String, reason: String },
@@ -25,7 +25,7 @@ pub enum ClientError {
 
 /// The server's refusal, in the language that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedAnswer {
     /// HTTP's number.
     pub code: u16,
     pub message: String,
@@ -47,7 +47,7 @@ pub(super) struct ErrorBody {
     hint: Option<String>,
 }
 
-impl Refused {
+impl RefusedAnswer {
     pub(super) fn new(code: u16, message: String, error: Option<ErrorBody>) -> Self {
         let (id, field, hint) = error.map_or((None, None, None), |error| (error.id, error.field, error.hint));
         Self { code, message, hint, id, field }

@@ -6,14 +6,14 @@ use serde_json::Value;
 use ureq::http::header;
 
 use super::follow::SILENCE;
-use super::{API, Answer, Client, ClientError, Follower, Query, segment};
+use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion, CreateModel,
     CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Id, Launch, LogPiece, LogSearch, Logs,
     Metrics, Model, Page, Preview, Rank, Snapshot, StopRequest, Stream, Task, TaskRow, Version,
 };
 
-type Got<T> = Result<Answer<T>, ClientError>;
+type Got<T> = Result<ApiAnswer<T>, ClientError>;
 
 /// Which part of what ranks wrote is wanted.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
-use fermi_api::link::{AgentWord, Hello, KnownRun, LINK_VERSION, OLDEST_LINK_VERSION, ServerWord, Welcome};
+use fermi_api::link::{AgentMessage, Hello, KnownRun, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
@@ -21,16 +21,16 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use crate::core::Core;
-use crate::hub::{Line, OFFLINE_AFTER};
+use crate::hub::{AgentConnection, OFFLINE_AFTER};
 use crate::lifecycle::{self, Cause, LifecycleError};
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
-/// Words are short, and there may be thousands of links.
+/// Messages are short, and there may be thousands of links.
 const SMALL: usize = 4 << 10;
 const HEARTBEAT_MS: u64 = 1_000;
-/// Words that wait for a slow agent; beyond this its line is broken.
-const WAITING_WORDS: usize = 1_024;
+/// Messages that wait for a slow agent; beyond this its connection is broken.
+const WAITING_MESSAGES: usize = 1_024;
 /// The longest name of an environment: its workers' names become file names.
 const LONGEST_NAME: usize = 63;
 
@@ -44,10 +44,10 @@ pub async fn answer(
 }
 
 async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
-    let Some(hello) = first_word(&mut socket).await else { return };
-    let (send, words) = mpsc::channel(WAITING_WORDS);
-    match admit(&core, &hello, peer, send).await {
-        Ok((row, line)) => {
+    let Some(hello) = first_message(&mut socket).await else { return };
+    let (outbox, messages) = mpsc::channel(WAITING_MESSAGES);
+    match admit(&core, &hello, peer, outbox).await {
+        Ok((row, connection)) => {
             let id = row.environment.id.clone();
             let welcome = Welcome {
                 environment: id.clone(),
@@ -55,46 +55,46 @@ async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
                 heartbeat_ms: HEARTBEAT_MS,
             };
             let span = tracing::info_span!("agent", environment = %id);
-            let talk = async {
+            let session = async {
                 tracing::info!(name = %hello.name, %peer, version = hello.version, "an agent has come");
-                if speak(&mut socket, &ServerWord::Welcome(welcome)).await {
-                    if let Err(error) = compare_runs(&core, &id, &hello.runs, &line).await {
+                if send(&mut socket, &ServerMessage::Welcome(welcome)).await {
+                    if let Err(error) = compare_runs(&core, &id, &hello.runs, &connection).await {
                         // The agent dials again and says hello anew, so that nothing is compared by halves.
                         tracing::error!(%error, "an agent's runs could not be compared with what is stored");
                     } else {
                         core.ring();
-                        converse(&mut socket, &core, &id, &line, words).await;
+                        exchange(&mut socket, &core, &id, &connection, messages).await;
                     }
                 }
-                core.hub().leave(&id, line.number);
+                core.hub().leave(&id, connection.number);
                 tracing::info!("an agent's link has ended");
             };
-            talk.instrument(span).await;
+            session.instrument(span).await;
         }
         Err((reason, hint)) => {
             tracing::info!(name = %hello.name, %peer, reason = %reason.en, "an agent was refused");
-            speak(&mut socket, &ServerWord::Refused { reason, hint }).await;
+            send(&mut socket, &ServerMessage::Refused { reason, hint }).await;
         }
     }
 }
 
-async fn first_word(socket: &mut WebSocket) -> Option<Hello> {
+async fn first_message(socket: &mut WebSocket) -> Option<Hello> {
     let message = timeout(HELLO_PATIENCE, socket.recv()).await.ok()??.ok()?;
     match serde_json::from_str(message.to_text().ok()?) {
-        Ok(AgentWord::Hello(hello)) => Some(*hello),
+        Ok(AgentMessage::Hello(hello)) => Some(*hello),
         Ok(_) => None,
         Err(error) => {
             let reason =
                 Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"));
             let hint = Text::new("请安装与服务端相同的版本", "install the release that the server has");
-            speak(socket, &ServerWord::Refused { reason, hint }).await;
+            send(socket, &ServerMessage::Refused { reason, hint }).await;
             None
         }
     }
 }
 
-async fn speak(socket: &mut WebSocket, word: &ServerWord) -> bool {
-    let Ok(text) = serde_json::to_string(word) else { return false };
+async fn send(socket: &mut WebSocket, message: &ServerMessage) -> bool {
+    let Ok(text) = serde_json::to_string(message) else { return false };
     socket.send(Message::Text(text.into())).await.is_ok()
 }
 
@@ -103,8 +103,8 @@ async fn admit(
     core: &Core,
     hello: &Hello,
     peer: SocketAddr,
-    words: mpsc::Sender<ServerWord>,
-) -> Result<(EnvironmentRow, Line), (Text, Text)> {
+    messages: mpsc::Sender<ServerMessage>,
+) -> Result<(EnvironmentRow, AgentConnection), (Text, Text)> {
     check(hello)?;
     let unavailable = |error: &dyn std::fmt::Display| {
         (
@@ -142,9 +142,9 @@ async fn admit(
         })
         .await
         .map_err(|error| unavailable(&error.flatten()))?;
-    let line = core.hub().connect(&row.environment.id, &hello.instance, words);
+    let connection = core.hub().connect(&row.environment.id, &hello.instance, messages);
     core.refresh_environments().await.map_err(|error| unavailable(&error))?;
-    Ok((row, line))
+    Ok((row, connection))
 }
 
 fn check(hello: &Hello) -> Result<(), (Text, Text)> {
@@ -170,7 +170,7 @@ fn check(hello: &Hello) -> Result<(), (Text, Text)> {
     Ok(())
 }
 
-/// An agent of an older release is led in words that it has; a newer one may say what is not understood here.
+/// An agent of an older release is led in messages that it has; a newer one may send what is not understood here.
 fn check_version(hello: &Hello, understood: &RangeInclusive<u32>) -> Result<(), (Text, Text)> {
     if understood.contains(&hello.version) {
         return Ok(());
@@ -220,7 +220,7 @@ async fn compare_runs(
     core: &Core,
     environment: &EnvironmentId,
     known: &[KnownRun],
-    line: &Line,
+    connection: &AgentConnection,
 ) -> Result<(), StoreError> {
     let tasks = core.store().read(|view| view.live_tasks()).await?;
     let ours: Vec<(RunKey, NodeRunState)> = tasks
@@ -241,9 +241,9 @@ async fn compare_runs(
         let is_wanted = ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
         if !is_wanted {
             if *alive {
-                line.say(ServerWord::Kill { run: run.clone() });
+                connection.send(ServerMessage::Kill { run: run.clone() });
             } else {
-                line.say(ServerWord::Forget { run: run.clone() });
+                connection.send(ServerMessage::Forget { run: run.clone() });
             }
         }
     }
@@ -251,31 +251,31 @@ async fn compare_runs(
 }
 
 /// Listens and speaks until either side is gone, or silent for too long.
-async fn converse(
+async fn exchange(
     socket: &mut WebSocket,
     core: &Core,
     environment: &EnvironmentId,
-    line: &Line,
-    mut words: mpsc::Receiver<ServerWord>,
+    connection: &AgentConnection,
+    mut messages: mpsc::Receiver<ServerMessage>,
 ) {
     loop {
         tokio::select! {
             heard = timeout(OFFLINE_AFTER, socket.recv()) => {
                 let Ok(Some(Ok(message))) = heard else { return };
                 match message {
-                    Message::Text(text) => match serde_json::from_str::<AgentWord>(&text) {
-                        Ok(word) => hear(core, environment, line, word).await,
-                        // A newer agent may say more than we know.
-                        Err(error) => tracing::warn!(%environment, %error, "a word of an agent is not understood"),
+                    Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
+                        Ok(message) => receive(core, environment, connection, message).await,
+                        // A newer agent may send more than we know.
+                        Err(error) => tracing::warn!(%environment, %error, "a message of an agent is not understood"),
                     },
                     Message::Close(_) => return,
                     Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
                 }
             }
-            word = words.recv() => {
-                // The sender is dropped when the agent has a newer line.
-                let Some(word) = word else { return };
-                if !speak(socket, &word).await {
+            message = messages.recv() => {
+                // The sender is dropped when the agent has a newer connection.
+                let Some(message) = message else { return };
+                if !send(socket, &message).await {
                     return;
                 }
             }
@@ -284,24 +284,24 @@ async fn converse(
     }
 }
 
-async fn hear(core: &Core, environment: &EnvironmentId, line: &Line, word: AgentWord) {
-    match word {
-        AgentWord::Heartbeat(heartbeat) => core.hub().beat(environment, line.number, *heartbeat),
-        AgentWord::LaunchFailed(failed) => {
+async fn receive(core: &Core, environment: &EnvironmentId, connection: &AgentConnection, message: AgentMessage) {
+    match message {
+        AgentMessage::Heartbeat(heartbeat) => core.hub().beat(environment, connection.number, *heartbeat),
+        AgentMessage::LaunchFailed(failed) => {
             let reason = Text::new(
                 format!("{}；{}", failed.reason.zh, failed.hint.zh),
                 format!("{}; {}", failed.reason.en, failed.hint.en),
             );
             let node = failed.run.node_rank;
             apply(core, environment, &failed.run, TaskInput::LaunchFailed { node, reason }).await;
-            line.say(ServerWord::Forget { run: failed.run });
+            connection.send(ServerMessage::Forget { run: failed.run });
         }
-        AgentWord::Gone { run } => {
+        AgentMessage::Gone { run } => {
             gone(core, environment, &run).await;
             core.hub().forget(environment, &run);
-            line.say(ServerWord::Forget { run });
+            connection.send(ServerMessage::Forget { run });
         }
-        AgentWord::Hello(_) => {}
+        AgentMessage::Hello(_) => {}
     }
 }
 

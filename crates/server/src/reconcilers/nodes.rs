@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fermi_api::link::ServerWord;
+use fermi_api::link::ServerMessage;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{DesiredState, NodeRun, Task, TaskInput};
 use fermi_store::StoreError;
@@ -10,7 +10,7 @@ use fermi_store::StoreError;
 use crate::assignment;
 use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::hub::{Liveness, Said};
+use crate::hub::{Delivery, Liveness};
 
 pub struct Nodes {
     core: Core,
@@ -59,19 +59,19 @@ async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) {
     let run = task.run_key(node);
     let hub = core.hub();
     let environment = &node.environment;
-    let say = |what: &'static str, word: ServerWord| {
-        if hub.say_once(environment, &run, what, || word) == Said::Now {
+    let send = |what: &'static str, message: ServerMessage| {
+        if hub.send_once(environment, &run, what, || message) == Delivery::Now {
             tracing::info!(task = %task.id, %environment, %run, what, "a node was told what is wanted");
         }
     };
     match desired {
         DesiredState::Rest => {}
-        DesiredState::Stop => say("stop", ServerWord::Stop { run: run.clone() }),
-        DesiredState::Kill => say("kill", ServerWord::Kill { run: run.clone() }),
+        DesiredState::Stop => send("stop", ServerMessage::Stop { run: run.clone() }),
+        DesiredState::Kill => send("kill", ServerMessage::Kill { run: run.clone() }),
         // Making an assignment asks the framework for the whole launch, which is not done for nobody.
-        DesiredState::Launch if !hub.can_say(environment, &run, "launch") => {}
+        DesiredState::Launch if !hub.can_send(environment, &run, "launch") => {}
         DesiredState::Launch => match assignment::of(core, task, node).await {
-            Ok(assignment) => say("launch", ServerWord::Launch(Box::new(assignment))),
+            Ok(assignment) => send("launch", ServerMessage::Launch(Box::new(assignment))),
             Err(reason) => apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, reason }).await,
         },
     }

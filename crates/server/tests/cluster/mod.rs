@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
-use fermi_api::link::{Heartbeat, ServerWord};
+use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::units::Bytes;
@@ -27,7 +27,7 @@ pub struct Cluster {
     pub core: Core,
     pub app: Router,
     /// One per environment: whom it is, the number of its line, and what the server says over it.
-    lines: Vec<(EnvironmentId, u64, mpsc::Receiver<ServerWord>)>,
+    lines: Vec<(EnvironmentId, u64, mpsc::Receiver<ServerMessage>)>,
     _folder: tempfile::TempDir,
 }
 
@@ -122,7 +122,7 @@ impl Cluster {
     }
 
     /// The next word to an environment.
-    pub async fn word(&mut self, environment: &str) -> ServerWord {
+    pub async fn word(&mut self, environment: &str) -> ServerMessage {
         self.wait("nothing was said", async |cluster: &mut Self| {
             let line = cluster.lines.iter_mut().find(|(id, _, _)| id.as_str() == environment);
             line.and_then(|(_, _, words)| words.try_recv().ok())

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use fermi_api::client::ServerAddress;
-use fermi_api::link::{AgentWord, Hello, LINK_PATH, ServerWord, Welcome};
+use fermi_api::link::{AgentMessage, Hello, LINK_PATH, ServerMessage, Welcome};
 use fermi_domain::language::Text;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
@@ -24,120 +24,124 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 /// Why there is no connection, or none any more.
 #[derive(Debug, thiserror::Error)]
-pub enum LineError {
+pub enum ConnectionError {
     #[error("{0}")]
     Lost(String),
     #[error("refused")]
     Refused { reason: Text, hint: Text },
 }
 
-impl LineError {
+impl ConnectionError {
     fn lost(error: impl std::fmt::Display) -> Self {
         Self::Lost(error.to_string())
     }
 }
 
 #[derive(Debug)]
-pub struct Line {
+pub struct ServerConnection {
     socket: WebSocket<TcpStream>,
     heard: Instant,
     asked: Instant,
     has_unsent: bool,
 }
 
-impl Line {
+impl ServerConnection {
     /// Connects, says hello and waits for the welcome.
-    pub fn open(server: &ServerAddress, token: Option<&str>, hello: Hello) -> Result<(Self, Welcome), LineError> {
-        let stream = server.connect().map_err(LineError::lost)?;
-        stream.set_nodelay(true).map_err(LineError::lost)?;
-        stream.set_read_timeout(Some(HANDSHAKE_PATIENCE)).map_err(LineError::lost)?;
-        stream.set_write_timeout(Some(HANDSHAKE_PATIENCE)).map_err(LineError::lost)?;
-        let mut request = server.websocket(LINK_PATH).into_client_request().map_err(LineError::lost)?;
+    pub fn open(server: &ServerAddress, token: Option<&str>, hello: Hello) -> Result<(Self, Welcome), ConnectionError> {
+        let stream = server.connect().map_err(ConnectionError::lost)?;
+        stream.set_nodelay(true).map_err(ConnectionError::lost)?;
+        stream.set_read_timeout(Some(HANDSHAKE_PATIENCE)).map_err(ConnectionError::lost)?;
+        stream.set_write_timeout(Some(HANDSHAKE_PATIENCE)).map_err(ConnectionError::lost)?;
+        let mut request = server.websocket(LINK_PATH).into_client_request().map_err(ConnectionError::lost)?;
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad_token())?;
             request.headers_mut().insert("Authorization", value);
         }
         let (socket, _) = tungstenite::client(request, stream).map_err(|error| match error {
             HandshakeError::Failure(Error::Http(response)) => not_let_in(response.status().as_u16()),
-            HandshakeError::Failure(error) => LineError::lost(error),
-            HandshakeError::Interrupted(_) => LineError::Lost("the server does not answer".to_owned()),
+            HandshakeError::Failure(error) => ConnectionError::lost(error),
+            HandshakeError::Interrupted(_) => ConnectionError::Lost("the server does not answer".to_owned()),
         })?;
         let now = Instant::now();
-        let mut line = Self { socket, heard: now, asked: now, has_unsent: false };
-        line.say(&AgentWord::Hello(Box::new(hello)))?;
-        let welcome = line.await_welcome()?;
-        line.socket.get_ref().set_nonblocking(true).map_err(LineError::lost)?;
-        Ok((line, welcome))
+        let mut connection = Self { socket, heard: now, asked: now, has_unsent: false };
+        connection.send(&AgentMessage::Hello(Box::new(hello)))?;
+        let welcome = connection.await_welcome()?;
+        connection.socket.get_ref().set_nonblocking(true).map_err(ConnectionError::lost)?;
+        Ok((connection, welcome))
     }
 
-    fn await_welcome(&mut self) -> Result<Welcome, LineError> {
+    fn await_welcome(&mut self) -> Result<Welcome, ConnectionError> {
         let deadline = Instant::now() + HANDSHAKE_PATIENCE;
         while Instant::now() < deadline {
-            match self.socket.read().map_err(LineError::lost)? {
+            match self.socket.read().map_err(ConnectionError::lost)? {
                 Message::Text(text) => match serde_json::from_str(&text) {
-                    Ok(ServerWord::Welcome(welcome)) => return Ok(welcome),
-                    Ok(ServerWord::Refused { reason, hint }) => return Err(LineError::Refused { reason, hint }),
+                    Ok(ServerMessage::Welcome(welcome)) => return Ok(welcome),
+                    Ok(ServerMessage::Refused { reason, hint }) => {
+                        return Err(ConnectionError::Refused { reason, hint });
+                    }
                     // Nothing else can be meant for us yet.
                     Ok(_) | Err(_) => {}
                 },
-                Message::Close(_) => return Err(LineError::Lost("the server closed the connection".to_owned())),
+                Message::Close(_) => return Err(ConnectionError::Lost("the server closed the connection".to_owned())),
                 _ => {}
             }
         }
-        Err(LineError::Lost("the server does not answer".to_owned()))
+        Err(ConnectionError::Lost("the server does not answer".to_owned()))
     }
 
-    /// Says a word; what the network does not take now is sent later.
-    pub fn say(&mut self, word: &AgentWord) -> Result<(), LineError> {
-        let text = serde_json::to_string(word).map_err(LineError::lost)?;
-        self.send(Message::text(text))
+    /// Sends a message; what the network does not take now is sent later.
+    pub fn send(&mut self, message: &AgentMessage) -> Result<(), ConnectionError> {
+        let text = serde_json::to_string(message).map_err(ConnectionError::lost)?;
+        self.write(Message::text(text))
     }
 
-    fn send(&mut self, message: Message) -> Result<(), LineError> {
+    fn write(&mut self, message: Message) -> Result<(), ConnectionError> {
         let sent = self.socket.write(message).and_then(|()| self.socket.flush());
         self.judge(sent)
     }
 
-    fn judge(&mut self, sent: Result<(), Error>) -> Result<(), LineError> {
+    fn judge(&mut self, sent: Result<(), Error>) -> Result<(), ConnectionError> {
         match sent {
             Ok(()) => self.has_unsent = false,
             Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => self.has_unsent = true,
-            Err(error) => return Err(LineError::lost(error)),
+            Err(error) => return Err(ConnectionError::lost(error)),
         }
         Ok(())
     }
 
-    /// Waits for words of the server, for the bell, or for time to pass.
-    pub fn wait(&mut self, bell: &EventFd) -> Result<Vec<ServerWord>, LineError> {
+    /// Waits for messages of the server, for the bell, or for time to pass.
+    pub fn wait(&mut self, bell: &EventFd) -> Result<Vec<ServerMessage>, ConnectionError> {
         let flags = if self.has_unsent { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
         let mut fds = [PollFd::new(self.socket.get_ref().as_fd(), flags), PollFd::new(bell.as_fd(), PollFlags::POLLIN)];
         // An interrupted wait is a wait that ended early.
         let _ = poll(&mut fds, self.until_silence_counts());
         let _ = bell.read();
-        let words = self.hear()?;
+        let messages = self.receive()?;
         self.mind_silence()?;
         // Answers to the server's own questions wait in the socket.
         let flushed = self.socket.flush();
         self.judge(flushed)?;
-        Ok(words)
+        Ok(messages)
     }
 
-    fn hear(&mut self) -> Result<Vec<ServerWord>, LineError> {
-        let mut words = Vec::new();
+    fn receive(&mut self) -> Result<Vec<ServerMessage>, ConnectionError> {
+        let mut messages = Vec::new();
         loop {
             match self.socket.read() {
                 Ok(Message::Text(text)) => {
                     self.heard = Instant::now();
-                    // A word that we do not know is of a newer server, which does without an answer.
-                    words.extend(serde_json::from_str::<ServerWord>(&text));
+                    // A message that we do not know is of a newer server, which does without an answer.
+                    messages.extend(serde_json::from_str::<ServerMessage>(&text));
                 }
-                Ok(Message::Close(_)) => return Err(LineError::Lost("the server closed the connection".to_owned())),
+                Ok(Message::Close(_)) => {
+                    return Err(ConnectionError::Lost("the server closed the connection".to_owned()));
+                }
                 Ok(_) => self.heard = Instant::now(),
-                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(words),
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(messages),
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 // What was heard before it broke counts.
-                Err(_) if !words.is_empty() => return Ok(words),
-                Err(error) => return Err(LineError::lost(error)),
+                Err(_) if !messages.is_empty() => return Ok(messages),
+                Err(error) => return Err(ConnectionError::lost(error)),
             }
         }
     }
@@ -149,14 +153,14 @@ impl Line {
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     }
 
-    fn mind_silence(&mut self) -> Result<(), LineError> {
+    fn mind_silence(&mut self) -> Result<(), ConnectionError> {
         let silence = self.heard.elapsed();
         if silence >= SILENCE {
-            return Err(LineError::Lost(format!("nothing was heard of the server for {} s", silence.as_secs())));
+            return Err(ConnectionError::Lost(format!("nothing was heard of the server for {} s", silence.as_secs())));
         }
         if silence >= ASK_AFTER && self.asked.elapsed() >= ASK_AFTER {
             self.asked = Instant::now();
-            self.send(Message::Ping(Vec::new().into()))?;
+            self.write(Message::Ping(Vec::new().into()))?;
         }
         Ok(())
     }
@@ -168,23 +172,23 @@ impl Line {
     }
 }
 
-fn bad_token() -> LineError {
-    LineError::Refused {
+fn bad_token() -> ConnectionError {
+    ConnectionError::Refused {
         reason: Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
         hint: Text::new("重新复制令牌", "copy the token again"),
     }
 }
 
-fn not_let_in(status: u16) -> LineError {
+fn not_let_in(status: u16) -> ConnectionError {
     match status {
-        401 | 403 => LineError::Refused {
+        401 | 403 => ConnectionError::Refused {
             reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
             hint: Text::new("检查 --token-file；令牌可能已过期", "check --token-file; it may have expired"),
         },
-        404 => LineError::Refused {
+        404 => ConnectionError::Refused {
             reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
             hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),
         },
-        _ => LineError::Lost(format!("the server answered {status}")),
+        _ => ConnectionError::Lost(format!("the server answered {status}")),
     }
 }
