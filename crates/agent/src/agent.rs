@@ -22,7 +22,7 @@ use crate::keepers;
 use crate::link::{self, Dialer, LinkNews, Outbox};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
-use crate::prepare::{self, Refusal};
+use crate::prepare::{self, PrepareRefusal};
 use crate::run_registry::{AgentEffect, AgentInput, FoundRun, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
@@ -33,7 +33,7 @@ use crate::wake::{self, Beat, Pulse};
 enum Event {
     Link(LinkNews),
     /// Everything for a launch is there, or why not.
-    Ready(Owned, Result<Box<NodeBundle>, Refusal>),
+    Ready(Owned, Result<Box<NodeBundle>, PrepareRefusal>),
     KeepersGone(Owned, Vec<Ended>),
     Taken(RunKey, UploadKind),
     /// A child may have ended, or the agent shall.
@@ -361,7 +361,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             let _ = events.send(Event::Ready(owned, made.map(Box::new)));
         });
         if let Err(error) = started {
-            let _ = self.events.send(Event::Ready(failed, Err(Refusal::keepers(&error))));
+            let _ = self.events.send(Event::Ready(failed, Err(PrepareRefusal::keepers(&error))));
         }
     }
 
@@ -371,7 +371,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             .write_assignment(&assignment)
             .and_then(|()| keepers::start(*bundle, &cluster.keepers_lock(run), &self.hidden));
         if let Err(error) = started {
-            self.failed(Refusal::keepers(&error).for_run(run.clone()));
+            self.failed(PrepareRefusal::keepers(&error).for_run(run.clone()));
             return;
         }
         self.upload(&assignment, cluster, true);

@@ -21,12 +21,12 @@ use crate::source::{self, SourceError};
 
 /// Why a launch comes to nothing here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct PrepareRefusal {
     pub reason: Text,
     pub hint: Text,
 }
 
-impl Refusal {
+impl PrepareRefusal {
     /// The server shows it, so that hints are spelled as its API spells them.
     fn of(message: &impl Explained) -> Self {
         let hint = message.hint().map(|hint| hint.spelled(FrontEnd::Api));
@@ -98,7 +98,7 @@ pub fn prepare(
     assignment: &Assignment,
     cluster: &ClusterFolder,
     fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
-) -> Result<NodeBundle, Refusal> {
+) -> Result<NodeBundle, PrepareRefusal> {
     let run = &assignment.run;
     let folders = Folders {
         live: cluster.live.clone(),
@@ -109,14 +109,14 @@ pub fn prepare(
         source: PathBuf::new(),
     };
     for folder in folders.run.iter().chain([&folders.launch]) {
-        data_folder::make(folder).map_err(|error| Refusal::folder(folder, &error))?;
+        data_folder::make(folder).map_err(|error| PrepareRefusal::folder(folder, &error))?;
     }
-    fs::create_dir_all(&folders.checkpoint).map_err(|error| Refusal::folder(&folders.checkpoint, &error))?;
+    fs::create_dir_all(&folders.checkpoint).map_err(|error| PrepareRefusal::folder(&folders.checkpoint, &error))?;
     let source = source_folder(assignment, cluster, fetch)?;
     let work = work_folder(assignment.launch.directory.as_deref(), source.as_deref());
     for folder in source.iter().chain([&work]) {
         if !folder.is_dir() {
-            return Err(Refusal::no_folder(folder));
+            return Err(PrepareRefusal::no_folder(folder));
         }
     }
     let site = site(assignment, Folders { source: source.unwrap_or_else(|| work.clone()), ..folders }, &work)?;
@@ -129,14 +129,14 @@ pub fn prepare(
     };
     let meeting = meeting(assignment, &cluster.name);
     let prepared = launch::prepare(&assignment.launch, &site, &assignment.policy, identity, meeting, ranks)
-        .map_err(|outside| Refusal::of(&outside))?;
+        .map_err(|outside| PrepareRefusal::of(&outside))?;
     let Prepared { bundle, files } = prepared;
-    files.write(data_folder::make).map_err(|failed| Refusal::folder(&failed.path, &failed.error))?;
+    files.write(data_folder::make).map_err(|failed| PrepareRefusal::folder(&failed.path, &failed.error))?;
     Ok(bundle)
 }
 
 /// What this node has for the launch; Python and the interface are looked for only where the launch names them.
-fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, Refusal> {
+fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, PrepareRefusal> {
     let launch = &assignment.launch;
     let search = PythonSearch::by_variables();
     let named = assignment.interpreter.as_deref().filter(|name| !name.is_empty());
@@ -145,7 +145,7 @@ fn site(assignment: &Assignment, folders: Folders, work: &Path) -> Result<Site, 
         (true, None) => Some(search.usual()),
         (false, _) => None,
     };
-    let python = python.transpose().map_err(|error| Refusal::python(&error.tried))?;
+    let python = python.transpose().map_err(|error| PrepareRefusal::python(&error.tried))?;
     let interface = launch.needs(Placeholder::Interface).then(|| interface_to(&assignment.master.address));
     let visible = std::env::var(contract::CUDA_VISIBLE_DEVICES).ok();
     Ok(Site {
@@ -191,12 +191,12 @@ fn source_folder(
     assignment: &Assignment,
     cluster: &ClusterFolder,
     fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
-) -> Result<Option<PathBuf>, Refusal> {
+) -> Result<Option<PathBuf>, PrepareRefusal> {
     match &assignment.source {
         Some(Source::Path(path)) => Ok(Some(PathBuf::from(path))),
         Some(Source::Snapshot(digest)) => source::folder(&cluster.sources(), digest, || fetch(digest))
             .map(Some)
-            .map_err(|error| Refusal::source(digest, &error)),
+            .map_err(|error| PrepareRefusal::source(digest, &error)),
         None => Ok(None),
     }
 }
@@ -249,7 +249,7 @@ pub(crate) mod tests {
 
     type Change = Box<dyn FnOnce(&mut Assignment)>;
 
-    fn try_it(change: impl FnOnce(&mut Assignment)) -> (tempfile::TempDir, Result<NodeBundle, Refusal>) {
+    fn try_it(change: impl FnOnce(&mut Assignment)) -> (tempfile::TempDir, Result<NodeBundle, PrepareRefusal>) {
         let folder = tempfile::tempdir().unwrap();
         let data = DataFolder::take(folder.path()).unwrap();
         let mut assignment = assignment("task-1-g1-n0-i1");

@@ -16,7 +16,7 @@ use super::UploadKind;
 use super::client::HttpUploadClient;
 use super::file::Step;
 use super::set::{UploadPlan, UploadSet};
-use super::watch::{News, Watch};
+use super::watch::{FolderChange, Watch};
 
 /// The largest piece: with one buffer of this size per thread, memory stays flat.
 const LARGEST_PIECE: usize = 1 << 20;
@@ -117,7 +117,7 @@ impl Work {
     fn run(mut self, taken: &impl Fn(RunKey)) {
         let mut buffer = vec![0; LARGEST_PIECE];
         while self.obey() {
-            self.hear_news();
+            self.read_changes();
             let moved = self.may_send() && self.send_one(&mut buffer);
             self.settle(taken);
             if !moved {
@@ -174,14 +174,14 @@ impl Work {
         }
     }
 
-    fn hear_news(&mut self) {
-        let news = self.watch.as_ref().map(Watch::news).unwrap_or_default();
+    fn read_changes(&mut self) {
+        let news = self.watch.as_ref().map(Watch::changes).unwrap_or_default();
         let mut look_at_all = self.looked.elapsed() >= LOOK_EVERY;
         for item in news {
             match item {
-                News::Everywhere => look_at_all = true,
-                News::At(run, files) if files.is_empty() => self.discover(&run),
-                News::At(run, files) => {
+                FolderChange::Everywhere => look_at_all = true,
+                FolderChange::At(run, files) if files.is_empty() => self.discover(&run),
+                FolderChange::At(run, files) => {
                     if let Some(set) = self.sets.get_mut(&run) {
                         set.look_at(files);
                     }

@@ -15,14 +15,14 @@ const MOST_READS: usize = 32;
 #[derive(Debug)]
 pub struct Watch {
     inotify: Inotify,
-    places: HashMap<WatchDescriptor, (RunKey, Range<usize>)>,
+    folders: HashMap<WatchDescriptor, (RunKey, Range<usize>)>,
 }
 
-/// What has news.
+/// Which watched folders have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum FolderChange {
     At(RunKey, Range<usize>),
-    /// Too much happened to be told.
+    /// Too much happened for the kernel to list it.
     Everywhere,
 }
 
@@ -30,24 +30,24 @@ impl Watch {
     /// None where the kernel has no watches left; looking now and then must do.
     pub fn open() -> Option<Self> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok()?;
-        Some(Self { inotify, places: HashMap::new() })
+        Some(Self { inotify, folders: HashMap::new() })
     }
 
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.inotify.as_fd()
     }
 
-    pub fn add(&mut self, run: &RunKey, place: WatchedFolder) {
+    pub fn add(&mut self, run: &RunKey, watched: WatchedFolder) {
         let flags = AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_MOVED_TO;
         // A folder that cannot be watched is looked at now and then.
-        if let Ok(descriptor) = self.inotify.add_watch(&place.folder, flags | AddWatchFlags::IN_ONLYDIR) {
-            self.places.insert(descriptor, (run.clone(), place.files));
+        if let Ok(descriptor) = self.inotify.add_watch(&watched.folder, flags | AddWatchFlags::IN_ONLYDIR) {
+            self.folders.insert(descriptor, (run.clone(), watched.files));
         }
     }
 
     pub fn forget(&mut self, run: &RunKey) {
         let inotify = &self.inotify;
-        self.places.retain(|descriptor, (known, _)| {
+        self.folders.retain(|descriptor, (known, _)| {
             let stays = known != run;
             if !stays {
                 // A folder that is gone took its watch with it.
@@ -57,15 +57,15 @@ impl Watch {
         });
     }
 
-    pub fn news(&self) -> Vec<News> {
+    pub fn changes(&self) -> Vec<FolderChange> {
         let mut news = Vec::new();
         for _ in 0..MOST_READS {
             let Ok(events) = self.inotify.read_events() else { break };
             for event in events {
                 let heard = if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
-                    Some(News::Everywhere)
+                    Some(FolderChange::Everywhere)
                 } else {
-                    self.places.get(&event.wd).map(|(run, files)| News::At(run.clone(), files.clone()))
+                    self.folders.get(&event.wd).map(|(run, files)| FolderChange::At(run.clone(), files.clone()))
                 };
                 if let Some(heard) = heard.filter(|heard| !news.contains(heard)) {
                     news.push(heard);
