@@ -13,13 +13,13 @@ use crate::{StoreError, View, metrics::Counters};
 pub(crate) const READERS: usize = 3;
 pub(crate) const QUEUE: usize = 1024;
 
-pub(crate) enum Order {
+pub(crate) enum ReadRequest {
     Read(Box<dyn FnOnce(&Connection) + Send>),
     Close,
 }
 
 /// Wraps a closure of any type, and gives the place where its answer will be.
-pub(crate) fn prepare<T, E, F>(work: F) -> (Order, oneshot::Receiver<Result<T, E>>)
+pub(crate) fn prepare<T, E, F>(work: F) -> (ReadRequest, oneshot::Receiver<Result<T, E>>)
 where
     F: FnOnce(&View<'_>) -> Result<T, E> + Send + 'static,
     T: Send + 'static,
@@ -29,7 +29,7 @@ where
     let read = move |connection: &Connection| {
         let _ = sender.send(snapshot(connection, work));
     };
-    (Order::Read(Box::new(read)), receiver)
+    (ReadRequest::Read(Box::new(read)), receiver)
 }
 
 fn snapshot<T, E, F>(connection: &Connection, work: F) -> Result<T, E>
@@ -50,23 +50,23 @@ where
 }
 
 /// A reader's thread; the queue is shared, and whoever is free takes the next.
-pub(crate) fn serve(connection: &Connection, orders: &Mutex<mpsc::Receiver<Order>>, counters: &Arc<Counters>) {
+pub(crate) fn serve(connection: &Connection, requests: &Mutex<mpsc::Receiver<ReadRequest>>, counters: &Arc<Counters>) {
     loop {
-        let order = {
-            let mut orders = orders.lock().unwrap_or_else(PoisonError::into_inner);
-            let order = orders.blocking_recv();
+        let request = {
+            let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+            let request = requests.blocking_recv();
             // Before anybody else waits in the queue, who would not see it close.
-            if matches!(order, Some(Order::Close)) {
-                orders.close();
+            if matches!(request, Some(ReadRequest::Close)) {
+                requests.close();
             }
-            order
+            request
         };
-        match order {
-            Some(Order::Read(read)) => {
+        match request {
+            Some(ReadRequest::Read(read)) => {
                 counters.reads.fetch_add(1, Relaxed);
                 read(connection);
             }
-            Some(Order::Close) => {}
+            Some(ReadRequest::Close) => {}
             None => return,
         }
     }

@@ -30,8 +30,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     cluster: String,
-    writes: mpsc::Sender<writer::Order>,
-    reads: mpsc::Sender<reader::Order>,
+    writes: mpsc::Sender<writer::WriteRequest>,
+    reads: mpsc::Sender<reader::ReadRequest>,
     events: broadcast::Sender<Arc<StoredEvent>>,
     changes: watch::Receiver<u64>,
     counters: Arc<Counters>,
@@ -44,20 +44,25 @@ impl Store {
     /// Opens the store of a folder, and makes it where there is none.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let Opened { lock, writer: connection, readers, cluster } = open::open(folder, reader::READERS)?;
-        let (writes, write_orders) = mpsc::channel(writer::QUEUE);
-        let (reads, read_orders) = mpsc::channel(reader::QUEUE);
+        let (writes, write_requests) = mpsc::channel(writer::QUEUE);
+        let (reads, read_requests) = mpsc::channel(reader::QUEUE);
         let (events, _) = broadcast::channel(BROADCAST);
         let (changes, changed) = watch::channel(0);
         let counters = Arc::new(Counters::default());
 
         let mut threads = Vec::new();
-        let writer =
-            Writer { connection, orders: write_orders, events: events.clone(), changes, counters: counters.clone() };
+        let writer = Writer {
+            connection,
+            requests: write_requests,
+            events: events.clone(),
+            changes,
+            counters: counters.clone(),
+        };
         threads.push(spawn("store-writer", move || writer.serve())?);
-        let read_orders = Arc::new(Mutex::new(read_orders));
+        let read_requests = Arc::new(Mutex::new(read_requests));
         for connection in readers {
-            let (orders, counters) = (read_orders.clone(), counters.clone());
-            threads.push(spawn("store-reader", move || reader::serve(&connection, &orders, &counters))?);
+            let (requests, counters) = (read_requests.clone(), counters.clone());
+            threads.push(spawn("store-reader", move || reader::serve(&connection, &requests, &counters))?);
         }
         let inner = Inner {
             cluster,
@@ -86,7 +91,7 @@ impl Store {
     ) -> Result<T, WriteError<E>> {
         let (write, answer) = writer::prepare(work);
         let closed = || WriteError::Failed(StoreError::Closed);
-        self.inner.writes.send(writer::Order::Write(write)).await.map_err(|_| closed())?;
+        self.inner.writes.send(writer::WriteRequest::Write(write)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| WriteError::Failed(StoreError::TransactionLost))?
     }
 
@@ -97,7 +102,7 @@ impl Store {
     ) -> Result<T, WriteError<E>> {
         let (write, answer) = writer::prepare(work);
         let closed = || WriteError::Failed(StoreError::Closed);
-        self.inner.writes.blocking_send(writer::Order::Write(write)).map_err(|_| closed())?;
+        self.inner.writes.blocking_send(writer::WriteRequest::Write(write)).map_err(|_| closed())?;
         answer.blocking_recv().map_err(|_| WriteError::Failed(StoreError::TransactionLost))?
     }
 
@@ -150,8 +155,8 @@ impl Inner {
         }
         let (writes, reads) = (self.writes.clone(), self.reads.clone());
         let closing = thread::spawn(move || {
-            let _ = writes.blocking_send(writer::Order::Close);
-            let _ = reads.blocking_send(reader::Order::Close);
+            let _ = writes.blocking_send(writer::WriteRequest::Close);
+            let _ = reads.blocking_send(reader::ReadRequest::Close);
         });
         threads.push(closing);
         for thread in threads {

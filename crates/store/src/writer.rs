@@ -18,7 +18,7 @@ pub(crate) const QUEUE: usize = 4096;
 const BATCH: usize = 512;
 
 /// What the writer finds in its queue.
-pub(crate) enum Order {
+pub(crate) enum WriteRequest {
     Write(Write),
     /// Finish what is queued, then end.
     Close,
@@ -61,7 +61,7 @@ where
 /// The writer's thread.
 pub(crate) struct Writer {
     pub connection: Connection,
-    pub orders: mpsc::Receiver<Order>,
+    pub requests: mpsc::Receiver<WriteRequest>,
     pub events: broadcast::Sender<Arc<StoredEvent>>,
     pub changes: watch::Sender<u64>,
     pub counters: Arc<Counters>,
@@ -71,12 +71,12 @@ impl Writer {
     /// Serves until the queue is closed and empty.
     pub fn serve(mut self) {
         let mut batch = Vec::new();
-        while let Some(order) = self.orders.blocking_recv() {
-            self.take(order, &mut batch);
+        while let Some(request) = self.requests.blocking_recv() {
+            self.take(request, &mut batch);
             while batch.len() < BATCH
-                && let Ok(order) = self.orders.try_recv()
+                && let Ok(request) = self.requests.try_recv()
             {
-                self.take(order, &mut batch);
+                self.take(request, &mut batch);
             }
             if !batch.is_empty() {
                 self.write(std::mem::take(&mut batch));
@@ -86,10 +86,10 @@ impl Writer {
         let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
-    fn take(&mut self, order: Order, batch: &mut Vec<Write>) {
-        match order {
-            Order::Write(write) => batch.push(write),
-            Order::Close => self.orders.close(),
+    fn take(&mut self, request: WriteRequest, batch: &mut Vec<Write>) {
+        match request {
+            WriteRequest::Write(write) => batch.push(write),
+            WriteRequest::Close => self.requests.close(),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Handle {
     /// The stream was deleted, or it is unknown what the disk has of it: it must be looked up again.
     is_stale: AtomicBool,
     /// The right to write. Nobody who holds one may ask for another handle.
-    pen: Mutex<Option<Tail>>,
+    write_lock: Mutex<Option<Tail>>,
 }
 
 impl Handle {
@@ -33,8 +33,8 @@ impl Handle {
         self.length.store(length, SeqCst);
     }
 
-    pub fn pen(&self) -> MutexGuard<'_, Option<Tail>> {
-        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn write_lock(&self) -> MutexGuard<'_, Option<Tail>> {
+        self.write_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn is_stale(&self) -> bool {
@@ -88,7 +88,7 @@ impl Handles {
         let handle = Arc::new(Handle {
             length: AtomicU64::new(measure()?),
             is_stale: AtomicBool::new(false),
-            pen: Mutex::default(),
+            write_lock: Mutex::default(),
         });
         if open.handles.len() >= self.most {
             // One that somebody holds must stay, or there would be two locks for one stream.
@@ -105,7 +105,7 @@ impl Handles {
         let mut open = self.open();
         for (_, (handle, _)) in open.handles.extract_if(|name, _| name.task == *task) {
             // Waits for whoever writes right now.
-            *handle.pen() = None;
+            *handle.write_lock() = None;
             handle.give_up();
         }
         work()

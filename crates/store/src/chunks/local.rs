@@ -63,10 +63,10 @@ impl LocalChunks {
     ) -> Result<T, AppendError> {
         loop {
             let handle = self.handle(name)?;
-            let mut pen = handle.pen();
-            // Whoever had the pen before may have left the stream behind; then there is a new handle.
+            let mut write_lock = handle.write_lock();
+            // The last holder of the write lock may have left the stream behind; then there is a new handle.
             if !handle.is_stale() {
-                return work(&handle, &mut pen);
+                return work(&handle, &mut write_lock);
             }
         }
     }

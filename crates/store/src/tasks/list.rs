@@ -77,7 +77,7 @@ impl From<rusqlite::Error> for ListError {
 
 /// The last row of a page, which the next one begins behind.
 #[derive(Debug, Serialize, Deserialize)]
-struct Place {
+struct Cursor {
     order: TaskOrder,
     key: Key,
     seq: i64,
@@ -131,12 +131,12 @@ impl View<'_> {
         size: usize,
         token: Option<&PageToken>,
     ) -> Result<Page<TaskRow>, ListError> {
-        let place: Option<Place> = token.map(PageToken::place).transpose()?;
-        if place.as_ref().is_some_and(|place| place.order != order) {
+        let cursor: Option<Cursor> = token.map(PageToken::place).transpose()?;
+        if cursor.as_ref().is_some_and(|cursor| cursor.order != order) {
             return Err(BadToken.into());
         }
         let size = size.clamp(1, 1000);
-        let (sql, values) = statement(filter, order, place, size + 1);
+        let (sql, values) = statement(filter, order, cursor, size + 1);
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = statement.query(params_from_iter(values))?;
         let mut rows = Vec::with_capacity(size + 1);
@@ -146,7 +146,7 @@ impl View<'_> {
         let has_more = rows.len() > size;
         rows.truncate(size);
         let last = rows.last().filter(|_| has_more).and_then(|row| Some((row, task_seq(&row.id)?)));
-        let next = last.and_then(|(row, seq)| PageToken::of(&Place { order, key: order.by.key(row, seq), seq }));
+        let next = last.and_then(|(row, seq)| PageToken::of(&Cursor { order, key: order.by.key(row, seq), seq }));
         Ok(Page { rows, next, total: self.total(filter)? })
     }
 
@@ -163,7 +163,7 @@ impl View<'_> {
 
 /// One sorted and limited branch per phase, merged: each branch reads an index in order and stops at the limit, where a
 /// set of phases in one condition would read and sort all of their rows.
-fn statement(filter: &TaskFilter, order: TaskOrder, place: Option<Place>, limit: usize) -> (String, Vec<Value>) {
+fn statement(filter: &TaskFilter, order: TaskOrder, cursor: Option<Cursor>, limit: usize) -> (String, Vec<Value>) {
     let mut values: Vec<Value> = Vec::new();
     let mut bind = |value: Value| {
         values.push(value);
@@ -190,11 +190,11 @@ fn statement(filter: &TaskFilter, order: TaskOrder, place: Option<Place>, limit:
         conditions +=
             &format!(" AND EXISTS (SELECT 1 FROM task_labels l WHERE l.task_seq = t.seq AND l.key = {key}{value})");
     }
-    if let Some(place) = place {
-        let seq = bind(Value::Integer(place.seq));
+    if let Some(cursor) = cursor {
+        let seq = bind(Value::Integer(cursor.seq));
         conditions += &match order.by.column() {
             None => format!(" AND {number} {beyond} {seq}"),
-            Some(column) => format!(" AND (t.{column}, {number}) {beyond} ({}, {seq})", bind(place.key.into())),
+            Some(column) => format!(" AND (t.{column}, {number}) {beyond} ({}, {seq})", bind(cursor.key.into())),
         };
     }
     let limit = bind(Value::Integer(signed(limit as u64)));
