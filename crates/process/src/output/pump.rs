@@ -77,7 +77,7 @@ pub struct Drained {
     pub abandoned: usize,
 }
 
-enum Order {
+enum PumpRequest {
     Add(Box<StreamSource>),
     Settle { rank: u32, answer: Sender<Tails> },
     Drain { until: Instant, answer: Sender<Drained> },
@@ -86,7 +86,7 @@ enum Order {
 /// A handle on the thread. Dropping it lets the thread end.
 #[derive(Debug)]
 pub struct Pump {
-    orders: Option<Sender<Order>>,
+    requests: Option<Sender<PumpRequest>>,
     bell: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
     writers: [TerminalWriter; 2],
@@ -96,7 +96,7 @@ pub struct Pump {
 
 impl Pump {
     pub fn start() -> io::Result<Self> {
-        let (orders, inbox) = channel();
+        let (requests, inbox) = channel();
         let (tell_gap, gaps) = channel();
         let new_bell = || EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK).map(Arc::new);
         let (bell, gap_bell) = (new_bell()?, new_bell()?);
@@ -104,17 +104,17 @@ impl Pump {
         let reader = Reader::new(inbox, bell.clone(), Display::new(writers.clone()), tell_gap, gap_bell.clone())?;
         let thread =
             std::thread::Builder::new().name("output".into()).stack_size(256 * 1024).spawn(move || reader.run())?;
-        Ok(Self { orders: Some(orders), bell, thread: Some(thread), writers, gaps, gap_bell })
+        Ok(Self { requests: Some(requests), bell, thread: Some(thread), writers, gaps, gap_bell })
     }
 
     pub fn add(&self, source: StreamSource) {
-        self.order(Order::Add(Box::new(source)));
+        self.request(PumpRequest::Add(Box::new(source)));
     }
 
     /// Reads all that a rank has written so far and answers with its last lines.
     pub fn settle(&self, rank: u32, patience: Duration) -> Option<Tails> {
         let (answer, wait) = channel();
-        self.order(Order::Settle { rank, answer });
+        self.request(PumpRequest::Settle { rank, answer });
         wait.recv_timeout(patience).ok()
     }
 
@@ -122,7 +122,7 @@ impl Pump {
     /// whoever reads the terminal.
     pub fn drain(&self, patience: Duration) -> Option<Drained> {
         let (answer, wait) = channel();
-        self.order(Order::Drain { until: Instant::now() + patience, answer });
+        self.request(PumpRequest::Drain { until: Instant::now() + patience, answer });
         wait.recv_timeout(patience + DRAIN_MARGIN).ok()
     }
 
@@ -155,10 +155,10 @@ impl Pump {
         dropped
     }
 
-    fn order(&self, order: Order) {
-        if let Some(orders) = &self.orders {
+    fn request(&self, request: PumpRequest) {
+        if let Some(requests) = &self.requests {
             // A pump that is gone has nothing to read any more.
-            let _ = orders.send(order);
+            let _ = requests.send(request);
             let _ = self.bell.write(1);
         }
     }
@@ -166,7 +166,7 @@ impl Pump {
 
 impl Drop for Pump {
     fn drop(&mut self) {
-        self.orders = None;
+        self.requests = None;
         let _ = self.bell.write(1);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -297,7 +297,7 @@ fn keep_if_it_matches(file: &mut File, words: &[String], piece: &[u8]) {
 
 /// The thread's state.
 struct Reader {
-    inbox: Receiver<Order>,
+    inbox: Receiver<PumpRequest>,
     bell: Arc<EventFd>,
     /// Tells streams in the order in which they became ready, so that what a rank wrote to stderr before stdout is also
     /// shown before it.
@@ -318,7 +318,7 @@ const AT_ONCE: usize = 32;
 
 impl Reader {
     fn new(
-        inbox: Receiver<Order>,
+        inbox: Receiver<PumpRequest>,
         bell: Arc<EventFd>,
         display: Display,
         tell_gap: Sender<Dropped>,
@@ -417,16 +417,16 @@ impl Reader {
         self.streams.push(stream);
     }
 
-    /// Carries out what was ordered; false when there will be no more orders.
+    /// Carries out what was ordered; false when there will be no more requests.
     fn obey(&mut self) -> bool {
         let _ = self.bell.read();
         loop {
             match self.inbox.try_recv() {
-                Ok(Order::Add(source)) => self.add(*source),
-                Ok(Order::Settle { rank, answer }) => {
+                Ok(PumpRequest::Add(source)) => self.add(*source),
+                Ok(PumpRequest::Settle { rank, answer }) => {
                     let _ = answer.send(self.settle(rank));
                 }
-                Ok(Order::Drain { until, answer }) => self.draining = Some((until, answer)),
+                Ok(PumpRequest::Drain { until, answer }) => self.draining = Some((until, answer)),
                 Err(std::sync::mpsc::TryRecvError::Empty) => return true,
                 Err(std::sync::mpsc::TryRecvError::Disconnected) => return false,
             }
