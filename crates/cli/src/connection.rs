@@ -37,13 +37,13 @@ pub struct AskFlags {
 
 /// Why a command could not do what it was asked.
 #[derive(Debug)]
-pub enum Problem {
+pub enum CommandProblem {
     Client(ClientError),
     Own { message: Text, hint: Text, code: u8 },
 }
 
 /// What a command comes to.
-pub type Outcome = Result<ExitCode, Problem>;
+pub type Outcome = Result<ExitCode, CommandProblem>;
 
 /// Every page of a list, one item after the other; the first error ends it.
 pub fn pages<T>(
@@ -71,7 +71,7 @@ pub fn find<T>(
     by_id: Result<ApiAnswer<T>, ClientError>,
     page: impl Fn(&Query) -> Result<ApiAnswer<Page<T>>, ClientError>,
     name: impl Fn(&T) -> &str,
-) -> Result<T, Problem> {
+) -> Result<T, CommandProblem> {
     match by_id {
         Ok(answer) => return Ok(answer.data),
         Err(ClientError::Refused(refused)) if refused.code == 404 => {}
@@ -80,20 +80,20 @@ pub fn find<T>(
     let found = pages(page).find(|item| item.as_ref().map_or(true, |item| name(item) == text)).transpose()?;
     found.ok_or_else(|| {
         let (zh, en) = noun;
-        Problem::not_found(
+        CommandProblem::not_found(
             Text::new(format!("没有{zh} “{text}”"), format!("there is no {en} '{text}'")),
             Text::new(format!("fermi {en} list 列出全部{zh}"), format!("'fermi {en} list' shows them all")),
         )
     })
 }
 
-impl From<ClientError> for Problem {
+impl From<ClientError> for CommandProblem {
     fn from(error: ClientError) -> Self {
         Self::Client(error)
     }
 }
 
-impl Problem {
+impl CommandProblem {
     pub fn usage(message: Text, hint: Text) -> Self {
         Self::Own { message, hint, code: exit_code::USAGE }
     }
@@ -122,7 +122,7 @@ impl Problem {
     }
 }
 
-impl Explained for Problem {
+impl Explained for CommandProblem {
     fn id(&self) -> &'static str {
         match self {
             Self::Client(_) => "server_refused",
@@ -212,7 +212,7 @@ fn told_by_server(refused: &RefusedAnswer) -> (Text, Option<Hint>) {
 }
 
 impl AskFlags {
-    pub fn connect(&self) -> Result<Client, Problem> {
+    pub fn connect(&self) -> Result<Client, CommandProblem> {
         self.server.connect()
     }
 
@@ -266,14 +266,14 @@ impl AskFlags {
 }
 
 impl ServerFlags {
-    pub fn address(&self) -> Result<ServerAddress, Problem> {
+    pub fn address(&self) -> Result<ServerAddress, CommandProblem> {
         let text = self.server.as_deref().map(str::trim).filter(|text| !text.is_empty()).unwrap_or(DEFAULT_SERVER);
         text.parse().map_err(|error| match error {
-            BadAddress::NoAddress(text) => Problem::usage(
+            BadAddress::NoAddress(text) => CommandProblem::usage(
                 Text::new(format!("“{text}” 不是服务器地址"), format!("'{text}' is not the address of a server")),
                 Text::new("例如 http://10.0.0.1:7070", "write it like http://10.0.0.1:7070"),
             ),
-            BadAddress::Tls(text) => Problem::usage(
+            BadAddress::Tls(text) => CommandProblem::usage(
                 Text::new(format!("{text}：暂不支持 https"), format!("{text}: https is not spoken yet")),
                 Text::new("使用 http://，或经由本机的 TLS 代理", "use http://, or go through a local TLS proxy"),
             ),
@@ -281,11 +281,11 @@ impl ServerFlags {
     }
 
     /// The token: a file that was named, FERMI_TOKEN, or the one that a server on this machine has left.
-    pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, Problem> {
+    pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, CommandProblem> {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some).map_err(|error| {
                 let path = path.display();
-                Problem::usage(
+                CommandProblem::usage(
                     Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
                     Text::new(
                         "--token-file 指向只含令牌的文件",
@@ -302,7 +302,7 @@ impl ServerFlags {
         Ok(left.and_then(|path| read_token(&path).ok()))
     }
 
-    pub fn connect(&self) -> Result<Client, Problem> {
+    pub fn connect(&self) -> Result<Client, CommandProblem> {
         let server = self.address()?;
         let token = self.token(&server)?;
         Ok(Client::new(ClientOptions {

@@ -7,7 +7,7 @@ use fermi_api::client::{Client, Query};
 use fermi_api::v1::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, MOST_PER_PAGE};
 use fermi_domain::language::Text;
 
-use crate::connection::{self, AskFlags, Outcome, Problem};
+use crate::connection::{self, AskFlags, CommandProblem, Outcome};
 use crate::span;
 use crate::speech::pick;
 use crate::table::{self, Cell, Colour, Table};
@@ -154,13 +154,13 @@ fn delete(flags: &DatasetName) -> Outcome {
 }
 
 /// The dataset that is meant; an id wins over a name.
-pub fn find(client: &Client, text: &str) -> Result<Dataset, Problem> {
+pub fn find(client: &Client, text: &str) -> Result<Dataset, CommandProblem> {
     let by_id = client.dataset(text);
     connection::find(text, ("数据集", "dataset"), by_id, |query| client.datasets(query), |dataset| &dataset.name)
 }
 
 /// The version that is meant, or the newest where none is.
-pub fn version<'a>(dataset: &'a Dataset, text: Option<&str>) -> Result<&'a DatasetVersion, Problem> {
+pub fn version<'a>(dataset: &'a Dataset, text: Option<&str>) -> Result<&'a DatasetVersion, CommandProblem> {
     let found = match text {
         Some(text) => dataset.versions.iter().find(|version| version.id == text || version.version == text),
         None => dataset.versions.last(),
@@ -181,6 +181,6 @@ pub fn version<'a>(dataset: &'a Dataset, text: Option<&str>) -> Result<&'a Datas
         } else {
             Text::new(format!("可用的版本：{}", known.join("、")), format!("use one of: {}", known.join(", ")))
         };
-        Problem::not_found(message, hint)
+        CommandProblem::not_found(message, hint)
     })
 }

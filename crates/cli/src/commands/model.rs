@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use fermi_api::client::{Client, Query};
 use fermi_api::v1::{CreateModel, MOST_PER_PAGE, Model};
 
-use crate::connection::{self, AskFlags, Outcome, Problem};
+use crate::connection::{self, AskFlags, CommandProblem, Outcome};
 use crate::span;
 use crate::speech::pick;
 use crate::table::{self, Cell, Colour, Table};
@@ -109,6 +109,6 @@ fn delete(flags: &ModelName) -> Outcome {
 }
 
 /// The model that is meant; an id wins over a name.
-pub fn find(client: &Client, text: &str) -> Result<Model, Problem> {
+pub fn find(client: &Client, text: &str) -> Result<Model, CommandProblem> {
     connection::find(text, ("模型", "model"), client.model(text), |query| client.models(query), |model| &model.name)
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::server::{log_to_stderr, no_folder};
 use super::task::parse_pair;
 use super::usage::Expected;
-use crate::connection::{self, Outcome, Problem, ServerFlags};
+use crate::connection::{self, CommandProblem, Outcome, ServerFlags};
 use crate::speech::{self, Paint, pick};
 use crate::{signals, span};
 
@@ -59,7 +59,7 @@ pub fn execute(flags: &AgentFlags) -> ExitCode {
 
 fn serve(flags: &AgentFlags) -> Outcome {
     let options = options(flags)?;
-    let stop = StopFlag::new().map_err(|error| Problem::of(&AgentError::from(error)))?;
+    let stop = StopFlag::new().map_err(|error| CommandProblem::of(&AgentError::from(error)))?;
     signals::listen();
     let raised = stop.clone();
     std::thread::spawn(move || {
@@ -73,10 +73,10 @@ fn serve(flags: &AgentFlags) -> Outcome {
     let as_json = flags.json;
     fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json))
         .map(|()| ExitCode::SUCCESS)
-        .map_err(|error| Problem::of(&error))
+        .map_err(|error| CommandProblem::of(&error))
 }
 
-fn options(flags: &AgentFlags) -> Result<AgentOptions, Problem> {
+fn options(flags: &AgentFlags) -> Result<AgentOptions, CommandProblem> {
     let server = flags.server.address()?;
     let token = flags.server.token(&server)?;
     let name = match &flags.name {

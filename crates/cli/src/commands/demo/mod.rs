@@ -22,7 +22,7 @@ use fermi_domain::validation::BUILTIN;
 use super::env;
 use super::up::cluster::{Cluster, ClusterOptions, Ending};
 use super::up::{EnvironmentSpec, subreaper};
-use crate::connection::{self, Outcome, Problem};
+use crate::connection::{self, CommandProblem, Outcome};
 use crate::{exit_code, signals, speech};
 use display::DemoDisplay;
 use report::DemoReport;
@@ -47,7 +47,7 @@ pub fn execute(flags: &DemoFlags) -> ExitCode {
 
 fn run(flags: &DemoFlags) -> Outcome {
     let folder = tempfile::Builder::new().prefix("fermi-demo-").tempdir().map_err(|error| {
-        Problem::failed(
+        CommandProblem::failed(
             Text::new(format!("无法创建临时目录：{error}"), format!("no temporary folder can be made: {error}")),
             Text::new("检查 TMPDIR 和磁盘空间", "check TMPDIR and the disk's space"),
         )
@@ -89,7 +89,7 @@ fn environments() -> Vec<EnvironmentSpec> {
     .to_vec()
 }
 
-fn play(cluster: &mut Cluster, flags: &DemoFlags, display: &DemoDisplay) -> Result<DemoReport, Problem> {
+fn play(cluster: &mut Cluster, flags: &DemoFlags, display: &DemoDisplay) -> Result<DemoReport, CommandProblem> {
     cluster.until_connected(|line| display.remark(line))?;
     let client = cluster.client();
     let nodes = until_usable(cluster, &client)?;
@@ -108,7 +108,7 @@ fn play(cluster: &mut Cluster, flags: &DemoFlags, display: &DemoDisplay) -> Resu
             break task;
         }
         if signals::heard() > 0 {
-            return Err(Problem::failed(Text::new("已中断", "interrupted"), Text::new("", "")));
+            return Err(CommandProblem::failed(Text::new("已中断", "interrupted"), Text::new("", "")));
         }
         if Instant::now() >= deadline {
             return Err(stuck(&task));
@@ -127,7 +127,7 @@ fn is_over(task: &Task) -> bool {
 }
 
 /// The ids of the environments in their order, once all of them can be used.
-fn until_usable(cluster: &mut Cluster, client: &Client) -> Result<Vec<EnvironmentId>, Problem> {
+fn until_usable(cluster: &mut Cluster, client: &Client) -> Result<Vec<EnvironmentId>, CommandProblem> {
     let wanted = environments();
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -142,7 +142,7 @@ fn until_usable(cluster: &mut Cluster, client: &Client) -> Result<Vec<Environmen
             return Ok(ids);
         }
         if Instant::now() >= deadline || signals::heard() > 0 {
-            return Err(Problem::failed(
+            return Err(CommandProblem::failed(
                 Text::new(
                     format!("{} 个开发环境中只有 {} 个可用", wanted.len(), ids.len()),
                     format!("only {} of {} environments can be used", ids.len(), wanted.len()),
@@ -158,7 +158,7 @@ fn until_usable(cluster: &mut Cluster, client: &Client) -> Result<Vec<Environmen
 }
 
 /// The request that the page of the specification would send, with a recipe that needs neither Python nor a GPU.
-fn request(client: &Client, node_ids: Vec<EnvironmentId>, steps: u64) -> Result<CreateRequest, Problem> {
+fn request(client: &Client, node_ids: Vec<EnvironmentId>, steps: u64) -> Result<CreateRequest, CommandProblem> {
     let dataset = client.create_dataset(&CreateDataset { name: "demo-corpus".into(), ..CreateDataset::default() })?;
     let version = CreateDatasetVersion { version: "v1".into(), path: "builtin".into() };
     let version = client.add_dataset_version(&dataset.data.id, &version)?;
@@ -186,9 +186,9 @@ fn request(client: &Client, node_ids: Vec<EnvironmentId>, steps: u64) -> Result<
     })
 }
 
-fn stuck(task: &Task) -> Problem {
+fn stuck(task: &Task) -> CommandProblem {
     let status = &task.row.status_text;
-    Problem::failed(
+    CommandProblem::failed(
         Text::new(
             format!("{} 秒后任务仍为“{}”", PATIENCE.as_secs(), status.zh),
             format!("after {} s the task is still {}", PATIENCE.as_secs(), status.en),

@@ -4,20 +4,20 @@ use fermi_api::client::Client;
 use fermi_api::v1::Environment;
 use fermi_domain::language::Text;
 
-use crate::connection::{self, Problem};
+use crate::connection::{self, CommandProblem};
 
 /// All environments that the server knows.
-pub fn all(client: &Client) -> Result<Vec<Environment>, Problem> {
+pub fn all(client: &Client) -> Result<Vec<Environment>, CommandProblem> {
     Ok(connection::pages(|query| client.environments(query)).collect::<Result<_, _>>()?)
 }
 
 /// The one that is meant; an id wins over a name.
-pub fn one<'a>(known: &'a [Environment], text: &str) -> Result<&'a Environment, Problem> {
+pub fn one<'a>(known: &'a [Environment], text: &str) -> Result<&'a Environment, CommandProblem> {
     let by_id = known.iter().find(|environment| environment.id == text);
     by_id.or_else(|| known.iter().find(|environment| environment.name == text)).ok_or_else(|| unknown(known, text))
 }
 
-fn unknown(known: &[Environment], text: &str) -> Problem {
+fn unknown(known: &[Environment], text: &str) -> CommandProblem {
     let near = known
         .iter()
         .map(|environment| (strsim::jaro_winkler(&environment.name, text), &environment.name))
@@ -31,5 +31,8 @@ fn unknown(known: &[Environment], text: &str) -> Problem {
         ),
         None => Text::new("fermi env list 列出全部开发环境", "'fermi env list' shows them all"),
     };
-    Problem::not_found(Text::new(format!("没有开发环境 “{text}”"), format!("there is no environment '{text}'")), hint)
+    CommandProblem::not_found(
+        Text::new(format!("没有开发环境 “{text}”"), format!("there is no environment '{text}'")),
+        hint,
+    )
 }

@@ -10,7 +10,7 @@ use fermi_domain::messages::launch::{HostTrouble, LaunchNews, LaunchProblem};
 use super::flags::LaunchFlags;
 use super::plan::{Node, Plan};
 use super::script::{self, COPY, SAYS, VERSION};
-use super::ssh::{Answer, BROKEN, Ssh};
+use super::ssh::{BROKEN, Ssh, SshAnswer};
 
 /// How many hosts are asked at once.
 const AT_ONCE: usize = 64;
@@ -74,7 +74,7 @@ fn candidates(node: &Node, flags: &LaunchFlags) -> Vec<String> {
     }
 }
 
-fn not_copied(answer: &Answer, ssh: &Ssh) -> HostTrouble {
+fn not_copied(answer: &SshAnswer, ssh: &Ssh) -> HostTrouble {
     match answer.code {
         None => HostTrouble::Silent { seconds: ssh.patience().as_secs() },
         Some(BROKEN) => HostTrouble::Unreachable { said: last_line(&answer.stderr) },
@@ -83,7 +83,7 @@ fn not_copied(answer: &Answer, ssh: &Ssh) -> HostTrouble {
 }
 
 /// Reads what a host has answered.
-fn judge(answer: &Answer, plan: &Plan, candidates: &[String], seconds: u64) -> Checked {
+fn judge(answer: &SshAnswer, plan: &Plan, candidates: &[String], seconds: u64) -> Checked {
     if answer.code.is_none() {
         return Err(HostTrouble::Silent { seconds });
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     fn judged(code: Option<i32>, stdout: &str, stderr: &str) -> Checked {
-        let answer = Answer { code, stdout: stdout.into(), stderr: stderr.into() };
+        let answer = SshAnswer { code, stdout: stdout.into(), stderr: stderr.into() };
         judge(&answer, &plan(), &["fermi".into(), COPY.into()], 70)
     }
 

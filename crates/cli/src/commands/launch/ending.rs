@@ -10,7 +10,7 @@ use fermi_domain::messages::launch::LaunchNews;
 use fermi_domain::verdict::Verdict;
 
 use super::ssh::BROKEN;
-use crate::commands::run::report::{self, Report};
+use crate::commands::run::report::{self, FailureReport};
 use crate::commands::run::voice::Voice;
 use crate::exit_code;
 use crate::speech::{self, Paint};
@@ -125,7 +125,7 @@ impl History {
         let first = verdict.first.as_ref().and_then(|first| self.ranks.get(&first.rank.0)).copied();
         let host = first.map_or(0, |(host, _)| host);
         let run_folder = self.folders[host].as_ref().map(|path| folder(host, path));
-        let report = Report {
+        let report = FailureReport {
             verdict,
             attempts,
             gave_up: self.gave_up.as_ref(),

@@ -27,7 +27,7 @@ pub struct Ssh {
 
 /// What a short conversation brought.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SshAnswer {
     /// None when it took too long.
     pub code: Option<i32>,
     pub stdout: String,
@@ -100,7 +100,7 @@ impl Ssh {
     }
 
     /// Runs a script to its end.
-    pub fn ask(&self, node: &Node, script: &[u8], payload: &[u8]) -> io::Result<Answer> {
+    pub fn ask(&self, node: &Node, script: &[u8], payload: &[u8]) -> io::Result<SshAnswer> {
         let mut child = self.spawn(node, script.len(), Group::Ours)?;
         let patience = self.connect_timeout + if payload.is_empty() { CHECK_TIME } else { COPY_TIME };
         let deadline = Instant::now() + patience;
@@ -124,7 +124,7 @@ impl Ssh {
             std::thread::sleep(Duration::from_millis(5));
         };
         let _ = writer.join();
-        Ok(Answer { code, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+        Ok(SshAnswer { code, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
     }
 
     /// How long [`Ssh::ask`] waits for the answer to a check.

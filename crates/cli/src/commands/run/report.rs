@@ -23,7 +23,7 @@ const WIDTH: usize = 400;
 
 /// What is known of a run that failed.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct FailureReport<'a> {
     pub verdict: &'a Verdict,
     pub attempts: u32,
     /// Why there was no further attempt.
@@ -32,7 +32,7 @@ pub struct Report<'a> {
     pub local_rank_of_first: Option<u32>,
 }
 
-impl Report<'_> {
+impl FailureReport<'_> {
     pub fn render(&self, language: Language, paint: Paint) -> String {
         let say = |text: &Text| text.in_language(language).to_owned();
         let word = |zh: &'static str, en: &'static str| match language {

@@ -24,7 +24,7 @@ use super::leash::{self, LeashEvent};
 use super::make_folders::make_folders;
 use super::narrate::{self, Narrator};
 use super::plan::Plan;
-use super::report::{self, Report};
+use super::report::{self, FailureReport};
 use super::terminal::{self, KeyByKey};
 use super::voice::{Asked, Voice};
 use crate::exit_code;
@@ -350,7 +350,7 @@ impl Session {
     }
 
     fn report(&self, verdict: &Verdict, attempts: u32) {
-        let report = Report {
+        let report = FailureReport {
             verdict,
             attempts,
             gave_up: self.gave_up.as_ref(),

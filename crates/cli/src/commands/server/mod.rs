@@ -12,7 +12,7 @@ use fermi_domain::language::Text;
 use fermi_server::{ServerNews, ServerOptions};
 use serde_json::json;
 
-use crate::connection::{self, Outcome, Problem};
+use crate::connection::{self, CommandProblem, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
@@ -52,7 +52,7 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let as_json = flags.json;
     log_to_stderr("warn,fermi_server=info,fermi_store=info");
     let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
-    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| Problem::of(&error))
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| CommandProblem::of(&error))
 }
 
 /// One line per change of state, as far as `usual` lets it pass; RUST_LOG says otherwise.
@@ -69,11 +69,11 @@ pub fn log_to_stderr(usual: &str) {
     let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
-fn options(flags: &ServerFlags) -> Result<ServerOptions, Problem> {
+fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     let settings = flags.config.as_deref().map(settings::read).transpose()?.unwrap_or_default();
     let listen = flags.listen.clone().or(settings.listen).unwrap_or_else(|| LISTEN.to_owned());
     let listen: SocketAddr = listen.parse().map_err(|_| {
-        Problem::usage(
+        CommandProblem::usage(
             Text::new(format!("不能监听 “{listen}”"), format!("cannot listen on '{listen}'")),
             Text::new(
                 "写成 地址:端口，例如 127.0.0.1:7070 或 0.0.0.0:7070",
@@ -91,8 +91,8 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, Problem> {
 }
 
 /// Nothing says where files may be kept.
-pub fn no_folder() -> Problem {
-    Problem::usage(
+pub fn no_folder() -> CommandProblem {
+    CommandProblem::usage(
         Text::new("没有可用的数据目录", "there is no folder to keep data in"),
         Text::new("用 --data-dir 指定，或设置 HOME", "name one with --data-dir, or set HOME"),
     )

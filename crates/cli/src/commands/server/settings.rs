@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fermi_domain::language::Text;
 use serde_json::Value;
 
-use crate::connection::Problem;
+use crate::connection::CommandProblem;
 
 /// The keys that there are.
 const KEYS: [&str; 4] = ["listen", "data_dir", "allowed_hosts", "token_file"];
@@ -20,10 +20,10 @@ pub struct Settings {
 }
 
 /// Reads a file; paths in it are relative to its folder.
-pub fn read(path: &Path) -> Result<Settings, Problem> {
+pub fn read(path: &Path) -> Result<Settings, CommandProblem> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let path = path.display();
-        Problem::usage(
+        CommandProblem::usage(
             Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
             Text::new("--config 指向一个 YAML 文件", "--config names a YAML file"),
         )
@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> Result<Settings, Problem> {
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     parse(&text, folder).map_err(|SettingsRefusal { message, hint }| {
         let path = path.display();
-        Problem::usage(Text::new(format!("{path}：{}", message.zh), format!("{path}: {}", message.en)), hint)
+        CommandProblem::usage(Text::new(format!("{path}：{}", message.zh), format!("{path}: {}", message.en)), hint)
     })
 }
 

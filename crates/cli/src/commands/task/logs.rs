@@ -9,7 +9,7 @@ use fermi_domain::language::Text;
 
 use super::watch;
 use crate::commands::usage::Expected;
-use crate::connection::{Outcome, Problem, ServerFlags};
+use crate::connection::{CommandProblem, Outcome, ServerFlags};
 use crate::speech::{self, Paint, pick};
 use crate::{exit_code, table};
 
@@ -136,7 +136,7 @@ fn follow_as(client: &Client, id: &str, query: &LogQuery, ranks: Option<&Ranks>,
     Ok(watch::end(&task))
 }
 
-fn unreadable(client: &Client, error: &serde_json::Error) -> Problem {
+fn unreadable(client: &Client, error: &serde_json::Error) -> CommandProblem {
     ClientError::NotUnderstood { server: client.server().to_string(), reason: error.to_string() }.into()
 }
 

@@ -15,7 +15,7 @@ use super::source;
 use crate::commands::engine::{Engine, EngineFlags};
 use crate::commands::usage::Expected;
 use crate::commands::{dataset, env, model};
-use crate::connection::Problem;
+use crate::connection::CommandProblem;
 
 /// The flags that `create` and `preview` share.
 #[derive(Debug, clap::Args)]
@@ -87,9 +87,9 @@ pub enum Sending {
 
 impl RequestFlags {
     /// Turns names into ids, and sends the code.
-    pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, Problem> {
+    pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, CommandProblem> {
         let known = env::find::all(client)?;
-        let engine = self.engine.read().map_err(|refused| Problem::usage(refused.text, refused.hint))?;
+        let engine = self.engine.read().map_err(|refused| CommandProblem::usage(refused.text, refused.hint))?;
         let nodes = self.nodes(&known, &engine)?;
         let (dataset_id, dataset_version_id) = match &self.dataset {
             Some(text) => {
@@ -124,14 +124,14 @@ impl RequestFlags {
         })
     }
 
-    fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, Problem> {
+    fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, CommandProblem> {
         let id = |text: &str| env::find::one(known, text).map(|found| EnvironmentId::from(found.id.as_str()));
         let node_ids = self.envs.iter().map(|text| id(text)).collect::<Result<Vec<_>, _>>()?;
         let master_node = match &self.master {
             Some(text) => Some(id(text)?),
             None => node_ids.first().cloned(),
         };
-        let workers: Result<BTreeMap<_, _>, Problem> =
+        let workers: Result<BTreeMap<_, _>, CommandProblem> =
             self.workers.iter().map(|(text, list)| Ok((id(text)?, list.clone()))).collect();
         let workers = workers?;
         let ranks = |id: &EnvironmentId| match workers.get(id) {
@@ -149,11 +149,11 @@ impl RequestFlags {
         })
     }
 
-    fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), Problem> {
+    fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), CommandProblem> {
         if self.builtin || self.command.is_empty() {
             let args = self.command.clone();
             if self.command.is_empty() && !self.env_var.is_empty() {
-                return Err(Problem::usage(
+                return Err(CommandProblem::usage(
                     Text::new("内置训练程序不接受 --env-var", "the built-in trainer takes no --env-var"),
                     Text::new("在 -- 之后给出命令", "give a command behind --"),
                 ));

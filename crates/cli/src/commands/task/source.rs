@@ -12,7 +12,7 @@ use flate2::{Compression, write::GzEncoder};
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
-use crate::connection::Problem;
+use crate::connection::CommandProblem;
 use crate::speech::{self, pick};
 use crate::{exit_code, span};
 
@@ -45,7 +45,7 @@ struct Contents {
 }
 
 /// Packs and sends; answers with the digest.
-pub fn send(client: &Client, folder: &Path) -> Result<String, Problem> {
+pub fn send(client: &Client, folder: &Path) -> Result<String, CommandProblem> {
     let contents = look(folder)?;
     let mut packed = pack(folder, &contents).map_err(|error| unreadable(folder, &error))?;
     let digest = digest(&mut packed).map_err(|error| unreadable(folder, &error))?;
@@ -74,7 +74,7 @@ fn bar(length: u64) -> ProgressBar {
 }
 
 /// The files, in an order that is the same everywhere, so that the same code has the same digest.
-fn look(folder: &Path) -> Result<Contents, Problem> {
+fn look(folder: &Path) -> Result<Contents, CommandProblem> {
     let mut contents = Contents { files: Vec::new(), bytes: 0 };
     let mut folders = vec![PathBuf::new()];
     while let Some(relative) = folders.pop() {
@@ -133,17 +133,17 @@ fn digest(file: &mut File) -> io::Result<String> {
     Ok(format!("sha256:{}", HEXLOWER.encode(&hash.finalize())))
 }
 
-fn unreadable(folder: &Path, error: &io::Error) -> Problem {
+fn unreadable(folder: &Path, error: &io::Error) -> CommandProblem {
     let folder = folder.display();
-    Problem::usage(
+    CommandProblem::usage(
         Text::new(format!("无法打包 {folder}：{error}"), format!("{folder} cannot be packed: {error}")),
         Text::new("--source 指向一个可读的代码目录", "--source names a folder of code that can be read"),
     )
 }
 
-fn too_large(folder: &Path) -> Problem {
+fn too_large(folder: &Path) -> CommandProblem {
     let (folder, most) = (folder.display(), span::bytes(MOST_BYTES));
-    Problem::Own {
+    CommandProblem::Own {
         message: Text::new(format!("{folder} 超过 {most}"), format!("{folder} is larger than {most}")),
         hint: Text::new(
             "代码随任务发送，数据请注册为数据集（fermi dataset create），或用 --source-path 指向共享磁盘",

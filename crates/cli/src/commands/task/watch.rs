@@ -10,7 +10,7 @@ use fermi_domain::phase::TaskPhase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::verdict;
-use crate::connection::Problem;
+use crate::connection::CommandProblem;
 use crate::speech::{self, Paint, pick};
 use crate::{exit_code, span};
 
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits, with a bar on a terminal. A server that is away for a while is waited for.
-pub fn until_over(client: &Client, id: &str, timeout: Option<Duration>) -> Result<Task, Problem> {
+pub fn until_over(client: &Client, id: &str, timeout: Option<Duration>) -> Result<Task, CommandProblem> {
     let began = Instant::now();
     let bar = Bar::new();
     let mut away: Option<Instant> = None;
@@ -81,9 +81,9 @@ pub fn end(task: &Task) -> ExitCode {
     }
 }
 
-fn timed_out(id: &str, waited: Duration) -> Problem {
+fn timed_out(id: &str, waited: Duration) -> CommandProblem {
     let waited = span::long(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
-    Problem::Own {
+    CommandProblem::Own {
         message: Text::new(format!("等待 {waited} 后任务 {id} 仍未结束"), format!("{id} is not over after {waited}")),
         hint: Text::new(
             format!("任务继续运行；fermi task explain {id} 说明它在等什么"),

@@ -13,7 +13,7 @@ use fermi_domain::task::NodeRunState;
 use super::EnvironmentSpec;
 use super::child::{Child, ChildLine};
 use super::subreaper;
-use crate::connection::Problem;
+use crate::connection::CommandProblem;
 use crate::signals;
 use crate::speech::{self, Paint, pick};
 
@@ -53,7 +53,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// Starts the server, waits for its address, and starts the agents.
-    pub fn start(options: &ClusterOptions) -> Result<Self, Problem> {
+    pub fn start(options: &ClusterOptions) -> Result<Self, CommandProblem> {
         let folder = &options.folder;
         std::fs::create_dir_all(folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
         let (sender, lines) = channel();
@@ -119,7 +119,7 @@ impl Cluster {
     }
 
     /// Waits until every agent has been taken in.
-    pub fn until_connected(&mut self, mut tell: impl FnMut(&str)) -> Result<(), Problem> {
+    pub fn until_connected(&mut self, mut tell: impl FnMut(&str)) -> Result<(), CommandProblem> {
         let deadline = Instant::now() + START;
         while self.connected.len() < self.agents.len() && signals::heard() == 0 {
             self.look_after(&mut tell)?;
@@ -132,7 +132,7 @@ impl Cluster {
     }
 
     /// Takes what children report, and starts those again that died.
-    pub fn look_after(&mut self, mut tell: impl FnMut(&str)) -> Result<(), Problem> {
+    pub fn look_after(&mut self, mut tell: impl FnMut(&str)) -> Result<(), CommandProblem> {
         match self.lines.recv_timeout(TICK) {
             Ok(said) => self.receive(&said, &mut tell),
             Err(RecvTimeoutError::Timeout) => {}
@@ -265,7 +265,7 @@ fn active(client: &Client) -> Vec<TaskRow> {
     client.tasks(&query).map(|answer| answer.data.items).unwrap_or_default()
 }
 
-fn until_listening(server: &mut Child, lines: &Receiver<ChildLine>) -> Result<String, Problem> {
+fn until_listening(server: &mut Child, lines: &Receiver<ChildLine>) -> Result<String, CommandProblem> {
     let deadline = Instant::now() + START;
     while Instant::now() < deadline {
         if let Ok(said) = lines.recv_timeout(TICK)
@@ -281,17 +281,17 @@ fn until_listening(server: &mut Child, lines: &Receiver<ChildLine>) -> Result<St
     Err(did_not_start(server))
 }
 
-fn did_not_start(child: &Child) -> Problem {
+fn did_not_start(child: &Child) -> CommandProblem {
     let (name, words) = (&child.name, child.last_lines());
-    Problem::failed(
+    CommandProblem::failed(
         Text::new(format!("{name} 没有启动\n{words}"), format!("{name} did not come up\n{words}")),
         Text::new(format!("完整日志：{}", child.log().display()), format!("its log: {}", child.log().display())),
     )
 }
 
-fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Problem {
+fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> CommandProblem {
     let folder = folder.display();
-    Problem::failed(
+    CommandProblem::failed(
         Text::new(format!("无法使用 {folder}：{error}"), format!("{folder} cannot be used: {error}")),
         Text::new("用 --data-dir 指定可写目录", "name a folder you may write to with --data-dir"),
     )
