@@ -6,20 +6,20 @@ use axum::http::request::Parts;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// Whoever asks.
 #[derive(Clone, Debug)]
 pub struct Caller(pub Principal);
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiProblem> {
         // Every route that changes something stands behind the guard; one that does not has nobody to act for.
         parts.extensions.get::<Principal>().cloned().map(Self).ok_or_else(|| {
             let text = Text::new("需要访问令牌", "a token is needed");
-            Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+            ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
         })
     }
 }

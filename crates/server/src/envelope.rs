@@ -15,17 +15,17 @@ use serde::Serialize;
 use crate::lifecycle::LifecycleError;
 
 /// What a handler gives back.
-pub type Reply = Result<Answer, Problem>;
+pub type Reply = Result<EnvelopeAnswer, ApiProblem>;
 
 /// A yes, with its data already in JSON.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct EnvelopeAnswer {
     pub status: StatusCode,
     pub message: Text,
     pub data: Bytes,
 }
 
-impl Answer {
+impl EnvelopeAnswer {
     /// A yes that needs no words.
     pub fn ok<T: Serialize>(data: &T) -> Reply {
         Self::said(Text::new("成功", "OK"), data)
@@ -33,14 +33,14 @@ impl Answer {
 
     /// A yes with a sentence.
     pub fn said<T: Serialize>(message: Text, data: &T) -> Reply {
-        let data = serde_json::to_vec(data).map_err(|error| Problem::broken("cannot write the answer", &error))?;
+        let data = serde_json::to_vec(data).map_err(|error| ApiProblem::broken("cannot write the answer", &error))?;
         Ok(Self { status: StatusCode::OK, message, data: data.into() })
     }
 }
 
 /// A no: what is wrong, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ApiProblem {
     pub status: StatusCode,
     pub id: Cow<'static, str>,
     pub field: Option<String>,
@@ -48,7 +48,7 @@ pub struct Problem {
     pub hint: Option<Hint>,
 }
 
-impl Problem {
+impl ApiProblem {
     pub fn new(status: StatusCode, id: &'static str, text: Text) -> Self {
         Self { status, id: Cow::Borrowed(id), field: None, text, hint: None }
     }
@@ -128,13 +128,13 @@ impl Problem {
     }
 }
 
-impl From<RequestRefusal> for Problem {
+impl From<RequestRefusal> for ApiProblem {
     fn from(refusal: RequestRefusal) -> Self {
         Self::refused(&refusal)
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Closed => Self::new(
@@ -148,7 +148,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<LifecycleError> for Problem {
+impl From<LifecycleError> for ApiProblem {
     fn from(error: LifecycleError) -> Self {
         match error {
             LifecycleError::NotFound(id) => Self::not_found(&TASK, id.as_str()),
@@ -193,7 +193,7 @@ fn random_number() -> String {
     HEXLOWER.encode(&bytes)
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for EnvelopeAnswer {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status;
@@ -202,7 +202,7 @@ impl IntoResponse for Answer {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status;
@@ -232,7 +232,7 @@ struct NoBody<'a> {
     hint: Option<&'a str>,
 }
 
-impl Answer {
+impl EnvelopeAnswer {
     /// The whole envelope.
     fn written(&self, language: Language) -> Vec<u8> {
         let head = Head { code: self.status.as_u16(), message: self.message.in_language(language) };
@@ -247,7 +247,7 @@ impl Answer {
     }
 }
 
-impl Problem {
+impl ApiProblem {
     fn written(&self, language: Language, front_end: FrontEnd) -> Vec<u8> {
         let hint = self.hint.as_ref().map(|hint| hint.spelled(front_end));
         let no = No {
@@ -267,12 +267,12 @@ impl Problem {
 /// Writes the envelope into a response that has none yet. Everything else passes as it is.
 pub fn render(response: Response, language: Language, front_end: FrontEnd, is_head: bool) -> Response {
     let (mut parts, body) = response.into_parts();
-    let written = if let Some(answer) = parts.extensions.remove::<Answer>() {
+    let written = if let Some(answer) = parts.extensions.remove::<EnvelopeAnswer>() {
         answer.written(language)
-    } else if let Some(problem) = parts.extensions.remove::<Problem>() {
+    } else if let Some(problem) = parts.extensions.remove::<ApiProblem>() {
         problem.written(language, front_end)
     } else if is_bare_refusal(parts.status, &parts.headers) {
-        Problem::of_status(parts.status).written(language, front_end)
+        ApiProblem::of_status(parts.status).written(language, front_end)
     } else {
         return Response::from_parts(parts, body);
     };
@@ -361,10 +361,11 @@ mod tests {
     #[test]
     fn envelopes_have_the_shape_of_the_specification() {
         let answer =
-            Answer::said(Text::new("训练任务创建成功", "created"), &serde_json::json!({"taskId": "t"})).unwrap();
+            EnvelopeAnswer::said(Text::new("训练任务创建成功", "created"), &serde_json::json!({"taskId": "t"}))
+                .unwrap();
         let body = String::from_utf8(answer.written(Language::ZhCn)).unwrap();
         assert_eq!(body, r#"{"code":200,"message":"训练任务创建成功","data":{"taskId":"t"}}"#);
-        let problem = Problem::from(RequestRefusal::DatasetRequired);
+        let problem = ApiProblem::from(RequestRefusal::DatasetRequired);
         let body = String::from_utf8(problem.written(Language::ZhCn, FrontEnd::Api)).unwrap();
         assert_eq!(
             body,
@@ -383,7 +384,7 @@ mod tests {
         assert_eq!((asks("console"), asks("command-line")), (FrontEnd::Console, FrontEnd::CommandLine));
         assert_eq!(asks("something else"), FrontEnd::Api);
         let port = Setting::MasterPort;
-        let problem = Problem::conflict("x", Text::new("甲", "a")).hint(Hint::new("", format!("change {port}")));
+        let problem = ApiProblem::conflict("x", Text::new("甲", "a")).hint(Hint::new("", format!("change {port}")));
         let hint = |front_end| {
             let body: serde_json::Value = serde_json::from_slice(&problem.written(Language::En, front_end)).unwrap();
             body["error"]["hint"].as_str().unwrap().to_owned()
@@ -395,7 +396,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_is_shown_harmlessly() {
-        let problem = Problem::not_found(&TASK, "a\u{1b}[31m\n");
+        let problem = ApiProblem::not_found(&TASK, "a\u{1b}[31m\n");
         assert_eq!(problem.text.en, "there is no task a\\u{1b}[31m\\n");
     }
 }

@@ -13,7 +13,7 @@ use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use subtle::ConstantTimeEq;
 
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// What is asked of every request.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ impl Guard {
     }
 
     /// On whose behalf a request comes; the reason if it may not pass. Nobody in particular where nothing is asked for.
-    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Principal>, Problem> {
+    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Principal>, ApiProblem> {
         if is_cross_site(method, uri, headers) {
             return Err(forbidden(
                 "cross_site",
@@ -79,7 +79,7 @@ impl Guard {
         Ok(Some(environment.map_or(user, Principal::agent_of)))
     }
 
-    fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiProblem> {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| uri.authority().map(axum::http::uri::Authority::as_str)).unwrap_or_default();
         let name = without_port(host);
@@ -121,8 +121,8 @@ impl Guard {
     }
 }
 
-fn forbidden(id: &'static str, text: Text) -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, id, text)
+fn forbidden(id: &'static str, text: Text) -> ApiProblem {
+    ApiProblem::new(StatusCode::FORBIDDEN, id, text)
 }
 
 /// FollowerCount a link to a page is no attack; anything else that another site starts is.
@@ -148,7 +148,7 @@ fn is_loopback_name(name: &str) -> bool {
     is_v4 || name.eq_ignore_ascii_case("localhost") || name == "[::1]"
 }
 
-fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), Problem> {
+fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), ApiProblem> {
     let shown = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
     let shown = match shown.split_at_checked(7) {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"bearer ") => rest,
@@ -162,7 +162,7 @@ fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), Problem> {
     } else {
         Text::new("访问令牌无效", "the token is not valid")
     };
-    Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", text).hint(Text::new(
+    Err(ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", text).hint(Text::new(
         "在请求头中加入 Authorization: Bearer <令牌>；服务器首次启动时打印了它",
         "send `Authorization: Bearer <token>`; the server printed it when it first started",
     )))

@@ -11,7 +11,7 @@ use fermi_store::{StoreError, View};
 use super::journal::unavailable;
 use super::streams::answer;
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// Lets pass whoever is the agent of the run's environment. The answer to anybody else.
 pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(), Box<Response>> {
@@ -39,7 +39,7 @@ pub fn refused(principal: &Principal, run: &RunKey) -> Response {
         "X-Fermi-Environment 应为该运行所在环境的 id",
         "X-Fermi-Environment is the id of the environment in which the run is",
     );
-    Problem::new(StatusCode::FORBIDDEN, "another_environment", text).hint(hint).into_response()
+    ApiProblem::new(StatusCode::FORBIDDEN, "another_environment", text).hint(hint).into_response()
 }
 
 /// Known without reading the task once a piece of the run's journal has come.

@@ -21,18 +21,18 @@ pub struct Offset {
     pub offset: u64,
 }
 
-type Place = Path<(RunKey, u32, u32, StreamKind)>;
+type StreamPath = Path<(RunKey, u32, u32, StreamKind)>;
 
 fn name((run, attempt, rank, kind): (RunKey, u32, u32, StreamKind)) -> StreamName {
     StreamName { task: run.task, attempt, rank, kind }
 }
 
-pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(place): Place) -> Response {
-    if let Err(refused) = owner::check(&core, &agent, &place.0).await {
+pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(stream): StreamPath) -> Response {
+    if let Err(refused) = owner::check(&core, &agent, &stream.0).await {
         return *refused;
     }
     let chunks = core.chunks().clone();
-    match tokio::task::spawn_blocking(move || chunks.length(&name(place))).await {
+    match tokio::task::spawn_blocking(move || chunks.length(&name(stream))).await {
         Ok(Ok(length)) => answer(StatusCode::OK, length),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
@@ -42,19 +42,19 @@ pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(place)
 pub async fn take(
     State(core): State<Core>,
     Caller(agent): Caller,
-    Path(place): Place,
+    Path(stream): StreamPath,
     Query(Offset { offset }): Query<Offset>,
     bytes: Bytes,
 ) -> Response {
-    let run = place.0.clone();
+    let run = stream.0.clone();
     // A run that is not the task's present one may still have lines to deliver: of an attempt that was.
     if let Err(refused) = owner::check(&core, &agent, &run).await {
         return *refused;
     }
-    let (attempt, rank, kind) = (place.1, place.2, place.3);
+    let (attempt, rank, kind) = (stream.1, stream.2, stream.3);
     let bytes_sent = bytes.len();
     let chunks = core.chunks().clone();
-    let appended = tokio::task::spawn_blocking(move || chunks.append(&name(place), offset, &bytes)).await;
+    let appended = tokio::task::spawn_blocking(move || chunks.append(&name(stream), offset, &bytes)).await;
     match appended {
         Ok(Ok(length)) => {
             tracing::debug!(task = %run.task, %run, attempt, rank, kind = kind.as_str(), bytes_sent, "a piece was taken");

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::shapes::shapes;
 use super::suggestion::closest;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// The largest body of a JSON request.
 pub const LARGEST_BODY: usize = 1 << 20;
@@ -30,9 +30,9 @@ pub struct OptionalBody<T> {
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiProblem> {
         let (parts, body) = request.into_parts();
         must_be_json(&parts.headers)?;
         let bytes = whole(&parts.headers, body).await?;
@@ -41,9 +41,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 }
 
 impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalBody<T> {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiProblem> {
         let (parts, body) = request.into_parts();
         if parts.headers.contains_key(header::CONTENT_TYPE) {
             must_be_json(&parts.headers)?;
@@ -58,7 +58,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
 }
 
 /// A form of a foreign page cannot send this type without asking first.
-fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
+fn must_be_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
     let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut parts = content.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
@@ -68,7 +68,7 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
     if is_json && is_utf8 && !headers.contains_key(header::CONTENT_ENCODING) {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(ApiProblem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_media_type",
         Text::new("请求体必须是 JSON", "the body must be JSON"),
@@ -79,7 +79,7 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), Problem> {
     )))
 }
 
-async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiProblem> {
     let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if said.is_some_and(|length| length > LARGEST_BODY) {
         return Err(too_large());
@@ -89,7 +89,7 @@ async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let mut joined: Vec<u8> = Vec::new();
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|_| {
-            Problem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
+            ApiProblem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
         })?;
         if all.is_empty() && joined.is_empty() {
             all = piece;
@@ -106,13 +106,13 @@ async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     Ok(if joined.is_empty() { all } else { joined.into() })
 }
 
-fn too_large() -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", Text::new("请求体过大", "the body is too large"))
+fn too_large() -> ApiProblem {
+    ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", Text::new("请求体过大", "the body is too large"))
         .hint(Text::new("最多 1 MiB", "at most 1 MiB"))
 }
 
 /// Reads JSON; says where and what if it cannot be read, or if a field means nothing.
-pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiProblem> {
     let mut unknown = None;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_ignored::deserialize(&mut deserializer, |path| {
@@ -145,8 +145,8 @@ fn object_as_list(bytes: &[u8]) -> Option<String> {
     if value.is_array() { Some("body".to_owned()) } else { find(&value, "") }
 }
 
-fn no_object(path: &str) -> Problem {
-    Problem::unprocessable(
+fn no_object(path: &str) -> ApiProblem {
+    ApiProblem::unprocessable(
         "field_invalid",
         path,
         Text::new(format!("字段 {path} 应为对象，而不是列表"), format!("the field {path} is an object, not a list")),
@@ -154,7 +154,7 @@ fn no_object(path: &str) -> Problem {
 }
 
 /// Reads once more, slower, to learn where it went wrong.
-fn why<T: DeserializeOwned>(bytes: &[u8]) -> Problem {
+fn why<T: DeserializeOwned>(bytes: &[u8]) -> ApiProblem {
     if let Err(error) = std::str::from_utf8(bytes) {
         let at = error.valid_up_to();
         return bad_json(
@@ -189,7 +189,7 @@ fn why<T: DeserializeOwned>(bytes: &[u8]) -> Problem {
     let field = if path == "." { "body".to_owned() } else { path };
     let shown: String = reason.chars().take(200).collect();
     let shown = shown.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"");
-    let problem = Problem::unprocessable(
+    let problem = ApiProblem::unprocessable(
         "field_invalid",
         field.clone(),
         Text::new(format!("字段 {field} 无效：{shown}"), format!("the field {field} is not valid: {shown}")),
@@ -203,7 +203,7 @@ fn why<T: DeserializeOwned>(bytes: &[u8]) -> Problem {
     }
 }
 
-fn syntax(error: &serde_json::Error) -> Problem {
+fn syntax(error: &serde_json::Error) -> ApiProblem {
     let (line, column) = (error.line(), error.column());
     let reason = error.to_string();
     let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
@@ -216,12 +216,12 @@ fn syntax(error: &serde_json::Error) -> Problem {
     )
 }
 
-fn bad_json(text: Text, hint: Text) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "json_invalid", text).hint(hint)
+fn bad_json(text: Text, hint: Text) -> ApiProblem {
+    ApiProblem::new(StatusCode::BAD_REQUEST, "json_invalid", text).hint(hint)
 }
 
-fn bad_request() -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "bad_request", Text::new("请求无效", "the request is not valid"))
+fn bad_request() -> ApiProblem {
+    ApiProblem::new(StatusCode::BAD_REQUEST, "bad_request", Text::new("请求无效", "the request is not valid"))
 }
 
 /// Takes serde's sentence apart: the name, and the names it knows.
@@ -232,12 +232,12 @@ fn unknown_name(reason: &str, start: &str) -> Option<(String, Vec<String>)> {
     Some((name.to_owned(), known))
 }
 
-fn unknown_field(path: &str, known: &[String]) -> Problem {
+fn unknown_field(path: &str, known: &[String]) -> ApiProblem {
     let path: String = path.chars().take(200).collect::<String>().escape_debug().to_string();
     let name = path.rsplit('.').next().unwrap_or_default();
     let open = || shapes().open_fields.iter().map(String::as_str).collect();
     let known: Vec<&str> = if known.is_empty() { open() } else { known.iter().map(String::as_str).collect() };
-    Problem::unprocessable(
+    ApiProblem::unprocessable(
         "field_unknown",
         path.clone(),
         Text::new(format!("未知字段 {path}"), format!("the field {path} is not known")),

@@ -15,7 +15,7 @@ use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
 use crate::core::Core;
-use crate::envelope::{Answer, DATASET, Problem, Reply};
+use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
 
 /// Creates a dataset; versions say where its data is.
 #[utoipa::path(post, path = "/api/v1/datasets", tag = "datasets", request_body = CreateDataset,
@@ -32,16 +32,16 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), now_ms, |tx| {
             let made = tx.create_dataset(&new, now_ms).map_err(|error| refused(error, &new.name))?;
-            Answer::said(Text::new("数据集创建成功", "the dataset was created"), &Id { id: made.id })
+            EnvelopeAnswer::said(Text::new("数据集创建成功", "the dataset was created"), &Id { id: made.id })
         })
     });
     made.await.map_err(WriteError::flatten)
 }
 
-fn refused(error: CreateError, name: &str) -> Problem {
+fn refused(error: CreateError, name: &str) -> ApiProblem {
     match error {
         CreateError::NameTaken => names::taken(&DATASET, name),
-        CreateError::Missing => Problem::not_found(&DATASET, name),
+        CreateError::Missing => ApiProblem::not_found(&DATASET, name),
         CreateError::Store(error) => error.into(),
     }
 }
@@ -67,11 +67,11 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     });
     let (page, versions) = read.await?;
     let mut versions = versions.into_iter();
-    Answer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default())))
+    EnvelopeAnswer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default())))
 }
 
 /// `name~part`, the one thing that catalogues can be filtered by.
-pub fn name_filter(params: &Params) -> Result<Option<String>, Problem> {
+pub fn name_filter(params: &Params) -> Result<Option<String>, ApiProblem> {
     let text = params.text("filter").unwrap_or_default();
     let example = Text::new("例如 name~wiki", "for example name~wiki");
     let mut found = conditions(text).map_err(|problem| problem.hint(example.clone()))?;
@@ -88,8 +88,8 @@ pub fn name_filter(params: &Params) -> Result<Option<String>, Problem> {
 pub async fn show(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Reply {
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
-    let (dataset, versions) = read?.ok_or_else(|| Problem::not_found(&DATASET, &id))?;
-    Answer::ok(&shown(dataset, versions))
+    let (dataset, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
+    EnvelopeAnswer::ok(&shown(dataset, versions))
 }
 
 fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Vec<kept::Version>)>, StoreError> {
@@ -106,15 +106,15 @@ pub async fn delete(State(core): State<Core>, DatasetPath(id): DatasetPath) -> R
         if let Some(by) = needed.first() {
             return Err(needed_by(by.as_str()));
         }
-        if tx.delete_dataset(&id)? { Ok(()) } else { Err(Problem::not_found(&DATASET, &id)) }
+        if tx.delete_dataset(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&DATASET, &id)) }
     });
     deleted.await.map_err(WriteError::flatten)?;
-    Answer::said(Text::new("已删除", "the dataset was deleted"), &Empty {})
+    EnvelopeAnswer::said(Text::new("已删除", "the dataset was deleted"), &Empty {})
 }
 
 /// A task that is not over still needs it.
-pub fn needed_by(task: &str) -> Problem {
-    Problem::conflict("in_use", Text::new(format!("{task} 正在使用它"), format!("{task} uses it")))
+pub fn needed_by(task: &str) -> ApiProblem {
+    ApiProblem::conflict("in_use", Text::new(format!("{task} 正在使用它"), format!("{task} uses it")))
         .hint(Text::new("等任务结束后再删除", "delete it when the task is over"))
 }
 
@@ -133,14 +133,14 @@ pub async fn create_version(
     let key = Key::of(&headers, &format!("datasets/{id}/versions"), &body.bytes)?;
     let version = names::name("version", &body.value.version)?;
     let path = names::path("path", Some(body.value.path))?.ok_or_else(|| {
-        Problem::unprocessable("path_required", "path", Text::new("请填写数据路径", "please give a path"))
+        ApiProblem::unprocessable("path_required", "path", Text::new("请填写数据路径", "please give a path"))
             .hint(Text::new("例如 /data/wiki/v1", "for example /data/wiki/v1"))
     })?;
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), now_ms, |tx| {
             let made = tx.create_version(&id, &version, &path, now_ms).map_err(|error| match error {
-                CreateError::Missing => Problem::not_found(&DATASET, &id),
+                CreateError::Missing => ApiProblem::not_found(&DATASET, &id),
                 CreateError::NameTaken => {
                     let mut problem = names::taken(&Text::new("版本", "version"), &version);
                     problem.field = Some("version".to_owned());
@@ -148,7 +148,7 @@ pub async fn create_version(
                 }
                 CreateError::Store(error) => error.into(),
             })?;
-            Answer::said(Text::new("版本创建成功", "the version was created"), &Id { id: made.id })
+            EnvelopeAnswer::said(Text::new("版本创建成功", "the version was created"), &Id { id: made.id })
         })
     });
     made.await.map_err(WriteError::flatten)
@@ -160,8 +160,8 @@ pub async fn create_version(
 pub async fn versions(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Reply {
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
-    let (_, versions) = read?.ok_or_else(|| Problem::not_found(&DATASET, &id))?;
-    Answer::ok(&Page::whole(versions.into_iter().map(version).collect()))
+    let (_, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
+    EnvelopeAnswer::ok(&Page::whole(versions.into_iter().map(version).collect()))
 }
 
 fn shown(dataset: kept::Dataset, versions: Vec<kept::Version>) -> Dataset {

@@ -19,7 +19,7 @@ use super::id::EnvironmentPath;
 use super::paging::{self, LIST};
 use super::params::Params;
 use crate::core::Core;
-use crate::envelope::{Answer, ENVIRONMENT, Problem, Reply};
+use crate::envelope::{ApiProblem, ENVIRONMENT, EnvelopeAnswer, Reply};
 use crate::samples::Sample;
 
 /// Environments, in the order in which they first came.
@@ -44,7 +44,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
             if descending { order.reverse() } else { order }
         });
     }
-    Answer::ok(&paging::cut(all, &wanted)?)
+    EnvelopeAnswer::ok(&paging::cut(all, &wanted)?)
 }
 
 /// One environment.
@@ -53,7 +53,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
 pub async fn show(State(core): State<Core>, EnvironmentPath(id): EnvironmentPath) -> Reply {
     let all = all(&core).await?;
     let found = all.iter().find(|environment| environment.id == id.as_str());
-    Answer::ok(found.ok_or_else(|| Problem::not_found(&ENVIRONMENT, id.as_str()))?)
+    EnvelopeAnswer::ok(found.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, id.as_str()))?)
 }
 
 /// Forgets an environment that is offline and holds no task.
@@ -63,7 +63,7 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
     let known = core.known_environments();
     let status = known.iter().find(|environment| environment.id == id).map(|environment| environment.status);
     if status.is_some_and(|status| status != EnvironmentStatus::Offline) {
-        return Err(Problem::conflict(
+        return Err(ApiProblem::conflict(
             "environment_online",
             Text::new("开发环境仍在线", "the environment is still here"),
         )
@@ -72,8 +72,8 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
     let removed = id.clone();
     let deleted = core.store().write(move |tx| tx.delete_environment(&removed)).await;
     deleted.map_err(WriteError::flatten).map_err(|error| match error {
-        DeleteEnvironmentError::Missing => Problem::not_found(&ENVIRONMENT, id.as_str()),
-        DeleteEnvironmentError::Leased { by } => Problem::conflict(
+        DeleteEnvironmentError::Missing => ApiProblem::not_found(&ENVIRONMENT, id.as_str()),
+        DeleteEnvironmentError::Leased { by } => ApiProblem::conflict(
             "environment_leased",
             Text::new(format!("{by} 仍占用其 Worker"), format!("{by} holds its workers")),
         )
@@ -81,7 +81,7 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
         DeleteEnvironmentError::Store(error) => error.into(),
     })?;
     core.refresh_environments().await?;
-    Answer::said(Text::new("已删除", "the environment was deleted"), &Empty {})
+    EnvelopeAnswer::said(Text::new("已删除", "the environment was deleted"), &Empty {})
 }
 
 /// What the machine did in the last hour, as far as the server remembers.
@@ -89,18 +89,18 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
     responses((status = 200, body = Envelope<EnvironmentMetrics>), (status = 404, body = Failure)))]
 pub async fn metrics(State(core): State<Core>, EnvironmentPath(id): EnvironmentPath) -> Reply {
     if !core.known_environments().iter().any(|environment| environment.id == id) {
-        return Err(Problem::not_found(&ENVIRONMENT, id.as_str()));
+        return Err(ApiProblem::not_found(&ENVIRONMENT, id.as_str()));
     }
     let points = core.hub().samples(&id).into_iter().map(|beat| MachinePoint {
         time: beat.time_ms,
         machine: machine(&beat.machine),
         gpus: beat.gpus.iter().map(gpu).collect(),
     });
-    Answer::ok(&EnvironmentMetrics { points: points.collect() })
+    EnvelopeAnswer::ok(&EnvironmentMetrics { points: points.collect() })
 }
 
 /// All environments with what is known of them now.
-pub async fn all(core: &Core) -> Result<Vec<Environment>, Problem> {
+pub async fn all(core: &Core) -> Result<Vec<Environment>, ApiProblem> {
     let read: Result<_, StoreError> = core.store().read(|view| Ok((view.environments()?, view.leases()?))).await;
     let (rows, leases) = read?;
     let known = core.known_environments();
@@ -190,7 +190,7 @@ fn gpu(sample: &GpuSample) -> GpuNow {
 
 type Check = Box<dyn Fn(&Environment) -> bool + Send>;
 
-fn filter(text: &str) -> Result<Vec<Check>, Problem> {
+fn filter(text: &str) -> Result<Vec<Check>, ApiProblem> {
     let example = Text::new(
         "例如 status=running,busy zone=北京可用区A gpu=A100 name~env label.team=nlp",
         "for example status=running,busy zone=A gpu=A100 name~env label.team=nlp",

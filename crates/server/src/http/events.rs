@@ -15,7 +15,7 @@ use super::follow;
 use super::id::TaskPath;
 use super::params::Params;
 use super::stream_format::StreamFormat;
-use crate::envelope::{Answer, Problem, TASK};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, TASK};
 
 const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment"];
 
@@ -36,7 +36,7 @@ pub async fn of_cluster(
     State(state): State<AppState>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     answer(state, None, query, &headers).await
 }
 
@@ -56,11 +56,11 @@ pub async fn of_task(
     TaskPath(task): TaskPath,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     let id = task.clone();
     let is_there: Result<bool, StoreError> = state.core.store().read(move |view| view.task_exists(&id)).await;
     if !is_there? {
-        return Err(Problem::not_found(&TASK, task.as_str()));
+        return Err(ApiProblem::not_found(&TASK, task.as_str()));
     }
     answer(state, Some(task), query, &headers).await
 }
@@ -70,7 +70,7 @@ async fn answer(
     task: Option<TaskId>,
     query: Option<String>,
     headers: &HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     let params = Params::read(query.as_deref(), &KNOWN)?;
     let filter = EventFilter {
         task: task.clone(),
@@ -97,13 +97,13 @@ async fn answer(
     found.truncate(size);
     let next_page_token = found.last().filter(|_| has_more).map(|last| last.cursor.to_string());
     let items: Vec<Event> = found.iter().map(event).collect();
-    Ok(Answer::ok(&Page { items, next_page_token, total: None })?.into_response())
+    Ok(EnvelopeAnswer::ok(&Page { items, next_page_token, total: None })?.into_response())
 }
 
-fn cursor(field: &'static str, text: &str) -> Result<u64, Problem> {
+fn cursor(field: &'static str, text: &str) -> Result<u64, ApiProblem> {
     let is_plain = text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain).ok_or_else(|| {
-        Problem::unprocessable("cursor_invalid", field, Text::new("游标无效", "the cursor is not valid"))
+        ApiProblem::unprocessable("cursor_invalid", field, Text::new("游标无效", "the cursor is not valid"))
             .hint(Text::new("使用事件的 cursor 字段", "give the `cursor` of an event"))
     })
 }

@@ -44,7 +44,7 @@ pub struct Frame {
 
 /// What a follower hears.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum FanOutNews {
     Events(Arc<[Frame]>),
     /// Something was missed: look into the table.
     Missed,
@@ -53,7 +53,7 @@ pub enum News {
 /// Everybody who listens, and what wakes them.
 #[derive(Debug, Default)]
 pub struct FanOut {
-    topics: Mutex<HashMap<Topic, broadcast::Sender<News>>>,
+    topics: Mutex<HashMap<Topic, broadcast::Sender<FanOutNews>>>,
     logs: Mutex<HashMap<TaskId, watch::Sender<u64>>>,
     followers: AtomicU64,
 }
@@ -89,12 +89,12 @@ impl FanOut {
         FollowerCount(self.clone())
     }
 
-    fn topics(&self) -> MutexGuard<'_, HashMap<Topic, broadcast::Sender<News>>> {
+    fn topics(&self) -> MutexGuard<'_, HashMap<Topic, broadcast::Sender<FanOutNews>>> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Events from now on.
-    pub fn listen(&self, topic: Topic) -> broadcast::Receiver<News> {
+    pub fn listen(&self, topic: Topic) -> broadcast::Receiver<FanOutNews> {
         self.topics().entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
     }
 
@@ -107,7 +107,7 @@ impl FanOut {
     fn say(&self, topic: Topic, frames: Vec<Frame>) {
         let mut topics = self.topics();
         if let Some(sender) = topics.get(&topic)
-            && sender.send(News::Events(frames.into())).is_err()
+            && sender.send(FanOutNews::Events(frames.into())).is_err()
         {
             // The last one has left.
             topics.remove(&topic);
@@ -115,7 +115,7 @@ impl FanOut {
     }
 
     fn say_missed(&self) {
-        self.topics().retain(|_, sender| sender.send(News::Missed).is_ok());
+        self.topics().retain(|_, sender| sender.send(FanOutNews::Missed).is_ok());
     }
 
     fn tell(&self, events: &[Arc<StoredEvent>]) {

@@ -6,7 +6,7 @@ use fermi_domain::phase::TaskPhase;
 use fermi_store::tasks::{LabelFilter, TaskFilter, TaskOrder, TaskSort};
 
 use super::suggestion::closest;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// One condition of a filter.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Condition {
 }
 
 /// Takes a filter apart. A value with spaces stands in double quotes.
-pub fn conditions(filter: &str) -> Result<Vec<Condition>, Problem> {
+pub fn conditions(filter: &str) -> Result<Vec<Condition>, ApiProblem> {
     let mut found = Vec::new();
     let mut rest = filter.trim_start();
     while !rest.is_empty() {
@@ -42,9 +42,9 @@ pub fn conditions(filter: &str) -> Result<Vec<Condition>, Problem> {
 }
 
 /// Refuses a filter, or a part of it.
-pub fn invalid(part: &str) -> Problem {
+pub fn invalid(part: &str) -> ApiProblem {
     let shown: String = part.chars().take(80).collect::<String>().escape_debug().to_string();
-    Problem::unprocessable(
+    ApiProblem::unprocessable(
         "filter_invalid",
         "filter",
         Text::new(format!("筛选条件无效：{shown}"), format!("the filter is not understood: {shown}")),
@@ -56,7 +56,7 @@ pub fn invalid(part: &str) -> Problem {
 }
 
 /// The filter of the list of tasks.
-pub fn tasks(filter: &str) -> Result<TaskFilter, Problem> {
+pub fn tasks(filter: &str) -> Result<TaskFilter, ApiProblem> {
     let mut wanted = TaskFilter::default();
     for condition in conditions(filter)? {
         let Condition { key, is_part, value } = &condition;
@@ -81,7 +81,7 @@ pub fn tasks(filter: &str) -> Result<TaskFilter, Problem> {
     Ok(wanted)
 }
 
-fn phase(word: &str) -> Result<TaskPhase, Problem> {
+fn phase(word: &str) -> Result<TaskPhase, ApiProblem> {
     let names = TaskPhase::ALL.map(|phase| phase.text().en.into_owned());
     let found = TaskPhase::ALL.into_iter().find(|phase| phase.text().en == word);
     found.ok_or_else(|| {
@@ -98,7 +98,7 @@ fn phase(word: &str) -> Result<TaskPhase, Problem> {
 }
 
 /// A column with a direction, such as `createdAt desc`.
-pub fn order<T: Copy>(text: &str, columns: &[(&str, T)]) -> Result<(T, bool), Problem> {
+pub fn order<T: Copy>(text: &str, columns: &[(&str, T)]) -> Result<(T, bool), ApiProblem> {
     let mut words = text.split_whitespace();
     let column = words.next().and_then(|word| columns.iter().find(|(name, _)| *name == word));
     let descending = match words.next() {
@@ -112,7 +112,7 @@ pub fn order<T: Copy>(text: &str, columns: &[(&str, T)]) -> Result<(T, bool), Pr
         _ => {
             let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
-            Err(Problem::unprocessable(
+            Err(ApiProblem::unprocessable(
                 "order_invalid",
                 "orderBy",
                 Text::new("排序方式无效", "the order is not understood"),
@@ -126,7 +126,7 @@ pub fn order<T: Copy>(text: &str, columns: &[(&str, T)]) -> Result<(T, bool), Pr
 }
 
 /// The order of the list of tasks; the newest first when not given.
-pub fn task_order(text: Option<&str>) -> Result<TaskOrder, Problem> {
+pub fn task_order(text: Option<&str>) -> Result<TaskOrder, ApiProblem> {
     const COLUMNS: [(&str, TaskSort); 6] = [
         ("createdAt", TaskSort::Created),
         ("updatedAt", TaskSort::Updated),

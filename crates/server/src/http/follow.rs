@@ -10,17 +10,17 @@ use futures_util::stream;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::app_state::AppState;
-use super::fan_out::{FollowerCount, Frame, News, Topic};
+use super::fan_out::{FanOutNews, FollowerCount, Frame, Topic};
 use super::stream_format::{KEEP_ALIVE, StreamFormat};
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// How many events are read from the table at once.
 const AT_ONCE: usize = 500;
 
 struct Follower {
     core: Core,
-    news: broadcast::Receiver<News>,
+    news: broadcast::Receiver<FanOutNews>,
     filter: EventFilter,
     format: StreamFormat,
     /// The last one that was sent, or passed over.
@@ -37,7 +37,7 @@ pub async fn events(
     filter: EventFilter,
     after: Option<u64>,
     format: StreamFormat,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     // Listening begins before the table is read, so that nothing falls between the two.
     let news = state.fan_out.listen(topic);
     let limits: Result<(u64, u64), StoreError> =
@@ -98,8 +98,8 @@ impl Follower {
                 () = tokio::time::sleep(KEEP_ALIVE) => return Some(self.format.keep_alive()),
             };
             match news {
-                Ok(News::Events(frames)) => self.take(&frames),
-                Ok(News::Missed) | Err(RecvError::Lagged(_)) => self.is_behind = true,
+                Ok(FanOutNews::Events(frames)) => self.take(&frames),
+                Ok(FanOutNews::Missed) | Err(RecvError::Lagged(_)) => self.is_behind = true,
                 Err(RecvError::Closed) => return None,
             }
         }

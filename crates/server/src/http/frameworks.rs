@@ -3,13 +3,13 @@
 use fermi_api::v1::{Envelope, FrameworkCard, FrameworkSetting, Page};
 use fermi_domain::framework::Framework;
 
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{EnvelopeAnswer, Reply};
 
 /// The cards of the frameworks, in the order of the form.
 #[utoipa::path(get, path = "/api/v1/frameworks", tag = "frameworks",
     responses((status = 200, body = Envelope<Page<FrameworkCard>>)))]
 pub async fn list() -> Reply {
-    Answer::ok(&Page::whole(Framework::ALL.map(card).into()))
+    EnvelopeAnswer::ok(&Page::whole(Framework::ALL.map(card).into()))
 }
 
 fn card(framework: Framework) -> FrameworkCard {

@@ -10,12 +10,12 @@ use fermi_store::StoreError;
 
 use crate::background::{Complaint, LoopReport, Outcome, WakeUp};
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
 
 /// The process answers.
 #[utoipa::path(get, path = "/livez", tag = "health", responses((status = 200, body = Envelope<Empty>)))]
 pub async fn live() -> Reply {
-    Answer::ok(&Empty {})
+    EnvelopeAnswer::ok(&Empty {})
 }
 
 /// The store can be read, and every loop that runs beside the requests does its work.
@@ -29,11 +29,11 @@ pub async fn ready(State(core): State<Core>) -> Reply {
         let zh: Vec<&str> = complaints.iter().map(|text| &*text.zh).collect();
         let en: Vec<&str> = complaints.iter().map(|text| &*text.en).collect();
         let text = Text::new(zh.join("；"), en.join("; "));
-        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "background_trouble", text)
+        return Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "background_trouble", text)
             .hint(Text::new("查看服务器日志", "look into the server's log")));
     }
     let loops = core.background().reports().iter().map(shown).collect();
-    Answer::ok(&Readiness { ready: true, loops })
+    EnvelopeAnswer::ok(&Readiness { ready: true, loops })
 }
 
 fn shown(report: &LoopReport) -> BackgroundLoop {
@@ -71,7 +71,7 @@ fn shown(report: &LoopReport) -> BackgroundLoop {
 /// Which release this is.
 #[utoipa::path(get, path = "/version", tag = "health", responses((status = 200, body = Envelope<Version>)))]
 pub async fn version() -> Reply {
-    Answer::ok(&Version {
+    EnvelopeAnswer::ok(&Version {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         api: vec!["v1".to_owned()],
         link: fermi_api::link::LINK_VERSION,

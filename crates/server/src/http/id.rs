@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::Text;
 
-use crate::envelope::{DATASET, ENVIRONMENT, MODEL, Problem, TASK};
+use crate::envelope::{ApiProblem, DATASET, ENVIRONMENT, MODEL, TASK};
 
 /// The longest id that is looked up.
 const LONGEST: usize = 80;
@@ -23,48 +23,48 @@ pub struct DatasetPath(pub String);
 #[derive(Debug)]
 pub struct ModelPath(pub String);
 
-async fn id<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &Text) -> Result<String, Problem> {
+async fn id<S: Send + Sync>(parts: &mut Parts, state: &S, noun: &Text) -> Result<String, ApiProblem> {
     // Bytes that are no UTF-8 are no id either.
     let Ok(Path(id)) = Path::<String>::from_request_parts(parts, state).await else {
-        return Err(Problem::not_found(noun, "?"));
+        return Err(ApiProblem::not_found(noun, "?"));
     };
     checked(id, noun)
 }
 
 /// Lets pass what may be an id.
-pub fn checked(id: String, noun: &Text) -> Result<String, Problem> {
+pub fn checked(id: String, noun: &Text) -> Result<String, ApiProblem> {
     let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    if is_plain && !id.is_empty() && id.len() <= LONGEST { Ok(id) } else { Err(Problem::not_found(noun, &id)) }
+    if is_plain && !id.is_empty() && id.len() <= LONGEST { Ok(id) } else { Err(ApiProblem::not_found(noun, &id)) }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for TaskPath {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         id(parts, state, &TASK).await.map(TaskId).map(Self)
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for EnvironmentPath {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         id(parts, state, &ENVIRONMENT).await.map(EnvironmentId).map(Self)
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for DatasetPath {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         id(parts, state, &DATASET).await.map(Self)
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ModelPath {
-    type Rejection = Problem;
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         id(parts, state, &MODEL).await.map(Self)
     }
 }

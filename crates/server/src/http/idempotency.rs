@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::envelope::{Answer, Problem};
+use crate::envelope::{ApiProblem, EnvelopeAnswer};
 
 const HEADER: &str = "idempotency-key";
 const LONGEST_KEY: usize = 255;
@@ -31,11 +31,11 @@ struct Kept {
 
 impl Key {
     /// The key of a request, if it has one. `scope` is what is made, such as `training-tasks`.
-    pub fn of(headers: &HeaderMap, scope: &str, body: &[u8]) -> Result<Option<Self>, Problem> {
+    pub fn of(headers: &HeaderMap, scope: &str, body: &[u8]) -> Result<Option<Self>, ApiProblem> {
         let Some(key) = headers.get(HEADER) else { return Ok(None) };
         let key = key.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
         let key = key.ok_or_else(|| {
-            Problem::unprocessable(
+            ApiProblem::unprocessable(
                 "idempotency_key_invalid",
                 "Idempotency-Key",
                 Text::new("Idempotency-Key 无效", "the Idempotency-Key is not valid"),
@@ -52,14 +52,14 @@ pub fn once(
     tx: &mut Transaction<'_>,
     key: Option<&Key>,
     now_ms: u64,
-    make: impl FnOnce(&mut Transaction<'_>) -> Result<Answer, Problem>,
-) -> Result<Answer, Problem> {
+    make: impl FnOnce(&mut Transaction<'_>) -> Result<EnvelopeAnswer, ApiProblem>,
+) -> Result<EnvelopeAnswer, ApiProblem> {
     let Some(Key { scope, key, digest }) = key else { return make(tx) };
     if let Some(earlier) = tx.recall(scope, key)? {
         return if earlier.digest == *digest { recalled(&earlier) } else { Err(another_body()) };
     }
     let answer = make(tx)?;
-    let broken = |error: serde_json::Error| Problem::broken("cannot keep an answer", &error);
+    let broken = |error: serde_json::Error| ApiProblem::broken("cannot keep an answer", &error);
     let data = String::from_utf8_lossy(&answer.data).into_owned();
     let kept = Kept { message: answer.message.clone(), data: RawValue::from_string(data).map_err(broken)? };
     let body = serde_json::to_vec(&kept).map_err(broken)?;
@@ -67,15 +67,15 @@ pub fn once(
     Ok(answer)
 }
 
-fn recalled(earlier: &Remembered) -> Result<Answer, Problem> {
-    let kept: Kept =
-        serde_json::from_slice(&earlier.body).map_err(|error| Problem::broken("cannot read a kept answer", &error))?;
+fn recalled(earlier: &Remembered) -> Result<EnvelopeAnswer, ApiProblem> {
+    let kept: Kept = serde_json::from_slice(&earlier.body)
+        .map_err(|error| ApiProblem::broken("cannot read a kept answer", &error))?;
     let data = Bytes::copy_from_slice(kept.data.get().as_bytes());
-    Ok(Answer { status: axum::http::StatusCode::OK, message: kept.message, data })
+    Ok(EnvelopeAnswer { status: axum::http::StatusCode::OK, message: kept.message, data })
 }
 
-fn another_body() -> Problem {
-    Problem::unprocessable(
+fn another_body() -> ApiProblem {
+    ApiProblem::unprocessable(
         "idempotency_key_reused",
         "Idempotency-Key",
         Text::new("此 Idempotency-Key 已用于另一个请求", "this Idempotency-Key was used for another request"),

@@ -18,7 +18,7 @@ use tower_http::trace::TraceLayer;
 
 use super::meters::Meters;
 use super::request_id::{self, RequestNumbers};
-use crate::envelope::{Problem, front_end, language, render};
+use crate::envelope::{ApiProblem, front_end, language, render};
 use crate::guard::Guard;
 
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub fn middleware(guard: Guard, router: Router) -> Router {
 
 /// The panic's own hook has told where it was.
 fn panicked(_: Box<dyn Any + Send>) -> axum::http::Response<Body> {
-    Problem::panicked().into_response()
+    ApiProblem::panicked().into_response()
 }
 
 /// Where agents send what their ranks wrote.

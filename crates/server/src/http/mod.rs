@@ -1,7 +1,7 @@
 //! The public API, one file per resource, and the pages.
 //!
 //! [`router`] puts it together; [`middleware`] stands before it. Handlers read a request, ask the core or the store, and
-//! answer with an [`Answer`](crate::envelope::Answer) or a [`Problem`](crate::envelope::Problem); rules are in `fermi-domain`.
+//! answer with an [`EnvelopeAnswer`](crate::envelope::EnvelopeAnswer) or a [`ApiProblem`](crate::envelope::ApiProblem); rules are in `fermi-domain`.
 
 mod app_state;
 mod body;
@@ -46,7 +46,7 @@ use utoipa_axum::routes;
 pub use middleware::middleware;
 
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 use crate::openapi;
 use app_state::AppState;
 
@@ -112,13 +112,13 @@ async fn document() -> Response {
     (headers, openapi::json()).into_response()
 }
 
-async fn nothing_here() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_found", Text::new("没有这个地址", "there is nothing at this address"))
+async fn nothing_here() -> ApiProblem {
+    ApiProblem::new(StatusCode::NOT_FOUND, "not_found", Text::new("没有这个地址", "there is nothing at this address"))
         .hint(Text::new("所有地址见 /api/docs", "/api/docs lists all addresses"))
 }
 
-async fn wrong_method() -> Problem {
+async fn wrong_method() -> ApiProblem {
     let text = Text::new("此地址不支持该方法", "this address does not take that method");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
+    ApiProblem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)
         .hint(Text::new("Allow 头列出了可用的方法", "the Allow header lists those that it takes"))
 }

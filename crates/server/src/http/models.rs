@@ -15,7 +15,7 @@ use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
 use crate::core::Core;
-use crate::envelope::{Answer, MODEL, Problem, Reply};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, MODEL, Reply};
 
 /// Creates a model.
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
@@ -34,10 +34,10 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
         once(tx, key.as_ref(), now_ms, |tx| {
             let made = tx.create_model(&new, now_ms).map_err(|error| match error {
                 CreateError::NameTaken => names::taken(&MODEL, &new.name),
-                CreateError::Missing => Problem::not_found(&MODEL, &new.name),
+                CreateError::Missing => ApiProblem::not_found(&MODEL, &new.name),
                 CreateError::Store(error) => error.into(),
             })?;
-            Answer::said(Text::new("模型创建成功", "the model was created"), &Id { id: made.id })
+            EnvelopeAnswer::said(Text::new("模型创建成功", "the model was created"), &Id { id: made.id })
         })
     });
     made.await.map_err(WriteError::flatten)
@@ -56,7 +56,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let name = name_filter(&params)?;
     let found: Result<_, ListError> =
         core.store().read(move |view| view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())).await;
-    Answer::ok(&paging::page(found?, shown))
+    EnvelopeAnswer::ok(&paging::page(found?, shown))
 }
 
 /// One model.
@@ -65,7 +65,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
 pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.model(&wanted)).await;
-    Answer::ok(&shown(found?.ok_or_else(|| Problem::not_found(&MODEL, &id))?))
+    EnvelopeAnswer::ok(&shown(found?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?))
 }
 
 /// Forgets a model that no open task needs.
@@ -76,10 +76,10 @@ pub async fn delete(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply
         if let Some(by) = tx.open_tasks_with_model(&id)?.first() {
             return Err(needed_by(by.as_str()));
         }
-        if tx.delete_model(&id)? { Ok(()) } else { Err(Problem::not_found(&MODEL, &id)) }
+        if tx.delete_model(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&MODEL, &id)) }
     });
     deleted.await.map_err(WriteError::flatten)?;
-    Answer::said(Text::new("已删除", "the model was deleted"), &Empty {})
+    EnvelopeAnswer::said(Text::new("已删除", "the model was deleted"), &Empty {})
 }
 
 fn shown(model: kept::Model) -> Model {

@@ -3,23 +3,23 @@
 use fermi_domain::language::Text;
 use fermi_domain::validation::LONGEST_NAME;
 
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// The longest path or description.
 const LONGEST_TEXT: usize = 4_096;
 
 /// A name without spaces around it.
-pub fn name(field: &'static str, text: &str) -> Result<String, Problem> {
+pub fn name(field: &'static str, text: &str) -> Result<String, ApiProblem> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "name_required",
             field,
             Text::new(format!("请填写 {field}"), format!("please give a {field}")),
         ));
     }
     if text.chars().any(char::is_control) {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "name_control_characters",
             field,
             Text::new(format!("{field} 含有控制字符"), format!("the {field} holds control characters")),
@@ -27,7 +27,7 @@ pub fn name(field: &'static str, text: &str) -> Result<String, Problem> {
     }
     let letters = text.chars().count();
     if letters > LONGEST_NAME {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "name_too_long",
             field,
             Text::new(format!("{field} 过长"), format!("the {field} is too long")),
@@ -41,11 +41,11 @@ pub fn name(field: &'static str, text: &str) -> Result<String, Problem> {
 }
 
 /// A longer text that may be left out.
-pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>, Problem> {
+pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let is_wrong = |text: &String| text.chars().count() > LONGEST_TEXT || text.contains('\0');
     if text.as_ref().is_some_and(is_wrong) {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "text_invalid",
             field,
             Text::new(format!("{field} 无效"), format!("the {field} is not valid")),
@@ -59,10 +59,10 @@ pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>,
 }
 
 /// A path that every node knows.
-pub fn path(field: &'static str, path: Option<String>) -> Result<Option<String>, Problem> {
+pub fn path(field: &'static str, path: Option<String>) -> Result<Option<String>, ApiProblem> {
     let path = text(field, path)?;
     if path.as_ref().is_some_and(|path| path.chars().any(char::is_control)) {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "path_invalid",
             field,
             Text::new("路径含有控制字符", "the path holds control characters"),
@@ -72,8 +72,8 @@ pub fn path(field: &'static str, path: Option<String>) -> Result<Option<String>,
 }
 
 /// The name is another one's.
-pub fn taken(noun: &Text, name: &str) -> Problem {
-    let mut problem = Problem::conflict(
+pub fn taken(noun: &Text, name: &str) -> ApiProblem {
+    let mut problem = ApiProblem::conflict(
         "name_taken",
         Text::new(format!("{}“{name}”已存在", noun.zh), format!("there is a {} '{name}' already", noun.en)),
     );

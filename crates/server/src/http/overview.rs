@@ -13,7 +13,7 @@ use super::environments::all;
 use super::fan_out::event;
 use super::tasks::view;
 use crate::core::Core;
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{EnvelopeAnswer, Reply};
 
 /// How many tasks and events are shown.
 const TASKS: usize = 20;
@@ -54,7 +54,7 @@ pub async fn show(State(core): State<Core>) -> Reply {
     }
     let tasks: BTreeMap<String, u64> =
         counts.into_iter().map(|(phase, count)| (phase.text().en.into_owned(), count)).collect();
-    Answer::ok(&Overview {
+    EnvelopeAnswer::ok(&Overview {
         tasks,
         environments: by_status,
         workers,

@@ -11,7 +11,7 @@ use fermi_domain::language::Text;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::app_state::AppState;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// The live page's files.
 #[derive(Debug, RustEmbed)]
@@ -24,8 +24,8 @@ struct Live;
 struct Viewer;
 
 /// A file, unless the caller has this very one.
-fn answer(file: Option<EmbeddedFile>, name: &str, headers: &HeaderMap) -> Result<Response, Problem> {
-    let file = file.ok_or_else(|| Problem::not_found(&Text::new("文件", "file"), name))?;
+fn answer(file: Option<EmbeddedFile>, name: &str, headers: &HeaderMap) -> Result<Response, ApiProblem> {
+    let file = file.ok_or_else(|| ApiProblem::not_found(&Text::new("文件", "file"), name))?;
     let digest = HEXLOWER.encode(&file.metadata.sha256_hash()[..8]);
     let tag = format!("\"{digest}\"");
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -81,14 +81,14 @@ pub fn routes() -> Router<AppState> {
     router
 }
 
-async fn index(headers: HeaderMap) -> Result<Response, Problem> {
+async fn index(headers: HeaderMap) -> Result<Response, ApiProblem> {
     answer(Live::get("index.html"), "index.html", &headers)
 }
 
-async fn live(Path(file): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn live(Path(file): Path<String>, headers: HeaderMap) -> Result<Response, ApiProblem> {
     answer(Live::get(&file), &file, &headers)
 }
 
-fn viewer(file: &str, headers: &HeaderMap) -> Result<Response, Problem> {
+fn viewer(file: &str, headers: &HeaderMap) -> Result<Response, ApiProblem> {
     answer(Viewer::get(file), file, headers)
 }

@@ -6,7 +6,7 @@ use fermi_store::PageToken;
 use fermi_store::tasks::ListError;
 
 use super::params::Params;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// The parameters that every list takes.
 pub const LIST: [&str; 4] = ["pageSize", "pageToken", "filter", "orderBy"];
@@ -18,15 +18,15 @@ pub struct Wanted {
     pub token: Option<PageToken>,
 }
 
-pub fn wanted(params: &Params) -> Result<Wanted, Problem> {
+pub fn wanted(params: &Params) -> Result<Wanted, ApiProblem> {
     let size = params.number("pageSize", 1..=MOST_PER_PAGE)?.unwrap_or(USUAL_PER_PAGE);
     let token = params.text("pageToken").map(|token| PageToken(token.to_owned()));
     Ok(Wanted { size: usize::try_from(size).unwrap_or(usize::MAX), token })
 }
 
 /// The token is not one that this list gave.
-pub fn bad_token() -> Problem {
-    Problem::unprocessable(
+pub fn bad_token() -> ApiProblem {
+    ApiProblem::unprocessable(
         "page_token_invalid",
         "pageToken",
         Text::new("翻页标记无效", "the page token is not one of this list"),
@@ -37,7 +37,7 @@ pub fn bad_token() -> Problem {
     ))
 }
 
-impl From<ListError> for Problem {
+impl From<ListError> for ApiProblem {
     fn from(error: ListError) -> Self {
         match error {
             ListError::BadToken(_) => bad_token(),
@@ -56,7 +56,7 @@ pub fn page<T, U>(page: fermi_store::Page<T>, show: impl FnMut(T) -> U) -> Page<
 }
 
 /// A page of a list that is in memory: the token is the place of its first row.
-pub fn cut<T>(mut all: Vec<T>, wanted: &Wanted) -> Result<Page<T>, Problem> {
+pub fn cut<T>(mut all: Vec<T>, wanted: &Wanted) -> Result<Page<T>, ApiProblem> {
     let start = match &wanted.token {
         None => 0,
         Some(token) => {

@@ -8,7 +8,7 @@ use fermi_domain::language::Text;
 use percent_encoding::percent_decode_str;
 
 use super::suggestion::closest;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// What was asked for, name by name.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct Params {
 
 impl Params {
     /// Reads a query; a name that is not among the known ones is refused, since it would silently do nothing.
-    pub fn read(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
+    pub fn read(query: Option<&str>, known: &[&str]) -> Result<Self, ApiProblem> {
         let mut given: Vec<(String, String)> = Vec::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -27,7 +27,7 @@ impl Params {
                 return Err(unknown(&name, known));
             }
             if given.iter().any(|(there, _)| *there == name) {
-                return Err(Problem::unprocessable(
+                return Err(ApiProblem::unprocessable(
                     "parameter_twice",
                     name.clone(),
                     Text::new(format!("参数 {name} 重复"), format!("the parameter {name} is given twice")),
@@ -48,7 +48,7 @@ impl Params {
     }
 
     /// A whole number within bounds.
-    pub fn number<N>(&self, name: &'static str, bounds: RangeInclusive<N>) -> Result<Option<N>, Problem>
+    pub fn number<N>(&self, name: &'static str, bounds: RangeInclusive<N>) -> Result<Option<N>, ApiProblem>
     where
         N: FromStr + PartialOrd + std::fmt::Display + Copy,
     {
@@ -57,7 +57,7 @@ impl Params {
         let number = text.parse::<N>().ok().filter(|number| is_plain && bounds.contains(number));
         number.map(Some).ok_or_else(|| {
             let (least, most) = (bounds.start(), bounds.end());
-            Problem::unprocessable(
+            ApiProblem::unprocessable(
                 "parameter_invalid",
                 name,
                 Text::new(format!("参数 {name} 无效"), format!("the parameter {name} is not valid")),
@@ -67,11 +67,11 @@ impl Params {
     }
 
     /// `true` or `false`; a bare name is `true`.
-    pub fn flag(&self, name: &'static str) -> Result<bool, Problem> {
+    pub fn flag(&self, name: &'static str) -> Result<bool, ApiProblem> {
         match self.given.iter().find(|(there, _)| there == name).map(|(_, value)| value.as_str()) {
             None | Some("false" | "0") => Ok(false),
             Some("" | "true" | "1") => Ok(true),
-            Some(_) => Err(Problem::unprocessable(
+            Some(_) => Err(ApiProblem::unprocessable(
                 "parameter_invalid",
                 name,
                 Text::new(format!("参数 {name} 无效"), format!("the parameter {name} is not valid")),
@@ -81,12 +81,12 @@ impl Params {
     }
 
     /// One of a few words.
-    pub fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, Problem> {
+    pub fn choice<T: Copy>(&self, name: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, ApiProblem> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let found = choices.iter().find(|(word, _)| *word == text).map(|(_, choice)| *choice);
         found.map(Some).ok_or_else(|| {
             let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-            Problem::unprocessable(
+            ApiProblem::unprocessable(
                 "parameter_invalid",
                 name,
                 Text::new(format!("参数 {name} 无效"), format!("the parameter {name} is not valid")),
@@ -96,14 +96,14 @@ impl Params {
     }
 }
 
-fn unknown(name: &str, known: &[&str]) -> Problem {
+fn unknown(name: &str, known: &[&str]) -> ApiProblem {
     let shown: String = name.chars().take(60).collect::<String>().escape_debug().to_string();
     let hint = match closest(name, known) {
         Some(close) => Text::new(format!("是否想写 {close}？"), format!("did you mean {close}?")),
         None if known.is_empty() => Text::new("此地址没有参数", "this address takes no parameters"),
         None => Text::new(format!("可用：{}", known.join("、")), format!("there is {}", known.join(", "))),
     };
-    Problem::unprocessable(
+    ApiProblem::unprocessable(
         "parameter_unknown",
         shown.clone(),
         Text::new(format!("未知参数 {shown}"), format!("the parameter {shown} is not known")),
@@ -112,9 +112,9 @@ fn unknown(name: &str, known: &[&str]) -> Problem {
 }
 
 /// Undoes percent signs and plus signs. What is left must be UTF-8 without NUL.
-fn decoded(text: &str) -> Result<String, Problem> {
+fn decoded(text: &str) -> Result<String, ApiProblem> {
     let bad = || {
-        Problem::new(
+        ApiProblem::new(
             StatusCode::BAD_REQUEST,
             "query_invalid",
             Text::new("查询参数的编码无效", "the query is not encoded properly"),
@@ -139,7 +139,7 @@ mod tests {
 
     const KNOWN: [&str; 3] = ["pageSize", "filter", "follow"];
 
-    fn params(query: &str) -> Result<Params, Problem> {
+    fn params(query: &str) -> Result<Params, ApiProblem> {
         Params::read(Some(query), &KNOWN)
     }
 

@@ -18,7 +18,7 @@ use prometheus_client::registry::Registry;
 use super::app_state::AppState;
 use super::meters::Meters;
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// What OpenMetrics calls itself.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -44,7 +44,7 @@ struct Loop {
 pub async fn metrics(
     State(state): State<AppState>,
     meters: Option<Extension<Arc<Meters>>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     let counts: Result<_, StoreError> = state.core.store().read(|view| view.count_by_phase()).await;
     let counts = counts?;
     let mut registry = Registry::default();
@@ -72,7 +72,7 @@ pub async fn metrics(
         meters.register(&mut registry);
     }
     let mut out = String::with_capacity(16 << 10);
-    encode(&mut out, &registry).map_err(|error| Problem::broken("cannot write the metrics", &error))?;
+    encode(&mut out, &registry).map_err(|error| ApiProblem::broken("cannot write the metrics", &error))?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], out).into_response())
 }
 

@@ -18,7 +18,7 @@ use tokio::io::AsyncWriteExt;
 use tokio_util::io::ReaderStream;
 
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, SNAPSHOT};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, SNAPSHOT};
 
 /// The largest snapshot.
 const LARGEST: u64 = 512 << 20;
@@ -35,7 +35,7 @@ pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> R
     must_be_packed(&headers)?;
     let digest = headers.get(DIGEST_HEADER).and_then(|value| value.to_str().ok()).and_then(hexadecimal);
     let digest = digest.ok_or_else(|| {
-        Problem::unprocessable(
+        ApiProblem::unprocessable(
             "digest_invalid",
             "X-Fermi-Digest",
             Text::new("缺少有效的摘要", "there is no valid digest"),
@@ -50,7 +50,7 @@ pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> R
     }
     let part = Part::new(core.snapshots())?;
     let size = write(&part.0, body, &digest).await?;
-    let broken = |error: io::Error| Problem::broken("a snapshot could not be kept", &error);
+    let broken = |error: io::Error| ApiProblem::broken("a snapshot could not be kept", &error);
     tokio::fs::rename(&part.0, &file).await.map_err(broken)?;
     let kept =
         Kept { digest: digest.clone(), name: format!("{digest}.tar.gz"), bytes: size, created_ms: core.now_ms() };
@@ -60,7 +60,7 @@ pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> R
 }
 
 fn answer(digest: &str, size: u64) -> Reply {
-    Answer::said(
+    EnvelopeAnswer::said(
         Text::new("代码快照已保存", "the snapshot was kept"),
         &Snapshot { digest: format!("sha256:{digest}"), size },
     )
@@ -73,15 +73,15 @@ fn answer(digest: &str, size: u64) -> Reply {
 pub async fn give(
     State(core): State<Core>,
     axum::extract::Path(text): axum::extract::Path<String>,
-) -> Result<Response, Problem> {
-    let missing = || Problem::not_found(&SNAPSHOT, &text);
+) -> Result<Response, ApiProblem> {
+    let missing = || ApiProblem::not_found(&SNAPSHOT, &text);
     let digest = hexadecimal(&text).ok_or_else(missing)?;
     let opened = tokio::fs::File::open(file(&core, &digest)).await;
     let found = opened.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => missing(),
-        _ => Problem::broken("a snapshot cannot be read", &error),
+        _ => ApiProblem::broken("a snapshot cannot be read", &error),
     })?;
-    let length = found.metadata().await.map_err(|error| Problem::broken("a snapshot cannot be read", &error))?.len();
+    let length = found.metadata().await.map_err(|error| ApiProblem::broken("a snapshot cannot be read", &error))?.len();
     let mut response = Response::new(Body::from_stream(ReaderStream::new(found)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/gzip"));
@@ -89,12 +89,12 @@ pub async fn give(
     Ok(response)
 }
 
-fn must_be_packed(headers: &HeaderMap) -> Result<(), Problem> {
+fn must_be_packed(headers: &HeaderMap) -> Result<(), ApiProblem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if ["application/gzip", "application/x-gzip", "application/octet-stream"].contains(&kind) {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(ApiProblem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported_media_type",
         Text::new("请求体必须是 tar.gz", "the body must be a tar.gz"),
@@ -118,9 +118,9 @@ fn file(core: &Core, digest: &str) -> PathBuf {
 struct Part(PathBuf);
 
 impl Part {
-    fn new(folder: &Path) -> Result<Self, Problem> {
+    fn new(folder: &Path) -> Result<Self, ApiProblem> {
         let mut number = [0_u8; 12];
-        getrandom::fill(&mut number).map_err(|error| Problem::broken("there is no randomness", &error))?;
+        getrandom::fill(&mut number).map_err(|error| ApiProblem::broken("there is no randomness", &error))?;
         let name = HEXLOWER.encode(&number);
         Ok(Self(folder.join(format!(".part-{name}"))))
     }
@@ -133,8 +133,8 @@ impl Drop for Part {
     }
 }
 
-async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, Problem> {
-    let broken = |error: io::Error| Problem::broken("a snapshot cannot be written", &error);
+async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, ApiProblem> {
+    let broken = |error: io::Error| ApiProblem::broken("a snapshot cannot be written", &error);
     let mut file = tokio::fs::File::create_new(path).await.map_err(broken)?;
     let mut hash = Sha256::new();
     let mut size = 0_u64;
@@ -142,12 +142,12 @@ async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, Problem> {
     let mut head: Vec<u8> = Vec::new();
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|_| {
-            Problem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
+            ApiProblem::new(StatusCode::BAD_REQUEST, "body_cut", Text::new("请求体不完整", "the body is not complete"))
         })?;
         size += piece.len() as u64;
         if size > LARGEST {
             let text = Text::new("代码快照过大", "the snapshot is too large");
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", text)
+            return Err(ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", text)
                 .hint(Text::new("最多 512 MiB；数据请放在共享盘上", "at most 512 MiB; put data on a shared disk")));
         }
         if head.len() < 2 {
@@ -159,11 +159,11 @@ async fn write(path: &Path, body: Body, digest: &str) -> Result<u64, Problem> {
     let found = HEXLOWER.encode(&hash.finalize());
     if found != digest {
         let text = Text::new("摘要与内容不符", "the digest does not fit the body");
-        return Err(Problem::unprocessable("digest_mismatch", "X-Fermi-Digest", text)
+        return Err(ApiProblem::unprocessable("digest_mismatch", "X-Fermi-Digest", text)
             .hint(Text::new(format!("收到的内容是 sha256:{found}"), format!("what came is sha256:{found}"))));
     }
     if head != GZIP {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "snapshot_invalid",
             "body",
             Text::new("内容不是 gzip", "the body is no gzip file"),

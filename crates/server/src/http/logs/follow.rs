@@ -18,9 +18,9 @@ use super::raw::plain;
 use super::read::{stream as stream_of, tail};
 use super::selection::{Extent, Selection, Start, whole_letters};
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 use crate::http::app_state::AppState;
-use crate::http::fan_out::{FollowerCount, News, Topic};
+use crate::http::fan_out::{FanOutNews, FollowerCount, Topic};
 use crate::http::stream_format::{KEEP_ALIVE, StreamFormat};
 
 /// The most bytes of one piece, and of one look.
@@ -43,7 +43,7 @@ struct Follower {
     has_said_end: bool,
     ready: VecDeque<Bytes>,
     grown: watch::Receiver<u64>,
-    news: broadcast::Receiver<News>,
+    news: broadcast::Receiver<FanOutNews>,
     _counted: FollowerCount,
 }
 
@@ -60,7 +60,7 @@ pub async fn answer(
     extent: Extent,
     format: Option<StreamFormat>,
     last_id: Option<&str>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     let places = last_id.and_then(|id| places(&selection, id));
     let follower = Follower {
         grown: state.fan_out.watch_logs(&selection.task),

@@ -13,7 +13,7 @@ use futures_util::stream;
 use super::read::{blocking, streams, tail};
 use super::selection::{Extent, Selection, Start};
 use crate::core::Core;
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 
 /// Read and sent at once.
 const PIECE: usize = 256 << 10;
@@ -25,7 +25,7 @@ struct Reader {
 }
 
 /// Sends what there is now, and ends.
-pub async fn answer(core: &Core, selection: Selection, extent: Extent) -> Result<Response, Problem> {
+pub async fn answer(core: &Core, selection: Selection, extent: Extent) -> Result<Response, ApiProblem> {
     let chunks = core.chunks().clone();
     let planned = tokio::task::spawn_blocking(move || plan(&*chunks, &selection, extent)).await;
     let reader = Reader { chunks: core.chunks().clone(), left: blocking(planned)? };

@@ -8,7 +8,7 @@ use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
 use super::{follow, raw};
-use crate::envelope::{Answer, Problem};
+use crate::envelope::{ApiProblem, EnvelopeAnswer};
 use crate::http::app_state::AppState;
 use crate::http::id::TaskPath;
 use crate::http::params::Params;
@@ -45,7 +45,7 @@ pub async fn logs(
     TaskPath(id): TaskPath,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiProblem> {
     let params = Params::read(query.as_deref(), &KNOWN)?;
     let selection = Selection::read(id.clone(), &params)?;
     let mut extent = Extent::read(&params, &selection)?;
@@ -63,15 +63,15 @@ pub async fn logs(
     let chunks = state.core.chunks().clone();
     let read = tokio::task::spawn_blocking(move || gather(&*chunks, &selection, extent)).await;
     let logs = blocking(read)?;
-    Ok(Answer::ok(&logs)?.into_response())
+    Ok(EnvelopeAnswer::ok(&logs)?.into_response())
 }
 
 /// What a blocking read came to.
-pub fn blocking<T>(read: Result<std::io::Result<T>, tokio::task::JoinError>) -> Result<T, Problem> {
+pub fn blocking<T>(read: Result<std::io::Result<T>, tokio::task::JoinError>) -> Result<T, ApiProblem> {
     match read {
         Ok(Ok(read)) => Ok(read),
-        Ok(Err(error)) => Err(Problem::broken("cannot read a stream", &error)),
-        Err(error) => Err(Problem::broken("reading a stream failed", &error)),
+        Ok(Err(error)) => Err(ApiProblem::broken("cannot read a stream", &error)),
+        Err(error) => Err(ApiProblem::broken("reading a stream failed", &error)),
     }
 }
 

@@ -9,7 +9,7 @@ use fermi_store::chunks::{Case, SearchPlace, SearchQuery, StreamKind, StreamName
 use super::read::{blocking, stream};
 use super::selection::Selection;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
 use crate::http::id::TaskPath;
 use crate::http::paging::bad_token;
 use crate::http::params::Params;
@@ -36,7 +36,7 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
     let selection = Selection::read(id.clone(), &params)?;
     let text = params.text("query").filter(|text| text.len() <= LONGEST_QUERY && !text.contains(['\n', '\r']));
     let text = text.ok_or_else(|| {
-        Problem::unprocessable(
+        ApiProblem::unprocessable(
             "query_invalid",
             "query",
             Text::new("请输入要查找的文本", "please give a text to look for"),
@@ -65,7 +65,11 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
         offset: found.line_offset,
         text: String::from_utf8_lossy(&found.shown).into_owned(),
     });
-    Answer::ok(&LogSearch { attempt, items: items.collect(), next_page_token: found.next.map(|place| token(&place)) })
+    EnvelopeAnswer::ok(&LogSearch {
+        attempt,
+        items: items.collect(),
+        next_page_token: found.next.map(|place| token(&place)),
+    })
 }
 
 fn token(place: &SearchPlace) -> String {

@@ -4,7 +4,7 @@ use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_store::chunks::{StreamKind, StreamName};
 
-use crate::envelope::Problem;
+use crate::envelope::ApiProblem;
 use crate::http::params::Params;
 
 /// The parameters of logs.
@@ -41,7 +41,7 @@ pub struct Extent {
 const MOST_LINES: usize = 100_000;
 
 impl Selection {
-    pub fn read(task: TaskId, params: &Params) -> Result<Self, Problem> {
+    pub fn read(task: TaskId, params: &Params) -> Result<Self, ApiProblem> {
         let kinds = [("stdout", Some(StreamKind::Stdout)), ("stderr", Some(StreamKind::Stderr)), ("all", None)];
         let rank = if params.text("rank") == Some("all") { None } else { params.number("rank", 0..=u32::MAX)? };
         Ok(Self {
@@ -61,12 +61,12 @@ impl Selection {
 }
 
 impl Extent {
-    pub fn read(params: &Params, selection: &Selection) -> Result<Self, Problem> {
+    pub fn read(params: &Params, selection: &Selection) -> Result<Self, ApiProblem> {
         let tail = params.number("tail", 0..=MOST_LINES)?;
         let offset = params.number("offset", 0..=u64::MAX)?;
         let start = match (tail, offset) {
             (Some(_), Some(_)) => {
-                return Err(Problem::unprocessable(
+                return Err(ApiProblem::unprocessable(
                     "parameter_conflict",
                     "offset",
                     Text::new("tail 与 offset 只能选其一", "both tail and offset are given"),
@@ -77,7 +77,7 @@ impl Extent {
             (None, None) => None,
         };
         if offset.is_some() && (selection.rank.is_none() || selection.kind.is_none()) {
-            return Err(Problem::unprocessable(
+            return Err(ApiProblem::unprocessable(
                 "parameter_conflict",
                 "offset",
                 Text::new("offset 需要指定 rank 与 stream", "an offset needs one rank and one stream"),

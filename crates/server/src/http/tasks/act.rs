@@ -16,7 +16,7 @@ use fermi_store::{Transaction, WriteError};
 use super::view;
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK, language};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
 use crate::lifecycle::{self, Cause, Changed};
@@ -58,7 +58,7 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, TaskPath(i
     core.store().write(move |tx| act(tx, &removed, Verb::Delete, &cause)).await.map_err(WriteError::flatten)?;
     tracing::info!(task = %id, "a task was deleted");
     forget_streams(&core, vec![id]).await;
-    Answer::said(Verb::Delete.done(), &Empty {})
+    EnvelopeAnswer::said(Verb::Delete.done(), &Empty {})
 }
 
 /// Does one thing with many tasks; each is answered for itself.
@@ -72,7 +72,7 @@ pub async fn bulk(
 ) -> Reply {
     let BulkRequest { action, ids, force } = body.value;
     if ids.is_empty() || ids.len() > MOST_AT_ONCE {
-        return Err(Problem::unprocessable(
+        return Err(ApiProblem::unprocessable(
             "ids_invalid",
             "ids",
             Text::new("ids 的数量无效", "the number of ids is not valid"),
@@ -100,17 +100,17 @@ pub async fn bulk(
         }
         Ok((done, changes))
     });
-    let (done, changes) = done.await.map_err(WriteError::<Problem>::flatten)?;
+    let (done, changes) = done.await.map_err(WriteError::<ApiProblem>::flatten)?;
     core.follow_up(&changes).await;
     if action == BulkVerb::Delete {
         let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
         forget_streams(&core, gone).await;
     }
-    Answer::ok(&answer_for(done, verb, language(&headers)))
+    EnvelopeAnswer::ok(&answer_for(done, verb, language(&headers)))
 }
 
 fn answer_for(
-    done: Vec<(String, Result<(), Problem>)>,
+    done: Vec<(String, Result<(), ApiProblem>)>,
     verb: Verb,
     language: fermi_domain::language::Language,
 ) -> BulkAnswer {
@@ -159,14 +159,14 @@ async fn one(core: &Core, id: TaskId, verb: Verb, caller: Principal) -> Reply {
     let cause = Cause { principal: caller, now_ms };
     let changed = core.store().write(move |tx| act(tx, &id, verb, &cause)).await.map_err(WriteError::flatten)?;
     core.follow_up(std::slice::from_ref(&changed)).await;
-    Answer::said(verb.done(), &view::row_of(&changed.task, now_ms))
+    EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms))
 }
 
 /// Does it if it can be done now. Answers with the task as it is then, or as it was.
-fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Result<Changed, Problem> {
-    let task = tx.task(id)?.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
+fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Result<Changed, ApiProblem> {
+    let task = tx.task(id)?.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
     if let Some(reason) = AllowedAction::of(verb.action(), task.phase).reason {
-        return Err(Problem::conflict("not_now", reason));
+        return Err(ApiProblem::conflict("not_now", reason));
     }
     let input = match verb {
         Verb::Stop { force } => TaskInput::StopAsked(StopIntent { force, then_restart: false }),
@@ -176,9 +176,9 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
     Ok(lifecycle::apply(tx, id, [input], cause)?)
 }
 
-fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, Problem> {
+fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed, ApiProblem> {
     if !task.is_swept() {
-        return Err(Problem::conflict(
+        return Err(ApiProblem::conflict(
             "not_swept",
             Text::new("任务的进程正在清理，请稍后再删除", "processes of the task are still being ended"),
         )

@@ -16,7 +16,7 @@ use super::view;
 use crate::assignment::{self, Paths};
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK, language};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
 use crate::http::idempotency::{Key, once};
@@ -66,7 +66,7 @@ pub async fn clone(
     let key = Key::of(&headers, &format!("training-tasks/{id}/clone"), &body.bytes)?;
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
-    let task = found?.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
+    let task = found?.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
     let environments = core.known_environments();
     let accepted = validate_copy(&task.spec, body.value.task_name.as_deref(), &environments)?;
     let decided = checked(&accepted.spec, &environments)?;
@@ -74,7 +74,7 @@ pub async fn clone(
 }
 
 /// What the engine would refuse is refused before anything is stored; the answer is what it decided.
-fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, Problem> {
+fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, ApiProblem> {
     let is_builtin = matches!(spec.work, Work::Builtin { .. }) && spec.options.training.is_none();
     match rank_map::of_spec(spec, environments) {
         Ok(ranks) if !is_builtin => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
@@ -115,11 +115,11 @@ async fn store(
             answer.task_id = task.id.to_string();
             answer.status = task.phase;
             created = Some(CreatedLine { task: task.id, name: task.spec.name, principal: cause.principal.clone() });
-            Answer::said(Created::Success.text(), &answer)
+            EnvelopeAnswer::said(Created::Success.text(), &answer)
         })?;
         Ok((answer, created))
     });
-    let (answer, created) = made.await.map_err(WriteError::<Problem>::flatten)?;
+    let (answer, created) = made.await.map_err(WriteError::<ApiProblem>::flatten)?;
     if let Some(created) = created {
         created.log();
     }
@@ -127,7 +127,7 @@ async fn store(
     Ok(answer)
 }
 
-impl From<CreateError> for Problem {
+impl From<CreateError> for ApiProblem {
     fn from(error: CreateError) -> Self {
         match error {
             CreateError::Refused(refusal) => refusal.into(),
@@ -136,7 +136,7 @@ impl From<CreateError> for Problem {
     }
 }
 
-impl From<fermi_frameworks::LaunchRefusal> for Problem {
+impl From<fermi_frameworks::LaunchRefusal> for ApiProblem {
     fn from(refusal: fermi_frameworks::LaunchRefusal) -> Self {
         Self::refused(&refusal)
     }

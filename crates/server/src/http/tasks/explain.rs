@@ -9,7 +9,7 @@ use fermi_store::events::EventFilter;
 
 use super::view;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK, front_end};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end};
 use crate::http::fan_out::event;
 use crate::http::id::TaskPath;
 
@@ -30,10 +30,10 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         })
         .await;
     let (task, leases, events) = read?;
-    let task = task.ok_or_else(|| Problem::not_found(&TASK, id.as_str()))?.value;
+    let task = task.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
     let environments = core.known_environments();
     let found = explain::explain(&task, &environments, &leases);
-    Answer::ok(&Explanation {
+    EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),
         name: task.spec.name.clone(),
         status: task.phase,

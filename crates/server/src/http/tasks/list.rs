@@ -6,7 +6,7 @@ use fermi_store::tasks::ListError;
 
 use super::view;
 use crate::core::Core;
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{EnvelopeAnswer, Reply};
 use crate::http::params::Params;
 use crate::http::{filter, paging};
 
@@ -26,5 +26,5 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let order = filter::task_order(params.text("orderBy"))?;
     let found: Result<_, ListError> =
         core.store().read(move |view| view.list_tasks(&filter, order, wanted.size, wanted.token.as_ref())).await;
-    Answer::ok(&paging::page(found?, view::row))
+    EnvelopeAnswer::ok(&paging::page(found?, view::row))
 }

@@ -11,7 +11,7 @@ use fermi_store::chunks::{ChunkStore, StreamKind};
 use super::progress::numbers;
 use super::show;
 use crate::core::Core;
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{EnvelopeAnswer, Reply};
 use crate::http::id::TaskPath;
 use crate::http::logs::blocking;
 use crate::http::params::Params;
@@ -67,7 +67,7 @@ pub async fn metrics(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(
     let read = tokio::task::spawn_blocking(move || reported(&*chunks, &id, attempt, &asked)).await;
     let mut series = blocking(read)?;
     series.extend(measured(&core, &task, attempt, &wanted));
-    Answer::ok(&Metrics { attempt, series })
+    EnvelopeAnswer::ok(&Metrics { attempt, series })
 }
 
 fn reported(chunks: &dyn ChunkStore, task: &TaskId, attempt: u32, wanted: &Wanted) -> std::io::Result<Vec<Series>> {

@@ -8,7 +8,7 @@ use fermi_domain::{messages, rank_map};
 
 use crate::assignment;
 use crate::core::Core;
-use crate::envelope::{Answer, Reply, language};
+use crate::envelope::{EnvelopeAnswer, Reply, language};
 use crate::http::body::JsonBody;
 use crate::plan;
 
@@ -32,7 +32,7 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let plan = plan::advice(&core, spec, &environments).await?;
     let framework = spec.distributed.framework.unwrap_or_default();
     let card = accepted.aggregate.as_ref().map(|sum| messages::CardLine::all(sum, framework)).unwrap_or_default();
-    Answer::ok(&Preview {
+    EnvelopeAnswer::ok(&Preview {
         aggregate: accepted.aggregate,
         warnings: plan::warnings(&accepted.warnings, plan.as_ref(), language),
         rank_map: ranks.map(Vec::from).unwrap_or_default(),

@@ -14,7 +14,7 @@ const LINES: usize = 20;
 /// One line of a progress stream.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Report {
+pub struct ProgressReport {
     /// Unix seconds.
     pub time: f64,
     pub step: u64,
@@ -26,7 +26,7 @@ pub struct Report {
 }
 
 /// The lines that can be read; what is torn or no report is left out.
-pub fn reports(bytes: &[u8]) -> impl Iterator<Item = Report> + '_ {
+pub fn reports(bytes: &[u8]) -> impl Iterator<Item = ProgressReport> + '_ {
     bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
@@ -51,7 +51,7 @@ fn milliseconds(seconds: f64) -> Option<u64> {
 }
 
 /// How far the last reports of a rank say that it is.
-pub fn judged(reports: &[Report]) -> Option<Progress> {
+pub fn judged(reports: &[ProgressReport]) -> Option<Progress> {
     let last = reports.last()?;
     let first = reports.iter().find(|report| report.step < last.step);
     let pace = first.map(|first| (last.time - first.time) / (last.step - first.step) as f64);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_gives_no_nonsense() {
-        let report = |time, step| Report { time, step, total_steps: Some(10), ..Report::default() };
+        let report = |time, step| ProgressReport { time, step, total_steps: Some(10), ..ProgressReport::default() };
         assert_eq!(judged(&[report(50.0, 1), report(10.0, 2)]).unwrap().eta_seconds, None);
         assert_eq!(judged(&[report(f64::MAX, 10)]).unwrap().reported_at, None);
     }

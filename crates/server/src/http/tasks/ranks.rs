@@ -8,10 +8,10 @@ use fermi_domain::rank_map::RankSlot;
 use fermi_domain::task::{RankRecord, Task};
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
-use super::progress::{Report, reports};
+use super::progress::{ProgressReport, reports};
 use super::{show, view};
 use crate::core::Core;
-use crate::envelope::{Answer, Reply};
+use crate::envelope::{EnvelopeAnswer, Reply};
 use crate::http::id::TaskPath;
 use crate::http::params::Params;
 
@@ -29,7 +29,7 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
     let newest = task.attempt().map_or(0, |attempt| attempt.number.get());
     let attempt = wanted.unwrap_or(newest);
     let Some(map) = view::rank_map(&task, &core.known_environments()) else {
-        return Answer::ok(&Page::<Rank>::whole(Vec::new()));
+        return EnvelopeAnswer::ok(&Page::<Rank>::whole(Vec::new()));
     };
     let mut last = HashMap::new();
     if attempt > 0 && map.slots().len() <= MOST_LOOKED_UP {
@@ -58,7 +58,7 @@ pub async fn ranks(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(qu
         }
         rank
     });
-    Answer::ok(&Page::whole(items.collect()))
+    EnvelopeAnswer::ok(&Page::whole(items.collect()))
 }
 
 fn records(task: &Task, attempt: u32) -> HashMap<u32, &RankRecord> {
@@ -102,7 +102,7 @@ fn last_reports(
     task: &fermi_domain::ids::TaskId,
     attempt: u32,
     count: u32,
-) -> HashMap<u32, Report> {
+) -> HashMap<u32, ProgressReport> {
     let last = |rank| {
         let name = StreamName { task: task.clone(), attempt, rank, kind: StreamKind::Progress };
         let (_, bytes) = chunks.tail(&name, 2).ok()?;

@@ -10,7 +10,7 @@ use fermi_store::StoreError;
 use super::{progress, view};
 use crate::assignment;
 use crate::core::Core;
-use crate::envelope::{Answer, Problem, Reply, TASK, front_end, language};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::id::TaskPath;
 
 /// A task with everything about it.
@@ -19,7 +19,13 @@ use crate::http::id::TaskPath;
 pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
     let task = find(&core, &id).await?;
     let progress = progress::of(&core, &task).await;
-    Answer::ok(&view::whole(&task, progress, &core.known_environments(), language(&headers), front_end(&headers)))
+    EnvelopeAnswer::ok(&view::whole(
+        &task,
+        progress,
+        &core.known_environments(),
+        language(&headers),
+        front_end(&headers),
+    ))
 }
 
 /// What is started for a task: files, command and variables, rank by rank.
@@ -29,16 +35,16 @@ pub async fn launch(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
     let task = find(&core, &id).await?;
     let environments = core.known_environments();
     let ranks = view::rank_map(&task, &environments).ok_or_else(|| {
-        Problem::conflict("no_ranks", Text::new("尚无法分配 rank", "ranks cannot be given yet"))
+        ApiProblem::conflict("no_ranks", Text::new("尚无法分配 rank", "ranks cannot be given yet"))
             .hint(Text::new("任务所选的开发环境已不存在", "an environment that the task names is not there any more"))
     })?;
     let paths = assignment::paths(&core, &task.spec).await?;
-    Answer::ok(&Launch::from(&assignment::launch(&task.spec, &ranks, &environments, &paths)?))
+    EnvelopeAnswer::ok(&Launch::from(&assignment::launch(&task.spec, &ranks, &environments, &paths)?))
 }
 
 /// Looks a task up.
-pub async fn find(core: &Core, id: &TaskId) -> Result<fermi_domain::task::Task, Problem> {
+pub async fn find(core: &Core, id: &TaskId) -> Result<fermi_domain::task::Task, ApiProblem> {
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
-    found?.map(|found| found.value).ok_or_else(|| Problem::not_found(&TASK, id.as_str()))
+    found?.map(|found| found.value).ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))
 }
