@@ -4,8 +4,8 @@ use fermi_domain::launch::{Placeholder, Template};
 
 use super::{
     argv::Argv,
+    given_arguments::GivenArguments,
     names::{self, Name},
-    said::Said,
     shape::Shape,
 };
 use crate::{draft::Draft, order::LaunchOrder, precision::Precision};
@@ -28,8 +28,8 @@ impl Argument {
 }
 
 /// All arguments that follow from the shape, under the user's spelling where the command has them already.
-pub(super) fn of(order: &LaunchOrder<'_>, said: &Said<'_>, shape: &Shape, backend: &str) -> Vec<Argument> {
-    let scheduled = said.argv.has("--step-batch-size-schedule");
+pub(super) fn of(order: &LaunchOrder<'_>, args: &GivenArguments<'_>, shape: &Shape, backend: &str) -> Vec<Argument> {
+    let scheduled = args.argv.has("--step-batch-size-schedule");
     let numbers = [
         (names::TENSOR, Some(shape.tensor)),
         (names::PIPELINE, Some(shape.pipeline)),
@@ -46,15 +46,15 @@ pub(super) fn of(order: &LaunchOrder<'_>, said: &Said<'_>, shape: &Shape, backen
         (names::QUERY_GROUPS, shape.query_groups),
         (names::SEQUENCE, shape.sequence),
     ];
-    let mut all: Vec<Argument> = numbers.into_iter().filter_map(|(name, number)| named(said, name, number)).collect();
+    let mut all: Vec<Argument> = numbers.into_iter().filter_map(|(name, number)| named(args, name, number)).collect();
     all.extend(shape.positions.map(|places| Argument::with("--max-position-embeddings", places.to_string())));
-    all.extend(named(said, names::TRAIN_ITERS, shape.train_iters));
-    all.extend(named(said, names::SAVE_INTERVAL, shape.saves.interval));
+    all.extend(named(args, names::TRAIN_ITERS, shape.train_iters));
+    all.extend(named(args, names::SAVE_INTERVAL, shape.saves.interval));
     let minutes = order.spec.options.timeout.map(|seconds| seconds.div_ceil(60));
     all.extend(minutes.map(|minutes| Argument::with("--distributed-timeout-minutes", minutes.to_string())));
-    all.extend(named(said, names::LEARNING_RATE, shape.learning_rate));
-    all.extend(named(said, names::CLIP_GRAD, shape.clip_grad));
-    all.extend(switches(said, shape).into_iter().flatten().map(Argument::switch));
+    all.extend(named(args, names::LEARNING_RATE, shape.learning_rate));
+    all.extend(named(args, names::CLIP_GRAD, shape.clip_grad));
+    all.extend(switches(args, shape).into_iter().flatten().map(Argument::switch));
     if let Some(how) = shape.recompute {
         all.push(Argument::with("--recompute-granularity", how));
         if how == "full" {
@@ -71,14 +71,14 @@ pub(super) fn of(order: &LaunchOrder<'_>, said: &Said<'_>, shape: &Shape, backen
     all
 }
 
-fn named(said: &Said<'_>, name: Name, number: Option<impl ToString>) -> Option<Argument> {
-    let flag = said.flag(&name).or_else(|| name.flags(said.parser).first().copied())?;
+fn named(args: &GivenArguments<'_>, name: Name, number: Option<impl ToString>) -> Option<Argument> {
+    let flag = args.flag(&name).or_else(|| name.flags(args.parser).first().copied())?;
     number.map(|number| Argument::with(flag, number.to_string()))
 }
 
-fn switches(said: &Said<'_>, shape: &Shape) -> [Option<&'static str>; 4] {
+fn switches(args: &GivenArguments<'_>, shape: &Shape) -> [Option<&'static str>; 4] {
     // The fork takes the number alone.
-    let grouped = shape.query_groups.is_some() && said.parser == names::Parser::MegatronLm;
+    let grouped = shape.query_groups.is_some() && args.parser == names::Parser::MegatronLm;
     [
         shape.sequence_parallel.then_some("--sequence-parallel"),
         grouped.then_some("--group-query-attention"),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     arguments::Argument,
-    said::{Said, agree},
+    given_arguments::{GivenArguments, agree},
     shape::Shape,
 };
 use crate::{deepspeed, draft::Draft, order::LaunchOrder, refusal::LaunchRefusal, settings::Settings};
@@ -13,16 +13,16 @@ use crate::{deepspeed, draft::Draft, order::LaunchOrder, refusal::LaunchRefusal,
 /// Writes DeepSpeed's JSON with Megatron's numbers.
 pub(super) fn add(
     order: &LaunchOrder<'_>,
-    said: &Said<'_>,
+    args: &GivenArguments<'_>,
     section: &Settings<'_>,
     shape: &Shape,
     draft: &mut Draft,
 ) -> Result<Vec<Argument>, LaunchRefusal> {
-    if let Some(own) = said.argv.value("--deepspeed_config") {
+    if let Some(own) = args.argv.value("--deepspeed_config") {
         let (key, there) = ("--deepspeed_config".to_owned(), format!("deepspeed={}", deepspeed::FILE));
         return Err(LaunchRefusal::Contradiction { key, here: own.to_owned(), there });
     }
-    let stage_in_command = said.argv.count("--zero-stage", 0)?;
+    let stage_in_command = args.argv.count("--zero-stage", 0)?;
     agree("--zero-stage", stage_in_command, "deepspeed.zeroStage", section.count_from("zeroStage", 0)?)?;
     let mut usual = Map::new();
     usual.extend(stage_in_command.map(|stage| ("zeroStage".to_owned(), Value::from(stage))));
@@ -34,7 +34,7 @@ pub(super) fn add(
     let known = draft.notes.clone();
     let first = known.len();
     let file = deepspeed::add_file(order, &configuration, draft);
-    // What Megatron said already need not be said again.
+    // What Megatron was told already need not be told again.
     let news: Vec<Text> = draft.notes.split_off(first).into_iter().filter(|note| !known.contains(note)).collect();
     draft.notes.extend(news);
     let mut all = vec![
@@ -47,8 +47,8 @@ pub(super) fn add(
 }
 
 /// For a command that brings DeepSpeed's file itself.
-pub(super) fn of_command(said: &Said<'_>, shape: &Shape) -> Result<Option<Argument>, LaunchRefusal> {
-    Ok(said.argv.count("--zero-stage", 0)?.and_then(|stage| without_pipeline(shape, stage)))
+pub(super) fn of_command(args: &GivenArguments<'_>, shape: &Shape) -> Result<Option<Argument>, LaunchRefusal> {
+    Ok(args.argv.count("--zero-stage", 0)?.and_then(|stage| without_pipeline(shape, stage)))
 }
 
 /// The fork builds a pipeline of one stage unless told otherwise, and no pipeline takes ZeRO-2 or ZeRO-3.

@@ -3,18 +3,18 @@
 use fermi_domain::{language::Text, layout, messages::RequestRefusal, task::Strategy};
 
 use super::{
+    given_arguments::{GivenArguments, agree},
     names,
-    said::{Said, agree},
 };
 use crate::{order::LaunchOrder, refusal::LaunchRefusal};
 
-/// The division of exactly these ranks; data parallel when nothing is said.
-pub(super) fn strategy(order: &LaunchOrder<'_>, said: &Said<'_>) -> Result<Strategy, LaunchRefusal> {
+/// The division of exactly these ranks; data parallel when nothing is given.
+pub(super) fn strategy(order: &LaunchOrder<'_>, args: &GivenArguments<'_>) -> Result<Strategy, LaunchRefusal> {
     let ranks = order.ranks.world_size();
     let given = order.spec.distributed.strategy;
     let degree = |name: &names::Name, given: Option<u32>| -> Result<u32, LaunchRefusal> {
-        let Some(flag) = said.flag(name) else { return Ok(given.unwrap_or(1)) };
-        let here = said.argv.count(flag, 1)?.map(|degree| u32::try_from(degree).unwrap_or(u32::MAX));
+        let Some(flag) = args.flag(name) else { return Ok(given.unwrap_or(1)) };
+        let here = args.argv.count(flag, 1)?.map(|degree| u32::try_from(degree).unwrap_or(u32::MAX));
         Ok(agree(flag, here, name.setting, given)?.unwrap_or(1))
     };
     let tensor_parallel = degree(&names::TENSOR, given.map(|strategy| strategy.tensor_parallel))?;

@@ -6,12 +6,12 @@
 
 mod arguments;
 mod argv;
+mod given_arguments;
 mod joint;
 mod layout;
 mod names;
 mod precision;
 mod rules;
-mod said;
 mod shape;
 
 use fermi_domain::{
@@ -32,8 +32,8 @@ use crate::{
     settings::{Setting, Settings},
 };
 use argv::Argv;
+use given_arguments::{GivenArguments, agree};
 use names::Parser;
-use said::{Said, agree};
 use shape::Shape;
 
 const OWN: &[Setting] = &[
@@ -78,31 +78,31 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     let argv = Argv::of(&order.spec.work);
     let of_the_fork = section.is_some() || argv.has("--deepspeed");
     let parser = if of_the_fork { Parser::MegatronDeepspeed } else { Parser::MegatronLm };
-    let said = &Said { argv, settings, parser };
-    let backend = backend(order, said, draft)?;
-    let strategy = layout::strategy(order, said)?;
-    let (shape, notes) = Shape::read(order, said, strategy, section.as_ref())?;
-    rules::check(said, &shape)?;
+    let args = &GivenArguments { argv, settings, parser };
+    let backend = backend(order, args, draft)?;
+    let strategy = layout::strategy(order, args)?;
+    let (shape, notes) = Shape::read(order, args, strategy, section.as_ref())?;
+    rules::check(args, &shape)?;
     draft.notes.extend(notes);
     draft.notes.push(shape.batch.text());
     draft.notes.extend(layout::tensor_across_nodes(order, strategy));
-    connections(said, draft);
+    connections(args, draft);
     draft.env.set(contract::FERMI_BACKEND, backend.as_str());
     draft.env.set_display(engines::FERMI_MICRO_BATCH_SIZE, shape.batch.micro);
     draft.env.set_display(engines::FERMI_GRADIENT_ACCUMULATION_STEPS, shape.batch.accumulation);
     draft.env.set_display(engines::FERMI_DATA_PARALLEL, strategy.data_parallel);
     draft.env.set_display(engines::FERMI_PIPELINE_PARALLEL, strategy.pipeline_parallel);
     draft.env.set_display(engines::FERMI_TENSOR_PARALLEL, strategy.tensor_parallel);
-    let mut arguments = arguments::of(order, said, &shape, &backend);
+    let mut arguments = arguments::of(order, args, &shape, &backend);
     match &section {
         Some(section) => {
             // DeepSpeed shall see the division that the command says as if the task had it.
             let distributed = DistributedConfig { strategy: Some(strategy), ..order.spec.distributed.clone() };
             let spec = TaskSpec { distributed, ..order.spec.clone() };
             let order = &LaunchOrder { spec: &spec, ..order.clone() };
-            arguments.extend(joint::add(order, said, section, &shape, draft)?);
+            arguments.extend(joint::add(order, args, section, &shape, draft)?);
         }
-        None if of_the_fork => arguments.extend(joint::of_command(said, &shape)?),
+        None if of_the_fork => arguments.extend(joint::of_command(args, &shape)?),
         None => {}
     }
     let file = draft.file("megatron_args.txt", arguments::file(&arguments));
@@ -119,9 +119,9 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
 }
 
 /// Megatron takes two of torch's backends; the fork a few more, which only a command can name.
-fn backend(order: &LaunchOrder<'_>, said: &Said<'_>, draft: &Draft) -> Result<String, LaunchRefusal> {
+fn backend(order: &LaunchOrder<'_>, args: &GivenArguments<'_>, draft: &Draft) -> Result<String, LaunchRefusal> {
     const FLAG: &str = "--distributed-backend";
-    if let Some(here) = said.argv.value(FLAG) {
+    if let Some(here) = args.argv.value(FLAG) {
         let there = order.spec.options.backend.as_ref().map(|_| draft.backend);
         agree(FLAG, Some(here), "options.backend", there)?;
         if here == "nccl" && !order.on_gpus() {
@@ -141,8 +141,8 @@ fn backend(order: &LaunchOrder<'_>, said: &Said<'_>, draft: &Draft) -> Result<St
 }
 
 /// Kernels and communication in one queue overlap as Megatron wants it; its two ways of FSDP stop at such a queue.
-fn connections(said: &Said<'_>, draft: &mut Draft) {
-    match said.argv.which(&["--use-megatron-fsdp", "--use-torch-fsdp2"]) {
+fn connections(args: &GivenArguments<'_>, draft: &mut Draft) {
+    match args.argv.which(&["--use-megatron-fsdp", "--use-torch-fsdp2"]) {
         None => draft.env.set(engines::CUDA_DEVICE_MAX_CONNECTIONS, "1"),
         Some(flag) => draft.notes.push(Text::new(
             format!("{flag} 不允许 CUDA_DEVICE_MAX_CONNECTIONS=1，未设置该变量"),

@@ -3,24 +3,24 @@
 use fermi_domain::language::Text;
 use serde_json::Value;
 
-use super::said::{Said, agree};
+use super::given_arguments::{GivenArguments, agree};
 use crate::{order::LaunchOrder, precision::Precision, refusal::LaunchRefusal, settings::Settings};
 
-/// What was said; bf16 on GPUs where nothing was, and fp32 elsewhere, which the second value says.
+/// What was given; bf16 on GPUs where nothing was, and fp32 elsewhere, which the second value says.
 pub(super) fn read(
     order: &LaunchOrder<'_>,
-    said: &Said<'_>,
+    args: &GivenArguments<'_>,
     deepspeed: Option<&Settings<'_>>,
 ) -> Result<(Precision, Option<Text>), LaunchRefusal> {
-    let (in_settings, note) = Precision::read(said.settings, order, Precision::Bf16)?;
-    let set = said.settings.has("precision").then(|| spelled(in_settings));
+    let (in_settings, note) = Precision::read(args.settings, order, Precision::Bf16)?;
+    let set = args.settings.has("precision").then(|| spelled(in_settings));
     let in_section = match deepspeed {
         Some(section) => of_section(order, section)?,
         None => None,
     };
     let set = agree("precision", set, "deepspeed.precision", in_section)?;
-    let elsewhere = if said.settings.has("precision") { "precision" } else { "deepspeed.precision" };
-    let found = match in_command(order, said)? {
+    let elsewhere = if args.settings.has("precision") { "precision" } else { "deepspeed.precision" };
+    let found = match in_command(order, args)? {
         Some((flag, word)) => agree(flag, Some(word), elsewhere, set)?,
         None => set,
     };
@@ -32,8 +32,11 @@ pub(super) fn read(
     })
 }
 
-fn in_command(order: &LaunchOrder<'_>, said: &Said<'_>) -> Result<Option<(&'static str, &'static str)>, LaunchRefusal> {
-    match (said.argv.has("--fp16"), said.argv.has("--bf16")) {
+fn in_command(
+    order: &LaunchOrder<'_>,
+    args: &GivenArguments<'_>,
+) -> Result<Option<(&'static str, &'static str)>, LaunchRefusal> {
+    match (args.argv.has("--fp16"), args.argv.has("--bf16")) {
         (true, true) => {
             let (key, here, there) = ("--fp16".to_owned(), "fp16".to_owned(), "--bf16".to_owned());
             Err(LaunchRefusal::Contradiction { key, here, there })

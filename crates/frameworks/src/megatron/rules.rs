@@ -3,8 +3,8 @@
 use fermi_domain::language::Text;
 
 use super::{
+    given_arguments::GivenArguments,
     names::{self, Name, Parser},
-    said::Said,
     shape::Shape,
 };
 use crate::refusal::{LaunchRefusal, Words};
@@ -29,12 +29,12 @@ struct Rule {
     by: Option<u64>,
 }
 
-pub(super) fn check(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
-    for rule in divisions(said, shape) {
+pub(super) fn check(args: &GivenArguments<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+    for rule in divisions(args, shape) {
         let (Some(number), Some(by)) = (rule.number, rule.by) else { continue };
         if !number.is_multiple_of(by) {
             return Err(LaunchRefusal::Indivisible {
-                key: said.key(&rule.name),
+                key: args.key(&rule.name),
                 number,
                 what: rule.what,
                 by,
@@ -42,15 +42,15 @@ pub(super) fn check(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal>
             });
         }
     }
-    positions(said, shape)?;
-    interleaving(said, shape)
+    positions(args, shape)?;
+    interleaving(args, shape)
 }
 
-fn divisions(said: &Said<'_>, shape: &Shape) -> [Rule; 12] {
+fn divisions(args: &GivenArguments<'_>, shape: &Shape) -> [Rule; 12] {
     let tensor: Words = ("张量并行度", "tensor parallelism");
     let groups: Words = ("查询组数", "query groups");
     let heads: Words = ("注意力头数", "The number of attention heads");
-    let stages = (!UNEVEN_STAGES.iter().any(|flag| said.argv.has(flag))).then_some(shape.pipeline);
+    let stages = (!UNEVEN_STAGES.iter().any(|flag| args.argv.has(flag))).then_some(shape.pipeline);
     let stage_layers = shape.layers.zip(stages).map(|(layers, stages)| layers / stages.max(1));
     let rule = |name: Name, what: Words, number: Option<u64>, by_what: Words, by: Option<u64>| Rule {
         name,
@@ -103,7 +103,7 @@ fn divisions(said: &Said<'_>, shape: &Shape) -> [Rule; 12] {
             shape.hidden,
             ("注意力头数", "attention heads"),
             // Heads of a size of their own need not add up to the hidden size.
-            shape.heads.filter(|_| !said.argv.has("--kv-channels")),
+            shape.heads.filter(|_| !args.argv.has("--kv-channels")),
         ),
         rule(names::FFN_HIDDEN, ("前馈层维度", "The feed-forward size"), shape.ffn_hidden, tensor, Some(shape.tensor)),
         rule(
@@ -118,7 +118,7 @@ fn divisions(said: &Said<'_>, shape: &Shape) -> [Rule; 12] {
             ("序列长度", "The sequence length"),
             shape.sequence,
             ("两倍上下文并行度", "twice the context parallelism"),
-            (shape.context > 1 && said.parser == Parser::MegatronLm).then_some(shape.context * 2),
+            (shape.context > 1 && args.parser == Parser::MegatronLm).then_some(shape.context * 2),
         ),
         rule(
             names::EXPERTS,
@@ -131,7 +131,7 @@ fn divisions(said: &Said<'_>, shape: &Shape) -> [Rule; 12] {
 }
 
 /// There is a position for every place of a sequence.
-fn positions(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+fn positions(args: &GivenArguments<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
     match (shape.sequence, shape.positions) {
         (Some(sequence), Some(positions)) if positions < sequence => Err(LaunchRefusal::Rule {
             key: "--max-position-embeddings".to_owned(),
@@ -140,8 +140,8 @@ fn positions(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
                 format!("{positions} positions are fewer than the sequence length of {sequence}"),
             ),
             hint: Text::new(
-                format!("提高 --max-position-embeddings，或减小 {}", said.key(&names::SEQUENCE)),
-                format!("give a higher --max-position-embeddings, or a smaller {}", said.key(&names::SEQUENCE)),
+                format!("提高 --max-position-embeddings，或减小 {}", args.key(&names::SEQUENCE)),
+                format!("give a higher --max-position-embeddings, or a smaller {}", args.key(&names::SEQUENCE)),
             ),
         }),
         _ => Ok(()),
@@ -149,14 +149,14 @@ fn positions(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
 }
 
 /// Interleaved schedules need stages to alternate between, and send micro-batches in rounds of one per stage.
-fn interleaving(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
+fn interleaving(args: &GivenArguments<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
     let by_layers = shape.layers_per_virtual_stage.is_some();
     if !by_layers && shape.virtual_stages.is_none_or(|stages| stages == 1) {
         return Ok(());
     }
     let key =
-        if by_layers { said.key(&names::VIRTUAL_LAYERS) } else { "--num-virtual-stages-per-pipeline-rank".to_owned() };
-    let without_overlap = said.parser == Parser::MegatronDeepspeed || said.argv.has("--no-overlap-p2p-communication");
+        if by_layers { args.key(&names::VIRTUAL_LAYERS) } else { "--num-virtual-stages-per-pipeline-rank".to_owned() };
+    let without_overlap = args.parser == Parser::MegatronDeepspeed || args.argv.has("--no-overlap-p2p-communication");
     let least = if without_overlap { 3 } else { 2 };
     if shape.pipeline < least {
         return Err(LaunchRefusal::Rule {
@@ -168,12 +168,12 @@ fn interleaving(said: &Said<'_>, shape: &Shape) -> Result<(), LaunchRefusal> {
             hint: Text::new("提高 pipelineParallel，或去掉此设置", "give a higher pipelineParallel, or leave it out"),
         });
     }
-    let own_rounds = said.argv.has("--microbatch-group-size-per-virtual-pipeline-stage")
-        || said.argv.has("--step-batch-size-schedule")
-        || said.argv.has("--rampup-batch-size");
+    let own_rounds = args.argv.has("--microbatch-group-size-per-virtual-pipeline-stage")
+        || args.argv.has("--step-batch-size-schedule")
+        || args.argv.has("--rampup-batch-size");
     if !own_rounds && !shape.batch.accumulation.is_multiple_of(shape.pipeline) {
         return Err(LaunchRefusal::Indivisible {
-            key: said.key(&names::GLOBAL_BATCH),
+            key: args.key(&names::GLOBAL_BATCH),
             number: shape.batch.accumulation,
             what: ("微批次数", "The number of micro-batches"),
             by: shape.pipeline,

@@ -1,4 +1,4 @@
-//! What the user said, in the command or as a setting. Both count the same; where they differ nothing is guessed.
+//! What the user gave, in the command or as a setting. Both count the same; where they differ nothing is guessed.
 
 use std::fmt::Display;
 
@@ -9,13 +9,13 @@ use super::{
 use crate::{refusal::LaunchRefusal, settings::Settings};
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct GivenArguments<'a> {
     pub argv: Argv<'a>,
     pub settings: &'a Settings<'a>,
     pub parser: Parser,
 }
 
-impl Said<'_> {
+impl GivenArguments<'_> {
     /// A whole number of at least 1.
     pub(super) fn count(&self, name: &Name) -> Result<Option<u64>, LaunchRefusal> {
         let set = self.settings.count(name.setting)?;
