@@ -1,5 +1,5 @@
 //! The documents are those of this tree: references that are generated or listed name what there is, no link leads
-//! nowhere, and every decision says whether it still holds.
+//! nowhere, every decision says whether it still holds, and types have the names that the glossary allows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,9 +49,9 @@ fn the_page_on_events_has_every_event_and_no_other() {
     assert_eq!(written, known, "docs/reference/events.md and the names in domain/src/event.rs");
 }
 
-/// Every document of the repository.
-fn documents() -> Vec<PathBuf> {
-    let mut folders = vec![root()];
+/// Every file below a folder whose name ends so.
+fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
+    let mut folders = vec![folder];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -59,7 +59,7 @@ fn documents() -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && !name.starts_with('.') && !["target", "node_modules", "shared"].contains(&name) {
                 folders.push(path);
-            } else if name.ends_with(".md") {
+            } else if name.ends_with(ending) {
                 found.push(path);
             }
         }
@@ -69,7 +69,7 @@ fn documents() -> Vec<PathBuf> {
 
 #[test]
 fn no_link_between_documents_leads_nowhere() {
-    let documents = documents();
+    let documents = files(root(), ".md");
     assert!(documents.len() > 20, "{documents:?}");
     let mut dead = Vec::new();
     for document in documents {
@@ -98,5 +98,29 @@ fn every_decision_says_whether_it_holds() {
         let by = status.split_once("uperseded by [").map(|(_, by)| &by[..4]);
         let holds = by.map_or(status == "Accepted", |by| numbers.iter().any(|number| number.starts_with(by)));
         assert!(holds, "{name}: a status is `Accepted` or names what replaces it: {status}");
+    }
+}
+
+#[test]
+fn every_source_file_that_the_architecture_names_is_there() {
+    let sources: Vec<String> = files(root(), ".rs").iter().map(|path| path.display().to_string()).collect();
+    let page = read("ARCHITECTURE.md");
+    let named = names(&page).into_iter().filter(|name| name.ends_with(".rs") && !name.contains(['{', '<', ' ']));
+    let missing: Vec<String> =
+        named.filter(|name| !sources.iter().any(|source| source.ends_with(&format!("/{name}")))).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
+}
+
+#[test]
+fn a_type_says_which_of_its_kind_it_is() {
+    let bare = ["Place", "Places", "Answer", "News", "Order", "Report", "Word", "Happening", "Seat"];
+    let sources = files(root().join("crates"), ".rs");
+    for source in sources.iter().filter(|path| path.components().any(|part| part.as_os_str() == "src")) {
+        for line in fs::read_to_string(source).unwrap().lines() {
+            let words: Vec<&str> = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_').collect();
+            let defined = words.windows(2).find(|pair| ["struct", "enum", "trait", "type", "union"].contains(&pair[0]));
+            let is_bare = defined.is_some_and(|pair| bare.contains(&pair[1]));
+            assert!(!is_bare, "{}: `{line}`: which one? See the words in ARCHITECTURE.md", source.display());
+        }
     }
 }
