@@ -1,4 +1,4 @@
-//! Words, variables and files of ranks that hold rank 0's port, which nobody knows before the supervisor has leased it.
+//! Words, variables and files of ranks that hold rank 0's port, which is not known before the supervisor has leased it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use fermi_domain::launch::{Placeholder, Template};
 use serde::{Deserialize, Serialize};
 
-/// What is filled in when an attempt starts. All other places were known to whoever made the bundle.
+/// What is filled in when an attempt starts. All other placeholders were known when the bundle was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Deferred {

@@ -48,7 +48,7 @@ pub enum Stdout {
 #[derive(Debug)]
 pub enum Received {
     Records(Vec<Record>),
-    /// The supervisor is gone; these were its last words.
+    /// The supervisor is gone; these are its last records.
     Gone(Vec<Record>),
 }
 

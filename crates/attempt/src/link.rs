@@ -39,7 +39,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link to somebody who is not known yet and shall introduce itself.
+    /// A link to a peer that is not known yet and shall introduce itself.
     pub fn to_pending(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Self::new(stream, Inbox::for_messages_up_to(LARGEST_GREETING))

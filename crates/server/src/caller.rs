@@ -8,7 +8,7 @@ use fermi_domain::principal::Principal;
 
 use crate::envelope::ApiProblem;
 
-/// Whoever asks.
+/// The principal of a request.
 #[derive(Clone, Debug)]
 pub struct Caller(pub Principal);
 

@@ -110,7 +110,7 @@ impl Core {
     }
 
     pub fn tell_logs_grown(&self, task: &TaskId) {
-        // Nobody follows: nobody is told.
+        // Without followers there is no one to wake.
         let _ = self.0.logs.send(task.clone());
     }
 
@@ -142,7 +142,7 @@ impl Core {
         Ok(())
     }
 
-    /// Grows whenever environments or leases have changed: as long as it stays, whoever waits has to wait on.
+    /// Grows whenever environments or leases have changed: as long as it stays, waiting tasks wait on.
     pub fn openings(&self) -> u64 {
         self.0.openings.load(Ordering::Acquire)
     }

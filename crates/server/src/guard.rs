@@ -73,7 +73,7 @@ impl Guard {
             }
             None => Principal::local(),
         };
-        // Whoever may do everything may also speak for an environment: agents and people share one token.
+        // An administrator may also speak for an environment: agents and people share one token.
         let environment = headers.get(ENVIRONMENT_HEADER).filter(|_| uri.path().starts_with(AGENTS));
         let environment = environment.and_then(|value| value.to_str().ok()).map(EnvironmentId::from);
         Ok(Some(environment.map_or(user, Principal::agent_of)))

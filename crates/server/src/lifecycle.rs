@@ -169,7 +169,7 @@ fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateE
 }
 
 impl Core {
-    /// Lets something happen to a task, durably, and wakes whoever has to act on it.
+    /// Applies an input to a task, durably, and wakes the loops that act on it.
     pub async fn apply(&self, id: &TaskId, input: TaskInput, by: Principal) -> Result<Task, LifecycleError> {
         let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
         let changed =
@@ -178,7 +178,7 @@ impl Core {
         Ok(changed.task)
     }
 
-    /// What has to be done when changes are on disk: they are logged, and whoever has to act on them is woken.
+    /// What has to be done when changes are on disk: they are logged, and the loops that act on them are woken.
     pub async fn follow_up(&self, changes: &[Changed]) {
         changes.iter().for_each(Changed::log);
         if changes.iter().any(|changed| changed.has_freed)

@@ -25,7 +25,7 @@ pub struct ServerOptions {
     pub token_file: Option<PathBuf>,
 }
 
-/// What whoever started the server may want to say.
+/// What the command that started the server may want to show.
 #[derive(Clone, Debug)]
 pub enum ServerNews {
     /// It answers at this address.

@@ -2,7 +2,7 @@
 //! and what the verdict is.
 //!
 //! A plain state machine: [`Coordinator::on`] takes what happened and the time, and answers with what is to be done. It
-//! makes every choice; whoever carries the effects out makes none.
+//! makes every choice; the executor, which carries the effects out, makes none.
 
 mod judgement;
 mod machine;

@@ -17,7 +17,7 @@ pub struct Site {
     pub python: Option<PathBuf>,
     /// The PATH of the ranks, where it is not the one that they inherit.
     pub search_path: Option<String>,
-    /// The network interface that leads to the master; none where nobody knows it.
+    /// The network interface that leads to the master; none where it cannot be found.
     pub interface: Option<String>,
     pub inherited: Inherited,
     /// Variables by which the user of this site tunes a library; no framework's usual value replaces them. Empty where the
@@ -54,7 +54,7 @@ pub enum Devices {
 }
 
 impl Site {
-    /// What a place is here. The port is nobody's to know: the supervisor takes it.
+    /// What a placeholder stands for here. The port is not known yet: the supervisor takes it.
     pub(super) fn fill(&self, place: Placeholder, master_address: &str) -> String {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         match place {

@@ -60,7 +60,7 @@ pub(super) fn of_rank(
     let is_own_of_rank = |name: &str| part.is_some_and(|rank| rank.env.iter().any(|(known, _)| known == name));
     for (name, value) in launch.variables(local_rank) {
         let is_tuned = site.tuned.contains(name) && !is_own_of_rank(name);
-        // Each node has its own interface; where nobody knows it, the libraries choose.
+        // Each node has its own interface; where it is not known, the libraries choose.
         let is_unknown = site.interface.is_none() && value.placeholders().any(|place| place == Placeholder::Interface);
         if is_tuned || is_unknown || own.iter().any(|(known, _)| known == name) {
             continue;

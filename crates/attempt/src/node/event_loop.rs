@@ -27,7 +27,7 @@ use fermi_domain::launch::Serves;
 
 /// A terminal that takes nothing for so long gets no more when the run is over; one that goes on reading gets everything.
 const LAST_LINES: Duration = Duration::from_secs(5);
-/// The same when somebody has asked for the end.
+/// The same when the launcher or a signal has asked for the end.
 const LAST_LINES_WHEN_ASKED: Duration = Duration::from_secs(1);
 /// How often it is looked whether the terminal has everything.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -112,7 +112,7 @@ struct EventLoop {
     signals: SignalFd,
     node: Node,
     role: CoordinatorRole,
-    /// How often somebody has asked for the end.
+    /// How often the launcher or a signal has asked for the end.
     asked: u32,
     over: bool,
 }

@@ -16,7 +16,7 @@ use crate::frame::Reading;
 use crate::link::{self, JoinAnswer, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
-/// Whoever connects has this long to introduce itself.
+/// A [`PendingPeer`] has this long to introduce itself.
 const GREETING_PATIENCE: Duration = Duration::from_secs(5);
 /// So many may be about to introduce themselves beside the nodes that are expected.
 const MOST_PENDING_PEERS: usize = 64;

@@ -91,7 +91,7 @@ impl Template {
         })
     }
 
-    /// Whether rank 0's port is in it, which nobody knows before the supervisor has leased it.
+    /// Whether rank 0's port is in it, which is not known before the supervisor has leased it.
     pub fn needs_port(&self) -> bool {
         self.placeholders().any(|place| place == Placeholder::MasterPort)
     }

@@ -215,7 +215,7 @@ fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
     }
 }
 
-/// What the agent knows against what the server believes: runs that it has lost are gone, runs that nobody wants end.
+/// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end.
 async fn compare_runs(
     core: &Core,
     environment: &EnvironmentId,

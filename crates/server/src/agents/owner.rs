@@ -13,7 +13,7 @@ use super::streams::answer;
 use crate::core::Core;
 use crate::envelope::ApiProblem;
 
-/// Lets pass whoever is the agent of the run's environment. The answer to anybody else.
+/// Lets the agent of the run's environment pass. The error is the answer to any other caller.
 pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(), Box<Response>> {
     let key = run.clone();
     let found = core.store().read(move |view| environment_of(view, &key)).await;
@@ -30,7 +30,7 @@ pub fn is_agent_of(principal: &Principal, environment: &EnvironmentId) -> bool {
     matches!(principal, Principal::Agent { environment: own } if own == environment)
 }
 
-/// The answer to whoever sends what belongs to another environment.
+/// The answer to a caller that sends what belongs to another environment.
 pub fn refused(principal: &Principal, run: &RunKey) -> Response {
     tracing::warn!(%principal, %run, "a piece of another environment's run was refused");
     let text =

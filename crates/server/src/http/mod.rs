@@ -50,7 +50,7 @@ use crate::envelope::ApiProblem;
 use crate::openapi;
 use app_state::AppState;
 
-/// The API and the pages. Must be called within the runtime: it starts whoever tells followers what is new.
+/// The API and the pages. Must be called within the runtime: it starts the fan-outs that tell followers what is new.
 pub fn router(core: Core) -> Router {
     let state = AppState { fan_out: fan_out::FanOut::start(&core), core };
     let (router, _) = resources().split_for_parts();

@@ -96,7 +96,7 @@ fn what_is_no_request_is_refused_and_does_no_harm() {
         assert_eq!(ask(&server, request).0, status, "{}", String::from_utf8_lossy(request));
     }
     assert_eq!(ask(&server, long.as_bytes()).0, 431);
-    // A stranger that says nothing holds nobody up.
+    // A peer that sends nothing holds up no rank.
     let _silent = TcpStream::connect(server.address).unwrap();
     assert_eq!(put(&server, "/global/1", b"x"), 200);
 }

@@ -1,8 +1,8 @@
 //! The lifecycle of a task on the server: what happens to it, what that makes of it, and what its nodes shall do.
 //!
-//! [`Task::apply`] takes one [`TaskInput`] and changes the task; [`Task::desired_states`] says what is wanted of each node as things
-//! stand. Both are plain: the node reconciler may carry desired states out as often as it likes. The change itself is a
-//! [`transition::Transition`]; what the journals of its nodes tell is in [`journal`].
+//! [`Task::apply`] takes one [`TaskInput`] and changes the task; [`Task::desired_states`] says what is wanted of each node
+//! as things stand. Both are plain: the node reconciler may carry desired states out as often as it likes. The change
+//! itself is a [`transition::Transition`]; what the journals of its nodes tell is in [`journal`].
 
 mod journal;
 #[cfg(test)]
@@ -46,11 +46,11 @@ pub enum TaskInput {
     Gone {
         node: NodeRank,
     },
-    /// The first node's environment has been out of reach for so long that nobody waits for it.
+    /// The first node's environment has been out of reach for so long that the other nodes do not wait for it.
     CoordinatorUnreachable,
-    /// Somebody asks for its end.
+    /// A user asks for its end.
     StopAsked(StopIntent),
-    /// Somebody asks for another launch of a task that is over.
+    /// A user asks for another launch of a task that is over.
     RestartAsked,
     TimePassed,
 }
