@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::procfs;
+
 /// A cgroup (version 2) that holds the processes of one run on this node.
 #[derive(Debug)]
 pub struct Cgroup {
@@ -85,9 +87,9 @@ impl Entrance {
 
 /// Where this process stands in the version 2 hierarchy, on disk.
 fn own_folder() -> Option<PathBuf> {
-    let place = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let place = procfs::read_text("/proc/self/cgroup").ok()?;
     let place = place.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mounts = procfs::read_text("/proc/self/mountinfo").ok()?;
     let mount = mounts.lines().find_map(version_two_mount)?;
     Some(mount.join(place.trim_start_matches('/')))
 }

@@ -1,8 +1,8 @@
 //! What `/proc` says of the processes of this machine.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 
 /// One line of `/proc/<pid>/stat`, as much as is needed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,26 @@ impl Stat {
     }
 }
 
+/// Most files of `/proc` fit: one read brings all, a second one the end.
+const USUAL_SIZE: usize = 16 * 1024;
+
+/// A whole file of `/proc`. Such files say that they are empty, so that [`fs::read`] would ask for their size in vain and
+/// then feel its way in small reads.
+pub fn read(path: &str) -> io::Result<Vec<u8>> {
+    let mut text = Vec::with_capacity(USUAL_SIZE);
+    // Limited, though not really, since only then it is not asked for the size.
+    File::open(path)?.take(u64::MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The same as text; what is no UTF-8 is replaced.
+pub fn read_text(path: &str) -> io::Result<String> {
+    read(path).map(|text| String::from_utf8_lossy(&text).into_owned())
+}
+
 /// Reads the state of one process.
 pub fn stat(pid: i32) -> io::Result<Stat> {
-    let text = fs::read(format!("/proc/{pid}/stat"))?;
+    let text = read(&format!("/proc/{pid}/stat"))?;
     parse_stat(pid, &text).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
@@ -86,7 +103,7 @@ pub struct Consumer {
 pub fn consumers() -> Vec<Consumer> {
     pids()
         .filter_map(|pid| {
-            let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+            let text = read(&format!("/proc/{pid}/stat")).ok()?;
             Some(Consumer { stat: parse_stat(pid, &text)?, usage: parse_usage(&text)? })
         })
         .collect()
@@ -106,7 +123,7 @@ fn parse_usage(text: &[u8]) -> Option<Usage> {
 pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
     let mark = format!("{name}={value}");
     let carries = |pid: i32| {
-        fs::read(format!("/proc/{pid}/environ"))
+        read(&format!("/proc/{pid}/environ"))
             .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes()))
     };
     pids().filter(|pid| carries(*pid)).filter_map(|pid| stat(pid).ok()).filter(|stat| !stat.is_zombie()).collect()
@@ -114,18 +131,18 @@ pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
 
 /// The command line of a process as a person would type it; its short name when it has none.
 pub fn command_line(pid: i32) -> Option<String> {
-    let raw = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let raw = read(&format!("/proc/{pid}/cmdline")).ok()?;
     let words: Vec<_> =
         raw.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy).collect();
     if words.is_empty() {
-        return Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned());
+        return Some(read_text(&format!("/proc/{pid}/comm")).ok()?.trim().to_owned());
     }
     Some(words.join(" "))
 }
 
 /// How many processes the kernel has ended for want of memory since boot.
 pub fn oom_kills() -> u64 {
-    fs::read_to_string("/proc/vmstat")
+    read_text("/proc/vmstat")
         .ok()
         .and_then(|text| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok()))
         .unwrap_or(0)
@@ -133,7 +150,7 @@ pub fn oom_kills() -> u64 {
 
 /// Which boot of the machine this is: process numbers mean nothing beyond it.
 pub fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+    read_text("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

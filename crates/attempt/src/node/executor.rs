@@ -181,7 +181,6 @@ impl Executor {
     fn start_ranks(&mut self, start: &Start, events: &mut EventSink) -> Vec<NodeReport> {
         self.attempt = start.attempt;
         self.master_port = start.master_port;
-        self.oom_kills = procfs::oom_kills();
         if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.position) {
             let error = made_for_another(made_for, &start.position);
             let reports = self.bundle.ranks.iter().take(1).map(|plan| never_began(plan, &error));
@@ -206,6 +205,9 @@ impl Executor {
                 }
             }
         }
+        // Counted when the ranks are on their way: the kernel adds up all processors for it, and no rank can be out of
+        // memory before it has executed.
+        self.oom_kills = procfs::oom_kills();
         for report in &reports {
             if let NodeReport::RankStarted { rank, local_rank, pid } = *report {
                 events.record(RunEvent::RankStarted { attempt: start.attempt, rank, local_rank, pid });

@@ -27,11 +27,16 @@ mod usage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+const NAME: &str = "fermi";
+const RUN: &str = "run";
+/// Columns of a help page.
+const WIDEST: usize = 100;
 
 /// Distributed training that just works.
 #[derive(Debug, Parser)]
-#[command(name = "fermi", version, about, long_about = None, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = NAME, version, about, long_about = None, disable_help_subcommand = true, max_term_width = WIDEST)]
 #[command(
     after_help = "Messages follow FERMI_LANG or the locale (zh-CN, en). Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 not allowed, 5 conflict, 6 time-out, 7 unreachable, 128+n on signal n."
 )]
@@ -66,9 +71,19 @@ enum Command {
     Reference,
 }
 
+/// What clap has to know to read this command line. `fermi run` starts in milliseconds: describing the options of all other
+/// commands would take half of the time until its keepers are there, and memory that these inherit.
+fn described(arguments: &[OsString]) -> clap::Command {
+    if arguments.get(1).is_none_or(|word| word != RUN) {
+        return Cli::command();
+    }
+    let run = run::RunFlags::augment_args(clap::Command::new(RUN));
+    clap::Command::new(NAME).disable_help_subcommand(true).max_term_width(WIDEST).subcommand(run)
+}
+
 /// Reads the command line and does what it says.
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
-    let command = Cli::command();
+    let command = described(&arguments);
     let arguments = spelling::unify(&command, arguments);
     let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use fermi_domain::language::{FrontEnd, Language, Setting};
 use fermi_planner::catalogue::Catalogue;
 
-use super::Cli;
+use super::{Cli, described};
 
 /// The flags of a command, those of all commands below it, and their other names.
 fn flags(command: &clap::Command) -> BTreeSet<String> {
@@ -60,4 +60,15 @@ fn a_declared_gpu_has_the_memory_that_the_planner_expects() {
         let gpu = catalogue.gpu(model, None).unwrap_or_else(|error| panic!("{model}: {error}"));
         assert_eq!(gpu.memory_gib, *gib as f64, "{model}");
     }
+}
+
+#[test]
+fn run_alone_is_described_as_it_is_among_all_commands() {
+    let help = |mut cli: clap::Command| {
+        cli.build();
+        cli.find_subcommand_mut("run").unwrap().render_long_help().to_string()
+    };
+    let words = ["fermi", "run", "train.py"].map(Into::into);
+    assert_eq!(described(&words).get_subcommands().count(), 1);
+    assert_eq!(help(described(&words)), help(Cli::command()));
 }
