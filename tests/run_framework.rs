@@ -131,7 +131,7 @@ fn nodes_with_unequal_ranks_start_nothing_and_say_why() {
     let (second, first) = (node("1", "2"), node("0", "1"));
     let first = first.ended().expect(1);
     second.ended().expect(1);
-    first.says(&["with --framework every node needs the same number of ranks"]);
+    first.says(&["a framework needs the same number of ranks on every node"]);
     assert_eq!(fs::read_dir(place.numbers()).unwrap().count(), 0, "a rank was started");
 }
 

@@ -268,7 +268,9 @@ fn a_tug_that_comes_with_the_start_is_felt() {
 fn this_machine_is_started_without_ssh() {
     let place = Place::new();
     let hello = place.file("hello.py", "import sys\nprint('read', sys.stdin.read(), 'end')\n");
-    let mut command = place.fermi(["launch-multi-node", "localhost", "1", "2", "--ssh", "/bin/false"]);
+    let port = sshd::free_port().to_string();
+    let mut command =
+        place.fermi(["launch-multi-node", "localhost", "1", "2", "--master-port", &port, "--ssh", "/bin/false"]);
     let ended = Run::whole(command.arg(&hello)).expect(0);
     assert!(ended.out().contains("[localhost] read  end"), "rank 0 has nothing to read: {}", ended.out());
 }

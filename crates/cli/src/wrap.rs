@@ -20,29 +20,25 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     textwrap::wrap(line, options).into_iter().map(String::from).collect()
 }
 
-/// The words of a line by the rules of Unicode, which would also break a path behind each slash; those parts are joined
-/// again.
+/// The parts between which a line may end. Unicode's own rules would break a path behind each slash, and never before
+/// its first one.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
-    let mut found = Vec::new();
-    let (mut start, mut end) = (0, 0);
-    for word in WordSeparator::UnicodeBreakProperties.find_words(line) {
-        let joint = end;
-        end += word.word.len() + word.whitespace.len();
-        if joint > start && may_break(line[..joint].chars().next_back(), line[joint..].chars().next()) {
-            found.push(Word::from(&line[start..joint]));
-            start = joint;
-        }
-    }
-    if start < end {
-        found.push(Word::from(&line[start..end]));
-    }
-    Box::new(found.into_iter())
+    let mut start = 0;
+    let ends = line
+        .char_indices()
+        .zip(line.chars().skip(1))
+        .filter_map(|((at, before), after)| may_break(before, after).then_some(at + before.len_utf8()));
+    let ends: Vec<usize> = ends.chain([line.len()]).collect();
+    Box::new(ends.into_iter().map(move |end| Word::from(&line[std::mem::replace(&mut start, end)..end])))
 }
 
-/// Whether a line may end between these two: behind a space, or beside a character of two columns.
-fn may_break(before: Option<char>, after: Option<char>) -> bool {
-    let is_wide = |letter: Option<char>| letter.and_then(UnicodeWidthChar::width) == Some(2);
-    before == Some(' ') || is_wide(before) || is_wide(after)
+/// Whether a line may end between these two: behind a space, or beside a character of two columns that is no punctuation
+/// which belongs to the other.
+fn may_break(before: char, after: char) -> bool {
+    let is_wide = |letter: char| letter.width() == Some(2);
+    let belong_together =
+        "（“《【「『".contains(before) || "，。；：、！？）”》】」』…".contains(after) || after == ' ';
+    (before == ' ' || is_wide(before) || is_wide(after)) && !belong_together
 }
 
 #[cfg(test)]
