@@ -359,9 +359,14 @@ impl Reader {
     }
 
     fn patience(&self) -> EpollTimeout {
-        let drained = self.draining.as_ref().map(|(until, _)| *until);
-        let released = [StreamKind::Stdout, StreamKind::Stderr].map(|kind| self.display.held_until(kind));
-        let due = released.into_iter().filter(|_| self.holds).flatten().chain(drained).min();
+        let held_until = |stream: &Stream| self.display.held_until(stream.source.kind);
+        let held = self.streams.iter().filter(|stream| self.holds && stream.is_held && !stream.ended);
+        let mut due = self.draining.as_ref().map(|(until, _)| *until);
+        for until in held.map(held_until) {
+            // The hold may have ended since `hold_back` looked, and then nothing else would wake this thread.
+            let Some(until) = until else { return EpollTimeout::ZERO };
+            due = Some(due.map_or(until, |due| due.min(until)));
+        }
         due.map_or(EpollTimeout::NONE, |due| {
             let left = due.saturating_duration_since(Instant::now()).as_millis() + 1;
             EpollTimeout::try_from(left).unwrap_or(EpollTimeout::MAX)
@@ -492,4 +497,33 @@ fn is_terminal(fd: &OwnedFd) -> bool {
 fn wait_readable(fd: &OwnedFd, until: Instant) -> bool {
     let left = u16::try_from(until.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(0);
     left > 0 && matches!(poll(&mut [PollFd::new(fd.as_fd(), PollFlags::POLLIN)], left), Ok(n) if n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_whose_hold_ended_after_it_was_held_back_is_watched_again_at_once() {
+        let (writer, _terminal) = TerminalWriter::to_pipe();
+        let new_bell = || Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK).unwrap());
+        let (_requests, inbox) = channel();
+        let (tell_gap, _gaps) = channel();
+        let display = Display::new([writer.clone(), writer]);
+        let mut reader = Reader::new(inbox, new_bell(), display, tell_gap, new_bell()).unwrap();
+        let (fd, rank) = std::io::pipe().unwrap();
+        let kind = StreamKind::Stdout;
+        reader.add(StreamSource { rank: 0, kind, fd: fd.into(), log: None, show: Show::Raw, filtered: None });
+        assert_eq!(reader.patience(), EpollTimeout::NONE);
+        // As `hold_back` leaves it when the hold ends just after its look.
+        reader.ready.delete(&reader.streams[0].source.fd).unwrap();
+        reader.streams[0].is_held = true;
+        reader.holds = true;
+        assert_eq!(reader.patience(), EpollTimeout::ZERO);
+        reader.hold_back();
+        assert!(!reader.holds && !reader.streams[0].is_held);
+        (&rank).write_all(b"words").unwrap();
+        let mut events = [EpollEvent::empty(); 1];
+        assert_eq!(reader.ready.wait(&mut events, EpollTimeout::from(1000u16)).unwrap(), 1);
+    }
 }
