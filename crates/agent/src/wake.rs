@@ -43,14 +43,18 @@ pub fn start(stop: StopFlag, wake: impl Fn() + Send + 'static) -> io::Result<()>
         let mut child = SigSet::empty();
         child.add(Signal::SIGCHLD);
         let _ = child.thread_unblock();
-        // Children that ended before the signal was listened to are found by the first call.
-        wake();
-        while !stop.is_raised() {
+        loop {
+            // Read before the call: a flag that is raised during it is followed by one more call.
+            let is_over = stop.is_raised();
+            // Children that ended before the signal was listened to are found by the first call.
+            wake();
+            if is_over {
+                return;
+            }
             let mut fds = [PollFd::new(bell.as_fd(), PollFlags::POLLIN), PollFd::new(stop.as_fd(), PollFlags::POLLIN)];
             // An interrupted wait is a wait that ended early.
             let _ = poll(&mut fds, PollTimeout::NONE);
             let _ = bell.read();
-            wake();
         }
     })?;
     Ok(())
@@ -143,5 +147,20 @@ mod tests {
         // The thread ends, and with it the channel.
         while wait().is_ok() {}
         assert!(told.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_flag_that_is_raised_during_a_call_is_followed_by_another() {
+        let stop = StopFlag::new().unwrap();
+        let (woken, told) = channel();
+        let raised = stop.clone();
+        start(stop, move || {
+            let _ = woken.send(raised.is_raised());
+            raised.raise();
+        })
+        .unwrap();
+        let calls: Vec<bool> = std::iter::from_fn(|| told.recv_timeout(Duration::from_secs(5)).ok()).collect();
+        assert_eq!(calls.first(), Some(&false));
+        assert_eq!(calls.last(), Some(&true), "{calls:?}");
     }
 }
