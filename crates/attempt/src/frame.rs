@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::NodeBundle;
+use crate::unknown;
 
 /// Nothing we say is larger; more is a damaged stream.
 const LARGEST: usize = 64 << 20;
@@ -119,7 +120,10 @@ impl Default for Inbox {
 /// What reading brought.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reading {
-    Open,
+    /// Something came.
+    Some,
+    /// Nothing for now.
+    Nothing,
     /// The other side is gone.
     Closed,
 }
@@ -142,32 +146,51 @@ impl Inbox {
             Ok(0) => Ok(Reading::Closed),
             Ok(n) => {
                 self.bytes.extend_from_slice(&chunk[..n]);
-                Ok(Reading::Open)
+                Ok(Reading::Some)
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Ok(Reading::Open)
+                Ok(Reading::Nothing)
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Reading::Closed),
             Err(error) => Err(error),
         }
     }
 
-    /// The next whole message, if there is one.
+    /// The next whole message, if there is one; one that cannot be read is an error.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        Ok(self.take_body()?.map(|body| serde_json::from_slice(&body)).transpose()?)
+    }
+
+    /// The next whole message of a kind that we know, if there is one. A peer of a later version may send others as well,
+    /// which are passed over; a message of a known kind that cannot be read is an error.
+    pub fn take_known<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        while let Some(body) = self.take_body()? {
+            match serde_json::from_slice(&body) {
+                Ok(message) => return Ok(Some(message)),
+                Err(error) if !unknown::is_of_unknown_kind::<T>(&body) => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_body(&mut self) -> io::Result<Option<Vec<u8>>> {
         let Some(head) = self.bytes.first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_le_bytes(*head) as usize;
         if length > self.largest {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message of impossible length"));
         }
         let Some(body) = self.bytes.get(4..4 + length) else { return Ok(None) };
-        let message = serde_json::from_slice(body)?;
+        let body = body.to_vec();
         self.bytes.drain(..4 + length);
-        Ok(Some(message))
+        Ok(Some(body))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -186,6 +209,36 @@ mod tests {
         assert!(
             matches!(&seen[..], [SupervisorOrder::Stop { signal: 2 }, SupervisorOrder::Input(bytes)] if bytes == &[0xff, b'x'])
         );
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Known {
+        Alive,
+        Count(u32),
+    }
+
+    fn inbox_of(messages: &[serde_json::Value]) -> Inbox {
+        let mut inbox = Inbox::default();
+        messages.iter().for_each(|message| write(&mut inbox.bytes, message).unwrap());
+        inbox
+    }
+
+    #[test]
+    fn messages_of_unknown_kinds_are_passed_over() {
+        let news = [json!("later"), json!({"much": {"later": 1}}), json!({"count": 2}), json!("more"), json!("alive")];
+        let mut inbox = inbox_of(&news);
+        assert_eq!(inbox.take_known().unwrap(), Some(Known::Count(2)));
+        assert_eq!(inbox.take_known().unwrap(), Some(Known::Alive));
+        assert_eq!(inbox.take_known::<Known>().unwrap(), None);
+        assert!(inbox_of(&news).take::<Known>().is_err(), "whoever is not known yet is held to the word");
+    }
+
+    #[test]
+    fn a_known_message_that_cannot_be_read_is_an_error() {
+        for message in [json!({"count": "two"}), json!({"count": -1}), json!(7), json!({"count": 1, "more": 2})] {
+            assert!(inbox_of(&[message]).take_known::<Known>().is_err());
+        }
     }
 
     /// Takes so many bytes and then no more.

@@ -85,7 +85,7 @@ impl Launch {
             records.push(record);
         }
         Ok(match reading {
-            Reading::Open => Received::Records(records),
+            Reading::Some | Reading::Nothing => Received::Records(records),
             Reading::Closed => Received::Gone(records),
         })
     }

@@ -25,3 +25,4 @@ pub mod node_message;
 pub mod port;
 pub mod run_folder;
 mod serves;
+mod unknown;

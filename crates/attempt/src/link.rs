@@ -91,17 +91,31 @@ impl Link {
         sent
     }
 
-    /// Reads once; call it when there is something to read.
+    /// Reads once; call it when there is something to read. What a peer that is newer than we are says on top of what we
+    /// know is passed over.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<(Vec<T>, Reading)> {
-        let reading = self.inbox.fill(&mut self.stream)?;
-        self.heard = Instant::now();
+        let reading = self.fill()?;
         Ok((self.left_over()?, reading))
+    }
+
+    /// The same for the greeting of somebody who is not known yet, and of whom nothing is passed over.
+    pub fn receive_greeting(&mut self) -> io::Result<(Option<Greeting>, Reading)> {
+        let reading = self.fill()?;
+        Ok((self.inbox.take()?, reading))
+    }
+
+    fn fill(&mut self) -> io::Result<Reading> {
+        let reading = self.inbox.fill(&mut self.stream)?;
+        if reading == Reading::Some {
+            self.heard = Instant::now();
+        }
+        Ok(reading)
     }
 
     /// What has come already: a message that arrived together with the one before shows on no descriptor.
     pub fn left_over<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         let mut messages = Vec::new();
-        while let Some(message) = self.inbox.take()? {
+        while let Some(message) = self.inbox.take_known()? {
             messages.push(message);
         }
         Ok(messages)
@@ -190,4 +204,28 @@ pub enum JoinError {
     NotACoordinator { tried: String, source: io::Error },
     #[error("refused")]
     Refused(JoinRefusal),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn only_bytes_are_a_sign_of_life() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut link = Link::to_pending(listener.accept().unwrap().0).unwrap();
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(60)).unwrap();
+        link.heard = long_ago;
+        assert!(matches!(link.receive::<JoinAnswer>(), Ok((messages, Reading::Nothing)) if messages.is_empty()));
+        assert_eq!(link.heard, long_ago);
+        peer.write_all(&[0]).unwrap();
+        let started = Instant::now();
+        while link.receive::<JoinAnswer>().unwrap().1 == Reading::Nothing {
+            assert!(started.elapsed() < Duration::from_secs(5));
+        }
+        assert!(link.heard > long_ago);
+    }
 }

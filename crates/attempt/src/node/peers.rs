@@ -215,11 +215,11 @@ impl Peers {
     }
 
     fn read_greeting(&mut self, mut pending: PendingPeer) -> Option<PeerNews> {
-        let (greetings, reading) = pending.link.receive::<Greeting>().unwrap_or((Vec::new(), Reading::Closed));
-        match greetings.into_iter().next() {
+        let (greeting, reading) = pending.link.receive_greeting().unwrap_or((None, Reading::Closed));
+        match greeting {
             Some(greeting) => Some(PeerNews::Greeted(Box::new(pending), greeting)),
             None => {
-                if reading == Reading::Open {
+                if reading != Reading::Closed {
                     self.pending.insert(pending.key, pending);
                 }
                 None
@@ -230,7 +230,8 @@ impl Peers {
     fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
         let Some(peer) = self.joined.get_mut(&number) else { return };
         let (reports, reading) = peer.link.receive().unwrap_or((Vec::new(), Reading::Closed));
-        let is_back = std::mem::take(&mut peer.is_suspect).then(|| peer.name.clone());
+        let is_heard = reading == Reading::Some;
+        let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });
         if reading == Reading::Closed {
             news.push(PeerNews::Closed(number));
@@ -387,7 +388,7 @@ mod tests {
         let mut inbox = frame::Inbox::default();
         let mut rest = bytes.as_slice();
         let mut whole = 0;
-        while inbox.fill(&mut rest).unwrap() == Reading::Open {
+        while inbox.fill(&mut rest).unwrap() == Reading::Some {
             if whole == 0 && inbox.take::<JoinAnswer>().unwrap().is_some() {
                 whole += 1;
             }
