@@ -242,6 +242,27 @@ fn a_reader_that_is_slow_but_reads_on_gets_everything_at_the_end() {
 }
 
 #[test]
+fn a_reader_that_is_slow_but_reads_on_does_not_hold_up_a_stop() {
+    let place = Place::new();
+    let (mut ours, stdout) = pipe();
+    let mut run = flood(&place, &["-q", "-n", "1"], LINES).stdout(stdout).stderr(Stdio::null()).spawn().unwrap();
+    // Some bytes every 100 ms: it would go on for hours, and is never without movement.
+    let reader = std::thread::spawn(move || {
+        let mut piece = [0; 8192];
+        while ours.read(&mut piece).unwrap() > 0 {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    has_flooded(&place, 1);
+    signal(i32::try_from(run.id()).unwrap(), libc::SIGTERM);
+    assert_eq!(ended(&mut run, Duration::from_secs(4)), 143);
+    assert!(dropped_lines(&place) > 0);
+    logs_are_complete(&place, 1, LINES);
+    place.assert_empty();
+    reader.join().unwrap();
+}
+
+#[test]
 fn a_reader_that_keeps_up_loses_nothing_of_eight_ranks() {
     const EACH: usize = 40_000;
     let place = Place::new();

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fermi_process::descriptors;
 use fermi_process::journal::Journal;
@@ -27,7 +27,7 @@ use fermi_domain::launch::Serves;
 
 /// A terminal that takes nothing for so long gets no more when the run is over; one that goes on reading gets everything.
 const LAST_LINES: Duration = Duration::from_secs(5);
-/// The same when the launcher or a signal has asked for the end.
+/// How long it is waited for in all, reading or not, when the launcher or a signal has asked for the end.
 const LAST_LINES_WHEN_ASKED: Duration = Duration::from_secs(1);
 /// How often it is looked whether the terminal has everything.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -221,13 +221,16 @@ impl EventLoop {
         self.node.executor.clean_up();
     }
 
-    /// Waits for the terminal to take the last lines, as long as it takes any; whoever asks for the end is not made to wait.
+    /// Waits for the terminal to take the last lines: as long as it takes any, or up to a point of time when the run was
+    /// stopped on purpose. Whoever asks for the end meanwhile is not made to wait.
     fn let_terminal_finish(&mut self) {
-        let patience = if self.asked == 0 { LAST_LINES } else { LAST_LINES_WHEN_ASKED };
+        let is_stopped = self.asked > 0 || self.node.events.ends_by_stop();
+        let until = is_stopped.then(|| Instant::now() + LAST_LINES_WHEN_ASKED);
         let asked_before = self.asked;
         while self.asked == asked_before
             && !self.is_abandoned()
-            && self.node.executor.terminal_stuck_for().is_some_and(|stuck| stuck < patience)
+            && until.is_none_or(|until| Instant::now() < until)
+            && self.node.executor.terminal_stuck_for().is_some_and(|stuck| stuck < LAST_LINES)
         {
             let control = self.control.as_ref().map(AsFd::as_fd);
             let mut fds: Vec<PollFd<'_>> = [self.warden.as_fd(), self.signals.as_fd()]

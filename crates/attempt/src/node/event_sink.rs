@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use fermi_domain::event::{self, Record, RunEvent};
+use fermi_domain::event::{self, Outcome, Record, RunEvent};
 use fermi_process::clock;
 use fermi_process::journal::Journal;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -41,6 +41,11 @@ impl EventSink {
             }
             event => self.record_now(event),
         }
+    }
+
+    /// Whether the run is over because somebody asked, here or on another node.
+    pub fn ends_by_stop(&self) -> bool {
+        matches!(&self.end, Some(RunEvent::RunEnded { outcome: Outcome::Stopped { .. }, .. }))
     }
 
     /// Whether something waits for the launcher to read.

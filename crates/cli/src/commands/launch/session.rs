@@ -20,7 +20,7 @@ use super::plan::Plan;
 use super::ssh::Ssh;
 use crate::commands::run::narrate::Narrator;
 use crate::commands::run::session::take_signals;
-use crate::commands::run::voice::{Asked, Voice};
+use crate::commands::run::voice::{LastWords, Voice};
 use crate::speech;
 
 /// How often it is looked whether a connection has ended.
@@ -251,11 +251,11 @@ impl<'a> Session<'a> {
             if self.plan.nodes[host].is_here { folder.clone() } else { format!("{label}:{}", folder.display()).into() }
         };
         let code = Ending::of(&self.history).tell(&self.history, self.language, folder, &self.voice);
-        let asked = if self.asked > 0 { Asked::Yes } else { Asked::No };
+        let last = LastWords::from_now(self.asked > 0);
         let interrupted = |wait: Duration| matches!(news.recv_timeout(wait), Ok(HostNews::Signal(_)));
-        let unshown = self.voice.finish_printing(asked, interrupted);
+        let unshown = self.voice.finish_printing(last, interrupted);
         self.say_dropped(unshown);
-        self.voice.finish_saying(asked, interrupted);
+        self.voice.finish_saying(last, interrupted);
         code
     }
 

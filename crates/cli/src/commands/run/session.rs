@@ -26,7 +26,7 @@ use super::narrate::{self, Narrator};
 use super::plan::Plan;
 use super::report::{self, FailureReport};
 use super::terminal::{self, KeyByKey};
-use super::voice::{Asked, Voice};
+use super::voice::{LastWords, Voice};
 use crate::exit_code;
 use crate::speech::{self, Paint};
 
@@ -299,18 +299,18 @@ impl Session {
 
     /// Lets the readers of both streams have what is left, and says which events were not printed.
     fn say_last_words(&self) {
-        let asked = if self.asked > 0 { Asked::Yes } else { Asked::No };
+        let last = LastWords::from_now(self.asked > 0);
         let interrupted = |wait: Duration| {
             let wait = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
             let signalled = poll(&mut [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)], wait);
             signalled.is_ok_and(|count| count > 0)
         };
-        let unprinted = self.voice.finish_printing(asked, interrupted);
+        let unprinted = self.voice.finish_printing(last, interrupted);
         if self.as_json && !unprinted.is_nothing() && !self.voice.is_one() {
             let text = narrate::events_dropped(unprinted.lines, self.plan.run_folder.as_deref());
             self.voice.say(&format!("fermi: {}\n", text.in_language(speech::language())));
         }
-        self.voice.finish_saying(asked, interrupted);
+        self.voice.finish_saying(last, interrupted);
     }
 
     fn conclude(&mut self) -> ExitCode {

@@ -1,22 +1,32 @@
 //! What a run's launcher says and prints: never so that it would wait for whoever reads, because signals and orders must
 //! not wait behind words.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fermi_process::output::{Dropped, StreamKind, TerminalWriter};
 
 /// A reader that takes nothing for so long gets no more when all is said.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// The same when somebody has asked for the end.
+/// How long the readers of both streams are waited for in all, reading or not, when somebody has asked for the end.
 const LAST_WORDS_WHEN_ASKED: Duration = Duration::from_secs(1);
 /// How often it is looked whether the reader has everything.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Whether somebody has asked for the end before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    No,
-    Yes,
+/// Until when the readers get what is left; one for both streams, which finish one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct LastWords {
+    /// None where nobody has asked for the end: a reader that goes on reading gets everything.
+    until: Option<Instant>,
+}
+
+impl LastWords {
+    pub fn from_now(is_asked: bool) -> Self {
+        Self { until: is_asked.then(|| Instant::now() + LAST_WORDS_WHEN_ASKED) }
+    }
+
+    fn are_over(self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
 }
 
 /// Both standard streams.
@@ -65,15 +75,15 @@ impl Voice {
         Some(dropped).filter(|dropped| !dropped.is_nothing())
     }
 
-    /// Lets the reader of stdout take what is left, as long as it takes any; the answer is what it did not get. Nothing is
-    /// printed afterwards. `interrupted` waits so long for a signal, which ends the wait.
-    pub fn finish_printing(&self, asked: Asked, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
-        finish(&self.stdout, asked, interrupted)
+    /// Lets the reader of stdout take what is left, as long as it takes any and the last words are not over; the answer is
+    /// what it did not get. Nothing is printed afterwards. `interrupted` waits so long for a signal, which ends the wait.
+    pub fn finish_printing(&self, last: LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+        finish(&self.stdout, last, interrupted)
     }
 
     /// The same for stderr. Nothing is said afterwards.
-    pub fn finish_saying(&self, asked: Asked, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
-        finish(&self.stderr, asked, interrupted)
+    pub fn finish_saying(&self, last: LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+        finish(&self.stderr, last, interrupted)
     }
 
     /// Whether both lead to one place, so that nothing can be said of one on the other.
@@ -82,11 +92,7 @@ impl Voice {
     }
 }
 
-fn finish(writer: &TerminalWriter, asked: Asked, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {
-    let patience = match asked {
-        Asked::No => LAST_WORDS,
-        Asked::Yes => LAST_WORDS_WHEN_ASKED,
-    };
-    while writer.stuck_for().is_some_and(|stuck| stuck < patience) && !interrupted(LOOK_EVERY) {}
+fn finish(writer: &TerminalWriter, last: LastWords, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+    while writer.stuck_for().is_some_and(|stuck| stuck < LAST_WORDS) && !last.are_over() && !interrupted(LOOK_EVERY) {}
     writer.give_up()
 }
