@@ -373,3 +373,26 @@ fn the_sentence_is_also_said_in_chinese() {
     let said = text_of(run.stderr.take().unwrap());
     assert!(said.contains("字节）没有显示；训练未受影响，完整日志在 "), "{said}");
 }
+
+#[test]
+fn a_server_whose_log_nobody_reads_goes_on_answering_and_can_be_stopped() {
+    const REQUESTS: usize = 2_000;
+    let place = Place::new();
+    let (unread, log) = std::io::pipe().unwrap();
+    let address = format!("127.0.0.1:{}", sshd::free_port());
+    let mut command = place.fermi(["server", "--listen", &address, "--data-dir"]);
+    command.arg(place.path().join("server")).env("RUST_LOG", "trace").stdin(Stdio::null());
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    let mut server = command.spawn().unwrap();
+    drop(command);
+    let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(5))).build();
+    let http: ureq::Agent = config.into();
+    let is_ready = || http.get(format!("http://{address}/readyz")).call();
+    eventually("the server to be ready", || is_ready().ok());
+    for _ in 0..REQUESTS {
+        is_ready().unwrap();
+    }
+    assert!(stdout_of(&stdout_pipe(&unread)).write(&[b'\n'; 4096]).is_err(), "more was logged than the pipe holds");
+    signal(i32::try_from(server.id()).unwrap(), libc::SIGTERM);
+    assert_eq!(ended(&mut server, Duration::from_secs(8)), 0);
+}

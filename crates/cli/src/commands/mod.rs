@@ -2,6 +2,7 @@
 
 mod agent;
 mod completions;
+mod daemon_output;
 mod dataset;
 mod demo;
 mod engine;

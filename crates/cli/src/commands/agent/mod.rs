@@ -9,10 +9,12 @@ use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::{Explained, FrontEnd, Text};
 use serde_json::json;
 
-use super::server::{log_to_stderr, no_folder};
+use super::daemon_output::DaemonOutput;
+use super::server::no_folder;
 use super::task::parse_pair;
 use super::usage::Expected;
 use crate::connection::{self, CommandProblem, Outcome, ServerFlags};
+
 use crate::speech::{self, Paint, pick};
 use crate::{signals, span};
 
@@ -68,12 +70,14 @@ fn serve(flags: &AgentFlags) -> Outcome {
         raised.raise();
     });
     // On a terminal the same is said in words for people.
-    log_to_stderr(if std::io::stderr().is_terminal() { "off" } else { "warn,fermi_agent=info" });
+    let usual = if std::io::stderr().is_terminal() { "off" } else { "warn,fermi_agent=info" };
+    let output = DaemonOutput::with_log(usual);
+    let said = output.clone();
     let name = options.name.clone();
     let as_json = flags.json;
-    fermi_agent::run(options, stop, move |news| tell(&name, &news, as_json))
-        .map(|()| ExitCode::SUCCESS)
-        .map_err(|error| CommandProblem::of(&error))
+    let outcome = fermi_agent::run(options, stop, move |news| tell(&said, &name, &news, as_json));
+    output.finish();
+    outcome.map(|()| ExitCode::SUCCESS).map_err(|error| CommandProblem::of(&error))
 }
 
 fn options(flags: &AgentFlags) -> Result<AgentOptions, CommandProblem> {
@@ -108,9 +112,9 @@ pub fn host_name() -> String {
     name.and_then(|name| name.split('.').next().map(str::to_owned)).unwrap_or_else(|| "localhost".to_owned())
 }
 
-fn tell(name: &str, news: &AgentNews, as_json: bool) {
+fn tell(output: &DaemonOutput, name: &str, news: &AgentNews, as_json: bool) {
     if as_json {
-        speech::print(&format!("{}\n", as_line(name, news)));
+        output.print(&format!("{}\n", as_line(name, news)));
         return;
     }
     let paint = Paint::for_stderr();
@@ -139,7 +143,7 @@ fn tell(name: &str, news: &AgentNews, as_json: bool) {
             format!("{} {run}: {killed} {}", paint.yellow("■"), pick("个遗留进程已清理", "left processes were ended"))
         }
     };
-    speech::say(&format!("{text}\n"));
+    output.say(&format!("{text}\n"));
 }
 
 fn as_line(name: &str, news: &AgentNews) -> serde_json::Value {

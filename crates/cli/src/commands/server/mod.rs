@@ -12,7 +12,9 @@ use fermi_domain::language::Text;
 use fermi_server::{ServerNews, ServerOptions};
 use serde_json::json;
 
+use super::daemon_output::DaemonOutput;
 use crate::connection::{self, CommandProblem, Outcome};
+
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
@@ -50,23 +52,11 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let options = options(flags)?;
     let folder = options.data_dir.clone();
     let as_json = flags.json;
-    log_to_stderr("warn,fermi_server=info,fermi_store=info");
-    let outcome = fermi_server::run(options, move |news| tell(&news, &folder, as_json));
+    let output = DaemonOutput::with_log("warn,fermi_server=info,fermi_store=info");
+    let said = output.clone();
+    let outcome = fermi_server::run(options, move |news| tell(&said, &news, &folder, as_json));
+    output.finish();
     outcome.map(|()| ExitCode::SUCCESS).map_err(|error| CommandProblem::of(&error))
-}
-
-/// One line per change of state, as far as `usual` lets it pass; RUST_LOG says otherwise.
-pub fn log_to_stderr(usual: &str) {
-    use std::io::IsTerminal;
-    use tracing_subscriber::filter::Targets;
-    use tracing_subscriber::prelude::*;
-    let read = |text: &str| text.parse::<Targets>().ok();
-    let named = std::env::var("RUST_LOG").ok().and_then(|text| read(&text));
-    let filter = named.or_else(|| read(usual)).unwrap_or_default();
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let lines = lines.with_ansi(std::io::stderr().is_terminal()).with_filter(filter);
-    // A second one in the same process, as in a test, is no reason to fail.
-    let _ = tracing_subscriber::registry().with(lines).try_init();
 }
 
 fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
@@ -98,12 +88,12 @@ pub fn no_folder() -> CommandProblem {
     )
 }
 
-fn tell(news: &ServerNews, folder: &std::path::Path, as_json: bool) {
+fn tell(output: &DaemonOutput, news: &ServerNews, folder: &std::path::Path, as_json: bool) {
     let paint = Paint::for_stderr();
     match news {
         ServerNews::Listening { address } if as_json => {
             let line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
-            speech::print(&format!("{line}\n"));
+            output.print(&format!("{line}\n"));
         }
         ServerNews::Listening { address } => {
             let shown = shown(*address);
@@ -115,7 +105,7 @@ fn tell(news: &ServerNews, folder: &std::path::Path, as_json: bool) {
                 ],
                 paint,
             );
-            speech::say(&format!(
+            output.say(&format!(
                 "{} {}\n{facts}",
                 paint.green("●"),
                 paint.bold(pick("Fermi 服务器已启动", "the Fermi server is up"))
@@ -125,12 +115,9 @@ fn tell(news: &ServerNews, folder: &std::path::Path, as_json: bool) {
             let file = file.display();
             match made {
                 Some(token) if as_json => {
-                    speech::print(&format!(
-                        "{}\n",
-                        json!({"event": "token", "file": file.to_string(), "token": token})
-                    ));
+                    output.print(&format!("{}\n", json!({"event": "token", "file": file.to_string(), "token": token})));
                 }
-                Some(token) => speech::say(&format!(
+                Some(token) => output.say(&format!(
                     "{}\n\n  {}\n\n{}\n",
                     pick("新令牌，只显示这一次：", "a new token, shown this once:"),
                     paint.bold(token),
@@ -142,12 +129,12 @@ fn tell(news: &ServerNews, folder: &std::path::Path, as_json: bool) {
                     }
                 )),
                 None if as_json => {}
-                None => speech::say(&format!("{} {file}\n", pick("令牌在", "the token is in"))),
+                None => output.say(&format!("{} {file}\n", pick("令牌在", "the token is in"))),
             }
         }
         ServerNews::Stopping if as_json => {}
         ServerNews::Stopping => {
-            speech::say(pick("正在停止；训练中的进程不受影响\n", "stopping; what trains goes on training\n"));
+            output.say(pick("正在停止；训练中的进程不受影响\n", "stopping; what trains goes on training\n"));
         }
     }
 }
