@@ -26,9 +26,12 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// A line counts where it ends: what is dropped comes in pieces that may end anywhere.
+    /// A line counts where it ends: what is dropped comes in pieces that may end anywhere. A progress bar ends each of its
+    /// states with `\r`; `\r\n` is one end.
     fn of(bytes: &[u8]) -> Self {
-        Self { lines: memchr::memchr_iter(b'\n', bytes).count() as u64, bytes: bytes.len() as u64 }
+        let ends = memchr::memchr2_iter(b'\n', b'\r', bytes);
+        let lines = ends.filter(|end| bytes[*end] == b'\n' || bytes.get(end + 1) != Some(&b'\n')).count();
+        Self { lines: lines as u64, bytes: bytes.len() as u64 }
     }
 
     pub fn is_nothing(self) -> bool {
@@ -224,6 +227,11 @@ mod tests {
         assert_eq!(backlog.held_until(), None);
         backlog.look(now + 2 * PATIENCE);
         assert!(backlog.push(OUT, b"more\n", now) && backlog.give_up().bytes == (ENOUGH / 2 + 5) as u64);
+    }
+
+    #[test]
+    fn the_states_of_a_progress_bar_count_as_lines() {
+        assert_eq!(Dropped::of(b"10%\r20%\r30%\r\ndone\npart").lines, 4);
     }
 
     #[test]

@@ -22,13 +22,20 @@ pub struct LogFile {
     indexed_ms: u64,
     dropped: u64,
     gap: u64,
+    /// Whether nothing is to be kept, so that nothing is lost either.
+    is_unwanted: bool,
 }
 
 impl LogFile {
     pub fn create(path: PathBuf) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(&path)?;
         let index = File::options().create(true).append(true).open(index_path(&path)).ok();
-        Ok(Self { path, file: Some(file), index, ..Self::none() })
+        Ok(Self { file: Some(file), index, ..Self::lost(path) })
+    }
+
+    /// For a disk that takes no file: all that is appended counts as dropped.
+    pub fn lost(path: PathBuf) -> Self {
+        Self { path, is_unwanted: false, ..Self::none() }
     }
 
     /// Keeps nothing: for logs that go to `/dev/null`.
@@ -43,6 +50,7 @@ impl LogFile {
             indexed_ms: 0,
             dropped: 0,
             gap: 0,
+            is_unwanted: true,
         }
     }
 
@@ -59,7 +67,10 @@ impl LogFile {
         if self.in_segment >= SEGMENT_BYTES {
             self.next_segment();
         }
-        let Some(file) = &mut self.file else { return };
+        let Some(file) = &mut self.file else {
+            self.dropped += if self.is_unwanted { 0 } else { bytes.len() as u64 };
+            return;
+        };
         if self.gap > 0 {
             // The reader shall see where something is missing; the note itself may fail like any other write.
             let note = format!("\n[fermi: {} bytes lost here, the disk was full]\n", self.gap);
@@ -134,6 +145,16 @@ mod tests {
         log.append(b"hello");
         log.append(b"again");
         assert_eq!(log.dropped(), 10);
+    }
+
+    #[test]
+    fn without_a_file_everything_counts_as_dropped_unless_nothing_is_wanted() {
+        let mut log = LogFile::lost("no/such/folder/stdout.log".into());
+        log.append(b"hello");
+        assert_eq!(log.dropped(), 5);
+        let mut unwanted = LogFile::none();
+        unwanted.append(b"hello");
+        assert_eq!(unwanted.dropped(), 0);
     }
 
     #[test]

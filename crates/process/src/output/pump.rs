@@ -197,7 +197,10 @@ impl Stream {
             Some((file, filtered.words.clone()))
         });
         // On a disk that takes no file the stream is still read and shown.
-        let log = source.log.clone().and_then(|path| LogFile::create(path).ok()).unwrap_or_else(LogFile::none);
+        let log = source
+            .log
+            .clone()
+            .map_or_else(LogFile::none, |path| LogFile::create(path.clone()).unwrap_or_else(|_| LogFile::lost(path)));
         Self {
             source,
             log,
