@@ -72,6 +72,9 @@ pub enum RunEvent {
     Swept { attempt: u32, killed: usize, survivors: Vec<i32> },
     #[serde(rename = "output.lost")]
     OutputLost { attempt: u32, bytes: u64 },
+    /// The disk did not take so many lines of the journal before this one.
+    #[serde(rename = "journal.lost")]
+    JournalLost { lines: u64 },
     /// Whoever reads the standard streams did not take these lines; the logs in the folder have them.
     #[serde(rename = "terminal.dropped")]
     TerminalDropped { attempt: u32, lines: u64, bytes: u64, folder: Option<PathBuf> },

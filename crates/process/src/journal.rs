@@ -32,32 +32,60 @@ pub enum ReadError {
     Damaged { line: usize, source: serde_json::Error },
 }
 
-/// The writing end. A full disk loses lines and never stops the run.
+/// The writing end. A full disk loses lines and never stops the run; how many is known, so that it can be told when the
+/// disk takes lines again.
 #[derive(Debug)]
 pub struct Journal {
     file: Option<File>,
+    /// Lines that were lost since [`Journal::append_loss`] told of some.
+    lost: u64,
+    /// Whether the file may end in a part of a line.
+    is_torn: bool,
 }
 
 impl Journal {
     pub fn create(folder: &Path) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(folder.join(FILE_NAME))?;
-        let mut journal = Self { file: Some(file) };
+        let mut journal = Self { file: Some(file), lost: 0, is_torn: false };
         journal.append(&Header { journal: VERSION, fermi: env!("CARGO_PKG_VERSION").to_owned() });
         Ok(journal)
     }
 
     /// Keeps nothing: for runs whose logs go to `/dev/null`.
     pub fn none() -> Self {
-        Self { file: None }
+        Self { file: None, lost: 0, is_torn: false }
     }
 
     pub fn append(&mut self, event: &impl Serialize) {
-        let Some(file) = &mut self.file else { return };
-        if let Ok(mut line) = serde_json::to_vec(event) {
-            line.push(b'\n');
-            // The launcher hears of the event all the same.
-            let _ = file.write_all(&line);
+        // The launcher hears of the event all the same.
+        self.lost += u64::from(!self.write(event));
+    }
+
+    /// How many lines were lost and not told of yet.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Tells of the lines that were lost; false when the disk still takes nothing.
+    pub fn append_loss(&mut self, event: &impl Serialize) -> bool {
+        let is_written = self.write(event);
+        if is_written {
+            self.lost = 0;
         }
+        is_written
+    }
+
+    /// Writes one line; false when the disk did not take it whole.
+    fn write(&mut self, event: &impl Serialize) -> bool {
+        let Some(file) = &mut self.file else { return true };
+        let mut line = if self.is_torn { vec![b'\n'] } else { Vec::new() };
+        if serde_json::to_writer(&mut line, event).is_err() {
+            return false;
+        }
+        line.push(b'\n');
+        let is_written = file.write_all(&line).is_ok();
+        self.is_torn = !is_written;
+        is_written
     }
 }
 
@@ -72,6 +100,8 @@ pub fn read<T: DeserializeOwned>(folder: &Path) -> Result<Vec<T>, ReadError> {
     }
     lines
         .enumerate()
+        // Stands after a line that the disk did not take.
+        .filter(|(_, line)| !line.is_empty())
         .map(|(index, line)| {
             serde_json::from_slice(line).map_err(|source| ReadError::Damaged { line: index + 2, source })
         })
@@ -93,6 +123,21 @@ mod tests {
         bytes.extend_from_slice(b"{\"torn\":");
         fs::write(&path, bytes).unwrap();
         assert_eq!(read::<u32>(folder.path()).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn what_a_full_disk_does_not_take_is_counted_and_the_next_line_stands_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let disk = journal.file.replace(File::options().write(true).open("/dev/full").unwrap());
+        journal.append(&1);
+        journal.append(&2);
+        assert!(journal.lost() == 2 && !journal.append_loss(&"2 lost"), "the disk still takes nothing");
+        journal.file = disk;
+        assert!(journal.append_loss(&3));
+        assert_eq!(journal.lost(), 0);
+        journal.append(&4);
+        assert_eq!(read::<u32>(folder.path()).unwrap(), [3, 4]);
     }
 
     #[test]

@@ -77,11 +77,34 @@ impl EventSink {
     }
 
     fn record_now(&mut self, event: RunEvent) {
-        self.seq += 1;
-        let record = Record { v: event::VERSION, seq: self.seq, time_ms: clock::unix_ms(), event };
+        self.record_loss();
+        let record = self.numbered(event);
         self.journal.append(&record);
+        self.send(&record);
+    }
+
+    /// Says what the journal lacks, as soon as the disk takes lines again.
+    fn record_loss(&mut self) {
+        let lines = self.journal.lost();
+        if lines > 0 {
+            let record = self.numbered(RunEvent::JournalLost { lines });
+            if self.journal.append_loss(&record) {
+                self.send(&record);
+            } else {
+                // The number is the next event's.
+                self.seq -= 1;
+            }
+        }
+    }
+
+    fn numbered(&mut self, event: RunEvent) -> Record {
+        self.seq += 1;
+        Record { v: event::VERSION, seq: self.seq, time_ms: clock::unix_ms(), event }
+    }
+
+    fn send(&mut self, record: &Record) {
         if let Some(launcher) = &mut self.launcher
-            && self.outbox.send(launcher, &record).is_err()
+            && self.outbox.send(launcher, record).is_err()
         {
             // It is gone or deaf; the journal has everything.
             self.launcher = None;

@@ -154,6 +154,7 @@ impl<'a> Session<'a> {
             event,
             RunEvent::Waiting { .. }
                 | RunEvent::OutputLost { .. }
+                | RunEvent::JournalLost { .. }
                 | RunEvent::TerminalDropped { .. }
                 | RunEvent::Swept { .. }
         );

@@ -44,6 +44,12 @@ impl Narrator {
                 format!("磁盘写不下，丢失了 {bytes} 字节日志；训练未受影响"),
                 format!("{bytes} bytes of log were lost because the disk did not take them; the training went on"),
             ),
+            RunEvent::JournalLost { lines } => Text::new(
+                format!("磁盘写不下，运行日志（journal）缺少 {lines} 行；训练未受影响"),
+                format!(
+                    "{lines} lines of the journal were lost because the disk did not take them; the training went on"
+                ),
+            ),
             RunEvent::TerminalDropped { lines, bytes, folder, .. } => not_shown(*lines, *bytes, folder.as_deref()),
             _ => return None,
         };

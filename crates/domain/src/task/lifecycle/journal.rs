@@ -67,6 +67,7 @@ impl Transition<'_> {
             | RunEvent::NodeLinked { .. }
             | RunEvent::Swept { .. }
             | RunEvent::OutputLost { .. }
+            | RunEvent::JournalLost { .. }
             | RunEvent::TerminalDropped { .. } => {}
         }
     }
