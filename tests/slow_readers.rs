@@ -1,7 +1,7 @@
 //! Readers that are slow, or read nothing at all: the training goes on, its logs are complete, a stop is obeyed, and what
 //! the terminal did not get is counted and said.
 //!
-//! FERMI_TEST_LONG=1 lets the readers stall for a minute instead of some seconds.
+//! `make test-long` (FERMI_TEST_LONG=1) lets the readers stall for a minute instead of some seconds.
 
 use std::fs::{self, File};
 use std::io::{PipeReader, Read, Write};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::relay::Relay;
 use crate::support::sshd::{self, HOSTS, Sshd};
 use crate::support::{Place, eventually, signal};
 
@@ -359,6 +360,55 @@ fn over_ssh_a_terminal_that_nobody_reads_stops_no_host() {
     let said = text_of(run.stderr.take().unwrap());
     assert!(said.contains("were not shown because nobody read them in time"), "{said}");
     eventually("nothing is left on any host", || place.alive().is_empty().then_some(()));
+}
+
+#[test]
+fn a_connection_that_stalls_stops_no_rank_and_what_it_did_not_carry_is_counted() {
+    let place = Place::new();
+    let Some(sshd) = Sshd::start(&place) else { return };
+    let relay = Relay::to(sshd.port());
+    let waits = "import os, time\nopen('up-' + os.environ['RANK'], 'w').close()\n\
+                 while not os.path.exists('go'): time.sleep(0.005)\n";
+    let mut command = place.fermi(["launch-multi-node", HOSTS[0], "auto", "auto", "--hosts"]);
+    command.arg(format!("{}:1,{}:1", HOSTS[0], HOSTS[1])).args(sshd.options_through(relay.port()));
+    command.args(["--master-port", &sshd::free_port().to_string(), "-x", "FERMI_TEST_MARK", "--tee", "3"]);
+    command.arg(place.file("flood.py", format!("{waits}{FLOOD}"))).arg((3 * LINES).to_string());
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("both ranks are up", || {
+        (0..2).all(|rank| place.work().join(format!("up-{rank}")).exists()).then_some(())
+    });
+    relay.stall(true);
+    let stalled = Instant::now();
+    place.file("go", "");
+    has_flooded(&place, 2);
+    assert_eq!(complete_logs(&place, 2, 3 * LINES), 2, "while nothing passes");
+    std::thread::sleep(stall().saturating_sub(stalled.elapsed()));
+    relay.stall(false);
+    let asked = Instant::now();
+    signal(i32::try_from(run.id()).unwrap(), libc::SIGTERM);
+    assert_eq!(ended(&mut run, Duration::from_secs(12)), 143);
+    eprintln!("stalled for {:?}, ended {:?} after the stop", asked - stalled, asked.elapsed());
+    let said = text_of(run.stderr.take().unwrap());
+    assert!(said.contains("were not shown because nobody read them in time"), "{said}");
+    eventually("nothing is left on any host", || place.alive().is_empty().then_some(()));
+}
+
+/// How many logs below this place hold every line of one of these ranks.
+fn complete_logs(place: &Place, ranks: u32, lines: usize) -> usize {
+    let mut folders = vec![place.path().to_owned()];
+    let mut complete = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == "stdout.log" {
+                let text = fs::read_to_string(entry.path()).unwrap();
+                let holds = |rank| text.lines().take(lines).eq((0..lines).map(|number| line(rank, number)));
+                complete += usize::from((0..ranks).any(holds));
+            }
+        }
+    }
+    complete
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod fleet;
 mod hosts;
 mod place;
 mod processes;
+pub mod relay;
 mod run;
 mod slurm;
 pub mod sshd;

@@ -67,10 +67,19 @@ impl Sshd {
         Some(sshd)
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The options by which a launch reaches it.
     pub fn options(&self) -> Vec<String> {
+        self.options_through(self.port)
+    }
+
+    /// The same through somebody who listens on another port.
+    pub fn options_through(&self, port: u16) -> Vec<String> {
         let path = |name: &str| self.folder.join(name).display().to_string();
-        let mut options = vec![format!("--ssh-port={}", self.port), "--ssh-option=-F/dev/null".to_owned()];
+        let mut options = vec![format!("--ssh-port={port}"), "--ssh-option=-F/dev/null".to_owned()];
         for option in [
             format!("IdentityFile={}", path("key")),
             "IdentitiesOnly=yes".to_owned(),
