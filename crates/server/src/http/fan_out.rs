@@ -12,7 +12,7 @@ use fermi_api::v1;
 use fermi_domain::ids::TaskId;
 use fermi_store::StoreError;
 use fermi_store::events::StoredEvent;
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::sync::watch;
 
 use crate::background::{self, BackgroundLoop};
@@ -180,10 +180,13 @@ impl BackgroundLoop for EventFanOut {
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
-        while self.batch.len() < BATCH
-            && let Ok(event) = self.events.try_recv()
-        {
-            self.batch.push(event);
+        while self.batch.len() < BATCH {
+            match self.events.try_recv() {
+                Ok(event) => self.take(Ok(event)),
+                // What comes after the gap is still in the channel.
+                Err(TryRecvError::Lagged(count)) => self.take(Err(RecvError::Lagged(count))),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
         }
         if std::mem::take(&mut self.has_missed) {
             self.fan_out.say_missed();
@@ -283,5 +286,36 @@ pub fn event(stored: &StoredEvent) -> v1::Event {
         text: event.text.clone(),
         detail: event.detail.clone(),
         principal: event.principal.as_ref().map(v1::Principal::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::language::Text;
+    use fermi_domain::principal::Principal;
+    use fermi_store::events::NewEvent;
+
+    use super::*;
+
+    fn stored(cursor: u64) -> Arc<StoredEvent> {
+        let event = NewEvent::new(1, "task.note", Text::new("甲", "a"), Principal::System);
+        Arc::new(StoredEvent { cursor, event })
+    }
+
+    #[tokio::test]
+    async fn a_gap_between_two_events_of_one_batch_is_told_to_followers() {
+        let (sender, events) = broadcast::channel(2);
+        let fan_out = Arc::new(FanOut::default());
+        let mut follower = fan_out.listen(Topic::Everything);
+        let mut work = EventFanOut { fan_out, events, batch: Vec::new(), has_missed: false };
+        sender.send(stored(1)).unwrap();
+        work.woken().await;
+        for cursor in 2..=5 {
+            sender.send(stored(cursor)).unwrap();
+        }
+        work.run().await.unwrap();
+        assert!(matches!(follower.try_recv().unwrap(), FanOutNews::Missed));
+        let FanOutNews::Events(frames) = follower.try_recv().unwrap() else { panic!("events follow the gap") };
+        assert_eq!(frames.iter().map(|frame| frame.cursor).collect::<Vec<_>>(), [1, 4, 5]);
     }
 }
