@@ -11,6 +11,7 @@ use fermi_domain::launch::{RunPolicy, TaskLaunch};
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
+use fermi_store::StoreError;
 
 use crate::core::Core;
 use crate::run_secret;
@@ -61,7 +62,7 @@ pub struct Paths {
 }
 
 /// Looks up where a task's dataset and model are.
-pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, fermi_store::StoreError> {
+pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, StoreError> {
     let (dataset, model) = (spec.dataset.clone(), spec.model_id.clone());
     if dataset.is_none() && model.is_none() {
         return Ok(Paths::default());
@@ -70,7 +71,7 @@ pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, fermi_store::S
         .read(move |view| {
             let version = dataset.map(|dataset| view.version(&dataset.dataset_version_id)).transpose()?.flatten();
             let model = model.map(|id| view.model(&id)).transpose()?.flatten();
-            Ok::<_, fermi_store::StoreError>(Paths {
+            Ok::<_, StoreError>(Paths {
                 dataset: version.map(|version| version.path),
                 model: model.and_then(|model| model.path),
             })
@@ -78,14 +79,25 @@ pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, fermi_store::S
         .await
 }
 
+/// Why a node has no assignment.
+#[derive(Debug, thiserror::Error)]
+pub enum AssignmentError {
+    /// The same task would come to nothing again.
+    #[error("{}", .0.en)]
+    Refused(Text),
+    /// The task is as good as before, and its assignment is made later.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// One node's part of a task that has its workers.
-pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, Text> {
-    let unavailable =
-        |error: fermi_store::StoreError| Text::new(format!("无法读取数据：{error}"), format!("cannot read: {error}"));
-    let paths = paths(core, &task.spec).await.map_err(unavailable)?;
+pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, AssignmentError> {
+    let refused = |zh, en| AssignmentError::Refused(Text::new(zh, en));
+    let paths = paths(core, &task.spec).await?;
     let environments = core.known_environments();
-    let ranks = task.rank_map.as_ref().ok_or_else(|| Text::new("尚未分配 rank", "no ranks are given yet"))?;
-    let launch = launch(&task.spec, ranks, &environments, &paths).map_err(|refusal| joined(&refusal))?;
+    let ranks = task.rank_map.as_ref().ok_or_else(|| refused("尚未分配 rank", "no ranks are given yet"))?;
+    let launch = launch(&task.spec, ranks, &environments, &paths)
+        .map_err(|refusal| AssignmentError::Refused(joined(&refusal)))?;
     let first = task.nodes.first().map(|first| &first.environment);
     let master_address = environments
         .iter()
@@ -97,7 +109,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     Ok(Assignment {
         run: task.run_key(node),
         task_name: task.spec.name.clone(),
-        launch: launch.node(node.node_rank).ok_or_else(|| Text::new("该节点没有 rank", "this node has no ranks"))?,
+        launch: launch.node(node.node_rank).ok_or_else(|| refused("该节点没有 rank", "this node has no ranks"))?,
         policy: RunPolicy {
             restarts: RestartPolicy { max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used) },
             ladder: policies.stop.clone(),

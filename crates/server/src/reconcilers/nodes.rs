@@ -5,12 +5,13 @@ use std::time::Duration;
 use fermi_api::link::ServerMessage;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{DesiredState, NodeRun, Task, TaskInput};
-use fermi_store::StoreError;
+use fermi_store::{StoreError, UpdateError};
 
-use crate::assignment;
+use crate::assignment::{self, AssignmentError};
 use crate::background::BackgroundLoop;
 use crate::core::Core;
 use crate::hub::{Delivery, Liveness};
+use crate::lifecycle::LifecycleError;
 
 pub struct Nodes {
     core: Core,
@@ -30,32 +31,46 @@ impl BackgroundLoop for Nodes {
         self.core.bells().nodes.notified().await;
     }
 
+    /// A task that cannot be stored does not hold up the others; the run has failed all the same.
     async fn run(&mut self) -> Result<(), StoreError> {
         let core = &self.core;
         let tasks = core.store().read(|view| view.live_tasks()).await?;
-        let now_ms = core.now_ms();
-        let is_offline = |id: &_| core.hub().liveness(id) == Liveness::Offline;
+        let mut outcome = Ok(());
         for task in tasks.into_iter().map(|task| task.value) {
-            if task.wake_at().is_some_and(|at| now_ms >= at) && task.is_swept() {
-                apply(core, &task, TaskInput::TimePassed).await;
-            } else if task.is_abandoned(is_offline) {
-                apply(core, &task, TaskInput::CoordinatorUnreachable).await;
-            }
-            for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
-                tell(core, &task, node, desired).await;
+            if let Err(error) = reconcile(core, &task).await {
+                tracing::error!(task = %task.id, %error, "a task could not be brought on");
+                outcome = Err(error);
             }
         }
-        Ok(())
+        outcome
     }
 }
 
-async fn apply(core: &Core, task: &Task, input: TaskInput) {
-    if let Err(error) = core.apply(&task.id, input, Principal::System).await {
-        tracing::error!(task = %task.id, %error, "a task could not be changed");
+async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
+    if task.wake_at().is_some_and(|at| core.now_ms() >= at) && task.is_swept() {
+        apply(core, task, TaskInput::TimePassed).await?;
+    } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {
+        apply(core, task, TaskInput::CoordinatorUnreachable).await?;
+    }
+    for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
+        tell(core, task, node, desired).await?;
+    }
+    Ok(())
+}
+
+async fn apply(core: &Core, task: &Task, input: TaskInput) -> Result<(), StoreError> {
+    match core.apply(&task.id, input, Principal::System).await {
+        Ok(_) => Ok(()),
+        Err(LifecycleError::Store(error) | LifecycleError::Update(UpdateError::Store(error))) => Err(error),
+        // It was deleted or changed since it was read; the next run sees it as it is then.
+        Err(error @ (LifecycleError::NotFound(_) | LifecycleError::Update(_))) => {
+            tracing::info!(task = %task.id, %error, "a task has changed in the meantime");
+            Ok(())
+        }
     }
 }
 
-async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) {
+async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) -> Result<(), StoreError> {
     let run = task.run_key(node);
     let hub = core.hub();
     let environment = &node.environment;
@@ -72,7 +87,11 @@ async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) {
         DesiredState::Launch if !hub.can_send(environment, &run, "launch") => {}
         DesiredState::Launch => match assignment::of(core, task, node).await {
             Ok(assignment) => send("launch", ServerMessage::Launch(Box::new(assignment))),
-            Err(reason) => apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, reason }).await,
+            Err(AssignmentError::Refused(reason)) => {
+                apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, reason }).await?;
+            }
+            Err(AssignmentError::Store(error)) => return Err(error),
         },
     }
+    Ok(())
 }
