@@ -9,6 +9,7 @@ use fermi_domain::principal::Principal;
 use fermi_domain::task::{EventText, PhaseChange, Release, Task, TaskInput, TaskSpec};
 use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
+use tracing::Instrument;
 
 use crate::core::Core;
 
@@ -168,18 +169,47 @@ fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateE
     Ok(())
 }
 
+/// Does it to the end, though whoever waits for it may go: a client hangs up, a request takes too long. A write is
+/// committed once it is handed in, so that what follows it must not hang on the caller.
+pub async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work.in_current_span()).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Nobody aborts it: the runtime ends, and the caller with it.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
 impl Core {
     /// Applies an input to a task, durably, and wakes the loops that act on it.
     pub async fn apply(&self, id: &TaskId, input: TaskInput, by: Principal) -> Result<Task, LifecycleError> {
         let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
-        let changed =
-            self.store().write(move |tx| apply(tx, &id, [input], &cause)).await.map_err(WriteError::flatten)?;
-        self.follow_up(std::slice::from_ref(&changed)).await;
-        Ok(changed.task)
+        let changed = self.change(move |tx| apply(tx, &id, [input], &cause), std::slice::from_ref).await;
+        Ok(changed.map_err(WriteError::flatten)?.task)
+    }
+
+    /// Stores what `work` makes of tasks, and follows up the changes that `changes` finds in its answer.
+    pub async fn change<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        changes: impl FnOnce(&T) -> &[Changed] + Send + 'static,
+    ) -> Result<T, WriteError<E>> {
+        let core = self.clone();
+        to_the_end(async move {
+            let done = core.store().write(work).await?;
+            core.follow_up(changes(&done)).await;
+            Ok(done)
+        })
+        .await
     }
 
     /// What has to be done when changes are on disk: they are logged, and the loops that act on them are woken.
-    pub async fn follow_up(&self, changes: &[Changed]) {
+    async fn follow_up(&self, changes: &[Changed]) {
+        if changes.is_empty() {
+            return;
+        }
         changes.iter().for_each(Changed::log);
         if changes.iter().any(|changed| changed.has_freed)
             && let Err(error) = self.refresh_environments().await
@@ -187,5 +217,27 @@ impl Core {
             tracing::error!(%error, "environments could not be read");
         }
         self.ring();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_goes_on_to_its_end_when_nobody_waits_for_it_any_more() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (done, is_done) = oneshot::channel();
+        let waiting = to_the_end(async move {
+            let _ = gone.await;
+            let _ = done.send(7);
+        });
+        // Polled once, as the future of a request is before its client hangs up; then dropped.
+        assert!(waiting.now_or_never().is_none());
+        go.send(()).unwrap();
+        assert_eq!(is_done.await, Ok(7));
     }
 }

@@ -134,6 +134,32 @@ async fn a_loop_that_keeps_panicking_makes_the_server_unready_and_is_named() {
 }
 
 #[tokio::test]
+async fn workers_that_were_freed_without_word_are_given_to_whoever_waits() {
+    let mut cluster = Cluster::start().await;
+    fermi_server::start_reconcilers(&cluster.core);
+    for _ in 0..2 {
+        assert_eq!(cluster.post("/api/v1/training-tasks", ONE).await.status, 200);
+    }
+    let ServerMessage::Launch(first) = cluster.word("env-001").await else { panic!("something else was said") };
+    let waiting =
+        format!("/api/v1/training-tasks/{}", if first.run.task.as_str() == "task-1" { "task-2" } else { "task-1" });
+    cluster
+        .wait("the second was not queued", async |cluster: &mut Cluster| {
+            (cluster.get(&waiting).await.json()["data"]["status"] == "queued").then_some(())
+        })
+        .await;
+    // As after a write whose follow-up never came.
+    let task = first.run.task.clone();
+    let freed = cluster.core.store().write(move |tx| tx.release(&task)).await;
+    assert!(freed.unwrap() > 0);
+    cluster
+        .wait("the second went on waiting", async |cluster: &mut Cluster| {
+            (cluster.get(&waiting).await.json()["data"]["status"] == "starting").then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
 async fn a_piece_is_taken_from_the_environment_of_its_run_alone() {
     let mut cluster = Cluster::start().await;
     fermi_server::start_reconcilers(&cluster.core);

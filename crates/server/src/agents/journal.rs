@@ -43,6 +43,15 @@ enum Taking {
     Foreign,
 }
 
+impl Taking {
+    fn changes(&self) -> &[Changed] {
+        match self {
+            Self::Taken { changed: Some(changed), .. } => std::slice::from_ref(&**changed),
+            Self::Taken { .. } | Self::Elsewhere { .. } | Self::Unwanted | Self::Foreign => &[],
+        }
+    }
+}
+
 pub async fn take(
     State(core): State<Core>,
     Caller(agent): Caller,
@@ -51,14 +60,9 @@ pub async fn take(
     bytes: Bytes,
 ) -> Response {
     let (key, cause) = (run.clone(), Cause { principal: agent.clone(), now_ms: core.now_ms() });
-    let taken = core.store().write(move |tx| apply(tx, &key, offset, &bytes, &cause)).await;
+    let taken = core.change(move |tx| apply(tx, &key, offset, &bytes, &cause), Taking::changes).await;
     match taken {
-        Ok(Taking::Taken { length, changed }) => {
-            if let Some(changed) = changed {
-                core.follow_up(std::slice::from_ref(&*changed)).await;
-            }
-            answer(StatusCode::OK, length)
-        }
+        Ok(Taking::Taken { length, .. }) => answer(StatusCode::OK, length),
         Ok(Taking::Foreign) => owner::refused(&agent, &run),
         Ok(Taking::Elsewhere { length }) => answer(StatusCode::CONFLICT, length),
         Ok(Taking::Unwanted) => answer(StatusCode::GONE, 0),

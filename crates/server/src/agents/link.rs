@@ -15,7 +15,7 @@ use fermi_domain::principal::Principal;
 use fermi_domain::task::{NodeRunState, RunKey, TaskInput};
 use fermi_store::environments::{EnvironmentRow, Registration};
 use fermi_store::events::NewEvent;
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction, WriteError};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::Instrument;
@@ -314,18 +314,17 @@ async fn gone(core: &Core, environment: &EnvironmentId, run: &RunKey) {
 async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, input: TaskInput) {
     let cause = Cause { principal: Principal::agent_of(environment.clone()), now_ms: core.now_ms() };
     let (key, environment) = (run.clone(), environment.clone());
-    let outcome = core.store().write(move |tx| {
+    let work = move |tx: &mut Transaction<'_>| {
         let task = tx.task(&key.task)?;
         let node = task.as_ref().and_then(|task| task.value.node_of(&key));
         if node.is_none_or(|node| node.environment != environment) {
             return Ok(None);
         }
         lifecycle::apply(tx, &key.task, [input], &cause).map(Some)
-    });
-    match outcome.await.map_err(WriteError::<LifecycleError>::flatten) {
-        Ok(Some(changed)) => core.follow_up(std::slice::from_ref(&changed)).await,
-        Ok(None) => {}
-        Err(error) => tracing::error!(%run, %error, "what happened to a run could not be stored"),
+    };
+    let outcome = core.change(work, Option::as_slice).await;
+    if let Err(error) = outcome.map_err(WriteError::<LifecycleError>::flatten) {
+        tracing::error!(%run, %error, "what happened to a run could not be stored");
     }
 }
 

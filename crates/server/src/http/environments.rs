@@ -20,6 +20,7 @@ use super::paging::{self, LIST};
 use super::params::Params;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, ENVIRONMENT, EnvelopeAnswer, Reply};
+use crate::lifecycle::to_the_end;
 use crate::samples::Sample;
 
 /// Environments, in the order in which they first came.
@@ -70,8 +71,11 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
         .hint(Text::new("先停止其 fermi agent", "stop its `fermi agent` first")));
     }
     let removed = id.clone();
-    let deleted = core.store().write(move |tx| tx.delete_environment(&removed)).await;
-    deleted.map_err(WriteError::flatten).map_err(|error| match error {
+    let deleted = to_the_end(async move {
+        core.store().write(move |tx| tx.delete_environment(&removed)).await.map_err(WriteError::flatten)?;
+        core.refresh_environments().await.map_err(DeleteEnvironmentError::Store)
+    });
+    deleted.await.map_err(|error| match error {
         DeleteEnvironmentError::Missing => ApiProblem::not_found(&ENVIRONMENT, id.as_str()),
         DeleteEnvironmentError::Leased { by } => ApiProblem::conflict(
             "environment_leased",
@@ -80,7 +84,6 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
         .hint(Text::new(format!("先停止 {by}"), format!("stop {by} first"))),
         DeleteEnvironmentError::Store(error) => error.into(),
     })?;
-    core.refresh_environments().await?;
     EnvelopeAnswer::said(Text::new("已删除", "the environment was deleted"), &Empty {})
 }
 

@@ -1,5 +1,6 @@
 //! Gives workers to the tasks that wait for them, in their order.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use fermi_domain::environment::{Environment, EnvironmentStatus};
@@ -12,6 +13,7 @@ use fermi_domain::task::{Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueuePlace;
 use fermi_store::{StoreError, WriteError};
+use tokio::time::Instant;
 
 use crate::background::BackgroundLoop;
 use crate::core::Core;
@@ -29,6 +31,20 @@ impl Placing {
     pub fn new(core: &Core) -> Self {
         Self { core: core.clone(), seen: None }
     }
+
+    /// Once in a period, what was seen is held against the leases in the store: one that was freed without word is
+    /// found then.
+    async fn compare(&mut self) -> Result<(), StoreError> {
+        let Some(seen) = self.seen.as_mut().filter(|seen| seen.compared.elapsed() >= Self::PERIOD) else {
+            return Ok(());
+        };
+        seen.compared = Instant::now();
+        if self.core.store().read(|view| view.leases()).await? != seen.leases {
+            // What is known of the environments has missed it as well.
+            self.core.refresh_environments().await?;
+        }
+        Ok(())
+    }
 }
 
 impl BackgroundLoop for Placing {
@@ -42,6 +58,7 @@ impl BackgroundLoop for Placing {
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
+        self.compare().await?;
         look(&self.core, &mut self.seen).await
     }
 
@@ -55,6 +72,9 @@ impl BackgroundLoop for Placing {
 struct Seen {
     openings: u64,
     board: Board,
+    /// As they were before the look; whoever starts in it counts as an opening.
+    leases: HashMap<WorkerId, TaskId>,
+    compared: Instant,
 }
 
 /// As long as no worker was freed and no environment came, those who wait go on waiting, and only who is new is looked at.
@@ -64,9 +84,10 @@ async fn look(core: &Core, seen: &mut Option<Seen>) -> Result<(), StoreError> {
     let has_started = match seen.as_mut().filter(|seen| seen.openings == openings) {
         Some(Seen { board, .. }) => look_at_new(core, &environments, board).await?,
         None => {
-            let mut board = Board::new(core.store().read(|view| view.leases()).await?);
+            let leases = core.store().read(|view| view.leases()).await?;
+            let mut board = Board::new(leases.clone());
             let has_started = look_at_all(core, &environments, &mut board).await?;
-            *seen = Some(Seen { openings, board });
+            *seen = Some(Seen { openings, board, leases, compared: Instant::now() });
             has_started
         }
     };

@@ -19,7 +19,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
-use crate::lifecycle::{self, Cause, Changed};
+use crate::lifecycle::{self, Cause, Changed, to_the_end};
 
 /// How many tasks one bulk request may name.
 const MOST_AT_ONCE: usize = 1_000;
@@ -55,9 +55,13 @@ pub async fn restart(
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn delete(State(core): State<Core>, Caller(caller): Caller, TaskPath(id): TaskPath) -> Reply {
     let (removed, cause) = (id.clone(), Cause { principal: caller, now_ms: core.now_ms() });
-    core.store().write(move |tx| act(tx, &removed, Verb::Delete, &cause)).await.map_err(WriteError::flatten)?;
-    tracing::info!(task = %id, "a task was deleted");
-    forget_streams(&core, vec![id]).await;
+    to_the_end(async move {
+        core.store().write(move |tx| act(tx, &removed, Verb::Delete, &cause)).await.map_err(WriteError::flatten)?;
+        tracing::info!(task = %id, "a task was deleted");
+        forget_streams(&core, vec![id]).await;
+        Ok::<_, ApiProblem>(())
+    })
+    .await?;
     EnvelopeAnswer::said(Verb::Delete.done(), &Empty {})
 }
 
@@ -85,7 +89,7 @@ pub async fn bulk(
         BulkVerb::Delete => Verb::Delete,
     };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
-    let done = core.store().write(move |tx| {
+    let work = move |tx: &mut Transaction<'_>| {
         let mut done = Vec::with_capacity(ids.len());
         let mut changes = Vec::new();
         for id in ids {
@@ -99,13 +103,16 @@ pub async fn bulk(
             done.push((id, outcome));
         }
         Ok((done, changes))
+    };
+    let done = to_the_end(async move {
+        let (done, _) = core.change(work, |(_, changes)| changes).await.map_err(WriteError::<ApiProblem>::flatten)?;
+        if action == BulkVerb::Delete {
+            let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
+            forget_streams(&core, gone).await;
+        }
+        Ok::<Vec<(String, Result<(), ApiProblem>)>, ApiProblem>(done)
     });
-    let (done, changes) = done.await.map_err(WriteError::<ApiProblem>::flatten)?;
-    core.follow_up(&changes).await;
-    if action == BulkVerb::Delete {
-        let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
-        forget_streams(&core, gone).await;
-    }
+    let done = done.await?;
     EnvelopeAnswer::ok(&answer_for(done, verb, language(&headers)))
 }
 
@@ -157,8 +164,8 @@ impl Verb {
 async fn one(core: &Core, id: TaskId, verb: Verb, caller: Principal) -> Reply {
     let now_ms = core.now_ms();
     let cause = Cause { principal: caller, now_ms };
-    let changed = core.store().write(move |tx| act(tx, &id, verb, &cause)).await.map_err(WriteError::flatten)?;
-    core.follow_up(std::slice::from_ref(&changed)).await;
+    let changed = core.change(move |tx| act(tx, &id, verb, &cause), std::slice::from_ref).await;
+    let changed = changed.map_err(WriteError::flatten)?;
     EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms))
 }
 

@@ -10,7 +10,7 @@ use fermi_domain::principal::Principal;
 use fermi_domain::rank_map;
 use fermi_domain::task::{TaskSpec, Work};
 use fermi_domain::validation::{Accepted, validate, validate_copy};
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction, WriteError};
 
 use super::view;
 use crate::assignment::{self, Paths};
@@ -20,7 +20,7 @@ use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
 use crate::http::idempotency::{Key, once};
-use crate::lifecycle::{self, Cause, CreateError, CreatedLine};
+use crate::lifecycle::{self, Cause, CreateError, CreatedLine, to_the_end};
 use crate::plan;
 
 /// Creates a task and starts it as soon as its workers are free.
@@ -108,7 +108,7 @@ async fn store(
         plan: plan.as_ref().and_then(plan::shown),
     };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
-    let made = core.store().write(move |tx| {
+    let work = move |tx: &mut Transaction<'_>| {
         let mut created = None;
         let answer = once(tx, key.as_ref(), cause.now_ms, |tx| {
             let task = lifecycle::create(tx, spec, notes, &cause)?;
@@ -118,13 +118,17 @@ async fn store(
             EnvelopeAnswer::said(Created::Success.text(), &answer)
         })?;
         Ok((answer, created))
-    });
-    let (answer, created) = made.await.map_err(WriteError::<ApiProblem>::flatten)?;
-    if let Some(created) = created {
-        created.log();
-    }
-    core.bells().placement.notify_one();
-    Ok(answer)
+    };
+    let core = core.clone();
+    to_the_end(async move {
+        let (answer, created) = core.store().write(work).await.map_err(WriteError::<ApiProblem>::flatten)?;
+        if let Some(created) = created {
+            created.log();
+        }
+        core.bells().placement.notify_one();
+        Ok(answer)
+    })
+    .await
 }
 
 impl From<CreateError> for ApiProblem {
