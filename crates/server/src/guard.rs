@@ -125,7 +125,7 @@ fn forbidden(id: &'static str, text: Text) -> ApiProblem {
     ApiProblem::new(StatusCode::FORBIDDEN, id, text)
 }
 
-/// FollowerCount a link to a page is no attack; anything else that another site starts is.
+/// Following a link to a page is no attack; anything else that another site starts is.
 fn is_cross_site(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
     let opens_a_page = *method == Method::GET && is("sec-fetch-mode", "navigate") && !uri.path().starts_with("/api");

@@ -1,4 +1,4 @@
-//! FollowerCount events: first what is in the table behind a cursor, then what happens.
+//! Following events: first what is in the table behind a cursor, then what happens.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! FollowerCount logs: all that is there, then what comes, until the task is over.
+//! Following logs: all that is there, then what comes, until the task is over.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
