@@ -35,7 +35,7 @@ pub(super) struct Shape {
     pub sequence: Option<u64>,
     pub positions: Option<u64>,
     pub layers_per_virtual_stage: Option<u64>,
-    /// GivenArguments in the command only, in place of the layers of such a stage.
+    /// Given in the command only, in place of the layers of such a stage.
     pub virtual_stages: Option<u64>,
     pub distributed_optimizer: bool,
     /// None as well where the command says it with arguments of its own.
