@@ -317,6 +317,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
 
     fn carry_out(&mut self, effect: AgentEffect) {
         let Some(cluster) = self.cluster.clone() else { return };
+        let _span = trace::effect(&effect, self.environment.as_ref()).entered();
         match effect {
             AgentEffect::Prepare(assignment) => self.prepare(assignment, cluster),
             AgentEffect::Start(run) => self.start(&run, &cluster),
@@ -356,7 +357,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
         let client = self.client.clone();
         let owned = Owned { cluster: cluster.name.clone(), run };
         let failed = owned.clone();
+        let span = tracing::Span::current();
         let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
+            let _span = span.entered();
             let made = prepare::prepare(&assignment, &cluster, |digest| client.snapshot(digest));
             let _ = events.send(Event::Ready(owned, made.map(Box::new)));
         });

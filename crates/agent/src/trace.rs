@@ -1,11 +1,49 @@
-//! One line per thing that the agent is asked for and per thing that happens, with the names that the server's lines have:
-//! task, run, environment.
+//! One line per thing that the agent is asked for, does and meets, with the names that the server's lines have: task, run,
+//! environment, attempt, rank.
 
+use fermi_api::link::AgentMessage;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
-use tracing::{info, warn};
+use tracing::{Span, info, info_span, warn};
 
 use crate::options::AgentNews;
+use crate::run_registry::AgentEffect;
+use crate::upload::UploadKind;
+
+/// What an effect is about. Whatever is logged while it is carried out stands inside.
+pub fn effect(effect: &AgentEffect, environment: Option<&EnvironmentId>) -> Span {
+    let environment = environment.map(EnvironmentId::as_str);
+    let attempt = match effect {
+        AgentEffect::Prepare(assignment) => Some(assignment.policy.attempts_before + 1),
+        _ => None,
+    };
+    let (what, run) = match effect {
+        AgentEffect::Prepare(assignment) => ("prepare", &assignment.run),
+        AgentEffect::Start(run) => ("start", run),
+        AgentEffect::Signal { run, .. } => ("signal", run),
+        AgentEffect::UploadRest(run) => ("upload the rest", run),
+        AgentEffect::RefuseForEver(run) => ("refuse for ever", run),
+        AgentEffect::Delete(run) => ("delete", run),
+        AgentEffect::Send(AgentMessage::Gone { run }) => ("tell that it is gone", run),
+        AgentEffect::Send(AgentMessage::LaunchFailed(failed)) => ("tell that it failed", &failed.run),
+        AgentEffect::Send(AgentMessage::Hello(_) | AgentMessage::Heartbeat(_)) => return Span::none(),
+    };
+    let span = info_span!("effect", task = %run.task, %run, attempt, environment);
+    span.in_scope(|| info!(what, "the agent does something for a run"));
+    span
+}
+
+/// A file of a run on its way. A journal is of no attempt and of no rank.
+pub fn upload(
+    run: &RunKey,
+    kind: UploadKind,
+    of_rank: Option<(u32, u32)>,
+    environment: Option<&EnvironmentId>,
+) -> Span {
+    let environment = environment.map(EnvironmentId::as_str);
+    let (attempt, rank) = of_rank.unzip();
+    info_span!("upload", task = %run.task, %run, attempt, rank, environment, kind = kind.as_str())
+}
 
 /// The server asks for something.
 pub fn asked(what: &'static str, run: &RunKey, environment: Option<&EnvironmentId>) {

@@ -185,8 +185,10 @@ pub async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send 
 impl Core {
     /// Applies an input to a task, durably, and wakes the loops that act on it.
     pub async fn apply(&self, id: &TaskId, input: TaskInput, by: Principal) -> Result<Task, LifecycleError> {
+        let span = tracing::info_span!("task", task = %id);
         let (id, cause) = (id.clone(), Cause { principal: by, now_ms: self.now_ms() });
-        let changed = self.change(move |tx| apply(tx, &id, [input], &cause), std::slice::from_ref).await;
+        let change = self.change(move |tx| apply(tx, &id, [input], &cause), std::slice::from_ref);
+        let changed = change.instrument(span).await;
         Ok(changed.map_err(WriteError::flatten)?.task)
     }
 

@@ -12,6 +12,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub struct UploadFile {
     /// Where it goes, below the server's address.
     pub path: String,
+    /// Whose stream it is, by attempt and rank; nobody's where it is a journal.
+    pub of_rank: Option<(u32, u32)>,
     tail: Tail,
     /// How much the server has; none when it must be asked.
     arrived: Option<u64>,
@@ -38,7 +40,8 @@ pub enum Step {
 impl UploadFile {
     /// One of which the server has nothing, or has whatever it says when asked.
     pub fn new(path: String, tail: Tail, is_fresh: bool) -> Self {
-        Self { path, tail, arrived: is_fresh.then_some(0), is_open: true, not_before: None, pause: FIRST_PAUSE }
+        let arrived = is_fresh.then_some(0);
+        Self { path, of_rank: None, tail, arrived, is_open: true, not_before: None, pause: FIRST_PAUSE }
     }
 
     /// When it wants to be tried again, if it waits for that.

@@ -22,3 +22,12 @@ pub enum UploadKind {
     /// What ranks write.
     Streams,
 }
+
+impl UploadKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::Streams => "streams",
+        }
+    }
+}

@@ -60,7 +60,7 @@ impl UploadSet {
             return Vec::new();
         }
         let path = format!("/api/agent/v1/runs/{}/journal", self.what.run);
-        self.add(path, self.what.folder.join(journal::FILE_NAME));
+        self.add(path, self.what.folder.join(journal::FILE_NAME), None);
         vec![WatchedFolder { folder: self.what.folder.clone(), files: 0..1 }]
     }
 
@@ -82,7 +82,7 @@ impl UploadSet {
                     ("progress", folder.progress_file()),
                 ] {
                     let path = format!("/api/agent/v1/runs/{}/streams/{attempt}/{rank}/{stream}", self.what.run);
-                    self.add(path, file);
+                    self.add(path, file, Some((attempt, rank)));
                 }
                 places.push(WatchedFolder { folder: folder.path, files: begin..self.files.len() });
             }
@@ -95,8 +95,10 @@ impl UploadSet {
         places
     }
 
-    fn add(&mut self, path: String, file: PathBuf) {
-        self.files.push(UploadFile::new(path, Tail::new(file), self.what.is_fresh));
+    fn add(&mut self, path: String, file: PathBuf, of_rank: Option<(u32, u32)>) {
+        let mut file = UploadFile::new(path, Tail::new(file), self.what.is_fresh);
+        file.of_rank = of_rank;
+        self.files.push(file);
     }
 
     pub fn look_at(&mut self, files: std::ops::Range<usize>) {

@@ -17,6 +17,7 @@ use super::client::HttpUploadClient;
 use super::file::Step;
 use super::set::{UploadPlan, UploadSet};
 use super::watch::{FolderChange, Watch};
+use crate::trace;
 
 /// The largest piece: with one buffer of this size per thread, memory stays flat.
 const LARGEST_PIECE: usize = 1 << 20;
@@ -208,15 +209,26 @@ impl Work {
         self.after = Some((run.clone(), index));
         let Some(set) = self.sets.get_mut(&run) else { return false };
         let Some(file) = set.files.get_mut(index) else { return false };
+        let span = trace::upload(&run, self.kind, file.of_rank, self.client.environment.as_ref()).entered();
         match file.step(&mut self.client, buffer, now) {
-            Step::Moved => self.pause = FIRST_PAUSE,
-            Step::Unwanted => set.unwanted = true,
+            Step::Moved => {
+                tracing::debug!("a piece was sent");
+                self.pause = FIRST_PAUSE;
+            }
+            Step::Unwanted => {
+                tracing::info!("the server does not want the run");
+                set.unwanted = true;
+            }
             Step::Idle | Step::Later => {}
             Step::Unreachable => {
+                if self.pause == FIRST_PAUSE {
+                    tracing::warn!("the server cannot be reached; it is tried again until it can");
+                }
                 self.away_until = Some(now + self.pause);
                 self.pause = (self.pause * 2).min(LONGEST_PAUSE);
             }
         }
+        drop(span);
         true
     }
 
@@ -234,6 +246,8 @@ impl Work {
     fn settle(&mut self, taken: &impl Fn(RunKey)) {
         let done: Vec<RunKey> = self.sets.iter().filter(|(_, set)| set.is_done()).map(|(run, _)| run.clone()).collect();
         for run in done {
+            let span = trace::upload(&run, self.kind, None, self.client.environment.as_ref());
+            span.in_scope(|| tracing::info!("all that a run wrote has been sent"));
             self.forget(&run);
             taken(run);
         }

@@ -10,6 +10,7 @@ use fermi_domain::task::{RunKey, TaskInput};
 use fermi_store::runs::JournalError;
 use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Deserialize;
+use tracing::Instrument;
 
 use super::owner;
 use super::streams::{Offset, answer};
@@ -60,7 +61,9 @@ pub async fn take(
     bytes: Bytes,
 ) -> Response {
     let (key, cause) = (run.clone(), Cause { principal: agent.clone(), now_ms: core.now_ms() });
-    let taken = core.change(move |tx| apply(tx, &key, offset, &bytes, &cause), Taking::changes).await;
+    let span = tracing::info_span!("journal", task = %run.task, %run, %agent);
+    let change = core.change(move |tx| apply(tx, &key, offset, &bytes, &cause), Taking::changes);
+    let taken = change.instrument(span).await;
     match taken {
         Ok(Taking::Taken { length, .. }) => answer(StatusCode::OK, length),
         Ok(Taking::Foreign) => owner::refused(&agent, &run),

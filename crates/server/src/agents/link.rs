@@ -322,7 +322,8 @@ async fn apply(core: &Core, environment: &EnvironmentId, run: &RunKey, input: Ta
         }
         lifecycle::apply(tx, &key.task, [input], &cause).map(Some)
     };
-    let outcome = core.change(work, Option::as_slice).await;
+    let span = tracing::info_span!("run", task = %run.task, %run);
+    let outcome = core.change(work, Option::as_slice).instrument(span).await;
     if let Err(error) = outcome.map_err(WriteError::<LifecycleError>::flatten) {
         tracing::error!(%run, %error, "what happened to a run could not be stored");
     }

@@ -12,6 +12,7 @@ use fermi_domain::principal::Principal;
 use fermi_domain::task::{StopIntent, Task, TaskInput};
 use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
+use tracing::Instrument;
 
 use super::view;
 use crate::caller::Caller;
@@ -164,8 +165,9 @@ impl Verb {
 async fn one(core: &Core, id: TaskId, verb: Verb, caller: Principal) -> Reply {
     let now_ms = core.now_ms();
     let cause = Cause { principal: caller, now_ms };
-    let changed = core.change(move |tx| act(tx, &id, verb, &cause), std::slice::from_ref).await;
-    let changed = changed.map_err(WriteError::flatten)?;
+    let span = tracing::info_span!("task", task = %id);
+    let change = core.change(move |tx| act(tx, &id, verb, &cause), std::slice::from_ref);
+    let changed = change.instrument(span).await.map_err(WriteError::flatten)?;
     EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms))
 }
 
