@@ -26,16 +26,22 @@ pub fn json() -> &'static str {
 pub fn document() -> OpenApi {
     let (_, mut document) = crate::http::resources().split_for_parts();
     document.info = InfoBuilder::new().title(TITLE).version("v1").description(Some(DESCRIPTION)).build();
-    for item in document.paths.paths.values_mut() {
+    for (path, item) in &mut document.paths.paths {
         let operations = [&mut item.get, &mut item.post, &mut item.delete, &mut item.put, &mut item.patch];
         for operation in operations.into_iter().flatten() {
             // Whatever else is wrong is said in the same shape: 400, 401, 403, 413, 415, 500, 503.
-            let content: Content =
-                ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Failure")))).build();
-            let response = ResponseBuilder::new()
-                .description("What is wrong, and what to do")
-                .content("application/json", content);
-            operation.responses.responses.insert("default".to_owned(), RefOr::T(response.build()));
+            let mut shared = |status: &str, description: &str| {
+                let content: Content =
+                    ContentBuilder::new().schema(Some(RefOr::Ref(Ref::from_schema_name("Failure")))).build();
+                let response = ResponseBuilder::new().description(description).content("application/json", content);
+                operation.responses.responses.insert(status.to_owned(), RefOr::T(response.build()));
+            };
+            shared("default", "What is wrong, and what to do");
+            // An upload takes as long as the caller's network does.
+            if path == "/api/v1/snapshots" {
+                continue;
+            }
+            shared("504", "The answer did not begin in time (`timeout`); what was asked for may still happen");
         }
     }
     document

@@ -348,7 +348,12 @@ async fn health_numbers_documents_and_pages_are_served() {
     assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
     let again = Request::get("/").header("if-none-match", page.headers["etag"].to_str().unwrap());
     assert_eq!(cluster.send(again.body(Body::empty()).unwrap()).await.status, 304);
-    let metrics = cluster.get("/metrics").await.text();
+    let metrics = cluster.get("/metrics").await;
+    let described: serde_json::Value = serde_json::from_str(fermi_server::openapi::json()).unwrap();
+    let declared = described["paths"]["/metrics"]["get"]["responses"]["200"]["content"].as_object().unwrap();
+    let came = metrics.headers["content-type"].to_str().unwrap().split(';').next().unwrap();
+    assert_eq!(declared.keys().collect::<Vec<_>>(), [came]);
+    let metrics = metrics.text();
     for line in [
         "fermi_tasks{phase=\"running\"} 0",
         "fermi_environments{status=\"running\"} 3",

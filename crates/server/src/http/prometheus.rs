@@ -20,7 +20,7 @@ use super::meters::Meters;
 use crate::core::Core;
 use crate::envelope::ApiProblem;
 
-/// What OpenMetrics calls itself.
+/// What OpenMetrics calls itself. Every Prometheus since 2.5 asks for it, and the library writes nothing else.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -40,7 +40,7 @@ struct Loop {
 
 /// Numbers for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health",
-    responses((status = 200, description = "OpenMetrics", content_type = "text/plain")))]
+    responses((status = 200, description = "OpenMetrics", content_type = "application/openmetrics-text")))]
 pub async fn metrics(
     State(state): State<AppState>,
     meters: Option<Extension<Arc<Meters>>>,
