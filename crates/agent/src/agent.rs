@@ -383,7 +383,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
     }
 
     fn failed(&mut self, failed: LaunchFailed) {
-        let LaunchFailed { run, reason, hint } = failed.clone();
+        let LaunchFailed { run, reason, hint, .. } = failed.clone();
         self.tell(AgentNews::LaunchFailed { run, reason, hint });
         self.apply(AgentInput::Failed(failed));
     }

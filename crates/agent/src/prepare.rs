@@ -10,7 +10,7 @@ use fermi_api::link::{Assignment, LaunchFailed};
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, RankNumbering};
 use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunIdentity, Site, unseen_ranks};
 use fermi_domain::contract;
-use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text};
 use fermi_domain::launch::Placeholder;
 use fermi_domain::task::{RunKey, Source};
 use fermi_hardware::gpu::visible_devices;
@@ -21,75 +21,107 @@ use crate::source::{self, SourceError};
 
 /// Why a launch comes to nothing here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PrepareRefusal {
-    pub reason: Text,
-    pub hint: Text,
+pub enum PrepareRefusal {
+    NoPython {
+        tried: String,
+    },
+    NoKeepers {
+        error: String,
+    },
+    Unwritable {
+        path: PathBuf,
+        error: String,
+    },
+    NoFolder {
+        path: PathBuf,
+    },
+    NoSnapshot {
+        digest: String,
+        error: String,
+    },
+    /// The launch itself is refused.
+    Launch(Notice),
 }
 
 impl PrepareRefusal {
-    /// The server shows it, so that hints are spelled as its API spells them.
-    fn of(message: &impl Explained) -> Self {
-        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::Api));
-        Self { reason: message.text(), hint: hint.unwrap_or_else(|| message.text()) }
-    }
-
-    pub fn for_run(self, run: RunKey) -> LaunchFailed {
-        LaunchFailed { run, reason: self.reason, hint: self.hint }
-    }
-
     pub fn python(tried: &str) -> Self {
-        Self {
-            reason: Text::new(
-                format!("节点上没有可用的 Python：{tried}"),
-                format!("this node has no such Python: {tried}"),
-            ),
-            hint: Text::new(
-                "在任务中用 interpreter 指定 Python 或虚拟环境的路径，或在该节点上安装 Python",
-                "name a Python or a virtual environment in the task's interpreter, or install Python on this node",
-            ),
-        }
+        Self::NoPython { tried: tried.to_owned() }
     }
 
     pub fn keepers(error: &dyn Display) -> Self {
-        Self {
-            reason: Text::new(
-                format!("无法启动 supervisor：{error}"),
-                format!("the supervisor cannot be started: {error}"),
-            ),
-            hint: Text::new(
-                "检查该节点的进程数和打开文件数限制（ulimit）",
-                "check this node's limits on processes and open files (ulimit)",
-            ),
-        }
+        Self::NoKeepers { error: error.to_string() }
     }
 
     fn folder(path: &Path, error: &dyn Display) -> Self {
-        let path = path.display();
-        Self {
-            reason: Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}")),
-            hint: Text::new("检查该节点的磁盘空间和权限", "check disk space and permissions on this node"),
+        Self::Unwritable { path: path.to_owned(), error: error.to_string() }
+    }
+
+    /// As the server is told. Whoever shows it spells the settings; a server that does not know them shows the hint.
+    pub fn for_run(&self, run: RunKey) -> LaunchFailed {
+        let reason = self.text();
+        let hint = self.hint().unwrap_or_else(|| reason.clone().into());
+        LaunchFailed { run, reason, settings: hint.settings(), hint: hint.spelled(FrontEnd::Console) }
+    }
+}
+
+impl Explained for PrepareRefusal {
+    fn id(&self) -> &'static str {
+        match self {
+            Self::NoPython { .. } => "python_missing",
+            Self::NoKeepers { .. } => "supervisor_not_started",
+            Self::Unwritable { .. } => "folder_unwritable",
+            Self::NoFolder { .. } => "folder_missing",
+            Self::NoSnapshot { .. } => "snapshot_missing",
+            Self::Launch(notice) => notice.id(),
         }
     }
 
-    fn no_folder(path: &Path) -> Self {
-        let path = path.display();
-        Self {
-            reason: Text::new(format!("节点上没有文件夹 {path}"), format!("this node has no folder {path}")),
-            hint: Text::new(
-                "使用所有节点都有的路径，或把代码作为快照随任务发送",
-                "use a path that every node has, or send the code with the task as a snapshot",
-            ),
-        }
-    }
-
-    fn source(digest: &str, error: &SourceError) -> Self {
-        Self {
-            reason: Text::new(
+    fn text(&self) -> Text {
+        match self {
+            Self::NoPython { tried } => {
+                Text::new(format!("节点上没有可用的 Python：{tried}"), format!("this node has no such Python: {tried}"))
+            }
+            Self::NoKeepers { error } => {
+                Text::new(format!("无法启动 supervisor：{error}"), format!("the supervisor cannot be started: {error}"))
+            }
+            Self::Unwritable { path, error } => {
+                let path = path.display();
+                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}"))
+            }
+            Self::NoFolder { path } => {
+                let path = path.display();
+                Text::new(format!("节点上没有文件夹 {path}"), format!("this node has no folder {path}"))
+            }
+            Self::NoSnapshot { digest, error } => Text::new(
                 format!("无法取得代码快照 {digest}：{error}"),
                 format!("cannot get the snapshot {digest}: {error}"),
             ),
-            hint: Text::new("重新提交任务以再次上传代码", "submit the task again, which uploads the code anew"),
+            Self::Launch(notice) => notice.text(),
         }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::NoPython { .. } => Hint::new(
+                "在任务中用 interpreter 指定 Python 或虚拟环境的路径，或在该节点上安装 Python",
+                "name a Python or a virtual environment in the task's interpreter, or install Python on this node",
+            ),
+            Self::NoKeepers { .. } => Hint::new(
+                "检查该节点的进程数和打开文件数限制（ulimit）",
+                "check this node's limits on processes and open files (ulimit)",
+            ),
+            Self::Unwritable { .. } => {
+                Hint::new("检查该节点的磁盘空间和权限", "check disk space and permissions on this node")
+            }
+            Self::NoFolder { .. } => Hint::new(
+                "使用所有节点都有的路径，或把代码作为快照随任务发送",
+                "use a path that every node has, or send the code with the task as a snapshot",
+            ),
+            Self::NoSnapshot { .. } => {
+                Hint::new("重新提交任务以再次上传代码", "submit the task again, which uploads the code anew")
+            }
+            Self::Launch(notice) => return notice.hint(),
+        })
     }
 }
 
@@ -116,7 +148,7 @@ pub fn prepare(
     let work = work_folder(assignment.launch.directory.as_deref(), source.as_deref());
     for folder in source.iter().chain([&work]) {
         if !folder.is_dir() {
-            return Err(PrepareRefusal::no_folder(folder));
+            return Err(PrepareRefusal::NoFolder { path: folder.clone() });
         }
     }
     let site = site(assignment, Folders { source: source.unwrap_or_else(|| work.clone()), ..folders }, &work)?;
@@ -129,7 +161,7 @@ pub fn prepare(
     };
     let meeting = meeting(assignment, &cluster.name);
     let prepared = launch::prepare(&assignment.launch, &site, &assignment.policy, identity, meeting, ranks)
-        .map_err(|outside| PrepareRefusal::of(&outside))?;
+        .map_err(|outside| PrepareRefusal::Launch(Notice::of(&outside)))?;
     let Prepared { bundle, files } = prepared;
     files.write(data_folder::make).map_err(|failed| PrepareRefusal::folder(&failed.path, &failed.error))?;
     Ok(bundle)
@@ -196,7 +228,7 @@ fn source_folder(
         Some(Source::Path(path)) => Ok(Some(PathBuf::from(path))),
         Some(Source::Snapshot(digest)) => source::folder(&cluster.sources(), digest, || fetch(digest))
             .map(Some)
-            .map_err(|error| PrepareRefusal::source(digest, &error)),
+            .map_err(|error| PrepareRefusal::NoSnapshot { digest: digest.clone(), error: error.to_string() }),
         None => Ok(None),
     }
 }
@@ -300,8 +332,9 @@ pub(crate) mod tests {
         ];
         for (word, change) in cases {
             let refusal = try_it(change).1.unwrap_err();
-            assert!(refusal.reason.en.contains(word) && refusal.reason.zh.contains(word), "{refusal:?}");
-            assert!(!refusal.hint.zh.is_empty() && !refusal.hint.en.is_empty());
+            let LaunchFailed { reason, hint, .. } = refusal.for_run("task-1-g1-n0-i1".parse().unwrap());
+            assert!(reason.en.contains(word) && reason.zh.contains(word), "{refusal:?}");
+            assert!(!hint.zh.is_empty() && !hint.en.is_empty());
         }
     }
 

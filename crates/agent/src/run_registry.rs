@@ -328,7 +328,8 @@ mod tests {
     fn a_failed_launch_is_said_again_when_asked_again() {
         let mut registry = RunRegistry::default();
         registry.on(launch(RUN));
-        let failed = LaunchFailed { run: key(RUN), reason: Text::new("甲", "a"), hint: Text::new("乙", "b") };
+        let (reason, hint) = (Text::new("甲", "a"), Text::new("乙", "b"));
+        let failed = LaunchFailed { run: key(RUN), reason, hint, settings: Vec::new() };
         let said = AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()));
         assert_eq!(registry.on(AgentInput::Failed(failed)), [AgentEffect::Delete(key(RUN)), said.clone()]);
         assert_eq!(registry.on(launch(RUN)), std::slice::from_ref(&said));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
 use fermi_domain::ids::{EnvironmentId, TaskId};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Setting, StoredMessage, Text};
 use fermi_domain::launch::{NodeLaunch, RunPolicy};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
@@ -175,6 +175,18 @@ pub struct LaunchFailed {
     pub run: RunKey,
     pub reason: Text,
     pub hint: Text,
+    /// What the hint names, so that each reader's front end spells it; older agents do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+}
+
+impl LaunchFailed {
+    /// As it is stored.
+    pub fn stored(&self) -> StoredMessage {
+        let settings = self.settings.clone();
+        let reason = if settings.is_empty() { self.reason.followed_by(&self.hint) } else { self.reason.clone() };
+        StoredMessage { reason, settings }
+    }
 }
 
 /// What a node shall run. On the wire all its parts lie side by side.

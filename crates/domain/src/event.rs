@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::exit::Exit;
 use crate::healing::GiveUp;
-use crate::language::Text;
+use crate::language::{Setting, Text};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,14 @@ pub enum RunEvent {
     RunEnded { outcome: Outcome, attempts: u32, verdict: Box<Verdict> },
     /// The run could not begin; nothing was started.
     #[serde(rename = "run.refused")]
-    Refused { message: Text, hint: Text },
+    Refused {
+        message: Text,
+        /// As a terminal shows it.
+        hint: Text,
+        /// What the hint names, for readers elsewhere; older supervisors do not say.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settings: Vec<Setting>,
+    },
 }
 
 /// Why ranks are being stopped.

@@ -6,7 +6,7 @@ use fermi_api::link::{Assignment, Master};
 use fermi_domain::environment::Environment;
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::language::{StoredMessage, Text};
 use fermi_domain::launch::{RunPolicy, TaskLaunch};
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
@@ -83,8 +83,8 @@ pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, StoreError> {
 #[derive(Debug, thiserror::Error)]
 pub enum AssignmentError {
     /// The same task would come to nothing again.
-    #[error("{}", .0.en)]
-    Refused(Text),
+    #[error("{}", .0.reason.en)]
+    Refused(StoredMessage),
     /// The task is as good as before, and its assignment is made later.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -92,12 +92,12 @@ pub enum AssignmentError {
 
 /// One node's part of a task that has its workers.
 pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, AssignmentError> {
-    let refused = |zh, en| AssignmentError::Refused(Text::new(zh, en));
+    let refused = |zh, en| AssignmentError::Refused(StoredMessage { reason: Text::new(zh, en), settings: Vec::new() });
     let paths = paths(core, &task.spec).await?;
     let environments = core.known_environments();
     let ranks = task.rank_map.as_ref().ok_or_else(|| refused("尚未分配 rank", "no ranks are given yet"))?;
     let launch = launch(&task.spec, ranks, &environments, &paths)
-        .map_err(|refusal| AssignmentError::Refused(joined(&refusal)))?;
+        .map_err(|refusal| AssignmentError::Refused(StoredMessage::of(&refusal)))?;
     let first = task.nodes.first().map(|first| &first.environment);
     let master_address = environments
         .iter()
@@ -129,10 +129,4 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         source: task.spec.source.clone(),
         secret: run_secret::of(core.secret(), task),
     })
-}
-
-fn joined(refusal: &LaunchRefusal) -> Text {
-    let text = refusal.text();
-    let Some(hint) = refusal.hint().map(|hint| hint.spelled(FrontEnd::Api)) else { return text };
-    Text::new(format!("{}；{}", text.zh, hint.zh), format!("{}; {}", text.en, hint.en))
 }

@@ -160,8 +160,9 @@ impl EventLoop {
             match port::lease(bundle.master_port) {
                 Ok(lease) => self.role = CoordinatorRole::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
                 Err(error) => {
-                    let hint = error.hint().unwrap_or_else(|| error.text().into()).spelled(FrontEnd::CommandLine);
-                    self.node.record(RunEvent::Refused { message: error.text(), hint });
+                    let hint = error.hint().unwrap_or_else(|| error.text().into());
+                    let (settings, hint) = (hint.settings(), hint.spelled(FrontEnd::CommandLine));
+                    self.node.record(RunEvent::Refused { message: error.text(), hint, settings });
                     return Ok(false);
                 }
             }

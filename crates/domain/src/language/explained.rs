@@ -1,6 +1,6 @@
 //! What people are told, in one shape for every front end.
 
-use super::{Hint, Text};
+use super::{FrontEnd, Hint, Setting, Text};
 
 /// Something that a person is told: a refusal, a mistake, a warning.
 ///
@@ -21,6 +21,26 @@ pub trait Explained {
     /// What to do about it.
     fn hint(&self) -> Option<Hint> {
         None
+    }
+}
+
+/// What is stored of a message, for readers at any front end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    pub reason: Text,
+    /// What its reader would set differently; each front end spells it its own way.
+    pub settings: Vec<Setting>,
+}
+
+impl StoredMessage {
+    /// A hint that names no setting is the same for every reader, and stands behind the sentence.
+    pub fn of(message: &impl Explained) -> Self {
+        let hint = message.hint();
+        let settings = hint.as_ref().map(Hint::settings).unwrap_or_default();
+        match hint.filter(|_| settings.is_empty()) {
+            Some(hint) => Self { reason: message.text().followed_by(&hint.spelled(FrontEnd::Api)), settings },
+            None => Self { reason: message.text(), settings },
+        }
     }
 }
 

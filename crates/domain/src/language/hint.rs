@@ -29,10 +29,36 @@ impl Hint {
         self
     }
 
-    /// To look at these settings; none where there are none.
+    /// To look at these settings; none where there are none. A reader is told of those alone that his front end has.
     pub fn check(settings: &[Setting]) -> Option<Self> {
-        let names = |joint: &str| settings.iter().map(Setting::to_string).collect::<Vec<_>>().join(joint);
-        (!settings.is_empty()).then(|| Self::new(format!("检查 {}", names("、")), format!("check {}", names(", "))))
+        let check = |front_end: FrontEnd| {
+            let known: Vec<String> =
+                settings.iter().filter(|it| it.exists_at(front_end)).map(Setting::to_string).collect();
+            let sentence = Text::new(format!("检查 {}", known.join("、")), format!("check {}", known.join(", ")));
+            (!known.is_empty()).then_some(sentence)
+        };
+        let command_line = check(FrontEnd::CommandLine)?;
+        // A task's fields and a page's labels are the same settings.
+        let everywhere = check(FrontEnd::Api).unwrap_or_else(|| {
+            Text::new(
+                "重新启动任务；若再次出现，查看各节点上的 fermi agent",
+                "start the task again; if it happens again, look at fermi agent on the nodes",
+            )
+        });
+        Some(Self(Box::new(Sentences { everywhere, command_line: Some(command_line) })))
+    }
+
+    /// The settings that it names, for whoever stores the advice and spells it later.
+    pub fn settings(&self) -> Vec<Setting> {
+        let Sentences { everywhere, command_line } = &*self.0;
+        let sentences = command_line.iter().chain([everywhere]);
+        let mut named = Vec::new();
+        for setting in sentences.flat_map(|sentence| sentence.en.chars()).filter_map(Setting::of_mark) {
+            if !named.contains(&setting) {
+                named.push(setting);
+            }
+        }
+        named
     }
 
     /// The sentence for readers at this front end.
@@ -72,6 +98,22 @@ mod tests {
         assert_eq!(hint.spelled(FrontEnd::CommandLine).en, "raise --max-restarts");
         assert_eq!(hint.spelled(FrontEnd::Api).en, "raise policies.restart.maxRestarts");
         assert_eq!(hint.spelled(FrontEnd::Console), Text::new("提高 “最大重启次数”", "raise 'Max restarts'"));
+    }
+
+    #[test]
+    fn a_reader_is_not_told_of_settings_that_his_front_end_does_not_have() {
+        let both = [Setting::MasterPort, Setting::NodeRank];
+        let hint = Hint::check(&both).unwrap();
+        assert_eq!(hint.spelled(FrontEnd::CommandLine).en, "check --master-port, --node-rank");
+        assert_eq!(hint.spelled(FrontEnd::Api).en, "check options.masterPort");
+        assert_eq!(hint.spelled(FrontEnd::Console).zh, "检查 “主节点端口”");
+        assert_eq!(hint.settings(), both);
+        let secret = Hint::check(&[Setting::RendezvousSecret]).unwrap();
+        assert_eq!(secret.spelled(FrontEnd::CommandLine).en, "check --rdzv-secret");
+        for front_end in [FrontEnd::Api, FrontEnd::Console] {
+            assert!(!secret.spelled(front_end).en.contains("ecret"));
+        }
+        assert_eq!(Hint::check(&[]), None);
     }
 
     #[test]

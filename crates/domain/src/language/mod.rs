@@ -9,7 +9,7 @@ mod setting;
 
 use std::borrow::Cow;
 
-pub use explained::{Explained, Notice};
+pub use explained::{Explained, Notice, StoredMessage};
 pub use hint::Hint;
 pub use setting::{FrontEnd, Setting};
 
@@ -46,6 +46,11 @@ pub struct Text {
 impl Text {
     pub fn new(zh: impl Into<Cow<'static, str>>, en: impl Into<Cow<'static, str>>) -> Self {
         Self { zh: zh.into(), en: en.into() }
+    }
+
+    /// Both in one sentence.
+    pub fn followed_by(&self, next: &Self) -> Self {
+        Self::new(format!("{}；{}", self.zh, next.zh), format!("{}; {}", self.en, next.en))
     }
 
     pub fn in_language(&self, language: Language) -> &str {

@@ -288,12 +288,8 @@ async fn receive(core: &Core, environment: &EnvironmentId, connection: &AgentCon
     match message {
         AgentMessage::Heartbeat(heartbeat) => core.hub().beat(environment, connection.number, *heartbeat),
         AgentMessage::LaunchFailed(failed) => {
-            let reason = Text::new(
-                format!("{}；{}", failed.reason.zh, failed.hint.zh),
-                format!("{}; {}", failed.reason.en, failed.hint.en),
-            );
-            let node = failed.run.node_rank;
-            apply(core, environment, &failed.run, TaskInput::LaunchFailed { node, reason }).await;
+            let (node, message) = (failed.run.node_rank, failed.stored());
+            apply(core, environment, &failed.run, TaskInput::LaunchFailed { node, message }).await;
             connection.send(ServerMessage::Forget { run: failed.run });
         }
         AgentMessage::Gone { run } => {

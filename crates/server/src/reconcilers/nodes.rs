@@ -87,8 +87,8 @@ async fn tell(core: &Core, task: &Task, node: &NodeRun, desired: DesiredState) -
         DesiredState::Launch if !hub.can_send(environment, &run, "launch") => {}
         DesiredState::Launch => match assignment::of(core, task, node).await {
             Ok(assignment) => send("launch", ServerMessage::Launch(Box::new(assignment))),
-            Err(AssignmentError::Refused(reason)) => {
-                apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, reason }).await?;
+            Err(AssignmentError::Refused(message)) => {
+                apply(core, task, TaskInput::LaunchFailed { node: node.node_rank, message }).await?;
             }
             Err(AssignmentError::Store(error)) => return Err(error),
         },

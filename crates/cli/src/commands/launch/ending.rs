@@ -57,7 +57,7 @@ impl History {
             RunEvent::AttemptStarted { .. } => self.has_started = true,
             RunEvent::RunEnded { outcome, verdict, attempts } => self.ends[host] = Some((outcome, *verdict, attempts)),
             RunEvent::RestartRefused { reason, text } => self.gave_up = Some(report::given_up(reason, text)),
-            RunEvent::Refused { message, hint } => {
+            RunEvent::Refused { message, hint, .. } => {
                 self.refused.get_or_insert((host, message, hint));
             }
             _ => {}

@@ -173,7 +173,7 @@ impl Session {
                 }
                 RunEvent::RunEnded { outcome, verdict, attempts } => self.end = Some((outcome, *verdict, attempts)),
                 RunEvent::RestartRefused { reason, text } => self.gave_up = Some(report::given_up(reason, text)),
-                RunEvent::Refused { message, hint } => {
+                RunEvent::Refused { message, hint, .. } => {
                     self.refused = Some(Notice::new("run_refused", message, hint));
                 }
                 _ => {}

@@ -59,8 +59,8 @@ impl Transition<'_> {
                 Text::new(format!("拒绝 {name}：{}", text.zh), format!("{name} was refused: {}", text.en)),
             ),
             RunEvent::RunEnded { outcome, verdict, .. } => self.run_ended(outcome, *verdict),
-            RunEvent::Refused { message, .. } => {
-                self.fail(Verdict::of(VerdictKind::refused(message)));
+            RunEvent::Refused { message, settings, .. } => {
+                self.fail(Verdict::of(VerdictKind::LaunchRefused { reason: message, settings }));
             }
             RunEvent::Waiting { .. }
             | RunEvent::NodeJoined { .. }

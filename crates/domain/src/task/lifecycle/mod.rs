@@ -16,7 +16,7 @@ use super::{NodeRun, NodeRunState, StopIntent, Task};
 use crate::{
     event::RunEvent,
     ids::{EnvironmentId, NodeRank},
-    language::Text,
+    language::{StoredMessage, Text},
     phase::TaskPhase,
     rank_map::RankMap,
 };
@@ -40,7 +40,7 @@ pub enum TaskInput {
     /// An agent could not start its part.
     LaunchFailed {
         node: NodeRank,
-        reason: Text,
+        message: StoredMessage,
     },
     /// No process of a node's run is left.
     Gone {

@@ -7,6 +7,7 @@ use crate::{
     event::Outcome,
     exit::Exit,
     ids::TaskId,
+    language::{FrontEnd, Setting},
     phase::TaskPhase,
     rank_map::{ChosenNode, for_task},
     task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, TaskSpec, Work},
@@ -239,7 +240,10 @@ fn an_agent_that_cannot_start_its_part_ends_the_task_with_its_reason() {
     let mut play = Play::new(3);
     play.placed().run_started(0);
     let reason = Text::new("没有 Python", "there is no Python");
-    play.play(TaskInput::LaunchFailed { node: NodeRank(1), reason });
+    let message = StoredMessage { reason, settings: vec![Setting::MasterPort] };
+    play.play(TaskInput::LaunchFailed { node: NodeRank(1), message });
+    let advice = play.task.verdict.as_ref().unwrap().advice().unwrap();
+    assert_eq!(advice.spelled(FrontEnd::Api).en, "check options.masterPort");
     assert_eq!(play.task.phase, TaskPhase::Failed);
     assert_eq!(play.task.desired_states(), [DesiredState::Kill, DesiredState::Rest, DesiredState::Kill]);
     assert!(play.task.reason.as_ref().unwrap().en.contains("b: there is no Python"));

@@ -5,7 +5,7 @@ use crate::{
     failure::Recurrence,
     healing::{self, Decision, FailedAttempt},
     ids::{Generation, NodeRank},
-    language::Text,
+    language::{StoredMessage, Text},
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
     task::{NodeRun, NodeRunState, SecretScheme, StopIntent, Task},
@@ -25,7 +25,7 @@ impl Transition<'_> {
             TaskInput::MustWait { reason } => self.must_wait(reason),
             TaskInput::Placed { rank_map } => self.placed(rank_map),
             TaskInput::Journal { node, event } => self.read(node, *event),
-            TaskInput::LaunchFailed { node, reason } => self.launch_failed(node, reason),
+            TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
             TaskInput::Gone { node } => self.gone(node),
             TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
             TaskInput::StopAsked(request) => self.stop_asked(request),
@@ -107,16 +107,17 @@ impl Transition<'_> {
         self.task.nodes.iter_mut().find(|known| known.node_rank == node)
     }
 
-    fn launch_failed(&mut self, node: NodeRank, reason: Text) {
+    fn launch_failed(&mut self, node: NodeRank, message: StoredMessage) {
         let name = self.node(node).map(|node| {
             node.state = NodeRunState::Gone;
             node.name.clone()
         });
         let name = name.unwrap_or_default();
+        let StoredMessage { reason, settings } = message;
         let reason = Text::new(format!("{name}：{}", reason.zh), format!("{name}: {}", reason.en));
         self.note("launch.failed", reason.clone());
         if !self.task.phase.is_final() {
-            self.fail(Verdict::of(VerdictKind::refused(reason)));
+            self.fail(Verdict::of(VerdictKind::LaunchRefused { reason, settings }));
         }
         self.requeue_when_swept();
     }
