@@ -100,7 +100,27 @@ pub enum EnvironmentStatus {
     Offline,
 }
 
+/// The longest name of an environment: its workers' names become file names.
+pub const LONGEST_NAME: usize = 63;
+
+/// Whether an environment may be called so: letters, digits, `-`, `_` and `.`, beginning with neither `.` nor `-`.
+pub fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    !name.is_empty()
+        && name.chars().count() <= LONGEST_NAME
+        && name.chars().all(is_plain)
+        && !name.starts_with(['.', '-'])
+}
+
 impl EnvironmentStatus {
+    /// Whether its agent answers.
+    pub fn is_reachable(self) -> bool {
+        match self {
+            Self::Running | Self::Busy => true,
+            Self::Suspect | Self::Offline => false,
+        }
+    }
+
     /// The badge on its card.
     pub fn text(self) -> Text {
         match self {
@@ -193,6 +213,7 @@ pub(crate) mod tests {
     #[test]
     fn only_an_offline_environment_cannot_be_chosen() {
         use EnvironmentStatus::{Busy, Offline, Running, Suspect};
+        assert_eq!([Running, Busy, Suspect, Offline].map(EnvironmentStatus::is_reachable), [true, true, false, false]);
         assert_eq!([Running, Busy, Suspect, Offline].map(EnvironmentStatus::can_be_chosen), [true, true, true, false]);
     }
 

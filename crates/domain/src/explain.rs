@@ -116,7 +116,7 @@ fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerI
     let mut found = Vec::new();
     for environment in task.spec.chosen(environments) {
         let (id, name) = (&environment.id, &environment.name);
-        let is_absent = matches!(environment.status, EnvironmentStatus::Offline | EnvironmentStatus::Suspect);
+        let is_absent = !environment.status.is_reachable();
         if is_absent && !task.phase.is_final() {
             found.push(Obstacle::Absent { environment: id.clone(), name: name.clone(), status: environment.status });
         }

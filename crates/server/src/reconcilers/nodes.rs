@@ -47,7 +47,7 @@ impl BackgroundLoop for Nodes {
 }
 
 async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
-    if task.wake_at().is_some_and(|at| core.now_ms() >= at) && task.is_swept() {
+    if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;
     } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {
         apply(core, task, TaskInput::CoordinatorUnreachable).await?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::environment::Environment;
 use fermi_domain::ids::{TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::placement::{Board, Placement, Queued};
@@ -143,7 +143,7 @@ fn decide(task: &Task, environments: &[Environment], board: &mut Board) -> Decid
     let unreachable = environments
         .iter()
         .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
-        .filter(|environment| matches!(environment.status, EnvironmentStatus::Offline | EnvironmentStatus::Suspect))
+        .filter(|environment| !environment.status.is_reachable())
         .map(|environment| environment.name.clone())
         .collect();
     let queued = Queued { task: task.id.clone(), workers, unreachable };

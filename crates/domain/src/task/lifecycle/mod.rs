@@ -175,8 +175,8 @@ impl Task {
         Release::Environments(self.nodes.iter().filter(is_swept).map(|node| &node.environment).collect())
     }
 
-    /// When something is due even if nothing happens.
-    pub fn wake_at(&self) -> Option<u64> {
-        self.restart_at_ms
+    /// Whether it starts again now, though nothing else happens: its time has come and nothing of it is left anywhere.
+    pub fn is_due(&self, now_ms: u64) -> bool {
+        self.restart_at_ms.is_some_and(|at| now_ms >= at) && self.is_swept()
     }
 }
