@@ -56,6 +56,11 @@ impl Principal {
     pub fn agent_of(environment: EnvironmentId) -> Self {
         Self::Agent { environment }
     }
+
+    /// An agent speaks for its own environment, and nobody else does.
+    pub fn is_agent_of(&self, environment: &EnvironmentId) -> bool {
+        matches!(self, Self::Agent { environment: own } if own == environment)
+    }
 }
 
 impl fmt::Display for Principal {

@@ -187,6 +187,17 @@ impl Task {
         self.nodes.iter().find(|node| self.run_key(node) == *run)
     }
 
+    /// The environment of a run of any launch: a node keeps its environment over all launches, and of a task that is back
+    /// in the queue the ranks are still known.
+    pub fn environment_of(&self, run: &RunKey) -> Option<&EnvironmentId> {
+        let node = self.nodes.iter().find(|node| node.node_rank == run.node_rank);
+        let of_map = || {
+            let mut nodes = self.rank_map.as_ref()?.nodes();
+            nodes.find(|node| node.node_rank == run.node_rank).map(|node| node.environment)
+        };
+        node.map(|node| &node.environment).or_else(of_map)
+    }
+
     /// How many ranks it has.
     pub fn world_size(&self) -> u32 {
         self.rank_map.as_ref().map_or(0, RankMap::world_size)

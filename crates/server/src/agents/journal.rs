@@ -82,7 +82,7 @@ fn apply(
 ) -> Result<Taking, LifecycleError> {
     let Some(task) = tx.task(&run.task)? else { return Ok(Taking::Unwanted) };
     let Some(node) = task.value.node_of(run) else { return Ok(Taking::Unwanted) };
-    if !owner::is_agent_of(&cause.principal, &node.environment) {
+    if !cause.principal.is_agent_of(&node.environment) {
         return Ok(Taking::Foreign);
     }
     let mut row = match tx.put_run(run, &node.environment) {

@@ -1,6 +1,7 @@
 //! What agents say and send: the [`link`] over which they are led, and what their ranks wrote ([`journal`], [`streams`]),
 //! which is taken from its [`owner`] alone.
 
+mod admission;
 mod journal;
 mod link;
 mod owner;

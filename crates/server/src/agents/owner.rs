@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{RunKey, Task};
+use fermi_domain::task::RunKey;
 use fermi_store::{StoreError, View};
 
 use super::journal::unavailable;
@@ -18,16 +18,12 @@ pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(
     let key = run.clone();
     let found = core.store().read(move |view| environment_of(view, &key)).await;
     match found {
-        Ok(Some(environment)) if is_agent_of(principal, &environment) => Ok(()),
+        Ok(Some(environment)) if principal.is_agent_of(&environment) => Ok(()),
         Ok(Some(_)) => Err(Box::new(refused(principal, run))),
         // Of a task that was deleted, or of a launch that nobody remembers.
         Ok(None) => Err(Box::new(answer(StatusCode::GONE, 0))),
         Err(error) => Err(Box::new(unavailable(&error))),
     }
-}
-
-pub fn is_agent_of(principal: &Principal, environment: &EnvironmentId) -> bool {
-    matches!(principal, Principal::Agent { environment: own } if own == environment)
 }
 
 /// The answer to a caller that sends what belongs to another environment.
@@ -47,15 +43,5 @@ fn environment_of(view: &View<'_>, run: &RunKey) -> Result<Option<EnvironmentId>
     if let Some(environment) = view.environment_of_run(run)? {
         return Ok(Some(environment));
     }
-    Ok(view.task(&run.task)?.and_then(|task| environment_in(&task.value, run)))
-}
-
-/// A node keeps its environment over all launches of a task; of a task that is back in the queue the ranks are still known.
-fn environment_in(task: &Task, run: &RunKey) -> Option<EnvironmentId> {
-    let node = task.nodes.iter().find(|node| node.node_rank == run.node_rank);
-    let of_map = || {
-        let mut nodes = task.rank_map.as_ref()?.nodes();
-        nodes.find(|node| node.node_rank == run.node_rank).map(|node| node.environment.clone())
-    };
-    node.map(|node| node.environment.clone()).or_else(of_map)
+    Ok(view.task(&run.task)?.and_then(|task| task.value.environment_of(run).cloned()))
 }

@@ -1,0 +1,83 @@
+//! Why an agent is not admitted.
+
+use fermi_domain::environment::LONGEST_NAME;
+use fermi_domain::language::{Explained, Hint, Text};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdmissionRefusal {
+    NotUnderstood {
+        error: String,
+    },
+    OtherVersion {
+        /// The release of the agent.
+        theirs: String,
+        is_newer: bool,
+    },
+    NoName {
+        name: String,
+    },
+    NameTaken {
+        name: String,
+    },
+    Unavailable {
+        error: String,
+    },
+}
+
+impl Explained for AdmissionRefusal {
+    fn id(&self) -> &'static str {
+        match self {
+            Self::NotUnderstood { .. } => "hello_not_understood",
+            Self::OtherVersion { .. } => "versions_differ",
+            Self::NoName { .. } => "name_invalid",
+            Self::NameTaken { .. } => "name_taken",
+            Self::Unavailable { .. } => "unavailable",
+        }
+    }
+
+    fn text(&self) -> Text {
+        match self {
+            Self::NotUnderstood { error } => {
+                Text::new(format!("无法理解该代理的问候：{error}"), format!("this hello is not understood: {error}"))
+            }
+            Self::OtherVersion { theirs, .. } => {
+                let ours = env!("CARGO_PKG_VERSION");
+                Text::new(
+                    format!("版本不一致：服务端是 fermi {ours}，该代理是 fermi {theirs}"),
+                    format!("versions differ: the server is fermi {ours}, this agent fermi {theirs}"),
+                )
+            }
+            Self::NoName { name } => {
+                let name = name.escape_debug();
+                Text::new(format!("环境名“{name}”无效"), format!("'{name}' is no name for an environment"))
+            }
+            Self::NameTaken { name } => Text::new(
+                format!("名为 {name} 的环境已由另一个代理连接"),
+                format!("another agent is connected under the name {name}"),
+            ),
+            Self::Unavailable { error } => Text::new(
+                format!("服务端暂时无法登记该环境：{error}"),
+                format!("the server cannot register this now: {error}"),
+            ),
+        }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::OtherVersion { is_newer: true, .. } => {
+                Hint::new("请先升级服务端，再升级代理", "upgrade the server first, then its agents")
+            }
+            Self::NotUnderstood { .. } | Self::OtherVersion { .. } => {
+                Hint::new("请安装与服务端相同的版本", "install the release that the server has")
+            }
+            Self::NoName { .. } => Hint::new(
+                format!("只能用字母、数字、- _ .，至多 {LONGEST_NAME} 个字符，且不以 . 或 - 开头"),
+                format!("use letters, digits, - _ and ., at most {LONGEST_NAME}, and begin with neither . nor -"),
+            ),
+            Self::NameTaken { .. } => {
+                Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")
+            }
+            Self::Unavailable { .. } => Hint::new("代理会自动重试", "the agent tries again by itself"),
+        })
+    }
+}
