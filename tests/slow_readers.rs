@@ -447,3 +447,17 @@ fn a_server_whose_log_nobody_reads_goes_on_answering_and_can_be_stopped() {
     signal(i32::try_from(server.id()).unwrap(), libc::SIGTERM);
     assert_eq!(ended(&mut server, Duration::from_secs(8)), 0);
 }
+
+#[test]
+fn half_a_request_keeps_no_server_from_ending() {
+    let place = Place::new();
+    let address = format!("127.0.0.1:{}", sshd::free_port());
+    let mut command = place.fermi(["server", "--listen", &address, "--data-dir"]);
+    command.arg(place.path().join("server")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = command.spawn().unwrap();
+    let mut client = eventually("the server to listen", || std::net::TcpStream::connect(&address).ok());
+    client.write_all(b"GET /vers").unwrap();
+    eventually("another client to be answered", || ureq::get(format!("http://{address}/readyz")).call().ok());
+    signal(i32::try_from(server.id()).unwrap(), libc::SIGTERM);
+    assert_eq!(ended(&mut server, Duration::from_secs(15)), 0);
+}

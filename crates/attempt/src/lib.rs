@@ -5,7 +5,7 @@
 //! carries out: the coordinator is a plain state machine over events, without clock, files or sockets, so that every
 //! course of a run can be played in a test.
 //! On several nodes the supervisors are joined by [`link`]s; [`assembly`] gives each node its ranks, and what crosses a
-//! link ([`word`]) is just what the coordinator tells its own node. What happens is recorded as events
+//! link ([`node_message`]) is just what the coordinator tells its own node. What happens is recorded as events
 //! ([`fermi_domain::event`]) in the journal, for the launcher and for `--json`.
 //!
 //! Used by `fermi run` and by the agent. It never knows the server.

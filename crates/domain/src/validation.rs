@@ -101,6 +101,9 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
     supported(&request.launch_mode, &request.policies)?;
+    if request.options.master_port == Some(0) {
+        return Err(RequestRefusal::MasterPortInvalid);
+    }
     let wanted = &request.distributed_config;
     let environments = environments(&wanted.node_ids, known)?;
     let (master_node, framework) = if environments.len() > 1 {

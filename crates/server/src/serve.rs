@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fermi_domain::language::{Explained, Hint, Text};
 use fermi_store::Store;
@@ -129,17 +130,35 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     tell(ServerNews::Listening { address });
 
     let ending = core.clone();
+    let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service)
-        .with_graceful_shutdown(async move {
-            until_signalled().await;
-            tell(ServerNews::Stopping);
-            // Open streams would hold the end up for ever.
-            ending.shut_down();
-        })
-        .await?;
+    let served = axum::serve(listener, service).with_graceful_shutdown(async move {
+        until_signalled().await;
+        tell(ServerNews::Stopping);
+        // Open streams would hold the end up for ever.
+        ending.shut_down();
+        drop(stopping);
+    });
+    tokio::select! {
+        outcome = served => outcome?,
+        () = out_of_patience(stopped) => tracing::warn!("requests were cut off that had not ended after the stop"),
+    }
     core.store().close();
     Ok(())
+}
+
+/// How long requests that are under way may take once the server shall end.
+const LAST_REQUESTS: Duration = Duration::from_secs(5);
+
+/// A client that sends half a request, or reads nothing, is not waited for: [`LAST_REQUESTS`] after the stop, or at a second
+/// signal, the server ends.
+async fn out_of_patience(stopped: tokio::sync::oneshot::Receiver<()>) {
+    // An error is the sender's end, which is the stop.
+    let _ = stopped.await;
+    tokio::select! {
+        () = tokio::time::sleep(LAST_REQUESTS) => {}
+        () = until_signalled() => {}
+    }
 }
 
 /// On loopback the guard looks at who asks; anywhere else it wants the token.

@@ -55,6 +55,8 @@ pub enum RequestRefusal {
         count: u32,
     },
     LabelsInvalid,
+    /// Port 0 is no port that anybody could reach.
+    MasterPortInvalid,
     /// The launch mode `group`, as long as there are no groups.
     GroupsNotSupported,
     /// `policies.onDisconnect.stopAfter`, which no supervisor carries out.
@@ -207,6 +209,13 @@ impl RequestRefusal {
                     "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
                 ),
             ),
+            Self::MasterPortInvalid => (
+                Text::new("主节点端口无效", "The master port is not valid"),
+                Hint::new(
+                    "填写 1 到 65535，或不填而由 Fermi 选择空闲端口",
+                    "give one from 1 to 65535, or leave it out and Fermi picks a free one",
+                ),
+            ),
             Self::GroupsNotSupported => (
                 Text::new("尚不支持以分组启动", "Tasks cannot be started on a group yet"),
                 Hint::new(
@@ -272,6 +281,7 @@ impl RequestRefusal {
             Self::RecipeUnknown { .. } => "recipe.name",
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
             Self::LabelsInvalid => "labels",
+            Self::MasterPortInvalid => "options.masterPort",
             Self::GroupsNotSupported => "launchMode",
             Self::StopAfterNotSupported => "policies.onDisconnect",
             Self::DatasetUnknown { .. } => "datasetId",
@@ -304,6 +314,7 @@ impl Explained for RequestRefusal {
             Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::WorkersUnknown { .. } => "workers_unknown",
             Self::LabelsInvalid => "labels_invalid",
+            Self::MasterPortInvalid => "master_port_invalid",
             Self::GroupsNotSupported => "groups_not_supported",
             Self::StopAfterNotSupported => "stop_after_not_supported",
             Self::DatasetUnknown { .. } => "dataset_unknown",

@@ -161,6 +161,14 @@ fn the_model_is_optional() {
 }
 
 #[test]
+fn a_port_that_nobody_could_reach_is_refused() {
+    let mut request = request();
+    request.options.master_port = Some(0);
+    let refused = validate(&request, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field().as_deref()), ("master_port_invalid", Some("options.masterPort")));
+}
+
+#[test]
 fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     let mut group = request();
     group.launch_mode = LaunchMode::Group("nope".into());

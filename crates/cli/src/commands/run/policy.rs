@@ -25,10 +25,9 @@ fn ladder(flags: &RunFlags, machine: &Machine) -> Result<StopLadder, RunProblem>
     let given = flags.shutdown_timeout.as_deref().or(machine.shutdown_timeout.as_deref());
     let grace = given.map(|value| ms("--shutdown-timeout", value)).transpose()?;
     let checkpoint = match &flags.checkpoint_signal {
-        Some(name) => Some(Rung {
-            signal: parse_signal(name).ok_or_else(|| RunProblem::BadSignal { value: name.clone() })?,
-            grace_ms: ms("--checkpoint-grace", &flags.checkpoint_grace)?,
-        }),
+        Some(name) => {
+            Some(Rung { signal: catchable(name)?, grace_ms: ms("--checkpoint-grace", &flags.checkpoint_grace)? })
+        }
         None => None,
     };
     let usual = StopLadder::default();
@@ -50,12 +49,12 @@ pub fn ms(flag: &'static str, value: &str) -> Result<u64, RunProblem> {
 
 /// The signals that stop the run.
 pub fn signals(list: &str) -> Result<Vec<i32>, RunProblem> {
-    list.split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(|name| {
-            let catchable = |signal: &i32| ![libc::SIGKILL, libc::SIGSTOP].contains(signal);
-            parse_signal(name).filter(catchable).ok_or_else(|| RunProblem::BadSignal { value: name.to_owned() })
-        })
-        .collect()
+    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(catchable).collect()
+}
+
+/// A signal to which a program can react.
+fn catchable(name: &str) -> Result<i32, RunProblem> {
+    parse_signal(name)
+        .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+        .ok_or_else(|| RunProblem::BadSignal { value: name.to_owned() })
 }
