@@ -18,6 +18,10 @@ const LARGEST_GREETING: usize = 64 * 1024;
 /// How long one try to connect may take: a host that is down does not answer at all.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long the answer to a greeting may take. A coordinator answers at once, but on a bad line it is sent several times;
+/// who leaves before it comes has joined in the coordinator's eyes, and its leaving is a loss.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
+
 /// The coordinator's answer to a greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -171,7 +175,7 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
     let tried = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
     let not_ours = |source: io::Error| JoinError::NotACoordinator { tried: tried.clone(), source };
     let mut link = Link::new(stream, Inbox::default()).map_err(not_ours)?;
-    link.stream.set_read_timeout(Some(CONNECT_PATIENCE)).map_err(not_ours)?;
+    link.stream.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(not_ours)?;
     link.stream.set_write_timeout(Some(CONNECT_PATIENCE)).map_err(not_ours)?;
     link.send(greeting).map_err(not_ours)?;
     loop {
@@ -185,7 +189,7 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
             None => {
                 let before = Instant::now();
                 let reading = link.inbox.fill(&mut link.stream).map_err(not_ours)?;
-                if reading == Reading::Closed || before.elapsed() >= CONNECT_PATIENCE {
+                if reading == Reading::Closed || before.elapsed() >= ANSWER_PATIENCE {
                     return Err(silent());
                 }
             }

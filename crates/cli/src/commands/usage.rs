@@ -81,16 +81,28 @@ fn hint(error: &clap::Error) -> Text {
         if let Some(Expected(text)) = source.downcast_ref() {
             return text.clone();
         }
-        // clap says what a number is not; people want to know what it may be.
-        if source.is::<std::num::ParseIntError>() || source.to_string().contains(" is not in ") {
-            return Text::new("请给出不小于 0 的整数", "use a whole number from 0 up");
+        let said = source.to_string();
+        if let Some((_, range)) = said.split_once(" is not in ") {
+            return number_within(range);
         }
-        return Text::new(source.to_string(), source.to_string());
+        if source.is::<std::num::ParseIntError>() {
+            return number_within("0..=");
+        }
+        return Text::new(said.clone(), said);
     }
     Text::new(
         "fermi --help 与 fermi run --help 列出全部命令和参数",
         "fermi --help and fermi run --help list all commands and options",
     )
+}
+
+/// clap says what a number is not; people want to know what it may be. A bound that only the type has is none.
+fn number_within(range: &str) -> Text {
+    let (from, to) = range.split_once("..=").unwrap_or(("0", ""));
+    if to.len() < u32::MAX.to_string().len() && !to.is_empty() {
+        return Text::new(format!("请给出 {from} 到 {to} 的整数"), format!("use a whole number from {from} to {to}"));
+    }
+    Text::new(format!("请给出不小于 {from} 的整数"), format!("use a whole number from {from} up"))
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -106,5 +118,18 @@ fn without_value_name(text: &str) -> String {
     match text.split_once(" <") {
         Some((flag, _)) if flag.starts_with('-') => flag.to_owned(),
         _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_out_of_its_range_hears_which_range_that_is() {
+        assert_eq!(number_within("1..=65535").en, "use a whole number from 1 to 65535");
+        assert_eq!(number_within("0..=4294967295").en, "use a whole number from 0 up");
+        assert_eq!(number_within("1..=9223372036854775807").zh, "请给出不小于 1 的整数");
+        assert_eq!(number_within("0..=").en, "use a whole number from 0 up");
     }
 }

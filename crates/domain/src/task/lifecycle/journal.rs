@@ -88,13 +88,15 @@ impl Transition<'_> {
         self.task.attempts.iter_mut().rev().find(|attempt| attempt.number.get() == number)
     }
 
-    /// Ranks of another node may be heard of before the coordinator says that the attempt began.
+    /// Ranks of another node may be heard of before the coordinator says that the attempt began, and even before it says
+    /// that there was one before: attempts stand in the order of their numbers, whoever tells first.
     fn attempt_or_new(&mut self, number: u32) -> Option<&mut AttemptRecord> {
         if self.attempt(number).is_none() {
             let number = AttemptNumber::new(number)?;
             let generation = self.task.generation;
             let started_ms = self.now_ms;
-            self.task.attempts.push(AttemptRecord {
+            let at = self.task.attempts.partition_point(|known| known.number.get() < number.get());
+            let record = AttemptRecord {
                 number,
                 generation,
                 phase: AttemptPhase::Launching,
@@ -103,7 +105,8 @@ impl Transition<'_> {
                 resumed: false,
                 ranks: Vec::new(),
                 verdict: None,
-            });
+            };
+            self.task.attempts.insert(at, record);
         }
         self.attempt(number)
     }

@@ -300,6 +300,19 @@ fn an_attempt_that_is_heard_of_only_after_the_loss_keeps_its_number() {
 }
 
 #[test]
+fn attempts_stand_in_their_order_though_a_member_tells_of_the_second_before_the_first_is_known() {
+    let mut play = Play::new(2);
+    play.placed().run_started(0).run_started(1).run_started(2);
+    play.told(1, RunEvent::RankStarted { attempt: 2, rank: 2, local_rank: 0, pid: 7 });
+    play.attempt_started(1).failed(1).attempt_started(2);
+    let numbers: Vec<u32> = play.task.attempts.iter().map(|attempt| attempt.number.get()).collect();
+    assert_eq!(numbers, [1, 2]);
+    play.ended(Outcome::Succeeded, VerdictKind::Succeeded);
+    let last = play.task.attempt().unwrap();
+    assert!(last.number.get() == 2 && last.ended_ms.is_some(), "{last:?}");
+}
+
+#[test]
 fn a_member_that_dies_before_the_first_attempt_is_replaced() {
     let mut play = Play::new(0);
     play.placed().run_started(0).run_started(1).gone(1);
