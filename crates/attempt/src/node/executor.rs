@@ -51,7 +51,7 @@ impl Executor {
             cgroup: Cgroup::create(&bundle.run_id),
             bundle,
             ranks: RankProcesses::default(),
-            pump: Pump::start()?,
+            pump: Pump::new()?,
             attempt: 0,
             master_port: 0,
             oom_kills: 0,
@@ -182,17 +182,16 @@ impl Executor {
         self.attempt = start.attempt;
         self.master_port = start.master_port;
         if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.position) {
-            let error = made_for_another(made_for, &start.position);
-            let reports = self.bundle.ranks.iter().take(1).map(|plan| never_began(plan, &error));
-            return reports.chain(self.never_tried()).collect();
+            return self.none_began(&made_for_another(made_for, &start.position));
         }
         self.bundle.take_place(&start.position);
         let facts = self.bundle.facts(start);
         self.bundle.deferred.write_files(start.master_port);
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         let mut reports = Vec::new();
+        let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
         for plan in &self.bundle.ranks {
-            match self.ranks.start(&self.bundle, plan, &facts, &self.pump, entrance.as_ref()) {
+            match self.ranks.start(&self.bundle, plan, &facts, entrance.as_ref(), &mut streams) {
                 Ok(process) => reports.push(NodeReport::RankStarted {
                     rank: process.rank,
                     local_rank: process.local_rank,
@@ -205,6 +204,11 @@ impl Executor {
                 }
             }
         }
+        if let Err(error) = self.pump.add(streams) {
+            // Ranks whose streams are not read would wait in a write.
+            std::mem::take(&mut self.ranks).signal(libc::SIGKILL);
+            return self.none_began(&error);
+        }
         // Counted when the ranks are on their way: the kernel adds up all processors for it, and no rank can be out of
         // memory before it has executed.
         self.oom_kills = procfs::oom_kills();
@@ -214,6 +218,12 @@ impl Executor {
             }
         }
         reports
+    }
+
+    /// The first rank has the blame; no rank of this node runs.
+    fn none_began(&self, error: &io::Error) -> Vec<NodeReport> {
+        let reports = self.bundle.ranks.iter().take(1).map(|plan| never_began(plan, error));
+        reports.chain(self.never_tried()).collect()
     }
 
     /// Ranks behind one that could not be started are gone too, without blame.
@@ -244,10 +254,8 @@ impl Executor {
             let (killed, survivors) = (swept.killed, swept.survivors);
             events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors });
         }
-        if let Some(drained) = self.pump.drain(DRAIN)
-            && drained.dropped > 0
-        {
-            events.record(RunEvent::OutputLost { attempt: self.attempt, bytes: drained.dropped });
+        if let Some(bytes) = self.pump.drain(DRAIN).filter(|bytes| *bytes > 0) {
+            events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
         }
     }
 

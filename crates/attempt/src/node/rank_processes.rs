@@ -10,7 +10,7 @@ use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
 use fermi_process::fork_exec::{ExecOutcome, NEVER_EXECUTED};
-use fermi_process::output::{Filtered, Pump, StreamKind, StreamSource};
+use fermi_process::output::{Filtered, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::spawn::spawn;
@@ -98,14 +98,14 @@ pub struct RankProcesses {
 }
 
 impl RankProcesses {
-    /// Starts one rank and hands its streams to the pump.
+    /// Starts one rank; its streams are added to those that the pump shall read.
     pub fn start(
         &mut self,
         bundle: &NodeBundle,
         plan: &RankPlan,
         facts: &AttemptFacts,
-        pump: &Pump,
         entrance: Option<&Entrance>,
+        streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
         let folder = bundle.rank_folder(plan, facts.attempt);
         if let Some(folder) = &folder {
@@ -119,7 +119,7 @@ impl RankProcesses {
         ] {
             let log = folder.as_ref().map(|folder| folder.path.join(log_name(kind)));
             let filtered = filtered(bundle, facts.attempt, kind);
-            pump.add(StreamSource {
+            streams.push(StreamSource {
                 rank: plan.place.rank,
                 kind,
                 fd,

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::pump::StreamKind;
+use super::stream::StreamKind;
 
 /// Beyond this whoever writes is held back.
 const ENOUGH: usize = 2 << 20;

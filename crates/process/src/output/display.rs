@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backlog::Dropped;
 use super::lines::{Ending, LONGEST};
-use super::pump::StreamKind;
+use super::stream::StreamKind;
 use super::terminal_writer::TerminalWriter;
 
 /// How a stream appears on the terminal.

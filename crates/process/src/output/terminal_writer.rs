@@ -11,7 +11,7 @@ use nix::sys::eventfd::EventFd;
 
 use super::backlog::{Backlog, Dropped};
 use super::outlet::{self, Outlet};
-use super::pump::StreamKind;
+use super::stream::StreamKind;
 
 /// How much is written at once.
 const AT_ONCE: usize = 64 * 1024;
