@@ -12,6 +12,9 @@ use super::shapes::shapes;
 use super::suggestion::closest;
 use crate::envelope::ApiProblem;
 
+/// Names that are read because a stored task may have them, and with which a request is refused.
+const NOT_FOR_REQUESTS: [&str; 2] = ["group", "stopAfter"];
+
 /// The largest body of a JSON request.
 pub const LARGEST_BODY: usize = 1 << 20;
 
@@ -172,35 +175,82 @@ fn why<T: DeserializeOwned>(bytes: &[u8]) -> ApiProblem {
     };
     let path = error.path().to_string();
     let inner = error.into_inner();
-    if !inner.is_data() {
-        return syntax(&inner);
-    }
+    let body: Option<Value> = serde_json::from_slice(bytes).ok();
+    let Some(body) = body.filter(|_| path != "." || inner.is_data()) else { return syntax(&inner) };
     let reason = inner.to_string();
     let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
     if let Some((name, known)) = unknown_name(reason, "unknown field ") {
-        let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-        let path = match (path.ends_with(&name), parent) {
-            (true, _) => path.clone(),
-            (false, _) if path == "." => name.clone(),
-            (false, _) => format!("{path}.{name}"),
+        let path = match path.as_str() {
+            "." => name,
+            path if path.ends_with(&name) => path.to_owned(),
+            path => format!("{path}.{name}"),
         };
         return unknown_field(&path, &known);
     }
     let field = if path == "." { "body".to_owned() } else { path };
-    let shown: String = reason.chars().take(200).collect();
-    let shown = shown.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"");
-    let problem = ApiProblem::unprocessable(
-        "field_invalid",
-        field.clone(),
-        Text::new(format!("字段 {field} 无效：{shown}"), format!("the field {field} is not valid: {shown}")),
-    );
-    match unknown_name(reason, "unknown variant ") {
-        Some((name, known)) => {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            problem.hint(did_you_mean(&name, &known))
-        }
-        None => problem.hint(Text::new("字段的类型见 /api/docs", "/api/docs tells the type of each field")),
+    if let Some((name, known)) = unknown_name(reason, "unknown variant ") {
+        let text = Text::new(format!("字段 {field} 不能是 “{name}”"), format!("the field {field} cannot be '{name}'"));
+        return ApiProblem::unprocessable("field_invalid", field, text)
+            .hint(did_you_mean(&name, &for_requests(&known)));
     }
+    let names = names_at::<T>(body, &field);
+    let text = match names.as_deref() {
+        Some(names) => {
+            let names = for_requests(names);
+            Text::new(
+                format!("字段 {field} 应为 {}", names.join("、")),
+                format!("the field {field} must be {}", names.join(" or ")),
+            )
+        }
+        None => wrong_type(&field, reason),
+    };
+    let docs = Text::new("字段的类型见 /api/docs", "/api/docs tells the type of each field");
+    ApiProblem::unprocessable("field_invalid", field, text).hint(docs)
+}
+
+fn for_requests(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).filter(|name| !NOT_FOR_REQUESTS.contains(name)).collect()
+}
+
+/// The names that a field takes, where it takes names: those that the reader lists when it meets one it does not know.
+fn names_at<T: DeserializeOwned>(mut body: Value, field: &str) -> Option<Vec<String>> {
+    let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
+    *body.pointer_mut(&pointer)? = Value::String("?".to_owned());
+    let reason = serde_json::from_value::<T>(body).err()?.to_string();
+    unknown_name(&reason, "unknown variant ").map(|(_, names)| names)
+}
+
+/// What is wrong with a field, from serde's words for it.
+fn wrong_type(field: &str, reason: &str) -> Text {
+    let named = |start: &str| reason.strip_prefix(start).and_then(|rest| rest.split('`').nth(1));
+    if let Some(name) = named("missing field ") {
+        let path = if field == "body" { name.to_owned() } else { format!("{field}.{name}") };
+        return Text::new(format!("缺少字段 {path}"), format!("the field {path} is missing"));
+    }
+    if let Some(name) = named("duplicate field ") {
+        return Text::new(format!("字段 {name} 重复"), format!("the field {name} is given twice"));
+    }
+    let Some((found, expected)) = reason.split_once(", expected ") else {
+        // Rules of a field's own type speak for themselves.
+        let reason: String = reason.chars().take(200).collect::<String>().escape_debug().to_string();
+        return Text::new(
+            format!("字段 {field} 无效（{reason}）"),
+            format!("the field {field} is not valid ({reason})"),
+        );
+    };
+    let is_number = |name: &str| name.len() <= 5 && name.starts_with(['u', 'i']) && name != "unit";
+    let (zh, en) = match expected {
+        number if is_number(number) && (found.contains("integer") || found.starts_with("invalid value")) => {
+            return Text::new(format!("字段 {field} 超出范围"), format!("the field {field} is out of range"));
+        }
+        number if is_number(number) => ("整数", "a whole number"),
+        "f32" | "f64" => ("数字", "a number"),
+        "a string" | "a borrowed string" => ("字符串", "a string"),
+        "a boolean" => ("true 或 false", "true or false"),
+        "a sequence" => ("列表", "a list"),
+        _ => ("对象", "an object"),
+    };
+    Text::new(format!("字段 {field} 应为{zh}"), format!("the field {field} must be {en}"))
 }
 
 fn syntax(error: &serde_json::Error) -> ApiProblem {
@@ -234,21 +284,30 @@ fn unknown_name(reason: &str, start: &str) -> Option<(String, Vec<String>)> {
 
 fn unknown_field(path: &str, known: &[String]) -> ApiProblem {
     let path: String = path.chars().take(200).collect::<String>().escape_debug().to_string();
-    let name = path.rsplit('.').next().unwrap_or_default();
-    let open = || shapes().open_fields.iter().map(String::as_str).collect();
-    let known: Vec<&str> = if known.is_empty() { open() } else { known.iter().map(String::as_str).collect() };
-    ApiProblem::unprocessable(
-        "field_unknown",
-        path.clone(),
-        Text::new(format!("未知字段 {path}"), format!("the field {path} is not known")),
-    )
-    .hint(did_you_mean(name, &known))
+    let (parent, name) = path.rsplit_once('.').map_or(("", path.as_str()), |(parent, name)| (parent, name));
+    let open = &shapes().open_fields;
+    let all: Vec<&str> = open.keys().map(String::as_str).collect();
+    let here = for_requests(known);
+    let beside = closest(name, &here)
+        .map(|close| if parent.is_empty() { close.to_owned() } else { format!("{parent}.{close}") });
+    let elsewhere = || closest(name, &all).and_then(|close| open.get(close).cloned());
+    let hint = match beside.or_else(elsewhere) {
+        Some(close) => meant(&close),
+        None => available(if here.is_empty() { &all } else { &here }),
+    };
+    let text = Text::new(format!("未知字段 {path}"), format!("the field {path} is not known"));
+    ApiProblem::unprocessable("field_unknown", path, text).hint(hint)
 }
 
 fn did_you_mean(name: &str, known: &[&str]) -> Text {
-    if let Some(close) = closest(name, known) {
-        return Text::new(format!("是否想写 {close}？"), format!("did you mean {close}?"));
-    }
+    closest(name, known).map_or_else(|| available(known), meant)
+}
+
+fn meant(close: &str) -> Text {
+    Text::new(format!("是否想写 {close}？"), format!("did you mean {close}?"))
+}
+
+fn available(known: &[&str]) -> Text {
     let shown = known.iter().take(20).copied().collect::<Vec<_>>();
     Text::new(format!("可用：{}", shown.join("、")), format!("there is {}", shown.join(", ")))
 }
@@ -276,12 +335,15 @@ mod tests {
         assert_eq!(refused_for(r#"{"taskname":"x"}"#), expected("taskname", "did you mean taskName?"));
         assert_eq!(
             refused_for(r#"{"distributedConfig":{"masterNod":"x"}}"#),
-            expected("distributedConfig.masterNod", "did you mean masterNode?")
+            expected("distributedConfig.masterNod", "did you mean distributedConfig.masterNode?")
         );
         assert_eq!(
             refused_for(r#"{"distributedConfig":{"strategy":{"dataParalel":2}}}"#),
-            expected("distributedConfig.strategy.dataParalel", "did you mean dataParallel?")
+            expected("distributedConfig.strategy.dataParalel", "did you mean distributedConfig.strategy.dataParallel?")
         );
+        for body in [r#"{"policies":{"maxRestarts":1}}"#, r#"{"maxRestart":1}"#] {
+            assert_eq!(refused_for(body).3, "did you mean policies.restart.maxRestarts?", "{body}");
+        }
         assert_eq!(refused_for(r#"{"policies":{"restart":{"maxRestarts":1,"x":1}}}"#).2, "policies.restart.x");
     }
 
@@ -297,10 +359,41 @@ mod tests {
             (r#"{"distributedConfig":{"strategy":[1,2,3]}}"#, "distributedConfig.strategy"),
             ("null", "body"),
             (r#"{"taskName":"a","taskName":"b"}"#, "body"),
+            (r#"{"launchMode":5}"#, "launchMode"),
+            (r#"{"launchMode":["existing"]}"#, "launchMode"),
+            (r#"{"policies":{"onDisconnect":true}}"#, "policies.onDisconnect"),
         ] {
             let (code, id, found, _) = refused(body);
             assert_eq!((code, id.as_str()), (422, "field_invalid"), "{body}");
             assert_eq!(found.as_deref(), Some(field), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_a_field_takes_is_said_in_both_languages_without_what_is_refused() {
+        for (body, zh, en) in [
+            (r#"{"launchMode":5}"#, "字段 launchMode 应为 existing", "the field launchMode must be existing"),
+            (
+                r#"{"policies":{"onDisconnect":[1]}}"#,
+                "字段 policies.onDisconnect 应为 keep",
+                "the field policies.onDisconnect must be keep",
+            ),
+            (r#"{"taskName":5}"#, "字段 taskName 应为字符串", "the field taskName must be a string"),
+            (r#"{"priority":"x"}"#, "字段 priority 应为整数", "the field priority must be a whole number"),
+            (r#"{"priority":99999999999}"#, "字段 priority 超出范围", "the field priority is out of range"),
+            (r#"{"policies":5}"#, "字段 policies 应为对象", "the field policies must be an object"),
+            (
+                r#"{"policies":{"restart":{}}}"#,
+                "缺少字段 policies.restart.maxRestarts",
+                "the field policies.restart.maxRestarts is missing",
+            ),
+            (r#"{"taskName":"a","taskName":"b"}"#, "字段 taskName 重复", "the field taskName is given twice"),
+            (r#"{"launchMode":"groop"}"#, "字段 launchMode 不能是 “groop”", "the field launchMode cannot be 'groop'"),
+        ] {
+            let problem = read::<CreateRequest>(body.as_bytes()).unwrap_err();
+            assert_eq!((&*problem.text.zh, &*problem.text.en), (zh, en), "{body}");
+            let hint = problem.hint.unwrap().spelled(FrontEnd::Api).en;
+            assert!(!hint.contains("group") && !hint.contains("stopAfter"), "{hint}");
         }
     }
 

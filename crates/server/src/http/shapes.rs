@@ -1,6 +1,6 @@
 //! The shapes of request bodies, read off the API's own document, so that no list of fields is kept by hand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use serde_json::Value;
@@ -12,8 +12,9 @@ use crate::openapi;
 pub struct Shapes {
     /// Fields that hold an object. A list in their place would be taken for it, field by field in their order.
     pub objects: BTreeSet<String>,
-    /// Fields of objects that are also stored, and so let unknown ones pass when they are read back.
-    pub open_fields: BTreeSet<String>,
+    /// Fields of objects that are also stored, and so let unknown ones pass when they are read back; each with its path in
+    /// the body.
+    pub open_fields: BTreeMap<String, String>,
 }
 
 /// The shapes of every request body.
@@ -27,22 +28,24 @@ fn read(document: &Value) -> Shapes {
     let schemas = &document["components"]["schemas"];
     let mut shapes = Shapes::default();
     let mut seen = BTreeSet::new();
-    let mut waiting: Vec<&str> = bodies(document).flat_map(references).collect();
-    while let Some(name) = waiting.pop() {
+    let mut waiting: VecDeque<(&str, String)> =
+        bodies(document).flat_map(references).map(|name| (name, String::new())).collect();
+    while let Some((name, path)) = waiting.pop_front() {
         if !seen.insert(name) {
             continue;
         }
         let schema = &schemas[name];
         let is_open = schema["additionalProperties"] != Value::Bool(false);
         for (field, value) in schema["properties"].as_object().into_iter().flatten() {
+            let path = if path.is_empty() { field.clone() } else { format!("{path}.{field}") };
             if is_open {
-                shapes.open_fields.insert(field.clone());
+                shapes.open_fields.entry(field.clone()).or_insert_with(|| path.clone());
             }
             for held in references(value) {
                 if schemas[held]["properties"].is_object() {
                     shapes.objects.insert(field.clone());
                 }
-                waiting.push(held);
+                waiting.push_back((held, path.clone()));
             }
         }
     }
@@ -74,9 +77,10 @@ mod tests {
             assert!(objects.contains(object), "{object}");
         }
         for field in ["dataParallel", "restart", "maxRestarts", "signal", "graceMs", "nodeLostAfter"] {
-            assert!(open_fields.contains(field), "{field}");
+            assert!(open_fields.contains_key(field), "{field}");
         }
+        assert_eq!(open_fields["maxRestarts"], "policies.restart.maxRestarts");
         // A list or a word is no object, and a closed object says itself which fields it has.
-        assert!(!objects.contains("nodeIds") && !open_fields.contains("taskName"));
+        assert!(!objects.contains("nodeIds") && !open_fields.contains_key("taskName"));
     }
 }
