@@ -127,7 +127,7 @@ fn a_pipe_that_nobody_reads_stops_no_rank_and_a_stop_ends_the_run() {
     let dropped = dropped_lines(&place);
     assert!(said.contains(&format!("fermi: {dropped} lines (")), "{said}");
     assert!(
-        said.contains("were not shown because nobody read them in time; the training went on, complete logs are in")
+        said.contains("were not shown because they were not read in time; the training went on, complete logs are in")
     );
     // What is still in the pipe was shown; the last line of it may be there in part, and counts as dropped.
     let shown = text_of(unread);
@@ -340,9 +340,35 @@ fn a_terminal_that_goes_on_shows_what_is_new_and_says_what_is_missing() {
     place.file("finish", "");
     assert_eq!(ended(&mut terminal.child, Duration::from_secs(10)), 0);
     let seen = seen.join().unwrap();
-    let said = seen.find("were not shown because nobody read them in time").expect("it is said");
+    let said = seen.find("were not shown because they were not read in time").expect("it is said");
     assert!(said < seen.find("rank 0 is back").expect("what is new is shown"));
     logs_are_complete(&place, 1, LINES);
+}
+
+#[test]
+fn two_readers_that_are_stuck_cost_no_more_time_than_one() {
+    let place = Place::new();
+    let (_unread, stdout) = pipe();
+    let (unheard, stderr) = pipe();
+    fill(&mut stdout_of(&stdout_pipe(&unheard)));
+    place.file("finish", "");
+    let mut child = flood(&place, &["-n", "1"], 3_000).stdout(stdout).stderr(stderr).spawn().unwrap();
+    has_flooded(&place, 1);
+    assert_eq!(ended(&mut child, Duration::from_secs(8)), 0);
+    assert!(dropped_lines(&place) > 0);
+}
+
+#[test]
+fn output_onto_a_full_disk_is_lost_for_that_reason() {
+    let place = Place::new();
+    place.file("finish", "");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut child = flood(&place, &["-n", "1"], 10).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    assert_eq!(ended(&mut child, Duration::from_secs(8)), 0);
+    let said = text_of(child.stderr.take().unwrap());
+    assert!(said.contains("were not shown because they could not be written (No space left on device)"), "{said}");
+    let told = journal(&place).into_iter().find(|event| event["event"] == "terminal.dropped").unwrap();
+    assert_eq!(told["error"], "No space left on device");
 }
 
 #[test]
@@ -359,7 +385,7 @@ fn over_ssh_a_terminal_that_nobody_reads_stops_no_host() {
     signal(i32::try_from(run.id()).unwrap(), libc::SIGTERM);
     assert_eq!(ended(&mut run, Duration::from_secs(12)), 143);
     let said = text_of(run.stderr.take().unwrap());
-    assert!(said.contains("were not shown because nobody read them in time"), "{said}");
+    assert!(said.contains("were not shown because they were not read in time"), "{said}");
     eventually("nothing is left on any host", || place.alive().is_empty().then_some(()));
 }
 
@@ -390,7 +416,7 @@ fn a_connection_that_stalls_stops_no_rank_and_what_it_did_not_carry_is_counted()
     assert_eq!(ended(&mut run, Duration::from_secs(12)), 143);
     eprintln!("stalled for {:?}, ended {:?} after the stop", asked - stalled, asked.elapsed());
     let said = text_of(run.stderr.take().unwrap());
-    assert!(said.contains("were not shown because nobody read them in time"), "{said}");
+    assert!(said.contains("were not shown because they were not read in time"), "{said}");
     eventually("nothing is left on any host", || place.alive().is_empty().then_some(()));
 }
 

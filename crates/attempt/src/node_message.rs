@@ -4,7 +4,8 @@
 //! is refused.
 
 use fermi_domain::exit::Exit;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::coordinator::Failure;
 use fermi_domain::event::RunEvent;
@@ -45,7 +46,8 @@ pub enum NodeCommand {
     CheckJoined,
     Sweep,
     /// What happened in the run, for the node's own journal and terminal.
-    Tell(Box<RunEvent>),
+    /// None where a later release tells of an event that this one does not know.
+    Tell(#[serde(deserialize_with = "known_event")] Option<Box<RunEvent>>),
     /// The run is over.
     Over,
     /// Nothing, except that the coordinator lives.
@@ -79,4 +81,33 @@ pub enum NodeReport {
     },
     KillAsked,
     Alive,
+}
+
+/// An event of a kind that this release does not know is none; one of a known kind that cannot be read is an error.
+fn known_event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RunEvent>>, D::Error> {
+    let told = serde_json::Value::deserialize(deserializer)?;
+    match RunEvent::deserialize(&told) {
+        Ok(event) => Ok(Some(Box::new(event))),
+        Err(error) => {
+            let kind = told["event"].as_str().unwrap_or_default();
+            let is_unknown = error.to_string().starts_with(&format!("unknown variant `{kind}`"));
+            if is_unknown { Ok(None) } else { Err(D::Error::custom(error)) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_this_release_does_not_know_is_passed_over() {
+        let read = |message: &str| serde_json::from_str::<NodeCommand>(message);
+        assert_eq!(read(r#"{"tell":{"event":"rank.dreamt","rank":3}}"#).unwrap(), NodeCommand::Tell(None));
+        let killing = NodeCommand::Tell(Some(Box::new(RunEvent::Killing { attempt: 2 })));
+        assert_eq!(read(&serde_json::to_string(&killing).unwrap()).unwrap(), killing);
+        // A known event that says too little is a broken message.
+        assert!(read(r#"{"tell":{"event":"attempt.killing"}}"#).is_err());
+        assert!(read(r#"{"tell":{}}"#).is_err());
+    }
 }

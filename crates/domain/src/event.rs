@@ -75,9 +75,17 @@ pub enum RunEvent {
     /// The disk did not take so many lines of the journal before this one.
     #[serde(rename = "journal.lost")]
     JournalLost { lines: u64 },
-    /// Whoever reads the standard streams did not take these lines; the logs in the folder have them.
+    /// The reader of the standard streams did not take these lines; the logs in the folder have them.
     #[serde(rename = "terminal.dropped")]
-    TerminalDropped { attempt: u32, lines: u64, bytes: u64, folder: Option<PathBuf> },
+    TerminalDropped {
+        attempt: u32,
+        lines: u64,
+        bytes: u64,
+        folder: Option<PathBuf>,
+        /// Why they could not be written, such as a full disk; none where the reader was too slow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     #[serde(rename = "attempt.failed")]
     AttemptFailed { attempt: u32, verdict: Box<Verdict> },
     #[serde(rename = "restart.scheduled")]
@@ -112,7 +120,7 @@ pub enum StopCause {
 pub enum Outcome {
     Succeeded,
     Failed,
-    /// Somebody asked, with this signal.
+    /// A user or a program asked, with this signal.
     Stopped {
         signal: i32,
     },

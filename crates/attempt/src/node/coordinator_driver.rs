@@ -182,7 +182,7 @@ impl CoordinatorDriver {
         if !self.assembly.is_full()
             && let Err(error) = self.peers.listen(self.lease.port)
         {
-            // Nobody can join, and the time-out says so.
+            // No node can join, and the time-out says so.
             node.record(RunEvent::Waiting { text: cannot_listen(self.lease.port, &error) });
         }
         let first_call = Duration::from_millis(node.bundle().gathering.last_call_ms);
@@ -217,7 +217,7 @@ impl CoordinatorDriver {
     fn start(&mut self, attempt: u32, resume: bool, node: &mut Node) -> Vec<RunInput> {
         let master_port = self.lease.port;
         if let Err(error) = self.serving.start(node.bundle().serves, master_port) {
-            // Ranks say themselves that nobody answers.
+            // Ranks say themselves that the port does not answer.
             node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
         }
         let master_addr = node.bundle().master_addr.clone();
@@ -236,11 +236,11 @@ impl CoordinatorDriver {
 
     fn tell_all(&mut self, event: RunEvent, node: &mut Node) -> Vec<RunInput> {
         if self.order.is_empty() {
-            // Before the nodes have their ranks there is nobody else to tell.
+            // Before the nodes have their ranks no other node has to be told.
             node.record(event);
             return Vec::new();
         }
-        self.send_to_all(&NodeCommand::Tell(Box::new(event)), node)
+        self.send_to_all(&NodeCommand::Tell(Some(Box::new(event))), node)
     }
 
     /// Tells a node what to do: our own at once, another over its link.

@@ -40,7 +40,7 @@ pub struct Executor {
     attempt: u32,
     master_port: u16,
     oom_kills: u64,
-    /// What the terminal did not get and nobody has been told of yet, and when that was told last.
+    /// What the terminal did not get and no event has told yet, and when one last did.
     dropped: Dropped,
     told_dropped: Option<Instant>,
 }
@@ -103,11 +103,12 @@ impl Executor {
     }
 
     fn tell_dropped(&mut self, events: &mut EventSink) {
-        let Dropped { lines, bytes } = std::mem::take(&mut self.dropped);
+        let Dropped { lines, bytes, error } = std::mem::take(&mut self.dropped);
         if bytes > 0 {
             self.told_dropped = Some(Instant::now());
             let folder = self.bundle.run_folder.clone();
-            events.record(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder });
+            let error = error.map(|error| error.desc().to_owned());
+            events.record(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder, error });
         }
     }
 
@@ -129,7 +130,11 @@ impl Executor {
                 self.sweep(events);
                 return vec![NodeReport::Swept];
             }
-            NodeCommand::Tell(event) => events.record(*event),
+            NodeCommand::Tell(event) => {
+                if let Some(event) = event {
+                    events.record(*event);
+                }
+            }
             NodeCommand::Over | NodeCommand::Alive => {}
         }
         Vec::new()

@@ -108,7 +108,7 @@ impl Peers {
         self.watch.0.as_fd()
     }
 
-    /// Whether anybody is there, or may come.
+    /// Whether a peer is there, or may come.
     pub fn is_alone(&self) -> bool {
         self.joined.is_empty() && self.pending.is_empty() && self.listener.is_none()
     }
@@ -199,7 +199,7 @@ impl Peers {
         news
     }
 
-    /// Lets in whoever connects; when too many have not introduced themselves, the one that has waited longest goes.
+    /// Accepts every connection; when too many have not introduced themselves, the one that has waited longest goes.
     fn accept(&mut self) {
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             let key = self.next_key;
@@ -374,7 +374,7 @@ mod tests {
         let mut node = joined(&mut peers, port);
         let text = fermi_domain::language::Text::new("很长".repeat(20_000), "long".repeat(20_000));
         let event = fermi_domain::event::RunEvent::Waiting { text };
-        let command = NodeCommand::Tell(Box::new(event));
+        let command = NodeCommand::Tell(Some(Box::new(event)));
         let started = Instant::now();
         while !peers.joined[&1].link.is_broken() {
             peers.send(1, &command);

@@ -44,13 +44,13 @@ impl DaemonOutput {
 
     /// Gives the readers a moment to take what is left. Nothing is said or printed afterwards.
     pub fn finish(&self) {
-        let last = LastWords::from_now(true);
+        let mut last = LastWords::from_now(true);
         let wait = |wait: Duration| {
             std::thread::sleep(wait);
             false
         };
-        self.voice.finish_printing(last, wait);
-        self.voice.finish_saying(last, wait);
+        self.voice.finish_printing(&mut last, wait);
+        self.voice.finish_saying(&mut last, wait);
     }
 
     /// A reader that has come back hears what it missed.

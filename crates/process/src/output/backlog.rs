@@ -1,17 +1,19 @@
 //! What a reader has not taken yet, and what becomes of it when the reader is slow: a bounded queue of lines.
 //!
 //! Plain values, `now` is an argument. The policy: a reader that takes half of the queue within [`PATIENCE`] gets every
-//! line, and who writes is held back meanwhile, as by any pipe. From one that does not, whole lines are dropped and
-//! counted until half of the queue is taken; and nobody is held back for its sake again before it has caught up.
+//! line, and writers are held back meanwhile, as by any pipe. From one that does not, whole lines are dropped and
+//! counted until half of the queue is taken; and no writer is held back for it again before it has caught up.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+
 use super::stream::StreamKind;
 
-/// Beyond this whoever writes is held back.
+/// Beyond this writers are held back.
 const ENOUGH: usize = 2 << 20;
-/// Beyond this nothing is taken, whoever writes: the last words of ranks that have ended, for example.
+/// Beyond this nothing is taken from any writer: the last words of ranks that have ended, for example.
 const MOST: usize = 4 << 20;
 /// How long a reader has to take half of the queue.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -23,6 +25,8 @@ const PIECE: usize = 64 * 1024;
 pub struct Dropped {
     pub lines: u64,
     pub bytes: u64,
+    /// Why they could not be written; none where the reader did not take them in time.
+    pub error: Option<Errno>,
 }
 
 impl Dropped {
@@ -31,7 +35,7 @@ impl Dropped {
     fn of(bytes: &[u8]) -> Self {
         let ends = memchr::memchr2_iter(b'\n', b'\r', bytes);
         let lines = ends.filter(|end| bytes[*end] == b'\n' || bytes.get(end + 1) != Some(&b'\n')).count();
-        Self { lines: lines as u64, bytes: bytes.len() as u64 }
+        Self { lines: lines as u64, bytes: bytes.len() as u64, error: None }
     }
 
     pub fn is_nothing(self) -> bool {
@@ -43,13 +47,14 @@ impl std::ops::AddAssign for Dropped {
     fn add_assign(&mut self, other: Self) {
         self.lines += other.lines;
         self.bytes += other.bytes;
+        self.error = self.error.or(other.error);
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Passing,
-    /// Whoever writes waits, since then.
+    /// Writers wait, since then.
     Holding(Instant),
     Dropping,
 }
@@ -136,6 +141,11 @@ impl Backlog {
     /// Counts lines that are not shown.
     pub fn count_dropped(&mut self, bytes: &[u8]) {
         self.dropped += Dropped::of(bytes);
+    }
+
+    /// Counts lines that could not be written.
+    pub fn count_unwritten(&mut self, bytes: &[u8], error: Errno) {
+        self.dropped += Dropped { error: Some(error), ..Dropped::of(bytes) };
     }
 
     /// A hold that lasts too long ends, and dropping begins.
@@ -246,7 +256,7 @@ mod tests {
         assert!(backlog.push(OUT, b"three\n", now), "it reads again");
         assert_eq!(backlog.take_gap(), None, "what came before the gap is not read yet");
         take(&mut backlog, ENOUGH / 2);
-        assert_eq!(backlog.take_gap(), Some(Dropped { lines: 2, bytes: 8 }));
+        assert_eq!(backlog.take_gap(), Some(Dropped { lines: 2, bytes: 8, error: None }));
         assert_eq!(backlog.take_gap(), None, "told once");
         assert_eq!(backlog.front(), Some((OUT, &b"three\n"[..])));
     }

@@ -1,4 +1,4 @@
-//! Writes to the user's terminal, or whatever our standard streams are, on behalf of those who must not wait for it.
+//! Writes to the user's terminal, or whatever our standard streams are, for threads that must not wait for it.
 //!
 //! What the reader takes at once is written at once. The rest goes through a [`Backlog`] to a thread of its own, which is
 //! started when it is first needed and which alone ever waits for the reader.
@@ -27,7 +27,7 @@ pub struct TerminalWriter {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Tells the thread of work, and those who wait of room.
+    /// Tells the thread of work, and waiting threads of room.
     changed: Condvar,
     outlets: [OnceLock<Outlet>; 2],
     /// Rung when writers are no longer held back and when there is a gap to tell of.
@@ -198,7 +198,7 @@ impl Shared {
     /// A reader that went away takes nothing from the training or from its files; a full disk drops and counts.
     fn failed(&self, state: &mut State, kind: StreamKind, bytes: &[u8], error: Errno) {
         match error {
-            Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG => state.backlog.count_dropped(bytes),
+            Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG => state.backlog.count_unwritten(bytes, error),
             _ => state.gone[index(kind)] = true,
         }
     }

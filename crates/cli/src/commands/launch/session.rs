@@ -10,6 +10,7 @@ use fermi_domain::exit::signal_name;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};
 use fermi_process::output::Dropped;
+use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use super::connections::{self, HostNews, OutputVoice, SshConnection};
@@ -18,7 +19,7 @@ use super::flags::LaunchFlags;
 use super::lines::Lines;
 use super::plan::Plan;
 use super::ssh::Ssh;
-use crate::commands::run::narrate::Narrator;
+use crate::commands::run::narrate::{self, Narrator};
 use crate::commands::run::session::take_signals;
 use crate::commands::run::voice::{LastWords, Voice};
 use crate::speech;
@@ -252,23 +253,25 @@ impl<'a> Session<'a> {
             if self.plan.nodes[host].is_here { folder.clone() } else { format!("{label}:{}", folder.display()).into() }
         };
         let code = Ending::of(&self.history).tell(&self.history, self.language, folder, &self.voice);
-        let last = LastWords::from_now(self.asked > 0);
+        let mut last = LastWords::from_now(self.asked > 0);
         let interrupted = |wait: Duration| matches!(news.recv_timeout(wait), Ok(HostNews::Signal(_)));
-        let unshown = self.voice.finish_printing(last, interrupted);
+        let unshown = self.voice.finish_printing(&mut last, interrupted);
         self.say_dropped(unshown);
-        self.voice.finish_saying(last, interrupted);
+        self.voice.finish_saying(&mut last, interrupted);
         code
     }
 
     /// Says what our own terminal did not get. What a host could not get rid of it tells itself.
     fn say_dropped(&self, dropped: Dropped) {
-        let Dropped { lines, bytes } = dropped;
+        let Dropped { lines, bytes, error } = dropped;
         if !dropped.is_nothing() {
+            let why = narrate::unwritten(error.map(Errno::desc));
             let text = Text::new(
-                format!("终端来不及读取，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，完整日志在各主机上"),
+                format!("{}，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，完整日志在各主机上", why.zh),
                 format!(
-                    "{lines} lines ({bytes} bytes) were not shown because nobody read them in time; the training went \
-                     on, complete logs are on the hosts"
+                    "{lines} lines ({bytes} bytes) were not shown because {}; the training went on, complete logs are \
+                     on the hosts",
+                    why.en
                 ),
             );
             self.voice.say(&format!("fermi: {}\n", text.in_language(self.language)));

@@ -50,7 +50,9 @@ impl Narrator {
                     "{lines} lines of the journal were lost because the disk did not take them; the training went on"
                 ),
             ),
-            RunEvent::TerminalDropped { lines, bytes, folder, .. } => not_shown(*lines, *bytes, folder.as_deref()),
+            RunEvent::TerminalDropped { lines, bytes, folder, error, .. } => {
+                not_shown(*lines, *bytes, folder.as_deref(), error.as_deref())
+            }
             _ => return None,
         };
         Some(format!("fermi: {}\n", text.in_language(language)))
@@ -139,29 +141,37 @@ fn restart(attempt: u32, after_ms: u64, used: u32, most: u32) -> Text {
     )
 }
 
-/// Events of `--json` that nobody read.
-pub fn events_dropped(lines: u64, folder: Option<&Path>) -> Text {
+/// Why lines were not written.
+pub fn unwritten(error: Option<&str>) -> Text {
+    match error {
+        Some(error) => Text::new(format!("无法写入（{error}）"), format!("they could not be written ({error})")),
+        None => Text::new("输出没有被及时读取", "they were not read in time"),
+    }
+}
+
+/// Events of `--json` that did not get out.
+pub fn events_dropped(lines: u64, folder: Option<&Path>, error: Option<&str>) -> Text {
+    let why = unwritten(error);
     let (zh, en) = match folder.map(short_path) {
         Some(folder) => (format!("全部事件在 {folder}/journal.ndjson"), format!("all are in {folder}/journal.ndjson")),
         None => ("没有保存日志".to_owned(), "no journal was kept".to_owned()),
     };
     Text::new(
-        format!("标准输出没有人读取，有 {lines} 个事件没有输出；{zh}"),
-        format!("{lines} events were not printed because nobody read them; {en}"),
+        format!("{}，有 {lines} 个事件没有输出；{zh}", why.zh),
+        format!("{lines} events were not printed because {}; {en}", why.en),
     )
 }
 
 /// What the terminal did not get, and where it is.
-fn not_shown(lines: u64, bytes: u64, folder: Option<&Path>) -> Text {
+fn not_shown(lines: u64, bytes: u64, folder: Option<&Path>, error: Option<&str>) -> Text {
+    let why = unwritten(error);
     let (zh, en) = match folder.map(short_path) {
         Some(folder) => (format!("完整日志在 {folder}"), format!("complete logs are in {folder}")),
         None => ("日志没有保存".to_owned(), "no logs were kept".to_owned()),
     };
     Text::new(
-        format!("终端来不及读取，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，{zh}"),
-        format!(
-            "{lines} lines ({bytes} bytes) were not shown because nobody read them in time; the training went on, {en}"
-        ),
+        format!("{}，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，{zh}", why.zh),
+        format!("{lines} lines ({bytes} bytes) were not shown because {}; the training went on, {en}", why.en),
     )
 }
 

@@ -15,6 +15,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::pty::WindowSize;
 use fermi_process::spawn::StdinPlan;
 use fermi_process::stale;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -74,6 +75,8 @@ struct Session {
     on_leash: bool,
     /// Whether whoever reads our events tells the user how it ended, once for all hosts.
     told_by_another: bool,
+    /// Whether the supervisor has given up on the readers of the standard streams, which are ours too.
+    terminal_is_stuck: bool,
     asked: u32,
     kill_deadline: Option<Instant>,
     /// Local ranks of the ranks that were started on this node.
@@ -122,6 +125,7 @@ impl Session {
             forwards_input,
             on_leash: flags.stop_on_stdin_eof,
             told_by_another: flags.json && flags.stop_on_stdin_eof,
+            terminal_is_stuck: false,
             asked: 0,
             kill_deadline: None,
             local_ranks: BTreeMap::new(),
@@ -167,6 +171,12 @@ impl Session {
                 self.print(&record);
             }
             self.tell(&record.event);
+            // The supervisor tells of its terminal right before the end of the run when it has waited for it in vain.
+            self.terminal_is_stuck = match &record.event {
+                RunEvent::TerminalDropped { error, .. } => error.is_none(),
+                RunEvent::RunEnded { .. } => self.terminal_is_stuck,
+                _ => false,
+            };
             match record.event {
                 RunEvent::RankStarted { rank, local_rank, .. } => {
                     self.local_ranks.insert(rank, local_rank);
@@ -299,18 +309,25 @@ impl Session {
 
     /// Lets the readers of both streams have what is left, and says which events were not printed.
     fn say_last_words(&self) {
-        let last = LastWords::from_now(self.asked > 0);
+        let mut last = LastWords::from_now(self.asked > 0);
+        if self.terminal_is_stuck {
+            last.spend_patience();
+        }
         let interrupted = |wait: Duration| {
             let wait = u16::try_from(wait.as_millis()).unwrap_or(u16::MAX);
             let signalled = poll(&mut [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)], wait);
             signalled.is_ok_and(|count| count > 0)
         };
-        let unprinted = self.voice.finish_printing(last, interrupted);
+        let unprinted = self.voice.finish_printing(&mut last, interrupted);
         if self.as_json && !unprinted.is_nothing() && !self.voice.is_one() {
-            let text = narrate::events_dropped(unprinted.lines, self.plan.run_folder.as_deref());
+            let text = narrate::events_dropped(
+                unprinted.lines,
+                self.plan.run_folder.as_deref(),
+                unprinted.error.map(Errno::desc),
+            );
             self.voice.say(&format!("fermi: {}\n", text.in_language(speech::language())));
         }
-        self.voice.finish_saying(last, interrupted);
+        self.voice.finish_saying(&mut last, interrupted);
     }
 
     fn conclude(&mut self) -> ExitCode {

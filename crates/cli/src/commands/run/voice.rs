@@ -1,5 +1,5 @@
-//! What a run's launcher says and prints: never so that it would wait for whoever reads, because signals and orders must
-//! not wait behind words.
+//! What a run's launcher says and prints: never so that it would wait for a reader, because signals and orders must not wait
+//! behind words.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,33 @@ use fermi_process::output::{Dropped, StreamKind, TerminalWriter};
 
 /// A reader that takes nothing for so long gets no more when all is said.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The same once a reader of this run has been waited for in vain: two that are stuck cost no more than one.
+const LAST_WORDS_AFTER_A_STUCK_READER: Duration = Duration::from_millis(200);
 /// How long the readers of both streams are waited for in all, reading or not, when somebody has asked for the end.
 const LAST_WORDS_WHEN_ASKED: Duration = Duration::from_secs(1);
 /// How often it is looked whether the reader has everything.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Until when the readers get what is left; one for both streams, which finish one after the other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct LastWords {
-    /// None where nobody has asked for the end: a reader that goes on reading gets everything.
+    /// None where the end was not asked for: a reader that goes on reading gets everything.
     until: Option<Instant>,
+    /// How long a reader may take nothing.
+    patience: Duration,
 }
 
 impl LastWords {
     pub fn from_now(is_asked: bool) -> Self {
-        Self { until: is_asked.then(|| Instant::now() + LAST_WORDS_WHEN_ASKED) }
+        Self { until: is_asked.then(|| Instant::now() + LAST_WORDS_WHEN_ASKED), patience: LAST_WORDS }
     }
 
-    fn are_over(self) -> bool {
+    /// A reader has been waited for in vain.
+    pub fn spend_patience(&mut self) {
+        self.patience = LAST_WORDS_AFTER_A_STUCK_READER;
+    }
+
+    fn are_over(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
 }
@@ -77,12 +86,12 @@ impl Voice {
 
     /// Lets the reader of stdout take what is left, as long as it takes any and the last words are not over; the answer is
     /// what it did not get. Nothing is printed afterwards. `interrupted` waits so long for a signal, which ends the wait.
-    pub fn finish_printing(&self, last: LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+    pub fn finish_printing(&self, last: &mut LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
         finish(&self.stdout, last, interrupted)
     }
 
     /// The same for stderr. Nothing is said afterwards.
-    pub fn finish_saying(&self, last: LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+    pub fn finish_saying(&self, last: &mut LastWords, interrupted: impl FnMut(Duration) -> bool) -> Dropped {
         finish(&self.stderr, last, interrupted)
     }
 
@@ -92,7 +101,12 @@ impl Voice {
     }
 }
 
-fn finish(writer: &TerminalWriter, last: LastWords, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {
-    while writer.stuck_for().is_some_and(|stuck| stuck < LAST_WORDS) && !last.are_over() && !interrupted(LOOK_EVERY) {}
+fn finish(writer: &TerminalWriter, last: &mut LastWords, mut interrupted: impl FnMut(Duration) -> bool) -> Dropped {
+    while writer.stuck_for().is_some_and(|stuck| stuck < last.patience) && !last.are_over() && !interrupted(LOOK_EVERY)
+    {
+    }
+    if writer.stuck_for().is_some() {
+        last.spend_patience();
+    }
     writer.give_up()
 }
