@@ -54,7 +54,8 @@ fn cases() -> Vec<Case> {
         flags("a filter in words", &["--local-ranks-filter", "first"]),
         flags("a filter with a hole", &["--ranks-filter", "0,,x"]),
         flags("a signal that does not exist", &["--signals-to-handle", "SIGTERM,SIGNOPE"]),
-        flags("a signal that nobody can handle", &["--signals-to-handle", "SIGKILL"]),
+        flags("a signal that cannot be caught", &["--signals-to-handle", "SIGKILL"]),
+        flags("a checkpoint signal that cannot be caught", &["--checkpoint-signal", "SIGSTOP"]),
         flags("a checkpoint signal that does not exist", &["--checkpoint-signal", "SAVE"]),
         flags("a time in words", &["--shutdown-timeout", "soon"]),
         flags("a time before now", &["--shutdown-timeout", "-1"]),
@@ -278,6 +279,31 @@ fn help_and_version_are_data_and_no_error() {
         let ended = Run::whole(&mut place.fermi(words)).expect(0);
         assert!(!ended.stdout.is_empty() && ended.stderr.is_empty(), "{words:?}");
     }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_said_and_fails() {
+    let place = prepared();
+    for words in [&["--help"][..], &["run", "--dry-run", "good.py"], &["reference"], &["completions", "bash"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = place.fermi(words).env("FERMI_LANG", "en").stdout(full).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("error: cannot write to standard output: No space left"), "{words:?}: {said}");
+        // A pipe that was closed has got all that its reader wanted.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ended = place.fermi(words).stdout(writer).output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{words:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_script_whose_name_begins_with_a_dash_runs_behind_two_dashes() {
+    let place = prepared();
+    place.file("-d.py", "open('ran', 'w').close()");
+    Run::whole(&mut place.run(["-n", "1", "--", "-d.py"])).expect(0);
+    assert!(place.work().join("ran").exists());
 }
 
 #[test]

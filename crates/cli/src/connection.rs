@@ -108,8 +108,7 @@ impl CommandProblem {
 
     /// A failure that another crate tells of.
     pub fn of(message: &impl Explained) -> Self {
-        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-        Self::failed(message.text(), hint.unwrap_or_else(|| message.text()))
+        Self::failed(message.text(), speech::hint(message).unwrap_or_else(|| message.text()))
     }
 
     /// Says it on stderr; the answer is the exit code.

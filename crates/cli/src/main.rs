@@ -20,5 +20,5 @@ fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|word| word == fermi_attempt::launcher::SUPERVISE) {
         return commands::supervise::execute();
     }
-    commands::execute(arguments)
+    speech::checked(commands::execute(arguments))
 }

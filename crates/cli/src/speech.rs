@@ -1,9 +1,16 @@
 //! How the command line speaks: which language, which colours, and the form of an error.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use fermi_domain::contract::FERMI_LANG;
-use fermi_domain::language::{Explained, FrontEnd, Language};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Notice, Text};
+
+use crate::exit_code;
+
+/// Why data could not be written to stdout, once that has happened.
+static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// The language of this terminal: FERMI_LANG, then the locale; English where none is set.
 pub fn language() -> Language {
@@ -96,9 +103,19 @@ pub fn error_text(language: Language, paint: Paint, message: &str, hint: Option<
 pub fn error(message: &impl Explained) -> String {
     let language = language();
     let text = message.text();
-    let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+    let hint = hint(message);
     let hint = hint.as_ref().map(|hint| hint.in_language(language));
     error_text(language, Paint::for_stderr(), text.in_language(language), hint)
+}
+
+/// The hint of a message as a terminal shows it.
+pub fn hint(message: &impl Explained) -> Option<Text> {
+    message.hint().as_ref().map(spelled)
+}
+
+/// An advice as a terminal shows it: settings are flags.
+pub fn spelled(hint: &Hint) -> Text {
+    hint.spelled(FrontEnd::CommandLine)
 }
 
 /// Says on stderr what went wrong.
@@ -121,7 +138,7 @@ pub fn print_json(value: &impl serde::Serialize) -> bool {
     serde_json::to_string_pretty(value).is_ok_and(|text| print(&format!("{text}\n")))
 }
 
-/// Data goes to stdout; false when nobody reads it any more.
+/// Data goes to stdout; false when it cannot be written any more, of which [`checked`] speaks at the end.
 pub fn print(text: &str) -> bool {
     print_bytes(text.as_bytes())
 }
@@ -129,5 +146,24 @@ pub fn print(text: &str) -> bool {
 /// The same for bytes that are not ours.
 pub fn print_bytes(bytes: &[u8]) -> bool {
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(bytes).and_then(|()| stdout.flush()).is_ok()
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    let is_written = written.is_ok();
+    // A closed pipe (`| head`) has got what its reader wanted.
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error);
+    }
+    is_written
+}
+
+/// The exit code of a command that has printed: data that could not be written are a failure, and it is said.
+pub fn checked(code: ExitCode) -> ExitCode {
+    let Some(error) = LOST.get() else { return code };
+    complain(&Notice::new(
+        "output_lost",
+        Text::new(format!("无法写入标准输出：{error}"), format!("cannot write to standard output: {error}")),
+        Text::new("检查输出所在的磁盘或文件", "look at the disk or the file that the output goes to"),
+    ));
+    if code == ExitCode::SUCCESS { ExitCode::from(exit_code::FAILED) } else { code }
 }

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fermi_domain::framework::Framework;
-use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
+use fermi_domain::language::{Explained, Hint, Language, Text};
 use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
+
+use crate::speech;
 
 /// Why the flags cannot be used.
 #[derive(Debug)]
@@ -21,8 +23,7 @@ impl EngineRefusal {
     /// What a framework, or the rank map made for it, says.
     pub fn of(message: &impl Explained) -> Self {
         let text = message.text();
-        let hint = message.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-        Self { hint: hint.unwrap_or_else(|| text.clone()), text }
+        Self { hint: speech::hint(message).unwrap_or_else(|| text.clone()), text }
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fermi_domain::language::{Notice, Text};
 
+use super::run;
 use crate::{exit_code, speech};
 
 /// Why a value is refused, by a parser of ours: what would be right, in both languages.
@@ -24,7 +25,9 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             ExitCode::from(exit_code::USAGE)
         }
         _ => {
-            speech::complain(&Notice::new("usage", sentence(error), hint(error)));
+            let is_run = std::env::args_os().nth(1).is_some_and(|word| word == super::RUN);
+            let text = if is_run { run::blaming_variables(sentence(error)) } else { sentence(error) };
+            speech::complain(&Notice::new("usage", text, hint(error)));
             ExitCode::from(exit_code::USAGE)
         }
     }

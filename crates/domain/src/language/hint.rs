@@ -48,7 +48,7 @@ impl Hint {
         Some(Self(Box::new(Sentences { everywhere, command_line: Some(command_line) })))
     }
 
-    /// The settings that it names, for whoever stores the advice and spells it later.
+    /// The settings that it names, for a caller that stores the advice and spells it later.
     pub fn settings(&self) -> Vec<Setting> {
         let Sentences { everywhere, command_line } = &*self.0;
         let sentences = command_line.iter().chain([everywhere]);

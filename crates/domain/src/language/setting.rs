@@ -51,6 +51,9 @@ pub enum Setting {
     RendezvousId,
     RendezvousSecret,
     JoinTimeout,
+    DataParallel,
+    PipelineParallel,
+    TensorParallel,
 }
 
 /// What a setting is called.
@@ -66,7 +69,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -76,6 +79,9 @@ impl Setting {
         Self::RendezvousId,
         Self::RendezvousSecret,
         Self::JoinTimeout,
+        Self::DataParallel,
+        Self::PipelineParallel,
+        Self::TensorParallel,
     ];
 
     fn names(self) -> Names {
@@ -96,6 +102,19 @@ impl Setting {
             Self::RendezvousId => names("--rdzv-id", None, "任务标识", "Run id"),
             Self::RendezvousSecret => names("--rdzv-secret", None, "集合口令", "Rendezvous secret"),
             Self::JoinTimeout => names("--join-timeout", None, "节点到齐时限", "Join time-out"),
+            Self::DataParallel => {
+                names("--data-parallel", Some("distributedConfig.strategy.dataParallel"), "数据并行", "Data parallel")
+            }
+            Self::PipelineParallel => {
+                let field = "distributedConfig.strategy.pipelineParallel";
+                names("--pipeline-parallel", Some(field), "流水线并行", "Pipeline parallel")
+            }
+            Self::TensorParallel => names(
+                "--tensor-parallel",
+                Some("distributedConfig.strategy.tensorParallel"),
+                "张量并行",
+                "Tensor parallel",
+            ),
         }
     }
 
@@ -110,7 +129,7 @@ impl Setting {
         }
     }
 
-    /// Whether somebody at this front end can change it.
+    /// Whether it can be changed at this front end.
     pub fn exists_at(self, front_end: FrontEnd) -> bool {
         front_end == FrontEnd::CommandLine || self.names().field.is_some()
     }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::{
     framework::Framework,
     ids::EnvironmentId,
-    language::{Explained, Hint, Text},
+    language::{Explained, Hint, Setting, Text},
     task::Strategy,
 };
 
@@ -55,7 +55,7 @@ pub enum RequestRefusal {
         count: u32,
     },
     LabelsInvalid,
-    /// Port 0 is no port that anybody could reach.
+    /// Port 0 cannot be reached.
     MasterPortInvalid,
     /// The launch mode `group`, as long as there are no groups.
     GroupsNotSupported,
@@ -337,10 +337,15 @@ impl Explained for RequestRefusal {
     }
 }
 
-/// With the names of the request's fields, so that it can be copied.
+/// With the names of the settings, so that it can be copied.
 fn in_words(layouts: &[Strategy], within: &str, between: &str) -> String {
     let words = layouts.iter().map(|Strategy { data_parallel: dp, pipeline_parallel: pp, tensor_parallel: tp }| {
-        format!("dataParallel {dp}{within}pipelineParallel {pp}{within}tensorParallel {tp}")
+        format!(
+            "{} {dp}{within}{} {pp}{within}{} {tp}",
+            Setting::DataParallel,
+            Setting::PipelineParallel,
+            Setting::TensorParallel
+        )
     });
     words.collect::<Vec<_>>().join(between)
 }

@@ -132,16 +132,18 @@ fn a_megatron_refusal_offers_layouts_that_fit() {
     let mut request = request();
     request.distributed_config.framework = Some("megatron-lm".to_owned());
     let refused = validate(&request, &known()).unwrap_err();
-    assert!(
-        refused
-            .hint()
-            .unwrap()
-            .spelled(FrontEnd::Api)
-            .en
-            .contains("dataParallel 1, pipelineParallel 7, tensorParallel 2"),
-        "{}",
-        refused.hint().unwrap().spelled(FrontEnd::Api).en
-    );
+    let hint = refused.hint().unwrap();
+    for (front_end, layout) in [
+        (FrontEnd::CommandLine, "--data-parallel 1, --pipeline-parallel 7, --tensor-parallel 2"),
+        (
+            FrontEnd::Api,
+            "distributedConfig.strategy.dataParallel 1, distributedConfig.strategy.pipelineParallel 7, \
+             distributedConfig.strategy.tensorParallel 2",
+        ),
+        (FrontEnd::Console, "'Data parallel' 1, 'Pipeline parallel' 7, 'Tensor parallel' 2"),
+    ] {
+        assert!(hint.spelled(front_end).en.contains(layout), "{}", hint.spelled(front_end).en);
+    }
     request.distributed_config.strategy = Some(Strategy { data_parallel: 1, pipeline_parallel: 7, tensor_parallel: 2 });
     assert!(validate(&request, &known()).is_ok());
 }

@@ -1,6 +1,6 @@
 //! Megatron's rules, as it checks them itself once every process is up.
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Setting, Text};
 
 use super::{
     given_arguments::GivenArguments,
@@ -165,7 +165,10 @@ fn interleaving(args: &GivenArguments<'_>, shape: &Shape) -> Result<(), LaunchRe
                 format!("交错流水线需要流水线并行大于 {}", least - 1),
                 format!("Virtual stages need pipeline parallelism above {}", least - 1),
             ),
-            hint: Text::new("提高 pipelineParallel，或去掉此设置", "give a higher pipelineParallel, or leave it out"),
+            hint: Text::new(
+                format!("提高 {}，或去掉此设置", Setting::PipelineParallel),
+                format!("give a higher {}, or leave it out", Setting::PipelineParallel),
+            ),
         });
     }
     let own_rounds = args.argv.has("--microbatch-group-size-per-virtual-pipeline-stage")

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
 use fermi_domain::environment::EnvironmentKind;
-use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::language::{Explained, Text};
 use serde_json::json;
 
 use super::daemon_output::DaemonOutput;
@@ -178,8 +178,5 @@ pub fn parse_kind(text: &str) -> Result<EnvironmentKind, Expected> {
 }
 
 fn parse_declared(text: &str) -> Result<Declared, Expected> {
-    Declared::parse(text).map_err(|error| {
-        let hint = error.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-        Expected(hint.unwrap_or_else(|| error.text()))
-    })
+    Declared::parse(text).map_err(|error| Expected(speech::hint(&error).unwrap_or_else(|| error.text())))
 }

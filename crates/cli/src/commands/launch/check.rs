@@ -4,13 +4,14 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fermi_domain::language::{Explained, FrontEnd, Language};
+use fermi_domain::language::{Explained, Language};
 use fermi_domain::messages::launch::{HostTrouble, LaunchNews, LaunchProblem};
 
 use super::flags::LaunchFlags;
 use super::plan::{Node, Plan};
 use super::script::{self, COPY, SAYS, VERSION};
 use super::ssh::{BROKEN, Ssh, SshAnswer};
+use crate::speech;
 
 /// How many hosts are asked at once.
 const AT_ONCE: usize = 64;
@@ -140,7 +141,7 @@ pub fn table(plan: &Plan, checked: &[Checked], language: Language) -> (String, S
         let text = state.as_ref().err().map_or_else(|| LaunchNews::Ready.text(), HostTrouble::text);
         rows.push_str(&format!("  {:width$}  {}\n", node.label, text.in_language(language)));
         let hint = state.as_ref().err().and_then(HostTrouble::hint);
-        let hint = hint.map(|hint| hint.spelled(FrontEnd::CommandLine).in_language(language).to_owned());
+        let hint = hint.as_ref().map(|hint| speech::spelled(hint).in_language(language).to_owned());
         hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }
     (rows, hints.join("\n      "))

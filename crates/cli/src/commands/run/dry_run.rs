@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fermi_attempt::bundle::{MasterPort, NodeBundle};
 use fermi_attempt::port;
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::slurm::script::quoted;
 use fermi_process::spawn::RankCommand;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub fn show(plan: &Plan, as_json: bool) {
     speech::print(&text);
 }
 
-fn as_value(place: &RankPlace, command: &RankCommand) -> Value {
+fn as_value(place: &RankPosition, command: &RankCommand) -> Value {
     let argv: Vec<_> = command.argv.iter().map(|word| word.to_string_lossy()).collect();
     let env: BTreeMap<&String, &String> = command.env.iter().map(|(name, value)| (name, value)).collect();
     json!({"rank": place.rank, "localRank": place.local_rank, "argv": argv, "env": env, "cpus": command.cpus})
@@ -43,7 +43,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-fn describe(place: &RankPlace, command: &RankCommand) -> String {
+fn describe(place: &RankPosition, command: &RankCommand) -> String {
     let argv: Vec<_> = command.argv.iter().map(|word| quoted(&word.to_string_lossy())).collect();
     let mut text = format!("rank {} on {}\n  {}\n", place.rank, place.node_name, argv.join(" "));
     for (name, value) in &command.env {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::output::Show;
 
@@ -21,7 +21,7 @@ pub struct Visibility {
 
 impl Visibility {
     pub fn read(flags: &RunFlags, inherited_template: Option<&str>) -> Result<Self, RunProblem> {
-        let given = flags.log_line_prefix_template.as_deref().filter(|template| !template.is_empty());
+        let given = flags.log_line_prefix_template.as_deref();
         Ok(Self {
             redirects: StreamChoice::read("--redirects", &flags.redirects)?,
             tee: StreamChoice::read("--tee", &flags.tee)?,
@@ -36,7 +36,7 @@ impl Visibility {
     /// Without any option: rank 0 as it comes, of the others only errors. `--tee` shows lines behind a prefix,
     /// `--redirects` hides, a filter shows the ranks it names (one alone as it comes, several behind prefixes) and no
     /// others.
-    pub fn of(&self, place: &RankPlace) -> (Show, Show) {
+    pub fn of(&self, place: &RankPosition) -> (Show, Show) {
         let prefix = self.prefix(place);
         let tee = self.tee.of(place.local_rank);
         let redirect = self.redirects.of(place.local_rank);
@@ -56,17 +56,17 @@ impl Visibility {
         (show(tee.stdout, redirect.stdout, false), show(tee.stderr, redirect.stderr, true))
     }
 
-    fn is_filtered_out(&self, place: &RankPlace) -> bool {
+    fn is_filtered_out(&self, place: &RankPosition) -> bool {
         let outside = |filter: &Option<BTreeSet<u32>>, rank| filter.as_ref().is_some_and(|set| !set.contains(&rank));
         outside(&self.local_ranks, place.local_rank) || outside(&self.ranks, place.rank)
     }
 
-    fn is_named(&self, place: &RankPlace) -> bool {
+    fn is_named(&self, place: &RankPosition) -> bool {
         (self.local_ranks.is_some() || self.ranks.is_some()) && !self.is_filtered_out(place)
     }
 
     /// Whether this rank has the terminal to itself.
-    fn is_alone(&self, place: &RankPlace) -> bool {
+    fn is_alone(&self, place: &RankPosition) -> bool {
         match (&self.local_ranks, &self.ranks) {
             (None, None) => place.local_rank == 0 && place.node_rank == 0,
             (Some(one), None) | (None, Some(one)) => one.len() == 1 && self.is_named(place),
@@ -75,7 +75,7 @@ impl Visibility {
     }
 
     /// All but the rank, which the supervisor fills in.
-    fn prefix(&self, place: &RankPlace) -> String {
+    fn prefix(&self, place: &RankPosition) -> String {
         [
             ("${hostname}", place.node_name.clone()),
             ("${local_rank}", place.local_rank.to_string()),
@@ -111,8 +111,8 @@ mod tests {
     use super::*;
     use crate::commands::run::flags::RunFlags;
 
-    fn place(rank: u32) -> RankPlace {
-        RankPlace {
+    fn place(rank: u32) -> RankPosition {
+        RankPosition {
             rank,
             local_rank: rank,
             world_size: 4,
@@ -174,6 +174,7 @@ mod tests {
             shown(&["--tee", "1", "--log-line-prefix-template", "${role_name}${local_rank}|"])[3],
             "default3| errors"
         );
+        assert_eq!(shown(&["--tee", "1", "--log-line-prefix-template", ""])[3], " errors");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The launch is made before the nodes meet, for nodes with as many ranks as this one; the supervisor compares.
 
 use fermi_attempt::bundle::{Meeting, RankNumbering};
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::ids::NodeRank;
 use fermi_domain::language::Text;
 use fermi_domain::launch::NodeLaunch;
@@ -31,7 +31,7 @@ impl Framework {
         flags: &RunFlags,
         machine: &Machine,
         meeting: &Meeting,
-        ranks: &[RankPlace],
+        ranks: &[RankPosition],
         hosts: &[String],
     ) -> Result<Self, RunProblem> {
         let Some(engine) = wanted(flags)? else { return Ok(Self::default()) };
@@ -58,7 +58,7 @@ struct World {
 
 impl World {
     /// None where the place of every rank cannot be known before the nodes meet.
-    fn of(flags: &RunFlags, meeting: &Meeting, ranks: &[RankPlace]) -> Option<Self> {
+    fn of(flags: &RunFlags, meeting: &Meeting, ranks: &[RankPosition]) -> Option<Self> {
         let gathering = &meeting.gathering;
         let first = ranks.first().filter(|_| flags.rank.is_none() && !gathering.is_elastic())?;
         let (per_node, own_node) = (first.local_world_size, gathering.node_rank);
@@ -79,7 +79,7 @@ impl World {
         (machine.count_gpus)(machine.cuda_visible_devices.as_deref()) >= self.per_node as usize
     }
 
-    fn nodes(&self, on_gpus: bool, ranks: &[RankPlace], hosts: &[String], master: &str) -> Vec<NodeFacts> {
+    fn nodes(&self, on_gpus: bool, ranks: &[RankPosition], hosts: &[String], master: &str) -> Vec<NodeFacts> {
         let gpu_count = if on_gpus { self.per_node } else { 0 };
         let own_name = ranks.first().map(|place| place.node_name.as_str()).unwrap_or_default();
         let name = |node: u32| match hosts.get(node as usize) {

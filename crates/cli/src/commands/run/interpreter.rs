@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::messages::run::RunProblem;
 
 use super::flags::RunFlags;
@@ -54,7 +54,7 @@ impl Program {
     }
 
     /// The words of one rank: `${local_rank}` in arguments is its number, as torchrun has it.
-    pub fn of_rank(&self, place: &RankPlace) -> Vec<OsString> {
+    pub fn of_rank(&self, place: &RankPosition) -> Vec<OsString> {
         let number = place.visible_local_rank;
         let filled = self.words.iter().map(|word| match word.to_str() {
             Some(text) if text.contains("${local_rank}") => text.replace("${local_rank}", &number.to_string()).into(),

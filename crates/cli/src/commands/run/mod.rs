@@ -18,7 +18,7 @@ mod machine;
 mod make_folders;
 pub(super) mod narrate;
 mod plan;
-mod policy;
+pub(super) mod policy;
 mod processes;
 mod ranks;
 pub(super) mod report;
@@ -28,10 +28,14 @@ pub mod spellings;
 mod streams;
 mod terminal;
 mod torchrun;
+mod variables;
 pub(super) mod voice;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::Args;
+use fermi_domain::language::{Explained, Notice, Text};
 use fermi_domain::messages::run::RunProblem;
 
 pub use flags::RunFlags;
@@ -42,10 +46,21 @@ pub fn execute(flags: RunFlags) -> ExitCode {
     match start(flags) {
         Ok(code) => code,
         Err(problem) => {
-            speech::complain(&problem);
+            let text = blaming_variables(problem.text());
+            match problem.hint() {
+                Some(hint) => speech::complain(&Notice::new(problem.id(), text, hint)),
+                None => speech::complain(&problem),
+            }
             ExitCode::from(exit_code::USAGE)
         }
     }
+}
+
+/// A sentence about a refused value of `fermi run`, which names the `PET_*` variable that holds it, if one does.
+pub(super) fn blaming_variables(text: Text) -> Text {
+    let run = RunFlags::augment_args(clap::Command::new(super::RUN));
+    let words: Vec<OsString> = std::env::args_os().collect();
+    variables::blamed(text, &variables::in_use(&run, &words, |name| std::env::var(name).ok()))
 }
 
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {

@@ -1,5 +1,6 @@
 //! The rules by which the ranks live: restarts, the ladder of a stop, how long is waited.
 
+use fermi_domain::contract;
 use fermi_domain::exit::parse_signal;
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::{Rung, StopLadder};
@@ -22,8 +23,11 @@ pub fn read(flags: &RunFlags, machine: &Machine, is_requeued: bool) -> Result<Ru
 }
 
 fn ladder(flags: &RunFlags, machine: &Machine) -> Result<StopLadder, RunProblem> {
-    let given = flags.shutdown_timeout.as_deref().or(machine.shutdown_timeout.as_deref());
-    let grace = given.map(|value| ms("--shutdown-timeout", value)).transpose()?;
+    let grace = match (&flags.shutdown_timeout, &machine.shutdown_timeout) {
+        (Some(typed), _) => Some(ms("--shutdown-timeout", typed)?),
+        (None, Some(inherited)) => Some(ms(contract::TORCH_ELASTIC_SHUTDOWN_TIMEOUT, inherited)?),
+        (None, None) => None,
+    };
     let checkpoint = match &flags.checkpoint_signal {
         Some(name) => {
             Some(Rung { signal: catchable(name)?, grace_ms: ms("--checkpoint-grace", &flags.checkpoint_grace)? })
@@ -53,8 +57,10 @@ pub fn signals(list: &str) -> Result<Vec<i32>, RunProblem> {
 }
 
 /// A signal to which a program can react.
-fn catchable(name: &str) -> Result<i32, RunProblem> {
-    parse_signal(name)
-        .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
-        .ok_or_else(|| RunProblem::BadSignal { value: name.to_owned() })
+pub fn catchable(name: &str) -> Result<i32, RunProblem> {
+    let value = || name.to_owned();
+    match parse_signal(name).ok_or_else(|| RunProblem::BadSignal { value: value() })? {
+        libc::SIGKILL | libc::SIGSTOP => Err(RunProblem::UncatchableSignal { value: value() }),
+        signal => Ok(signal),
+    }
 }

@@ -1,6 +1,6 @@
 //! How many processes start here, and which ranks they are.
 
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::messages::run::RunProblem;
 
 use super::devices;
@@ -16,7 +16,7 @@ pub fn ranks(
     flags: &RunFlags,
     machine: &Machine,
     position: Option<&SlurmPosition>,
-) -> Result<Vec<RankPlace>, RunProblem> {
+) -> Result<Vec<RankPosition>, RunProblem> {
     let size = size(flags, machine, position)?;
     Ok(match position {
         Some(position) => slurm::places(flags, position, size.processes),
@@ -90,8 +90,8 @@ fn processes(value: &str, machine: &Machine) -> Result<usize, RunProblem> {
     }
 }
 
-fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Vec<RankPlace> {
-    let place = |rank: u32, local_rank: u32, world_size: u32| RankPlace {
+fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Vec<RankPosition> {
+    let place = |rank: u32, local_rank: u32, world_size: u32| RankPosition {
         rank,
         local_rank,
         world_size,

@@ -1,7 +1,7 @@
 //! What each rank gets from the command line: its words, its variables, its devices, and how it appears.
 
 use fermi_attempt::bundle::RankPlan;
-use fermi_domain::contract::{self, RankPlace};
+use fermi_domain::contract::{self, RankPosition};
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::output::Show;
 use fermi_process::spawn::{RankCommand, StdinPlan};
@@ -16,13 +16,13 @@ pub fn plan(
     flags: &RunFlags,
     machine: &Machine,
     program: &Program,
-    places: Vec<RankPlace>,
+    places: Vec<RankPosition>,
 ) -> Result<Vec<RankPlan>, RunProblem> {
     let visibility = filters::Visibility::read(flags, machine.prefix_template.as_deref())?;
     let cpus = affinity::bind(flags, places.len(), &machine.cpus)?;
     let shared = variables(flags)?;
     let visible = visible_devices(flags, machine, places.len())?;
-    let rank = |(index, place): (usize, RankPlace)| {
+    let rank = |(index, place): (usize, RankPosition)| {
         let mut env = shared.clone();
         env.extend(device_variables(flags, &place, visible.as_deref()));
         let (show_stdout, show_stderr) = visibility.of(&place);
@@ -73,7 +73,7 @@ fn visible_devices(flags: &RunFlags, machine: &Machine, processes: usize) -> Res
 }
 
 /// CUDA_VISIBLE_DEVICES is inherited, unless the user chose devices or wants one for each rank.
-fn device_variables(flags: &RunFlags, place: &RankPlace, visible: Option<&[String]>) -> Vec<(String, String)> {
+fn device_variables(flags: &RunFlags, place: &RankPosition, visible: Option<&[String]>) -> Vec<(String, String)> {
     if flags.virtual_local_rank {
         let own = devices::own_device(visible, place.local_rank);
         return [contract::CUDA_VISIBLE_DEVICES, contract::HIP_VISIBLE_DEVICES]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use fermi_attempt::run_folder::RankFolder;
 use fermi_domain::healing::GiveUp;
-use fermi_domain::language::{FrontEnd, Language, Text};
+use fermi_domain::language::{Language, Text};
 use fermi_domain::verdict::Verdict;
 
 use super::narrate::short_path;
-use crate::speech::Paint;
+use crate::speech::{self, Paint};
 use crate::wrap;
 
 /// How many last lines are shown when there is no traceback.
@@ -45,7 +45,7 @@ impl FailureReport<'_> {
             row(word("原因", "cause"), &say(&diagnosis.cause));
         }
         if let Some(advice) = self.verdict.advice() {
-            row(word("建议", "advice"), &say(&advice.spelled(FrontEnd::CommandLine)));
+            row(word("建议", "advice"), &say(&speech::spelled(&advice)));
         }
         if let Some(others) = self.verdict.others_summary() {
             row(word("其他", "others"), &say(&others));
@@ -101,7 +101,7 @@ pub fn labelled(label: &str, text: &str, paint: Paint) -> String {
 
 /// Why there was no further attempt, with what would have allowed one.
 pub fn given_up(reason: GiveUp, text: Text) -> Text {
-    let Some(hint) = reason.hint().map(|hint| hint.spelled(FrontEnd::CommandLine)) else { return text };
+    let Some(hint) = reason.hint().as_ref().map(speech::spelled) else { return text };
     Text::new(format!("{}；{}", text.zh, hint.zh), format!("{}; {}", text.en, hint.en))
 }
 

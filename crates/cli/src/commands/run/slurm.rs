@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
 use fermi_domain::slurm::position::{self, Tasks};
@@ -121,8 +121,8 @@ fn rank_numbering(position: &SlurmPosition) -> RankNumbering {
 }
 
 /// The ranks that this process starts. A launcher learns the first rank's number from the coordinator.
-pub fn places(flags: &RunFlags, position: &SlurmPosition, processes: u32) -> Vec<RankPlace> {
-    let place = |rank: u32, local_rank: u32, world_size: u32| RankPlace {
+pub fn places(flags: &RunFlags, position: &SlurmPosition, processes: u32) -> Vec<RankPosition> {
+    let place = |rank: u32, local_rank: u32, world_size: u32| RankPosition {
         rank,
         local_rank,
         world_size,
@@ -246,7 +246,7 @@ mod tests {
         );
         let places = places(&RunFlags::parse_for_test(&[]), &position, 2);
         let [place] = places.as_slice() else { panic!("one rank") };
-        let RankPlace { rank, local_rank, world_size, local_world_size, node_rank, node_count, .. } = *place;
+        let RankPosition { rank, local_rank, world_size, local_world_size, node_rank, node_count, .. } = *place;
         assert_eq!((rank, local_rank, world_size, local_world_size, node_rank, node_count), (3, 1, 4, 2, 1, 2));
     }
 

@@ -15,7 +15,11 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
         let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
         let Some(option) = option.map(|text| Given::read(text).parted(run)) else {
             // The script: it and all that follows are not ours.
+            let is_separator = word == "--";
             unified.push(word);
+            if is_separator {
+                unified.extend(rest.next().map(file_name));
+            }
             break;
         };
         let value = match &option.value {
@@ -26,6 +30,16 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     }
     unified.extend(rest);
     unified
+}
+
+/// The script behind `--` as a path: a name with a dash in front would be an option to Python too.
+fn file_name(script: OsString) -> OsString {
+    if !script.as_encoded_bytes().starts_with(b"-") {
+        return script;
+    }
+    let mut path = OsString::from("./");
+    path.push(script);
+    path
 }
 
 /// An option as it was written: its name with hyphens, and the value if it stands behind `=`.
@@ -173,7 +187,8 @@ mod tests {
             unified("fermi run --mode manual train.py --mode train --bind-to x --dry_run"),
             "fermi run --mode=manual train.py --mode train --bind-to x --dry_run"
         );
-        assert_eq!(unified("fermi run -- --odd_name a_b"), "fermi run -- --odd_name a_b");
+        assert_eq!(unified("fermi run -- odd_name a_b"), "fermi run -- odd_name a_b");
+        assert_eq!(unified("fermi run -- -d.py --a_b"), "fermi run -- ./-d.py --a_b");
     }
 
     #[test]

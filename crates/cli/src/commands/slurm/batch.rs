@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fermi_domain::exit::parse_signal;
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
@@ -10,15 +9,14 @@ use fermi_domain::slurm::script::{BatchScript, StopLeadTime, quoted};
 use fermi_domain::slurm::time;
 
 use super::flags::JobFlags;
+use crate::commands::run::policy::catchable;
 
 /// Checks what can be checked here and makes the file's contents.
 pub fn batch(flags: &JobFlags, command: String, fermi: String) -> Result<BatchScript, RunProblem> {
     if let Some(value) = flags.time.as_ref().filter(|value| !time::is_limit(value)) {
         return Err(SlurmProblem::BadTime { value: value.clone() }.into());
     }
-    if let Some(value) = flags.checkpoint_signal.as_ref().filter(|value| parse_signal(value).is_none()) {
-        return Err(RunProblem::BadSignal { value: value.clone() });
-    }
+    flags.checkpoint_signal.as_deref().map(catchable).transpose()?;
     let script = flags.script.first().ok_or(RunProblem::NoScript)?;
     if !flags.module && !flags.no_python && !Path::new(script).is_file() {
         return Err(RunProblem::ScriptNotFound { path: script.clone() });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
 use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
-use fermi_domain::language::{FrontEnd, Text};
+use fermi_domain::language::{FrontEnd, Language, Text};
 use fermi_domain::task::NodeRunState;
 
 use super::EnvironmentSpec;
@@ -171,7 +171,7 @@ impl Cluster {
                 self.connected.insert(said.child.clone());
                 self.lost.remove(&said.child);
                 let spec = self.environments.iter().find(|spec| spec.name == said.child);
-                let place = spec.map_or_else(String::new, |spec| format!("  {}  {} worker", spec.zone, spec.workers));
+                let place = spec.map_or_else(String::new, |spec| format!("  {}  {}", spec.zone, workers(spec.workers)));
                 tell(&format!("{} {}{}", paint.green("●"), paint.bold(&said.child), paint.dim(&place)));
             }
             Some("refused" | "launchFailed") => {
@@ -295,4 +295,12 @@ fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> CommandProble
         Text::new(format!("无法使用 {folder}：{error}"), format!("{folder} cannot be used: {error}")),
         Text::new("用 --data-dir 指定可写目录", "name a folder you may write to with --data-dir"),
     )
+}
+/// A worker is called so in both languages.
+fn workers(count: u32) -> String {
+    if count == 1 || speech::language() == Language::ZhCn {
+        format!("{count} worker")
+    } else {
+        format!("{count} workers")
+    }
 }

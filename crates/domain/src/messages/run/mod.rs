@@ -79,6 +79,9 @@ pub enum RunProblem {
     BadSignal {
         value: String,
     },
+    UncatchableSignal {
+        value: String,
+    },
     BadDuration {
         flag: &'static str,
         value: String,

@@ -188,6 +188,13 @@ impl RunProblem {
                 Text::new(format!("没有名为 “{value}” 的信号"), format!("there is no signal '{value}'")),
                 Hint::new("例如 SIGTERM,SIGINT,SIGUSR1", "for example SIGTERM,SIGINT,SIGUSR1"),
             ),
+            Self::UncatchableSignal { value } => advised(
+                Text::new(
+                    format!("信号 “{value}” 无法被程序捕获"),
+                    format!("no program can catch the signal '{value}'"),
+                ),
+                Hint::new("例如 SIGTERM,SIGINT,SIGUSR1", "for example SIGTERM,SIGINT,SIGUSR1"),
+            ),
             Self::BadDuration { flag, value } => advised(
                 Text::new(
                     format!("{flag} 需要不小于 0 的秒数，而不是 “{value}”"),
