@@ -147,7 +147,7 @@ struct Peer {
 pub struct Assembly {
     /// With fewer the run does not start.
     least: u32,
-    /// With so many nobody else is waited for.
+    /// With so many no further node is waited for.
     nodes: u32,
     run: String,
     secret: String,

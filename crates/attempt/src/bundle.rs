@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPlace};
+use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::launch::{RunPolicy, Serves};
@@ -231,7 +231,7 @@ pub enum MasterPort {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankPlan {
-    pub place: RankPlace,
+    pub place: RankPosition,
     /// Its variables are those beyond the contract's; see [`NodeBundle::command`].
     pub command: RankCommand,
     pub show_stdout: Show,

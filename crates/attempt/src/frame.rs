@@ -46,7 +46,7 @@ fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Messages on their way to a peer over a stream that never waits: a peer that does not read holds up nobody, and never
+/// Messages on their way to a peer over a stream that never waits: a peer that does not read holds up no other, and never
 /// gets half a message followed by another one.
 #[derive(Debug)]
 pub struct Outbox {

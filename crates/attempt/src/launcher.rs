@@ -98,7 +98,7 @@ impl Launch {
     }
 }
 
-/// Whether a fork leaves the child with whole memory: nobody else can hold a lock in it.
+/// Whether a fork leaves the child with whole memory: no other thread can hold a lock in it.
 fn is_single_threaded() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1)
 }
@@ -145,10 +145,10 @@ fn by_exec(theirs: &UnixStream, run_id: &str, stdout: Stdout) -> io::Result<Pid>
     i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
 }
 
-/// Starts keepers that need nobody: the caller may die at any moment, and the run goes on.
+/// Starts keepers that do not need the caller: it may die at any moment, and the run goes on.
 ///
-/// Both keepers hold `lock`, a file that the caller has locked, as long as they live: who gets the lock knows that they
-/// are gone, without a moment in which that could be mistaken. Variables named in `hidden` are not passed on.
+/// Both keepers hold `lock`, a file that the caller has locked, as long as they live: a process that gets the lock
+/// knows that they are gone. Variables named in `hidden` are not passed on.
 pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -> io::Result<()> {
     let (mut control, theirs) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
@@ -167,7 +167,7 @@ pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -
             if put(control, CONTROL_FD) && put(lock, LOCK_FD) { Ok(()) } else { Err(io::Error::last_os_error()) }
         });
     }
-    // Who reaps all children of this process will reap the warden too.
+    // The warden is reaped with all other children of this process.
     drop(command.spawn()?);
     drop(theirs);
     // The order waits in the socket; nothing more will be said on it.
@@ -177,7 +177,7 @@ pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -
 /// The body of the hidden command, for a process that was started by exec with these words behind its name.
 pub fn supervise(words: &[OsString]) -> io::Result<()> {
     let outlives = words.iter().any(|word| word == OUTLIVES);
-    // SAFETY: the launcher put the socket there before it started us; nobody else uses the number.
+    // SAFETY: the launcher put the socket there before it started us; nothing else uses the number.
     let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
     // SAFETY: flags of our own descriptors. Ranks must not inherit them.
     unsafe {

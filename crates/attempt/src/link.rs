@@ -13,13 +13,13 @@ use crate::frame::{Inbox, Outbox, Reading};
 
 /// Each side says at least this often that it lives.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
-/// More than anybody needs to introduce itself.
+/// More than any node needs to introduce itself.
 const LARGEST_GREETING: usize = 64 * 1024;
 /// How long one try to connect may take: a host that is down does not answer at all.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long the answer to a greeting may take. A coordinator answers at once, but on a bad line it is sent several times;
-/// who leaves before it comes has joined in the coordinator's eyes, and its leaving is a loss.
+/// a node that leaves before it comes has joined for the coordinator, and its leaving is a loss.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
 
 /// The coordinator's answer to a greeting.
@@ -102,7 +102,7 @@ impl Link {
         Ok((self.left_over()?, reading))
     }
 
-    /// The same for the greeting of somebody who is not known yet, and of whom nothing is passed over.
+    /// The same for the greeting of a peer that is not known yet, of which nothing is passed over.
     pub fn receive_greeting(&mut self) -> io::Result<(Option<Greeting>, Reading)> {
         let reading = self.fill()?;
         Ok((self.inbox.take()?, reading))

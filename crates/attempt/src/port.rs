@@ -1,4 +1,4 @@
-//! A port for rank 0 that nobody else takes before it does.
+//! A port for rank 0 that no other program takes before it does.
 //!
 //! Picking a free port, closing it and handing on its number is a race. A [`Lease`] keeps the port bound, without
 //! listening and with SO_REUSEADDR, so that rank 0 (whose store sets SO_REUSEADDR too) can bind and listen on it while

@@ -72,7 +72,7 @@ pub const FERMI_LANG: &str = "FERMI_LANG";
 /// Who a rank is: its place in the world, the same in every attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RankPlace {
+pub struct RankPosition {
     pub rank: u32,
     pub local_rank: u32,
     pub world_size: u32,
@@ -116,7 +116,7 @@ pub struct RankFiles {
 }
 
 /// The variables of one rank in one attempt, in a stable order.
-pub fn rank_variables(place: &RankPlace, facts: &AttemptFacts, files: &RankFiles) -> Vec<(String, String)> {
+pub fn rank_variables(place: &RankPosition, facts: &AttemptFacts, files: &RankFiles) -> Vec<(String, String)> {
     let mut variables = Vec::with_capacity(36);
     let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
     set(RANK, place.rank.to_string());
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn variables_of(attempt: u32) -> Vec<(String, String)> {
-        let place = RankPlace {
+        let place = RankPosition {
             rank: 5,
             local_rank: 1,
             world_size: 14,

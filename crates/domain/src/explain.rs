@@ -110,7 +110,7 @@ fn summary(task: &Task) -> Summary<'_> {
     }
 }
 
-/// Only a task in the queue waits for workers; one that has them waits for nobody.
+/// Only a task in the queue waits for workers; one that has them waits for no other task.
 fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerId, TaskId>) -> Vec<Obstacle> {
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let mut found = Vec::new();

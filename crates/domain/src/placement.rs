@@ -1,5 +1,5 @@
-//! Who may start: workers are given first come, first served within a priority, and nobody overtakes onto a worker that
-//! somebody before him waits for.
+//! Which tasks may start: workers are given first come, first served within a priority, and no task overtakes onto a
+//! worker that a task before it waits for.
 
 use std::collections::{HashMap, HashSet};
 
@@ -47,14 +47,14 @@ impl Board {
             }
             return Placement::Start;
         }
-        // Who waits for a machine that is not there holds up nobody else on the others.
+        // A task that waits for a machine that is not there holds up no other task on the rest.
         if queued.unreachable.is_empty() {
             self.reserved.extend(queued.workers.iter().cloned());
         }
         Placement::Wait { reason: reason(queued, &holders) }
     }
 
-    /// Whether nobody behind can start any more on these workers.
+    /// Whether no later task can start any more on these workers.
     pub fn is_full(&self, mut workers: impl Iterator<Item = WorkerId>) -> bool {
         workers.all(|worker| self.held.contains_key(&worker) || self.reserved.contains(&worker))
     }

@@ -18,7 +18,7 @@ impl Bytes {
         Self(gib.saturating_mul(GIB))
     }
 
-    /// Full GiB; what is left over is not shown, so that nobody counts on memory that is not there.
+    /// Full GiB; what is left over is not shown, because it cannot be counted on.
     pub fn whole_gib(self) -> u64 {
         self.0 / GIB
     }

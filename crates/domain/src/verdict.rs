@@ -229,7 +229,7 @@ impl FailedRank {
     }
 }
 
-/// Names the first few that are missing; a list of hundreds helps nobody.
+/// Names the first few that are missing; a list of hundreds is of no help.
 fn missing_headline(missing: &[MissingRank]) -> Text {
     const NAMED: usize = 4;
     let named = |separator: &str, joint: &str| {

@@ -161,7 +161,7 @@ fn clone_into(cgroup: RawFd) -> io::Result<Option<PidFd>> {
     };
     match i32::try_from(done).map_err(io::Error::other)? {
         0 => Ok(None),
-        // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
+        // SAFETY: the kernel has just given us this descriptor; nothing else owns it.
         pid if pid > 0 => Ok(Some(PidFd::of_child(unsafe { OwnedFd::from_raw_fd(pidfd) }, pid))),
         _ => Err(io::Error::last_os_error()),
     }

@@ -19,7 +19,7 @@ impl PidFd {
             return Err(io::Error::last_os_error());
         }
         let raw = i32::try_from(raw).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        // SAFETY: the kernel has just given us this descriptor; nobody else owns it.
+        // SAFETY: the kernel has just given us this descriptor; nothing else owns it.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) }, pid })
     }
 

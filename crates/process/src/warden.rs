@@ -124,7 +124,7 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
     finish(supervisor, &handle)
 }
 
-/// Someone who signals the warden means the run.
+/// A signal to the warden is meant for the run.
 fn pass_on_signals(signals: Option<&SignalFd>, supervisor: &PidFd) {
     while let Some(Ok(Some(info))) = signals.map(SignalFd::read_signal) {
         let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
@@ -145,7 +145,7 @@ fn finish(supervisor: Pid, handle: &PidFd) -> i32 {
     }
 }
 
-/// The warden writes and reads nothing: who holds the other end of a pipe shall see it close with the supervisor.
+/// The warden writes and reads nothing: the other end of a pipe shall see it close with the supervisor.
 fn release_streams() {
     let Ok(null) = File::options().read(true).write(true).open("/dev/null") else { return };
     for stream in 0..=2 {

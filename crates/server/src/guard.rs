@@ -53,7 +53,7 @@ impl Guard {
         crate::http::middleware(self, router)
     }
 
-    /// On whose behalf a request comes; the reason if it may not pass. Nobody in particular where nothing is asked for.
+    /// On whose behalf a request comes; the reason if it may not pass. None where no token is asked for.
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Principal>, ApiProblem> {
         if is_cross_site(method, uri, headers) {
             return Err(forbidden(

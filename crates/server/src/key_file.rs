@@ -1,4 +1,4 @@
-//! Words that nobody else may know, each in a file that only its owner reads.
+//! Secrets, each in a file that only its owner can read.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

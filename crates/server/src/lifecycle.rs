@@ -169,14 +169,14 @@ fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateE
     Ok(())
 }
 
-/// Does it to the end, though whoever waits for it may go: a client hangs up, a request takes too long. A write is
+/// Does it to the end, though the request that waits for it may end early: a client hangs up, a time-out. A write is
 /// committed once it is handed in, so that what follows it must not hang on the caller.
 pub async fn to_the_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
     match tokio::spawn(work.in_current_span()).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Nobody aborts it: the runtime ends, and the caller with it.
+            // Nothing aborts it: the runtime ends, and the caller with it.
             Err(_) => std::future::pending().await,
         },
     }

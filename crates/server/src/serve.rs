@@ -97,7 +97,7 @@ pub fn run(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -
     allow_many_connections();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("fermi-server").build()?;
     let outcome = runtime.block_on(serve(options, tell));
-    // What still runs on the blocking pool is a read for somebody who is gone.
+    // What still runs on the blocking pool is a read for a client that is gone.
     runtime.shutdown_background();
     outcome
 }

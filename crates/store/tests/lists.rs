@@ -12,7 +12,7 @@ use fermi_domain::{
 };
 use fermi_store::{
     Page, PageToken, Store,
-    tasks::{Activity, LabelFilter, ListError, QueuePlace, TaskFilter, TaskOrder, TaskRow, TaskSort},
+    tasks::{Activity, LabelFilter, ListError, QueueCursor, TaskFilter, TaskOrder, TaskRow, TaskSort},
 };
 use support::{change, insert, open, read, spec, write};
 
@@ -178,7 +178,7 @@ fn the_queue_goes_by_priority_and_then_by_arrival() {
     loop {
         let some = read(&store, move |view| view.queued_tasks(after, 2));
         let Some(last) = some.last() else { break };
-        after = QueuePlace::of(&last.value);
+        after = QueueCursor::of(&last.value);
         queue.extend(some.into_iter().map(|task| task.value.id));
     }
     assert_eq!(queue, expected);

@@ -11,6 +11,8 @@ use super::{Client, ClientError};
 pub(super) const SILENCE: Duration = Duration::from_secs(45);
 /// How long is waited before a stream is opened again: longer each time, up to this.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How long a server may be away before the stream is given up.
+const PATIENCE: Duration = Duration::from_secs(600);
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 /// A line that is longer is not one of ours.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -41,7 +43,6 @@ pub struct Follower {
     /// Since when there is no connection.
     lost: Option<Instant>,
     wait: Duration,
-    patience: Duration,
 }
 
 impl std::fmt::Debug for Follower {
@@ -52,15 +53,7 @@ impl std::fmt::Debug for Follower {
 
 impl Follower {
     pub(super) fn new(client: Client, path: String, cursor: Option<String>) -> Self {
-        let patience = Duration::from_secs(600);
-        Self { client, path, cursor, open: None, lost: None, wait: FIRST_WAIT, patience }
-    }
-
-    /// How long a server may be away before the stream is given up.
-    #[must_use]
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
+        Self { client, path, cursor, open: None, lost: None, wait: FIRST_WAIT }
     }
 
     /// Where the stream would be taken up again.
@@ -111,7 +104,7 @@ impl Follower {
                 self.lost = None;
                 Ok(Some(Moment::Back))
             }
-            Err(error) if error.may_pass() && since.elapsed() < self.patience => Ok(None),
+            Err(error) if error.may_pass() && since.elapsed() < PATIENCE => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -59,8 +59,8 @@ impl Case<'_> {
         }
     }
 
-    /// The nodes did not all come in time. One that was there and did not come back is why; at the very start nobody
-    /// knows the names of the missing.
+    /// The nodes did not all come in time. One that was there and did not come back is why; at the very start
+    /// the names of the missing are not known.
     pub fn not_assembled(&self) -> Verdict {
         match self.lost.first_key_value() {
             Some((node, (_, loss))) => self.loss_verdict(*node, *loss),

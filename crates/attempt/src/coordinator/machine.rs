@@ -249,7 +249,7 @@ impl Coordinator {
     }
 
     fn sweep(&mut self) {
-        // A run whose only node is lost would have nobody to answer; its coordinator is gone with it.
+        // A run whose only node is lost would have no node to answer; its coordinator is gone with it.
         self.state = State::Sweeping { waiting_for: self.present() };
         self.effects.push(RunEffect::Sweep);
     }

@@ -91,7 +91,7 @@ impl LaunchFiles {
     }
 }
 
-/// Where a file of the launch lies. A path that leaves the folder is refused, whoever sent it.
+/// Where a file of the launch lies. A path that leaves the folder is refused, wherever it comes from.
 pub(super) fn inside(folder: &Path, path: &str) -> Result<PathBuf, FileOutside> {
     let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     if path.is_empty() || !Path::new(path).components().all(is_inside) {

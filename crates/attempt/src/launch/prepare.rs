@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fermi_domain::contract::RankPlace;
+use fermi_domain::contract::RankPosition;
 use fermi_domain::launch::{LaunchFile, NodeLaunch, Placeholder, RunPolicy, Template};
 use fermi_process::output::Show;
 use fermi_process::spawn::{RankCommand, StdinPlan};
@@ -127,11 +127,11 @@ fn made_for(launch: &NodeLaunch, meeting: &Meeting) -> Option<NodePosition> {
     })
 }
 
-/// The ranks of a launch that knows its ranks, with no words or variables of their own, shown to nobody.
+/// The ranks of a launch that knows its ranks, with no words or variables of their own, and not shown.
 pub fn unseen_ranks(launch: &NodeLaunch, node_rank: u32, folder: Option<&Path>) -> Vec<RankPlan> {
     let local_world_size = u32::try_from(launch.ranks.len()).unwrap_or(u32::MAX);
     let plan = |(local_rank, rank): (u32, &fermi_domain::launch::RankLaunch)| RankPlan {
-        place: RankPlace {
+        place: RankPosition {
             rank: rank.rank.get(),
             local_rank,
             world_size: launch.world_size,

@@ -51,7 +51,7 @@ impl PythonSearch {
             .ok_or_else(|| NoPython { tried: "python, python3".to_owned() })
     }
 
-    /// The Python that somebody names, a file or a folder with `bin/python`, seen from `base`; a bare name that is no file
+    /// The Python that a user names, a file or a folder with `bin/python`, seen from `base`; a bare name that is no file
     /// there is looked for on the PATH.
     pub fn of_this_name(&self, name: &str, base: &Path) -> Result<PathBuf, NoPython> {
         let path = base.join(name);

@@ -21,7 +21,7 @@ pub struct Site {
     pub interface: Option<String>,
     pub inherited: Inherited,
     /// Variables by which the user of this site tunes a library; no framework's usual value replaces them. Empty where the
-    /// environment is nobody's, as an agent's is: there the task's own variables count.
+    /// environment is no user's, as an agent's is: there the task's own variables count.
     pub tuned: BTreeSet<String>,
     pub devices: Devices,
     /// The signals that torch's own processes pass on, by their names.

@@ -95,7 +95,7 @@ fn await_launch(control: &mut UnixStream, inbox: &mut Inbox) -> io::Result<NodeB
     }
 }
 
-/// Who decides for this node.
+/// Where the decisions for this node are made.
 #[derive(Debug)]
 enum CoordinatorRole {
     Here(Box<CoordinatorDriver>),
@@ -223,7 +223,7 @@ impl EventLoop {
     }
 
     /// Waits for the terminal to take the last lines: as long as it takes any, or up to a point of time when the run was
-    /// stopped on purpose. Whoever asks for the end meanwhile is not made to wait.
+    /// stopped on purpose. A request to end meanwhile ends the wait.
     fn let_terminal_finish(&mut self) {
         let is_stopped = self.asked > 0 || self.node.events.ends_by_stop();
         let until = is_stopped.then(|| Instant::now() + LAST_LINES_WHEN_ASKED);
@@ -253,7 +253,7 @@ impl EventLoop {
         }
     }
 
-    /// Whether those who would see the end are gone.
+    /// Whether the launcher is gone, and nothing is left that would see the end.
     fn is_abandoned(&self) -> bool {
         self.over || (self.control.is_none() && self.on_launcher_death == LauncherDeath::EndsRun)
     }

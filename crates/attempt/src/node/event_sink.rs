@@ -43,7 +43,7 @@ impl EventSink {
         }
     }
 
-    /// Whether the run is over because somebody asked, here or on another node.
+    /// Whether the run is over because its end was asked for, here or on another node.
     pub fn ends_by_stop(&self) -> bool {
         matches!(&self.end, Some(RunEvent::RunEnded { outcome: Outcome::Stopped { .. }, .. }))
     }

@@ -1,4 +1,4 @@
-//! This node as those who decide see it.
+//! This node as the coordinator driver and the follower see it.
 
 use fermi_domain::event::RunEvent;
 

@@ -1,7 +1,7 @@
 //! The supervisor of one node.
 //!
 //! [`run`] is the whole life of the process: an [`event_loop`] over everything that can happen. What the node itself does
-//! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, whoever decides: the
+//! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, wherever the decision is made: by the
 //! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
 

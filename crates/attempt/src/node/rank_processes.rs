@@ -55,8 +55,8 @@ impl RankProcess {
     fn signal(&self, signal: i32) {
         // SAFETY: our own child, not yet reaped, so its number is still its own.
         let reached = unsafe { libc::killpg(self.pid(), signal) == 0 && libc::getpgid(self.pid()) == self.pid() };
-        // Who left the group, or was stopped before it could set it up, is reached directly; nobody gets the signal
-        // twice, because a second Ctrl-C would cut short what the first one began.
+        // A rank that left the group, or was stopped before it could make it, is reached directly. No process gets the
+        // signal twice, because a second Ctrl-C would cut short what the first one began.
         if !reached {
             let _ = self.handle.signal(signal);
         }
@@ -161,7 +161,7 @@ impl RankProcesses {
                     dead.push((process, exit));
                 }
                 Ok(None) => alive.push(process),
-                // Nobody else reaps our children; if someone did, the rank is gone all the same.
+                // No other process reaps our children; had one done so, the rank would be gone all the same.
                 Err(_) => dead.push((process, Exit::Code { code: 1 })),
             }
         }

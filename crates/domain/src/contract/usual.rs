@@ -5,7 +5,7 @@ use super::{
 };
 use crate::exit::signal_name;
 
-/// The signals that torch's own processes pass on, where nobody names others.
+/// The signals that torch's own processes pass on, where no others are named.
 pub const SIGNALS_TO_HANDLE: &str = "SIGTERM,SIGINT,SIGHUP,SIGQUIT";
 
 /// What ranks inherit from the process that launches them, as far as it decides something.

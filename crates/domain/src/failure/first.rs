@@ -25,7 +25,7 @@ const VICTIM_FIRST_MS: i64 = 2_000;
 /// The index of the failure that caused the others.
 ///
 /// The first in time is the cause. Clocks differ, so among those that may have been first the evidence decides; and
-/// a victim does not come first when somebody who is not one failed within two seconds.
+/// a victim does not come first when a rank that is none failed within two seconds.
 pub fn first_failure(failures: &[RankFailure]) -> Option<usize> {
     let earliest = failures.iter().min_by_key(|failure| (failure.at_ms, failure.rank))?;
     let may_be_first = |failure: &RankFailure| {

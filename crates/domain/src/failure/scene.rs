@@ -46,7 +46,7 @@ pub struct Scene<'a> {
 impl<'a> Scene<'a> {
     /// Chooses the lines that may speak.
     ///
-    /// A process that somebody else killed did not die of anything it printed, so its lines stay silent. One that
+    /// A process that was killed from outside did not die of anything it printed, so its lines stay silent. One that
     /// ended with a Python traceback died of that exception (torch's threads then often make an abort of it): an
     /// older "out of memory" that the script survived must not be blamed, so the search begins at the traceback.
     /// Otherwise every line counts, but for source code, which did not happen, and for warnings, which are survived

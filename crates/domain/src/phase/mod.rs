@@ -1,6 +1,6 @@
 //! Where a task and an attempt stand. Each has one function through which its phase changes, and no other way.
 //!
-//! A final phase changes only when somebody wants the task to run again; an attempt's never does.
+//! A final phase changes only when the task shall run again; an attempt's never does.
 
 mod attempt;
 mod illegal;

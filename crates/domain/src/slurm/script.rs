@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// The line by which an edited file is told from one that nobody touched.
+/// The line by which an edited file is told from an untouched one.
 const DIGEST: &str = "# fermi:digest ";
 /// The launcher's number is in this file of the job's folder while the run lasts.
 pub const LAUNCHER_FILE: &str = "launcher.pid";

@@ -17,7 +17,7 @@ const CERTAIN_ROOM: usize = 4096;
 /// The stream is shared with the shell and all that it started, so the stream itself must not become non-blocking.
 #[derive(Debug)]
 pub(super) enum Outlet {
-    /// A file of a disk, `/dev/null`: nobody reads at the other end.
+    /// A file of a disk, `/dev/null`: there is no reader at another end.
     File(BorrowedFd<'static>),
     /// A pipe or a terminal, opened once more for us alone and non-blocking.
     Own(File),

@@ -63,7 +63,7 @@ pub struct FanOut {
 pub struct FollowerCount(Arc<FanOut>);
 
 impl Drop for FollowerCount {
-    /// Hold it behind the receivers, so that they are gone when this goes: then nobody is left for some topics.
+    /// Hold it behind the receivers, so that they are gone when this goes: then some topics have no follower left.
     fn drop(&mut self) {
         self.0.followers.fetch_sub(1, Relaxed);
         self.0.topics().retain(|_, sender| sender.receiver_count() > 0);

@@ -73,7 +73,7 @@ pub async fn events(
     })))
 }
 
-/// Says that events were skipped, so that whoever keeps a picture of things draws it anew.
+/// Says that events were skipped, so that a client that keeps a copy reads it anew.
 fn reset(format: StreamFormat) -> Bytes {
     match format {
         StreamFormat::Sse => Bytes::from_static(b"event: reset\ndata: {}\n\n"),

@@ -30,7 +30,7 @@ impl StreamFormat {
         }
     }
 
-    /// Means nothing, and shows that somebody is there.
+    /// Carries nothing, and keeps the connection open.
     pub fn keep_alive(self) -> Bytes {
         match self {
             Self::Sse => Bytes::from_static(b": keep-alive\n\n"),

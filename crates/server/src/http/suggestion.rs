@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! What a misspelt word may have meant.
 
 /// The closest of the known words, if it is close enough to be a slip.
 pub fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {

@@ -11,7 +11,7 @@ use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{Task, TaskInput};
 use fermi_store::leases::LeaseError;
-use fermi_store::tasks::QueuePlace;
+use fermi_store::tasks::QueueCursor;
 use fermi_store::{StoreError, WriteError};
 use tokio::time::Instant;
 
@@ -121,7 +121,7 @@ async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Boar
     while !board.is_full(workers()) {
         let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
         let Some(last) = page.last() else { break };
-        after = QueuePlace::of(&last.value);
+        after = QueueCursor::of(&last.value);
         let news = page.iter().map(|task| (task.value.id.clone(), decide(&task.value, environments, board))).collect();
         has_started |= carry_out(core, news).await?;
     }

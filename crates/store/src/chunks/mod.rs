@@ -18,7 +18,7 @@ use thiserror::Error;
 
 pub use local::LocalChunks;
 pub use name::{StreamKind, StreamName};
-pub use search::{Case, Match, SearchPage, SearchPlace, SearchQuery};
+pub use search::{Case, Match, SearchCursor, SearchPage, SearchQuery};
 
 /// Why bytes were not appended.
 #[derive(Debug, Error)]

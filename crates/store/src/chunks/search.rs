@@ -41,7 +41,7 @@ pub struct SearchQuery {
     /// How many bytes are looked at before the answer comes, found or not.
     pub budget: u64,
     /// Where an answer before left off.
-    pub from: Option<SearchPlace>,
+    pub from: Option<SearchCursor>,
 }
 
 impl SearchQuery {
@@ -59,10 +59,10 @@ impl SearchQuery {
     }
 }
 
-/// A place to go on from: the beginning of a line, unless a very long one was left in the middle.
+/// Where a search goes on: the beginning of a line, unless a very long one was left in the middle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SearchPlace {
+pub struct SearchCursor {
     pub stream: StreamName,
     pub offset: u64,
     /// Where the line began that `offset` is in.
@@ -88,7 +88,7 @@ pub struct Match {
 pub struct SearchPage {
     pub matches: Vec<Match>,
     /// None when everything has been looked at.
-    pub next: Option<SearchPlace>,
+    pub next: Option<SearchCursor>,
 }
 
 pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &SearchQuery) -> io::Result<SearchPage> {
@@ -113,7 +113,7 @@ pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &S
         loop {
             let is_enough = page.matches.len() >= query.limit || budget == 0;
             if is_enough && scan.at < scan.length {
-                page.next = Some(SearchPlace { stream: scan.stream, offset: scan.at, line_offset: scan.line });
+                page.next = Some(SearchCursor { stream: scan.stream, offset: scan.at, line_offset: scan.line });
                 return Ok(page);
             }
             match scan.step(&mut budget)? {

@@ -7,7 +7,7 @@ mod record;
 
 pub use columns::{Activity, TaskBrief, TaskRow};
 pub use list::{LabelFilter, ListError, TaskFilter, TaskOrder, TaskSort};
-pub use queue::QueuePlace;
+pub use queue::QueueCursor;
 
 use fermi_domain::ids::TaskId;
 

@@ -15,14 +15,14 @@ use crate::{
     row::{signed, unsigned},
 };
 
-/// A place in the queue, to go on behind it.
+/// Where a reader of the queue is, to go on behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueuePlace {
+pub struct QueueCursor {
     priority: i32,
     seq: i64,
 }
 
-impl QueuePlace {
+impl QueueCursor {
     /// Where a task stands, if it stands in the queue at all.
     pub fn of(task: &Task) -> Option<Self> {
         task_seq(&task.id).map(|seq| Self { priority: task.spec.priority, seq })
@@ -32,14 +32,14 @@ impl QueuePlace {
 impl View<'_> {
     /// The queue in the order in which tasks are placed: higher priority first, then first come. It holds those that
     /// initialize as well as those that wait.
-    pub fn queued_tasks(&self, after: Option<QueuePlace>, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
+    pub fn queued_tasks(&self, after: Option<QueueCursor>, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
         let limit = signed(limit as u64);
         match after {
             None => self.tasks_by(
                 "SELECT revision, document FROM tasks WHERE standing = 1 ORDER BY priority DESC, seq LIMIT ?1",
                 [limit],
             ),
-            Some(QueuePlace { priority, seq }) => self.tasks_by(
+            Some(QueueCursor { priority, seq }) => self.tasks_by(
                 "SELECT revision, document FROM tasks WHERE standing = 1 AND priority <= ?2 \
                  AND (priority < ?2 OR seq > ?3) ORDER BY priority DESC, seq LIMIT ?1",
                 params![limit, priority, seq],

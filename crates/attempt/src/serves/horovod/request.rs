@@ -18,7 +18,7 @@ pub(super) enum Method {
 
 impl Head {
     /// Reads the lines up to the empty one, or says with which status they are refused. Scope and key are taken as they
-    /// stand, so that whoever asks for what was put finds it.
+    /// stand, so that a later request for what was put finds it.
     pub fn read(bytes: &[u8]) -> Result<Self, u16> {
         let text = std::str::from_utf8(bytes).map_err(|_| 400_u16)?;
         let mut lines = text.split("\r\n");

@@ -46,7 +46,7 @@ fn port(line: &str) -> Option<u16> {
     if let Some(port) = after(line, "port: ", &[',', ' ', ')']) {
         return port.parse().ok();
     }
-    // Shorter numbers are lines of source and error codes; nobody trains on a port below 1024.
+    // Shorter numbers are lines of source and error codes; no training uses a port below 1024.
     let digits_after = |rest: &str| -> Option<u16> {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         (digits.len() >= 4).then(|| digits.parse().ok()).flatten()

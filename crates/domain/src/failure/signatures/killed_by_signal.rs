@@ -1,4 +1,4 @@
-//! Somebody outside ended the process.
+//! A signal from outside ended the process.
 
 use super::{
     super::{

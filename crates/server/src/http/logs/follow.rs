@@ -176,7 +176,7 @@ impl Follower {
         }
     }
 
-    /// Where all streams are, for whoever comes back.
+    /// Where all streams are, for a client that comes back.
     fn id(&self) -> String {
         if self.places.len() > MOST_PLACES {
             return String::new();

@@ -4,7 +4,7 @@ use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, LogMatch, LogSearch};
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
-use fermi_store::chunks::{Case, SearchPlace, SearchQuery, StreamKind, StreamName};
+use fermi_store::chunks::{Case, SearchCursor, SearchQuery, StreamKind, StreamName};
 
 use super::read::{blocking, stream};
 use super::selection::Selection;
@@ -44,7 +44,7 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
         .hint(Text::new("一行之内，至多 1000 字节", "within one line, at most 1,000 bytes"))
     })?;
     let limit = params.number("limit", 1..=1_000_usize)?.unwrap_or(100);
-    let from = params.text("pageToken").map(|token| place(&id, token).ok_or_else(bad_token)).transpose()?;
+    let from = params.text("pageToken").map(|token| cursor(&id, token).ok_or_else(bad_token)).transpose()?;
     let task = show::find(&core, &id).await?;
     let newest = task.attempt().map_or(0, |attempt| attempt.number.get());
     let attempt = from.as_ref().map(|from| from.stream.attempt).or(selection.attempt).unwrap_or(newest);
@@ -68,16 +68,16 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
     EnvelopeAnswer::ok(&LogSearch {
         attempt,
         items: items.collect(),
-        next_page_token: found.next.map(|place| token(&place)),
+        next_page_token: found.next.map(|cursor| token(&cursor)),
     })
 }
 
-fn token(place: &SearchPlace) -> String {
-    let SearchPlace { stream, offset, line_offset } = place;
+fn token(cursor: &SearchCursor) -> String {
+    let SearchCursor { stream, offset, line_offset } = cursor;
     format!("{}.{}.{}.{offset}.{line_offset}", stream.attempt, stream.rank, stream.kind.as_str())
 }
 
-fn place(task: &TaskId, token: &str) -> Option<SearchPlace> {
+fn cursor(task: &TaskId, token: &str) -> Option<SearchCursor> {
     let mut parts = token.split('.');
     let mut next = || parts.next();
     let (attempt, rank) = (next()?.parse().ok()?, next()?.parse().ok()?);
@@ -85,7 +85,7 @@ fn place(task: &TaskId, token: &str) -> Option<SearchPlace> {
     let kind = StreamKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
     let (offset, line_offset) = (next()?.parse().ok()?, next()?.parse().ok()?);
     let stream = StreamName { task: task.clone(), attempt, rank, kind };
-    next().is_none().then_some(SearchPlace { stream, offset, line_offset })
+    next().is_none().then_some(SearchCursor { stream, offset, line_offset })
 }
 
 #[cfg(test)]
@@ -93,12 +93,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_back_and_anything_else_is_refused() {
+    fn a_cursor_is_read_back_and_anything_else_is_refused() {
         let task = TaskId::from("task-1");
-        let found = place(&task, "2.0.stderr.77.70").unwrap();
+        let found = cursor(&task, "2.0.stderr.77.70").unwrap();
         assert_eq!(token(&found), "2.0.stderr.77.70");
         for text in ["", "1", "1.0.stdin.0.0", "1.0.stdout.0", "1.0.stdout.0.0.0", "-1.0.stdout.0.0", "a.b.c.d.e"] {
-            assert_eq!(place(&task, text), None, "{text}");
+            assert_eq!(cursor(&task, text), None, "{text}");
         }
     }
 }
