@@ -10,23 +10,25 @@ use std::time::{Duration, Instant};
 
 use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
+use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
 
-use crate::data_folder::{self, ClusterFolder, DataFolder};
+use crate::adoption::{self, Traces};
+use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan};
 use crate::error::AgentError;
 use crate::keepers;
 use crate::link::{self, Dialer, LinkNews, Outbox};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, PrepareRefusal};
-use crate::run_registry::{AgentEffect, AgentInput, FoundRun, RunRegistry};
+use crate::run_registry::{AgentEffect, AgentInput, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
-use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader};
+use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader, WelcomedAs};
 use crate::wake::{self, Beat, Pulse};
 
 /// What is told to the one thread.
@@ -82,6 +84,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         token: options.token.clone(),
         hello,
         runs: shared.known.clone(),
+        passes: data.passes(),
         stop: stop.clone(),
     };
     let link_events = events.clone();
@@ -125,15 +128,17 @@ struct Shared {
     pulse: Arc<Pulse>,
 }
 
-/// Takes in the runs that an earlier agent left in the folder of a cluster.
+/// Takes in the runs that an earlier agent left in the folder of a cluster. What was never started goes.
 fn adopt(folder: &ClusterFolder, registry: &mut RunRegistry) {
-    for found in folder.runs() {
-        let state = match found.assignment {
-            None => FoundRun::Never,
-            Some(_) if keepers::live(&folder.keepers_lock(&found.run)) => FoundRun::Alive,
-            Some(_) => FoundRun::Over,
-        };
-        registry.found(found.run, state);
+    for RunOnDisk { run, is_refused, has_journal, .. } in folder.runs() {
+        let life = keepers::life(&folder.run_id(&run), &folder.keepers_lock(&run), &folder.live);
+        if life == Life::Unknown {
+            tracing::warn!(%run, "whether a run lives cannot be told; it is taken for alive");
+        }
+        match adoption::adopt(Traces { life, is_refused, has_journal }) {
+            Some(state) => registry.found(run, state),
+            None => folder.delete_run(&run),
+        }
     }
 }
 
@@ -235,9 +240,14 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
         self.environment = Some(welcome.environment.clone());
-        self.client.environment = self.environment.clone();
+        let sender = WelcomedAs {
+            environment: welcome.environment.clone(),
+            cluster: welcome.cluster.clone(),
+            credential: welcome.credential,
+        };
+        self.client.sender = Some(sender.clone());
         for uploader in [&self.journals, &self.streams] {
-            uploader.order(UploadOrder::Welcomed(welcome.environment.clone()));
+            uploader.order(UploadOrder::Welcomed(sender.clone()));
         }
         self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
         self.apply(AgentInput::Welcomed);
@@ -267,8 +277,8 @@ impl<T: Fn(AgentNews)> Agent<T> {
         let alive: HashMap<RunKey, bool> =
             self.registry.known().into_iter().map(|known| (known.run, known.alive)).collect();
         for found in cluster.runs() {
-            let (Some(assignment), Some(alive)) = (found.assignment, alive.get(&found.run)) else { continue };
-            self.upload(&assignment, &cluster, false);
+            let Some(alive) = alive.get(&found.run).filter(|_| !found.is_refused) else { continue };
+            self.upload(&found.run, found.plan, &cluster, false);
             if *alive {
                 self.watch(&found.run, &cluster);
                 self.tell(AgentNews::Adopted { run: found.run });
@@ -377,7 +387,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             self.failed(PrepareRefusal::keepers(&error).for_run(run.clone()));
             return;
         }
-        self.upload(&assignment, cluster, true);
+        self.upload(run, StreamPlan::of(&assignment), cluster, true);
         self.watch(run, cluster);
         self.tell(AgentNews::Launched { run: run.clone() });
     }
@@ -399,13 +409,13 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
     }
 
-    fn upload(&self, assignment: &Assignment, cluster: &ClusterFolder, is_fresh: bool) {
+    fn upload(&self, run: &RunKey, plan: StreamPlan, cluster: &ClusterFolder, is_fresh: bool) {
         for uploader in [&self.journals, &self.streams] {
             uploader.order(UploadOrder::Add {
-                run: assignment.run.clone(),
-                folder: cluster.run(&assignment.run),
-                ranks: assignment.launch.ranks.iter().map(|rank| rank.rank.get()).collect(),
-                first_attempt: assignment.policy.attempts_before + 1,
+                run: run.clone(),
+                folder: cluster.run(run),
+                ranks: plan.ranks.clone(),
+                first_attempt: plan.first_attempt,
                 is_fresh,
             });
         }

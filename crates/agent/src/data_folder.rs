@@ -1,7 +1,9 @@
 //! What an agent keeps, and where.
 //!
 //! ```text
-//! <data>/instance                                 who this agent is, for ever
+//! <data>/instance                                 who this agent is, as long as its folder is not copied
+//! <data>/home.json                                where the folder is at home, by which a copy is known
+//! <data>/<cluster>/pass.json                      what it shows to the server of a cluster; before the first, <data>/pass.json
 //! <data>/agent.lock                               held by the agent that lives
 //! <data>/cluster                                  the cluster of the last welcome
 //! <data>/live/<cluster>-<run>.json                notes on runs whose keepers live
@@ -17,21 +19,25 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use data_encoding::HEXLOWER;
 use fermi_api::link::Assignment;
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::RunKey;
+use fermi_process::journal;
 
 use crate::error::AgentError;
+use crate::identity::{self, Home, PassBook};
 
 const NEVER: &str = "never";
 const ASSIGNMENT: &str = "assignment.json";
+pub const PASS: &str = "pass.json";
 
 /// The agent's folder, which is this process's alone as long as this lives.
 #[derive(Debug)]
 pub struct DataFolder {
     root: PathBuf,
     instance: String,
+    /// It was found to be a copy of another one, and is a folder of its own from now on.
+    pub is_copy: bool,
     _lock: File,
 }
 
@@ -53,8 +59,8 @@ impl DataFolder {
             Err(TryLockError::Error(error)) => return Err(failed(&lock_path)(error)),
         }
         let instance_path = root.join("instance");
-        let instance = instance(&instance_path).map_err(failed(&instance_path))?;
-        Ok(Self { root, instance, _lock: lock })
+        let (instance, is_copy) = instance(&root).map_err(failed(&instance_path))?;
+        Ok(Self { root, instance, is_copy, _lock: lock })
     }
 
     pub fn instance(&self) -> &str {
@@ -76,6 +82,11 @@ impl DataFolder {
         write_private(&self.root.join("cluster"), cluster.as_bytes())
     }
 
+    /// What the agent shows to servers.
+    pub fn passes(&self) -> PassBook {
+        PassBook::open(self.root.clone(), self.last_cluster())
+    }
+
     pub fn cluster(&self, name: &str) -> ClusterFolder {
         ClusterFolder { name: name.to_owned(), root: self.root.join(name), live: self.live() }
     }
@@ -88,7 +99,7 @@ pub fn is_cluster(name: &str) -> bool {
         && name.len() <= 128
         && !name.starts_with('.')
         && name.chars().all(is_plain)
-        && !["live", "instance", "cluster", "agent.lock"].contains(&name)
+        && !["live", "instance", "cluster", "agent.lock", "home.json", PASS].contains(&name)
 }
 
 /// What is kept for one server.
@@ -101,10 +112,51 @@ pub struct ClusterFolder {
 
 /// A run that was found on disk.
 #[derive(Debug)]
-pub struct FoundRun {
+pub struct RunOnDisk {
     pub run: RunKey,
-    /// None for one that must never be started.
-    pub assignment: Option<Box<Assignment>>,
+    /// It must never be started.
+    pub is_refused: bool,
+    pub has_journal: bool,
+    /// What was to be sent home of it; the rest of an assignment is of no use any more.
+    pub plan: StreamPlan,
+}
+
+/// What an assignment says of the streams of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamPlan {
+    /// Global ranks, in the order of local ranks.
+    pub ranks: Vec<u32>,
+    pub first_attempt: u32,
+}
+
+impl StreamPlan {
+    pub fn of(assignment: &Assignment) -> Self {
+        Self {
+            ranks: assignment.launch.ranks.iter().map(|rank| rank.rank.get()).collect(),
+            first_attempt: assignment.policy.attempts_before + 1,
+        }
+    }
+
+    /// Reads as much as it needs, so that an assignment of another release, with fields that this one does not know or
+    /// misses, still says what a living run writes.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Part {
+            ranks: Vec<PartOfRank>,
+            #[serde(default)]
+            attempts_before: u32,
+        }
+        #[derive(serde::Deserialize)]
+        struct PartOfRank {
+            rank: u32,
+        }
+        let part: Part = serde_json::from_slice(bytes).ok()?;
+        Some(Self {
+            ranks: part.ranks.into_iter().map(|rank| rank.rank).collect(),
+            first_attempt: part.attempts_before + 1,
+        })
+    }
 }
 
 impl ClusterFolder {
@@ -154,20 +206,20 @@ impl ClusterFolder {
         let _ = fs::remove_dir_all(self.run(run));
     }
 
-    /// All runs that are on disk. What was never started, because the agent died before, is taken away.
-    pub fn runs(&self) -> Vec<FoundRun> {
+    /// All runs that are on disk. The name of a folder suffices: what is in it may be torn, or of another release.
+    pub fn runs(&self) -> Vec<RunOnDisk> {
         let entries = fs::read_dir(self.root.join("runs")).into_iter().flatten().flatten();
         entries
             .filter_map(|entry| {
                 let run: RunKey = entry.file_name().to_str()?.parse().ok()?;
                 let folder = entry.path();
-                let read = fs::read(folder.join(ASSIGNMENT)).ok();
-                let assignment: Option<Box<Assignment>> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-                if assignment.is_none() && !folder.join(NEVER).exists() && !folder.join(ASSIGNMENT).exists() {
-                    self.delete_run(&run);
-                    return None;
-                }
-                Some(FoundRun { run, assignment })
+                let plan = fs::read(folder.join(ASSIGNMENT)).ok().and_then(|bytes| StreamPlan::read(&bytes));
+                Some(RunOnDisk {
+                    run,
+                    is_refused: folder.join(NEVER).exists(),
+                    has_journal: folder.join(journal::FILE_NAME).exists(),
+                    plan: plan.unwrap_or_default(),
+                })
             })
             .collect()
     }
@@ -187,15 +239,33 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(draft, path)
 }
 
-fn instance(path: &Path) -> io::Result<String> {
-    if let Some(known) = fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|id| !id.is_empty()) {
-        return Ok(known);
+/// The name of this agent, and whether its folder turned out to be a copy: then it gets a name of its own, and the passes
+/// of the original are none of its.
+fn instance(root: &Path) -> io::Result<(String, bool)> {
+    let (path, home_path) = (root.join("instance"), root.join("home.json"));
+    let known = fs::read_to_string(&path).ok().map(|text| text.trim().to_owned()).filter(|id| !id.is_empty());
+    let home = fs::read(&home_path).ok().and_then(|bytes| serde_json::from_slice::<Home>(&bytes).ok());
+    let is_copy = match (&known, &home) {
+        (Some(_), Some(home)) => home.is_copied(&Home::of(&path)?),
+        _ => false,
+    };
+    let instance = match known.filter(|_| !is_copy) {
+        Some(known) => known,
+        None => {
+            let id = identity::random()?;
+            write_private(&path, id.as_bytes())?;
+            id
+        }
+    };
+    if is_copy {
+        let _ = fs::remove_file(root.join(PASS));
+        for entry in fs::read_dir(root)?.flatten() {
+            // Not being there is what is wanted.
+            let _ = fs::remove_file(entry.path().join(PASS));
+        }
     }
-    let mut random = [0u8; 16];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let id = HEXLOWER.encode(&random);
-    write_private(path, id.as_bytes())?;
-    Ok(id)
+    write_private(&home_path, &serde_json::to_vec(&Home::of(&path)?)?)?;
+    Ok((instance, is_copy))
 }
 
 #[cfg(test)]
@@ -226,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_were_never_started_are_not_found() {
+    fn runs_are_found_by_the_names_of_their_folders_whatever_is_in_them() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataFolder::take(folder.path()).unwrap();
         let cluster = data.cluster("c");
@@ -234,9 +304,18 @@ mod tests {
         cluster.refuse_for_ever(&never).unwrap();
         make(&cluster.run(&"task-2-g1-n0-i1".parse().unwrap())).unwrap();
         make(&folder.path().join("c/runs/strange")).unwrap();
-        let found = cluster.runs();
-        assert_eq!(found.len(), 1);
-        assert!(found[0].run == never && found[0].assignment.is_none());
-        assert!(!folder.path().join("c/runs/task-2-g1-n0-i1").exists());
+        let torn: RunKey = "task-3-g1-n0-i1".parse().unwrap();
+        make(&cluster.run(&torn)).unwrap();
+        fs::write(cluster.run(&torn).join(ASSIGNMENT), "{\"ranks\": [").unwrap();
+        let newer: RunKey = "task-4-g1-n0-i1".parse().unwrap();
+        make(&cluster.run(&newer)).unwrap();
+        let text = r#"{"ranks":[{"rank":4,"of":"a newer release"},{"rank":5}],"attemptsBefore":2}"#;
+        fs::write(cluster.run(&newer).join(ASSIGNMENT), text).unwrap();
+        fs::write(cluster.run(&newer).join(journal::FILE_NAME), "").unwrap();
+        let mut found = cluster.runs();
+        found.sort_by(|one, other| one.run.cmp(&other.run));
+        let seen: Vec<_> = found.iter().map(|run| (run.is_refused, run.has_journal, run.plan.ranks.len())).collect();
+        assert_eq!(seen, [(true, false, 0), (false, false, 0), (false, false, 0), (false, true, 2)]);
+        assert_eq!(found[3].plan, StreamPlan { ranks: vec![4, 5], first_attempt: 3 });
     }
 }

@@ -1,7 +1,7 @@
 //! Warden and supervisor of a run, who outlive the agent: started, signalled, and waited for.
 //!
-//! They hold a lock as long as either lives. Who gets it knows that both are gone, whether or not it started them, with no
-//! moment in between that could be taken for death.
+//! They hold a lock as long as either lives, leave a note with their numbers, and mark the processes of the run. [`life`]
+//! asks all three: a lock file that was purged, a file system without locks or a full table of descriptors is not death.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::launcher;
+use fermi_domain::contract::FERMI_RUN_MARK;
+use fermi_domain::fleet::{self, Life, Witness};
+use fermi_process::procfs;
 use fermi_process::stale::{self, Ended, LiveRun};
 
 /// How long a supervisor that lives may take until it has left its note.
@@ -20,6 +23,8 @@ const NOTE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a process that has given its locks up may take to be dead.
 const DEATH_PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How often a run that is not dead though its lock is free is looked at.
+const LOOK_AGAIN_EVERY: Duration = Duration::from_millis(200);
 
 /// Starts the keepers of a run.
 pub fn start(bundle: NodeBundle, lock: &Path, hidden: &[OsString]) -> io::Result<()> {
@@ -32,9 +37,35 @@ pub fn start(bundle: NodeBundle, lock: &Path, hidden: &[OsString]) -> io::Result
     launcher::launch_to_outlive(bundle, &file, hidden)
 }
 
-/// Whether a keeper of a run lives.
-pub fn live(lock: &Path) -> bool {
-    File::open(lock).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+/// Whether something of a run lives.
+pub fn life(run_id: &str, lock: &Path, live_notes: &Path) -> Life {
+    fleet::judge(lock_says(lock), note_says(live_notes, run_id), mark_says(run_id))
+}
+
+fn lock_says(lock: &Path) -> Witness {
+    let Ok(file) = File::open(lock) else { return Witness::Silent };
+    match file.try_lock() {
+        Ok(()) => Witness::Dead,
+        Err(TryLockError::WouldBlock) => Witness::Alive,
+        Err(TryLockError::Error(_)) => Witness::Silent,
+    }
+}
+
+/// The keepers' note is there as long as something of the run may live.
+fn note_says(live_notes: &Path, run_id: &str) -> Witness {
+    match LiveRun::find(live_notes, run_id) {
+        Ok(Some(note)) if note.has_keepers() => Witness::Alive,
+        Ok(_) => Witness::Dead,
+        Err(_) => Witness::Silent,
+    }
+}
+
+fn mark_says(run_id: &str) -> Witness {
+    match procfs::is_carried(FERMI_RUN_MARK, run_id) {
+        Ok(true) => Witness::Alive,
+        Ok(false) => Witness::Dead,
+        Err(_) => Witness::Silent,
+    }
 }
 
 fn open(lock: &Path) -> io::Result<File> {
@@ -65,6 +96,11 @@ pub fn watch(
             // Were both keepers killed at once, something may be left; if not, this finds nothing.
             ended.extend(stale::sweep_stale(&live_notes));
         }
+        // The lock may have been that of a new file in the place of one that was deleted.
+        while life(&run_id, &lock, &live_notes) != Life::Dead {
+            thread::sleep(LOOK_AGAIN_EVERY);
+            ended.extend(stale::sweep_stale(&live_notes));
+        }
         gone(ended);
     })?;
     Ok(())
@@ -77,7 +113,8 @@ pub fn signal(run_id: String, lock: PathBuf, live_notes: PathBuf, signal: i32) {
     }
     let later = move || {
         let deadline = Instant::now() + NOTE_PATIENCE;
-        while Instant::now() < deadline && live(&lock) && !try_signal(&live_notes, &run_id, signal) {
+        let may_live = || life(&run_id, &lock, &live_notes) != Life::Dead;
+        while Instant::now() < deadline && may_live() && !try_signal(&live_notes, &run_id, signal) {
             thread::sleep(LOOK_EVERY);
         }
     };
@@ -100,17 +137,35 @@ mod tests {
     fn who_holds_the_lock_lives_and_its_end_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("keepers.lock");
-        assert!(!live(&lock), "there is none");
+        let notes = folder.path().join("live");
+        assert_eq!(lock_says(&lock), Witness::Silent, "there is none");
         let held = open(&lock).unwrap();
-        assert!(!live(&lock), "nobody holds it");
+        assert_eq!(life("r", &lock, &notes), Life::Dead, "it is free, and there is neither note nor process");
         held.try_lock().unwrap();
-        assert!(live(&lock));
+        assert_eq!(life("r", &lock, &notes), Life::Alive);
         let (tell, told) = channel();
-        watch("r".into(), lock.clone(), folder.path().join("live"), move |_| tell.send(()).unwrap()).unwrap();
+        watch("r".into(), lock.clone(), notes.clone(), move |_| tell.send(()).unwrap()).unwrap();
         assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
         drop(held);
         told.recv_timeout(Duration::from_secs(5)).unwrap();
-        // The watcher's own hold is over by the time it tells.
-        assert!(!live(&lock));
+        assert_eq!(life("r", &lock, &notes), Life::Dead, "the watcher's own hold is over by the time it tells");
+    }
+
+    #[test]
+    fn a_lock_file_that_was_purged_is_not_taken_for_death() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, notes) = (folder.path().join("keepers.lock"), folder.path().join("live"));
+        let held = open(&lock).unwrap();
+        held.try_lock().unwrap();
+        let me = stale::Keeper::of(std::process::id().cast_signed()).unwrap();
+        let note = LiveRun { run: "r".into(), boot: procfs::boot_id(), keepers: vec![me], cgroup: None };
+        note.write(&notes).unwrap();
+        std::fs::remove_file(&lock).unwrap();
+        assert_eq!(life("r", &lock, &notes), Life::Alive);
+        let (tell, told) = channel();
+        watch("r".into(), lock, notes.clone(), move |_| tell.send(()).unwrap()).unwrap();
+        assert!(told.recv_timeout(DEATH_PATIENCE + Duration::from_secs(1)).is_err(), "the keeper of the note lives");
+        LiveRun::remove(&notes, "r");
+        told.recv_timeout(Duration::from_secs(5)).unwrap();
     }
 }

@@ -5,22 +5,27 @@
 //! that only grow. [`keepers`] starts warden and supervisor so that they outlive the agent: its death, even by SIGKILL,
 //! never touches a rank, and the next agent on the same [`data_folder`] takes them over.
 //!
+//! The decisions are plain values, so that a simulation can play them: [`adoption`], [`run_registry`] and the files of
+//! [`upload`].
+//!
 //! It never knows tasks, restarts or verdicts: those are the server's and the supervisor's.
 
+pub mod adoption;
 mod agent;
 mod data_folder;
 mod declared;
 mod error;
+mod identity;
 mod keepers;
 mod link;
 mod machine;
 mod options;
 mod prepare;
-mod run_registry;
+pub mod run_registry;
 mod sample;
 mod source;
 mod trace;
-mod upload;
+pub mod upload;
 mod wake;
 
 pub use agent::run;

@@ -11,6 +11,7 @@ use fermi_hardware::gpu::{self, Gpu};
 use fermi_hardware::{cpu, memory};
 use fermi_process::procfs;
 
+use crate::identity;
 use crate::options::AgentOptions;
 
 /// Looks at the machine. The runs are filled in at each hello.
@@ -22,6 +23,11 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         version: LINK_VERSION,
         fermi: env!("CARGO_PKG_VERSION").to_owned(),
         instance: instance.to_owned(),
+        machine: identity::machine(),
+        process: identity::random().ok(),
+        credential: None,
+        seal: None,
+        next_seal: None,
         name: options.name.clone(),
         kind: options.kind,
         zone: options.zone.clone(),
@@ -36,6 +42,7 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         versions: versions(gpus),
         boot: procfs::boot_id(),
         runs: Vec::new(),
+        seen: None,
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
+pub use fermi_domain::fleet::KnownRun;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{Setting, StoredMessage, Text};
 use fermi_domain::launch::{NodeLaunch, RunPolicy};
@@ -20,6 +21,10 @@ pub const LINK_VERSION: u32 = 1;
 pub const OLDEST_LINK_VERSION: u32 = 1;
 /// Pieces carry the id of their environment in this header.
 pub const ENVIRONMENT_HEADER: &str = "x-fermi-environment";
+/// And the cluster that they are meant for in this one: the next server at an address may be another's.
+pub const CLUSTER_HEADER: &str = "x-fermi-cluster";
+/// And the credential of the environment's agent in this one.
+pub const CREDENTIAL_HEADER: &str = "x-fermi-credential";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 
@@ -46,6 +51,9 @@ pub enum ServerMessage {
     Refused {
         reason: Text,
         hint: Text,
+        /// Whose word it is: the agent may have another pass for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cluster: Option<String>,
     },
     /// Start this, unless it was started already.
     Launch(Box<Assignment>),
@@ -72,6 +80,20 @@ pub struct Hello {
     pub fermi: String,
     /// Kept in the agent's data folder: tells an agent that comes back from a second one of the same name.
     pub instance: String,
+    /// The operating system's name for the machine.
+    #[serde(default)]
+    pub machine: Option<String>,
+    /// Drawn at the start of the agent: tells a connection that is made anew from another agent's.
+    #[serde(default)]
+    pub process: Option<String>,
+    /// What the server has issued at the registration.
+    #[serde(default)]
+    pub credential: Option<String>,
+    /// The seal of the last welcome, and the one that is proposed for the next: a copy of the data folder has old ones.
+    #[serde(default)]
+    pub seal: Option<String>,
+    #[serde(default)]
+    pub next_seal: Option<String>,
     pub name: String,
     pub kind: EnvironmentKind,
     #[serde(default)]
@@ -99,15 +121,9 @@ pub struct Hello {
     /// Runs whose files it still has.
     #[serde(default)]
     pub runs: Vec<KnownRun>,
-}
-
-/// A run that an agent knows when it comes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KnownRun {
-    pub run: RunKey,
-    /// Whether its supervisor lives.
-    pub alive: bool,
+    /// Runs of which it has no files and has seen processes; none where it has not looked.
+    #[serde(default)]
+    pub seen: Option<Vec<RunKey>>,
 }
 
 /// The server's answer to a hello.
@@ -118,6 +134,9 @@ pub struct Welcome {
     /// Names the server's database; runs of another one are strangers.
     pub cluster: String,
     pub heartbeat_ms: u64,
+    /// Issued at a registration; to be shown from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
 }
 
 /// One second of a machine.
@@ -222,10 +241,21 @@ pub struct Master {
 }
 
 /// The answer to a piece of a stream: how much of it the server has, safely on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Taken {
     pub length: u64,
+    /// The server's last word on a run, with status 410: it takes nothing of it, now or later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwanted: Option<UnwantedRun>,
+}
+
+/// Names what is not wanted, so that no answer of another program can be taken for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnwantedRun {
+    pub cluster: String,
+    pub run: RunKey,
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod event;
 pub mod exit;
 pub mod explain;
 pub mod failure;
+pub mod fleet;
 pub mod framework;
 pub mod group;
 pub mod healing;

@@ -5,6 +5,31 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ids::{TaskId, WorkerId};
 use crate::language::Text;
+use crate::phase::TaskPhase;
+
+/// Which tasks of the queue a look covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    All,
+    /// Those that no look has seen: the others go on waiting as long as nothing has opened.
+    New,
+}
+
+impl Look {
+    /// By the count of openings (a worker was freed, an environment came) at the last look at all, and now.
+    pub fn since(seen: Option<u64>, openings: u64) -> Self {
+        if seen == Some(openings) { Self::New } else { Self::All }
+    }
+
+    /// Whether a task in this phase is looked at.
+    pub fn covers(self, phase: TaskPhase) -> bool {
+        match phase {
+            TaskPhase::Initializing => true,
+            TaskPhase::Queued => self == Self::All,
+            _ => false,
+        }
+    }
+}
 
 /// A task in the queue, with all workers it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]

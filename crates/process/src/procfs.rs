@@ -1,6 +1,6 @@
 //! What `/proc` says of the processes of this machine.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read};
 
@@ -127,6 +127,25 @@ pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
             .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes()))
     };
     pids().filter(|pid| carries(*pid)).filter_map(|pid| stat(pid).ok()).filter(|stat| !stat.is_zombie()).collect()
+}
+
+/// Whether a process carries the variable with this value; the error where processes cannot be looked at.
+pub fn is_carried(name: &str, value: &str) -> io::Result<bool> {
+    fs::read_dir("/proc")?;
+    // Those of other users cannot be read; a run's own can.
+    read("/proc/self/environ")?;
+    Ok(!carrying(name, value).is_empty())
+}
+
+/// The values that a variable has in the environments of all processes that can be read.
+pub fn values_of(name: &str) -> BTreeSet<String> {
+    let prefix = format!("{name}=");
+    let value_in = |pid: i32| {
+        let environ = read(&format!("/proc/{pid}/environ")).ok()?;
+        let pair = environ.split(|byte| *byte == 0).find(|pair| pair.starts_with(prefix.as_bytes()))?;
+        String::from_utf8(pair[prefix.len()..].to_vec()).ok()
+    };
+    pids().filter_map(value_in).collect()
 }
 
 /// The command line of a process as a person would type it; its short name when it has none.

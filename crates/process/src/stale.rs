@@ -52,9 +52,23 @@ impl LiveRun {
         fs::rename(draft, Self::path(live, &self.run))
     }
 
-    /// The note of a run, if there is one.
+    /// The note of a run, if there is one that can be read.
     pub fn read(live: &Path, run: &str) -> Option<Self> {
-        serde_json::from_slice(&fs::read(Self::path(live, run)).ok()?).ok()
+        Self::find(live, run).ok().flatten()
+    }
+
+    /// The note of a run, none where there is none; the error where that cannot be told.
+    pub fn find(live: &Path, run: &str) -> io::Result<Option<Self>> {
+        match fs::read(Self::path(live, run)) {
+            Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a keeper lives that wrote the note.
+    pub fn has_keepers(&self) -> bool {
+        self.boot == procfs::boot_id() && self.keepers.iter().any(|keeper| keeper.lives())
     }
 
     /// The supervisor, if it is the very process that wrote the note.

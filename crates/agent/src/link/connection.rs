@@ -28,7 +28,7 @@ pub enum ConnectionError {
     #[error("{0}")]
     Lost(String),
     #[error("refused")]
-    Refused { reason: Text, hint: Text },
+    Refused { reason: Text, hint: Text, cluster: Option<String> },
 }
 
 impl ConnectionError {
@@ -76,8 +76,8 @@ impl ServerConnection {
             match self.socket.read().map_err(ConnectionError::lost)? {
                 Message::Text(text) => match serde_json::from_str(&text) {
                     Ok(ServerMessage::Welcome(welcome)) => return Ok(welcome),
-                    Ok(ServerMessage::Refused { reason, hint }) => {
-                        return Err(ConnectionError::Refused { reason, hint });
+                    Ok(ServerMessage::Refused { reason, hint, cluster }) => {
+                        return Err(ConnectionError::Refused { reason, hint, cluster });
                     }
                     // Nothing else can be meant for us yet.
                     Ok(_) | Err(_) => {}
@@ -176,6 +176,7 @@ fn bad_token() -> ConnectionError {
     ConnectionError::Refused {
         reason: Text::new("令牌含有不能发送的字符", "the token has characters that cannot be sent"),
         hint: Text::new("重新复制令牌", "copy the token again"),
+        cluster: None,
     }
 }
 
@@ -184,10 +185,12 @@ fn not_let_in(status: u16) -> ConnectionError {
         401 | 403 => ConnectionError::Refused {
             reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
             hint: Text::new("检查 --token-file；令牌可能已过期", "check --token-file; it may have expired"),
+            cluster: None,
         },
         404 => ConnectionError::Refused {
             reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
             hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),
+            cluster: None,
         },
         _ => ConnectionError::Lost(format!("the server answered {status}")),
     }

@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentMessage, Hello, KnownRun, ServerMessage, Welcome};
+use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::language::Text;
+use fermi_domain::task::RunKey;
+use fermi_process::procfs;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::os::fd::AsFd;
 
 use super::Outbox;
 use super::connection::{ConnectionError, ServerConnection};
+use crate::identity::{Pass, PassBook};
 use crate::options::StopFlag;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -33,9 +37,10 @@ pub enum LinkNews {
 pub struct Dialer {
     pub server: ServerAddress,
     pub token: Option<String>,
-    /// All but the runs, which change.
+    /// All but the runs and the pass, which change.
     pub hello: Hello,
     pub runs: Arc<Mutex<Vec<KnownRun>>>,
+    pub passes: PassBook,
     pub stop: StopFlag,
 }
 
@@ -45,20 +50,21 @@ pub fn start(dialer: Dialer, tell: impl Fn(LinkNews) + Send + 'static) -> std::i
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let ring = bell.clone();
     let thread = thread::Builder::new().name("link".into()).stack_size(512 * 1024).spawn(move || {
+        let mut dialer = dialer;
         dialer.dial(&outgoing, &ring, &tell);
     })?;
     Ok((Outbox { messages, bell }, thread))
 }
 
 impl Dialer {
-    fn dial(&self, outgoing: &Receiver<AgentMessage>, bell: &EventFd, tell: &impl Fn(LinkNews)) {
+    fn dial(&mut self, outgoing: &Receiver<AgentMessage>, bell: &EventFd, tell: &impl Fn(LinkNews)) {
         let mut pause = FIRST_PAUSE;
         while !self.stop.is_raised() {
-            let mut hello = self.hello.clone();
-            hello.runs.clone_from(&self.runs.lock().unwrap_or_else(PoisonError::into_inner));
+            let hello = self.hello();
             let error = match ServerConnection::open(&self.server, self.token.as_deref(), hello) {
-                Ok((connection, welcome)) => {
+                Ok((connection, mut welcome)) => {
                     pause = FIRST_PAUSE;
+                    welcome.credential = self.passes.confirm(&welcome.cluster, welcome.credential);
                     // Said to a connection that is gone; what still counts is said again after the welcome.
                     while outgoing.try_recv().is_ok() {}
                     tell(LinkNews::Welcomed(welcome));
@@ -76,7 +82,10 @@ impl Dialer {
                     tell(LinkNews::Lost { reason, retry_in: wait });
                     wait
                 }
-                ConnectionError::Refused { reason, hint } => {
+                ConnectionError::Refused { reason, hint, cluster } => {
+                    if let Some(cluster) = cluster {
+                        self.passes.turn_to(&cluster);
+                    }
                     tell(LinkNews::Refused { reason, hint });
                     LONGEST_PAUSE
                 }
@@ -84,6 +93,15 @@ impl Dialer {
             self.rest(wait, bell);
             while outgoing.try_recv().is_ok() {}
         }
+    }
+
+    fn hello(&mut self) -> Hello {
+        let Pass { credential, seal, next_seal } = self.passes.propose().clone();
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_known = |run: &RunKey| runs.iter().any(|known| known.run == *run);
+        let seen = self.passes.cluster().map(runs_with_processes).unwrap_or_default();
+        let seen = seen.into_iter().filter(|run| !is_known(run)).collect();
+        Hello { credential, seal, next_seal, runs, seen: Some(seen), ..self.hello.clone() }
     }
 
     /// Talks until the connection breaks, or until the agent ends.
@@ -99,8 +117,8 @@ impl Dialer {
                 connection.send(&message)?;
             }
             for message in connection.wait(bell)? {
-                if let ServerMessage::Refused { reason, hint } = message {
-                    return Err(ConnectionError::Refused { reason, hint });
+                if let ServerMessage::Refused { reason, hint, cluster } = message {
+                    return Err(ConnectionError::Refused { reason, hint, cluster });
                 }
                 tell(LinkNews::Message(message));
             }
@@ -122,6 +140,13 @@ impl Dialer {
             let _ = bell.read();
         }
     }
+}
+
+/// The runs of a cluster that have processes on this machine, whatever is left of their files.
+fn runs_with_processes(cluster: &str) -> Vec<RunKey> {
+    let prefix = format!("{cluster}-");
+    let marks = procfs::values_of(FERMI_RUN_MARK);
+    marks.iter().filter_map(|mark| mark.strip_prefix(&prefix)?.parse().ok()).collect()
 }
 
 /// A quarter more or less, so that agents that lost their server together do not come back together.

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
-use fermi_api::link::{ENVIRONMENT_HEADER, Taken};
+use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER, ENVIRONMENT_HEADER, Taken, UnwantedRun};
 use fermi_domain::ids::EnvironmentId;
 use serde::Deserialize;
 use ureq::http::StatusCode;
@@ -46,12 +46,37 @@ pub struct HttpUploadClient {
     agent: Agent,
     server: ServerAddress,
     authorization: Option<String>,
-    pub environment: Option<EnvironmentId>,
+    /// In whose name pieces are sent; none are before the first welcome.
+    pub sender: Option<WelcomedAs>,
+}
+
+/// As whom an agent was welcomed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WelcomedAs {
+    pub environment: EnvironmentId,
+    pub cluster: String,
+    /// None from a server of a release without credentials.
+    pub credential: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Envelope {
     data: Option<Taken>,
+}
+
+impl PieceAnswer {
+    /// What an answer means. Only the server's own words count: a proxy, a load balancer or another program at the
+    /// address may answer anything, and then the piece is tried again.
+    pub fn of(status: u16, taken: Option<&Taken>, cluster: &str, path: &str) -> Self {
+        let is_about =
+            |unwanted: &UnwantedRun| unwanted.cluster == cluster && path.contains(&format!("/runs/{}/", unwanted.run));
+        match (status, taken) {
+            (410, Some(Taken { unwanted: Some(unwanted), .. })) if is_about(unwanted) => Self::Unwanted,
+            (409, Some(taken)) => Self::Misfit(taken.length),
+            (200..300, Some(taken)) => Self::Has(taken.length),
+            _ => Self::Troubled,
+        }
+    }
 }
 
 impl HttpUploadClient {
@@ -67,14 +92,31 @@ impl HttpUploadClient {
             agent: Agent::new_with_config(config),
             server,
             authorization: token.map(|token| format!("Bearer {token}")),
-            environment: None,
+            sender: None,
         }
     }
 
     fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let authorization = self.authorization.as_deref().map(|value| ("Authorization", value));
-        let environment = self.environment.as_ref().map(|id| (ENVIRONMENT_HEADER, id.as_str()));
-        authorization.into_iter().chain(environment)
+        let sender = self.sender.iter().flat_map(|sender| {
+            let credential = sender.credential.as_deref().map(|credential| (CREDENTIAL_HEADER, credential));
+            [(ENVIRONMENT_HEADER, sender.environment.as_str()), (CLUSTER_HEADER, sender.cluster.as_str())]
+                .into_iter()
+                .chain(credential)
+        });
+        authorization.into_iter().chain(sender)
+    }
+
+    fn answer(&self, path: &str, result: Result<ureq::http::Response<Body>, ureq::Error>) -> PieceAnswer {
+        let Ok(mut response) = result else { return PieceAnswer::Unreachable };
+        let status = response.status().as_u16();
+        // Read to the end in any case, or the connection could not be used again.
+        let Ok(body) = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec() else {
+            return PieceAnswer::Unreachable;
+        };
+        let taken = serde_json::from_slice::<Envelope>(&body).ok().and_then(|envelope| envelope.data);
+        let cluster = self.sender.as_ref().map_or("", |sender| &sender.cluster);
+        PieceAnswer::of(status, taken.as_ref(), cluster, path)
     }
 
     /// Opens the archive of a snapshot.
@@ -98,7 +140,7 @@ impl UploadClient for HttpUploadClient {
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
-        answer(request.call())
+        self.answer(path, request.call())
     }
 
     fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
@@ -106,22 +148,38 @@ impl UploadClient for HttpUploadClient {
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
-        answer(request.header("Content-Type", "application/octet-stream").send(bytes))
+        self.answer(path, request.header("Content-Type", "application/octet-stream").send(bytes))
     }
 }
 
-fn answer(result: Result<ureq::http::Response<Body>, ureq::Error>) -> PieceAnswer {
-    let Ok(mut response) = result else { return PieceAnswer::Unreachable };
-    let status = response.status();
-    // Read to the end in any case, or the connection could not be used again.
-    let Ok(body) = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec() else {
-        return PieceAnswer::Unreachable;
-    };
-    let length = || serde_json::from_slice::<Envelope>(&body).ok()?.data.map(|taken| taken.length);
-    match status {
-        StatusCode::NOT_FOUND | StatusCode::GONE => PieceAnswer::Unwanted,
-        StatusCode::CONFLICT => length().map_or(PieceAnswer::Troubled, PieceAnswer::Misfit),
-        status if status.is_success() => length().map_or(PieceAnswer::Troubled, PieceAnswer::Has),
-        _ => PieceAnswer::Troubled,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_servers_own_word_about_this_run_is_final() {
+        let path = "/api/agent/v1/runs/task-1-g1-n0-i1/journal";
+        let about = |cluster: &str, run: &str| Taken {
+            length: 0,
+            unwanted: Some(UnwantedRun { cluster: cluster.into(), run: run.parse().unwrap() }),
+        };
+        let has = Taken { length: 7, unwanted: None };
+        let cases = [
+            (410, Some(about("c", "task-1-g1-n0-i1")), PieceAnswer::Unwanted),
+            (410, Some(about("other", "task-1-g1-n0-i1")), PieceAnswer::Troubled),
+            (410, Some(about("c", "task-1-g1-n0-i11")), PieceAnswer::Troubled),
+            (410, Some(has.clone()), PieceAnswer::Troubled),
+            (410, None, PieceAnswer::Troubled),
+            (404, None, PieceAnswer::Troubled),
+            (404, Some(about("c", "task-1-g1-n0-i1")), PieceAnswer::Troubled),
+            (409, Some(has.clone()), PieceAnswer::Misfit(7)),
+            (409, None, PieceAnswer::Troubled),
+            (200, Some(has), PieceAnswer::Has(7)),
+            (200, None, PieceAnswer::Troubled),
+            (502, None, PieceAnswer::Troubled),
+        ];
+        for (status, taken, expected) in cases {
+            assert_eq!(PieceAnswer::of(status, taken.as_ref(), "c", path), expected, "{status} {taken:?}");
+        }
     }
 }

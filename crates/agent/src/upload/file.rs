@@ -3,18 +3,18 @@
 use std::time::{Duration, Instant};
 
 use super::client::{PieceAnswer, UploadClient};
-use super::tail::Tail;
+use super::tail::GrowingFile;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub struct UploadFile {
+pub struct UploadFile<F> {
     /// Where it goes, below the server's address.
     pub path: String,
     /// Whose stream it is, by attempt and rank; nobody's where it is a journal.
     pub of_rank: Option<(u32, u32)>,
-    tail: Tail,
+    tail: F,
     /// How much the server has; none when it must be asked.
     arrived: Option<u64>,
     /// Whether there may be something to send.
@@ -37,9 +37,9 @@ pub enum Step {
     Unreachable,
 }
 
-impl UploadFile {
+impl<F: GrowingFile> UploadFile<F> {
     /// One of which the server has nothing, or has whatever it says when asked.
-    pub fn new(path: String, tail: Tail, is_fresh: bool) -> Self {
+    pub fn new(path: String, tail: F, is_fresh: bool) -> Self {
         let arrived = is_fresh.then_some(0);
         Self { path, of_rank: None, tail, arrived, is_open: true, not_before: None, pause: FIRST_PAUSE }
     }
@@ -111,6 +111,7 @@ impl UploadFile {
 mod tests {
     use std::collections::VecDeque;
 
+    use super::super::tail::Tail;
     use super::*;
 
     /// Keeps what fits, and says strange things now and then.

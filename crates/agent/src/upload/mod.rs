@@ -11,7 +11,9 @@ mod tail;
 mod uploader;
 mod watch;
 
-pub use client::HttpUploadClient;
+pub use client::{HttpUploadClient, PieceAnswer, UploadClient, WelcomedAs};
+pub use file::{Step, UploadFile};
+pub use tail::GrowingFile;
 pub use uploader::{UploadOrder, Uploader};
 
 /// What an uploader sends.

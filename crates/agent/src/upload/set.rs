@@ -28,7 +28,7 @@ pub struct UploadSet {
     pub what: UploadPlan,
     kind: UploadKind,
     next_attempt: u32,
-    pub files: Vec<UploadFile>,
+    pub files: Vec<UploadFile<Tail>>,
     /// Nobody writes to the files any more.
     pub ends: bool,
     pub unwanted: bool,

@@ -5,6 +5,14 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+/// What grows and is sent piece by piece; a test plays the file.
+pub trait GrowingFile {
+    /// Whether anything is there at all.
+    fn exists(&self) -> bool;
+    /// Fills the buffer from this place on; nothing when there is no more for now.
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail {
     path: PathBuf,
@@ -26,14 +34,14 @@ impl Tail {
         name.push(format!(".{segment}"));
         name.into()
     }
+}
 
-    /// Whether anything is there at all.
-    pub fn exists(&self) -> bool {
+impl GrowingFile for Tail {
+    fn exists(&self) -> bool {
         self.path.exists()
     }
 
-    /// Fills the buffer from this place of the stream on; nothing when there is no more for now.
-    pub fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         if offset < self.begins {
             (self.segment, self.begins) = (0, 0);
         }

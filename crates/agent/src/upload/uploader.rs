@@ -13,7 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::UploadKind;
-use super::client::HttpUploadClient;
+use super::client::{HttpUploadClient, WelcomedAs};
 use super::file::Step;
 use super::set::{UploadPlan, UploadSet};
 use super::watch::{FolderChange, Watch};
@@ -40,7 +40,7 @@ pub enum UploadOrder {
     Rest(RunKey),
     Drop(RunKey),
     /// The server is there and calls us so.
-    Welcomed(EnvironmentId),
+    Welcomed(WelcomedAs),
 }
 
 /// The handle on an uploader's thread; dropping it ends the thread.
@@ -146,8 +146,8 @@ impl Work {
                     }
                 }
                 Ok(UploadOrder::Drop(run)) => self.forget(&run),
-                Ok(UploadOrder::Welcomed(environment)) => {
-                    self.client.environment = Some(environment);
+                Ok(UploadOrder::Welcomed(sender)) => {
+                    self.client.sender = Some(sender);
                     (self.away_until, self.pause) = (None, FIRST_PAUSE);
                 }
                 Err(TryRecvError::Empty) => return true,
@@ -198,8 +198,12 @@ impl Work {
         }
     }
 
+    fn environment(&self) -> Option<&EnvironmentId> {
+        self.client.sender.as_ref().map(|sender| &sender.environment)
+    }
+
     fn may_send(&self) -> bool {
-        self.client.environment.is_some() && self.away_until.is_none_or(|until| Instant::now() >= until)
+        self.client.sender.is_some() && self.away_until.is_none_or(|until| Instant::now() >= until)
     }
 
     /// One piece of the next file that has something; false when none has.
@@ -207,9 +211,10 @@ impl Work {
         let now = Instant::now();
         let Some((run, index)) = self.next_due(now) else { return false };
         self.after = Some((run.clone(), index));
+        let environment = self.environment().cloned();
         let Some(set) = self.sets.get_mut(&run) else { return false };
         let Some(file) = set.files.get_mut(index) else { return false };
-        let span = trace::upload(&run, self.kind, file.of_rank, self.client.environment.as_ref()).entered();
+        let span = trace::upload(&run, self.kind, file.of_rank, environment.as_ref()).entered();
         match file.step(&mut self.client, buffer, now) {
             Step::Moved => {
                 tracing::debug!("a piece was sent");
@@ -246,7 +251,7 @@ impl Work {
     fn settle(&mut self, taken: &impl Fn(RunKey)) {
         let done: Vec<RunKey> = self.sets.iter().filter(|(_, set)| set.is_done()).map(|(run, _)| run.clone()).collect();
         for run in done {
-            let span = trace::upload(&run, self.kind, None, self.client.environment.as_ref());
+            let span = trace::upload(&run, self.kind, None, self.environment());
             span.in_scope(|| tracing::info!("all that a run wrote has been sent"));
             self.forget(&run);
             taken(run);

@@ -2,4 +2,4 @@
 
 pub mod restart;
 
-pub use restart::{Decision, FailedAttempt, GiveUp, RestartPolicy, decide};
+pub use restart::{Decision, FailedAttempt, GiveUp, LONGEST_BACK_OFF_MS, RestartPolicy, decide};

@@ -8,7 +8,7 @@ use crate::language::{Hint, Setting, Text};
 /// An attempt that lived shorter than this failed while starting up, unless it reported progress.
 pub const START_UP_MS: u64 = 30_000;
 const FIRST_BACK_OFF_MS: u64 = 1_000;
-const LONGEST_BACK_OFF_MS: u64 = 60_000;
+pub const LONGEST_BACK_OFF_MS: u64 = 60_000;
 
 /// How often a task may be started anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

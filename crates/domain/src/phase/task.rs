@@ -10,7 +10,7 @@ use crate::language::Text;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TaskPhase {
-    /// Stored; its files and checks are being prepared. Every task begins here.
+    /// Stored, and not yet looked at by placement. Every task begins here, and one that is started again does.
     Initializing,
     /// Waits for its workers to be free.
     Queued,
@@ -80,12 +80,13 @@ impl TaskPhase {
         match (self, event) {
             (Self::Initializing, E::Prepared) => Ok(Self::Queued),
             (Self::Queued | Self::Restarting, E::WorkersLeased) => Ok(Self::Starting),
-            (Self::Restarting, E::WorkersLost) => Ok(Self::Queued),
+            (Self::Restarting, E::WorkersLost) => Ok(Self::Initializing),
             (Self::Starting, E::RanksUp) => Ok(Self::Running),
             (Self::Starting | Self::Running, E::RestartGranted) => Ok(Self::Restarting),
             // A script may end before the last rank was seen to come up; and one that was asked to stop may have
             // finished all the same.
-            (Self::Starting | Self::Running | Self::Stopping, E::Finished) => Ok(Self::Succeeded),
+            // And what was taken for lost may turn out to have finished.
+            (Self::Starting | Self::Running | Self::Restarting | Self::Stopping, E::Finished) => Ok(Self::Succeeded),
             (Self::Initializing | Self::Queued | Self::Starting | Self::Running | Self::Restarting, E::GaveUp) => {
                 Ok(Self::Failed)
             }
@@ -96,7 +97,7 @@ impl TaskPhase {
                 Ok(Self::Stopping)
             }
             (Self::Stopping, E::RanksGone) => Ok(Self::Stopped),
-            (Self::Succeeded | Self::Failed | Self::Stopped, E::RestartAsked) => Ok(Self::Queued),
+            (Self::Succeeded | Self::Failed | Self::Stopped, E::RestartAsked) => Ok(Self::Initializing),
             (phase, event) => Err(IllegalTransition { phase, event }),
         }
     }

@@ -24,6 +24,8 @@ pub enum RankMapError {
     WorkerTwice { worker: WorkerId },
     #[error("node {node} is there twice")]
     NodeTwice { node: String },
+    #[error("the environment {node} does not exist any more")]
+    NodeMissing { node: String },
     #[error("no worker of {node} is chosen")]
     NodeWithoutWorkers { node: String },
     #[error("the ranks are not numbered from 0 without gaps, node by node")]
@@ -40,6 +42,7 @@ impl Explained for RankMapError {
             Self::WorldEmpty => "world_size_invalid",
             Self::WorkerTwice { .. } => "worker_duplicate",
             Self::NodeTwice { .. } => "node_duplicate",
+            Self::NodeMissing { .. } => "node_missing",
             Self::NodeWithoutWorkers { .. } => "node_without_workers",
             Self::Misnumbered => "ranks_misnumbered",
         }
@@ -58,6 +61,7 @@ impl Explained for RankMapError {
             Self::WorldEmpty => Text::new("World Size 至少为 1", self.to_string()),
             Self::WorkerTwice { worker } => Text::new(format!("Worker {worker} 重复"), self.to_string()),
             Self::NodeTwice { node } => Text::new(format!("节点 {node} 重复"), self.to_string()),
+            Self::NodeMissing { node } => Text::new(format!("开发环境 {node} 已不存在"), self.to_string()),
             Self::NodeWithoutWorkers { node } => Text::new(format!("节点 {node} 没有选中的 Worker"), self.to_string()),
             Self::Misnumbered => Text::new("rank 编号不连续", self.to_string()),
         }
@@ -68,6 +72,10 @@ impl Explained for RankMapError {
             Self::NoWorkers | Self::NodeWithoutWorkers { .. } => {
                 Hint::new("请至少选择一个 Worker", "choose at least one worker")
             }
+            Self::NodeMissing { .. } => Hint::new(
+                "停止该任务并用现有的开发环境重新创建",
+                "stop the task and create it again with environments that exist",
+            ),
             Self::NoMaster => Hint::new(
                 "在分组配置中填写主节点名称，例如 gn6",
                 "set the name of the master node in the group's configuration, such as gn6",

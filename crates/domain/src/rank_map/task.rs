@@ -31,7 +31,9 @@ pub fn of_spec(spec: &TaskSpec, environments: &[Environment]) -> Result<RankMap,
         }
         node
     };
-    let nodes: Vec<ChosenNode> = wanted.node_ids.iter().filter_map(|id| by_id.get(id)).map(node).collect();
+    let find =
+        |id: &EnvironmentId| by_id.get(id).map(node).ok_or_else(|| RankMapError::NodeMissing { node: id.to_string() });
+    let nodes: Vec<ChosenNode> = wanted.node_ids.iter().map(find).collect::<Result<_, _>>()?;
     let master = wanted.master_node.as_ref().or(wanted.node_ids.first()).cloned();
     for_task(&nodes, &master.unwrap_or_else(|| "".into()))
 }

@@ -52,6 +52,9 @@ pub struct Task {
     /// Not before this time, when a restart waits.
     #[serde(default)]
     pub restart_at_ms: Option<u64>,
+    /// A machine of it is lost: the restart that waits begins in the queue, once nothing of this launch is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requeue: bool,
     /// Somebody asked for its end.
     #[serde(default)]
     pub stop: Option<StopIntent>,
@@ -165,6 +168,7 @@ impl Task {
             attempts: Vec::new(),
             restarts_used: 0,
             restart_at_ms: None,
+            requeue: false,
             stop: None,
             secret_scheme: SecretScheme::default(),
             resume: false,

@@ -234,11 +234,7 @@ impl Transition<'_> {
     fn run_ended(&mut self, outcome: Outcome, verdict: Verdict) {
         let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
         match outcome {
-            Outcome::Succeeded => {
-                self.turn_attempt(number, AttemptEvent::EndedWell);
-                self.task.verdict = Some(verdict);
-                self.turn(TaskEvent::Finished);
-            }
+            Outcome::Succeeded => self.succeed(verdict),
             Outcome::Failed => self.fail(verdict),
             Outcome::Stopped { .. } => {
                 self.turn_attempt(number, AttemptEvent::EndedOnRequest);
@@ -251,8 +247,21 @@ impl Transition<'_> {
         }
     }
 
+    /// Every rank returned 0.
+    pub(super) fn succeed(&mut self, verdict: Verdict) {
+        let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
+        self.turn_attempt(number, AttemptEvent::EndedWell);
+        self.task.verdict = Some(verdict);
+        self.turn(TaskEvent::Finished);
+    }
+
     /// It is over, badly; or on request, if somebody had asked.
     pub(super) fn fail(&mut self, verdict: Verdict) {
+        if self.task.has_returned_zero() {
+            // A node was given up before its ranks' exits came through; its own journal has them.
+            self.succeed(Verdict::of(VerdictKind::Succeeded));
+            return;
+        }
         if let Some(number) = self.task.attempt().map(|attempt| attempt.number.get()) {
             self.turn_attempt(number, AttemptEvent::EndedBadly);
             if let Some(attempt) = self.attempt(number) {

@@ -15,6 +15,8 @@ use self::transition::Transition;
 use super::{NodeRun, NodeRunState, StopIntent, Task};
 use crate::{
     event::RunEvent,
+    exit::Exit,
+    healing::LONGEST_BACK_OFF_MS,
     ids::{EnvironmentId, NodeRank},
     language::{StoredMessage, Text},
     phase::TaskPhase,
@@ -44,6 +46,11 @@ pub enum TaskInput {
     },
     /// No process of a node's run is left.
     Gone {
+        node: NodeRank,
+    },
+    /// The machine of a node will not come back, or comes back with nothing running: an operator said so, or its lease ran
+    /// out.
+    NodeLost {
         node: NodeRank,
     },
     /// The first node's environment has been out of reach for so long that the other nodes do not wait for it.
@@ -111,6 +118,14 @@ pub enum Release<'a> {
     Environments(Vec<&'a EnvironmentId>),
 }
 
+/// What is said of a task whose first node is out of reach.
+fn waits_for_first(name: &str) -> Text {
+    Text::new(
+        format!("主节点 {name} 失去联系，等待其恢复；如机器已关闭，运行 fermi env lost {name}"),
+        format!("the first node {name} is out of reach; waiting for it. If the machine is off: fermi env lost {name}"),
+    )
+}
+
 impl Task {
     /// Takes in what happened. Answers with what is to be told.
     pub fn apply(&mut self, input: TaskInput, now_ms: u64) -> Vec<EventText> {
@@ -121,7 +136,8 @@ impl Task {
 
     /// What is wanted of each node now, in the order of node ranks.
     pub fn desired_states(&self) -> Vec<DesiredState> {
-        let dying = self.phase.is_final() || self.restart_at_ms.is_some() && self.first_node_is_gone();
+        let is_uncoordinated = self.first_node_is_gone() || self.requeue;
+        let dying = self.phase.is_final() || self.restart_at_ms.is_some() && is_uncoordinated;
         self.nodes.iter().map(|node| self.desired_state(node, dying)).collect()
     }
 
@@ -145,6 +161,23 @@ impl Task {
         self.nodes.first().is_some_and(|node| node.state == NodeRunState::Gone)
     }
 
+    /// The nodes that count on a machine that is lost.
+    pub fn lost_nodes(&self, is_lost: impl Fn(&EnvironmentId) -> bool) -> Vec<NodeRank> {
+        let counts = |node: &&NodeRun| matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive);
+        let lost = self.nodes.iter().filter(counts).filter(|node| is_lost(&node.environment));
+        lost.map(|node| node.node_rank).collect()
+    }
+
+    /// Whether every rank of the last attempt of this launch is known to have returned 0.
+    pub(super) fn has_returned_zero(&self) -> bool {
+        self.attempt().is_some_and(|attempt| {
+            attempt.generation == self.generation
+                && !attempt.ranks.is_empty()
+                && attempt.ranks.len() == self.world_size() as usize
+                && attempt.ranks.iter().all(|rank| rank.exit.as_ref().is_some_and(Exit::is_success))
+        })
+    }
+
     /// Whether no process of this generation can be left anywhere.
     pub fn is_swept(&self) -> bool {
         self.nodes.iter().all(|node| matches!(node.state, NodeRunState::Waiting | NodeRunState::Gone))
@@ -155,7 +188,9 @@ impl Task {
     pub fn is_abandoned(&self, is_offline: impl Fn(&EnvironmentId) -> bool) -> bool {
         let Some((first, others)) = self.nodes.split_first() else { return false };
         let is_up = matches!(self.phase, TaskPhase::Starting | TaskPhase::Running | TaskPhase::Stopping);
+        let is_said = self.reason.as_ref() == Some(&waits_for_first(&first.name));
         is_up
+            && !is_said
             && !others.is_empty()
             && others.iter().all(|node| node.state == NodeRunState::Gone)
             && first.state == NodeRunState::Alive
@@ -177,6 +212,8 @@ impl Task {
 
     /// Whether it starts again now, though nothing else happens: its time has come and nothing of it is left anywhere.
     pub fn is_due(&self, now_ms: u64) -> bool {
-        self.restart_at_ms.is_some_and(|at| now_ms >= at) && self.is_swept()
+        // A clock that was set back must not make anyone wait for longer than the policy ever does.
+        let is_time = |at: u64| now_ms >= at || at - now_ms > LONGEST_BACK_OFF_MS;
+        self.restart_at_ms.is_some_and(is_time) && self.is_swept()
     }
 }

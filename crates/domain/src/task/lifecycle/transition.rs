@@ -27,6 +27,7 @@ impl Transition<'_> {
             TaskInput::Journal { node, event } => self.read(node, *event),
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
             TaskInput::Gone { node } => self.gone(node),
+            TaskInput::NodeLost { node } => self.node_lost(node),
             TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
             TaskInput::StopAsked(request) => self.stop_asked(request),
             TaskInput::RestartAsked => self.restart_asked(),
@@ -54,6 +55,7 @@ impl Transition<'_> {
             if next.is_final() {
                 self.task.ended_ms = Some(self.now_ms);
                 self.task.restart_at_ms = None;
+                self.task.requeue = false;
             }
         }
         true
@@ -133,14 +135,51 @@ impl Transition<'_> {
         } else if self.coordinator_waits() {
             self.replace_members();
         }
+        self.stopped_when_swept();
         self.begin_again_when_swept();
+    }
+
+    /// Nothing of a task that was asked to stop is left, and no journal said that it has.
+    fn stopped_when_swept(&mut self) {
+        if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
+            self.task.verdict = Some(Verdict::of(VerdictKind::StoppedByUser));
+            self.turn(TaskEvent::RanksGone);
+            self.requeue_when_swept();
+        }
     }
 
     /// The supervisor that decides is gone without a word: the server decides in its place.
     fn coordinator_lost(&mut self, name: &str) {
-        let verdict = Verdict::of(VerdictKind::SupervisorLost { node: name.to_owned() });
+        self.launch_lost(Verdict::of(VerdictKind::SupervisorLost { node: name.to_owned() }));
+    }
+
+    /// A machine is given up: what it had is taken for ended, the other nodes are ended, and a task that may start again
+    /// waits in the queue for a machine under that name.
+    fn node_lost(&mut self, node: NodeRank) {
+        let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
+        run.state = NodeRunState::Gone;
+        let name = run.name.clone();
+        self.note("node.lost", Text::new(format!("节点 {name} 已丢失"), format!("the machine of {name} is lost")));
+        if self.task.phase.is_final() {
+            self.requeue_when_swept();
+            return;
+        }
+        if self.task.restart_at_ms.is_none() {
+            self.launch_lost(Verdict::of(VerdictKind::NodeLost { node: name }));
+        }
+        self.task.requeue = self.task.restart_at_ms.is_some();
+        self.stopped_when_swept();
+        self.begin_again_when_swept();
+    }
+
+    /// Nobody coordinates this launch any more: it is over, and the restart policy says whether there is another.
+    fn launch_lost(&mut self, verdict: Verdict) {
         if self.task.stop.is_some() {
             self.fail(Verdict::of(VerdictKind::StoppedByUser));
+            return;
+        }
+        if self.task.has_returned_zero() {
+            self.succeed(Verdict::of(VerdictKind::Succeeded));
             return;
         }
         let (number, lived_ms) = self
@@ -185,10 +224,7 @@ impl Transition<'_> {
     /// Members have ended themselves; whether the first node's ranks still run cannot be known.
     fn coordinator_unreachable(&mut self) {
         let Some(name) = self.task.nodes.first().map(|node| node.name.clone()) else { return };
-        let reason = Text::new(
-            format!("主节点 {name} 失去联系，等待其恢复"),
-            format!("the first node {name} is out of reach; waiting for it"),
-        );
+        let reason = super::waits_for_first(&name);
         if self.task.phase.is_final() || self.task.reason.as_ref() == Some(&reason) {
             return;
         }
@@ -202,9 +238,20 @@ impl Transition<'_> {
 
     /// The next generation begins only when nothing of this one is left anywhere.
     fn begin_again_when_swept(&mut self) {
-        let is_due = self.task.restart_at_ms.is_some_and(|at| self.now_ms >= at);
-        if is_due && self.task.is_swept() && self.task.phase == TaskPhase::Restarting {
-            self.task.resume = true;
+        if !self.task.is_due(self.now_ms) || self.task.phase != TaskPhase::Restarting {
+            return;
+        }
+        if self.task.has_returned_zero() {
+            // The exits of other nodes came after their coordinator was given up.
+            self.succeed(Verdict::of(VerdictKind::Succeeded));
+            return;
+        }
+        self.task.resume = true;
+        if std::mem::take(&mut self.task.requeue) {
+            self.task.restart_at_ms = None;
+            self.task.nodes.clear();
+            self.turn(TaskEvent::WorkersLost);
+        } else {
             self.launch();
             self.turn(TaskEvent::WorkersLeased);
         }
@@ -217,11 +264,8 @@ impl Transition<'_> {
         let force = request.force || self.task.stop.is_some_and(|stop| stop.force);
         self.task.stop = Some(StopIntent { force, ..request });
         self.turn(TaskEvent::StopRequested);
-        if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
-            // A restart was waiting and nothing runs.
-            self.task.verdict = Some(Verdict::of(VerdictKind::StoppedByUser));
-            self.turn(TaskEvent::RanksGone);
-        }
+        // A restart was waiting and nothing runs.
+        self.stopped_when_swept();
         if self.task.phase == TaskPhase::Stopped {
             self.task.verdict.get_or_insert_with(|| Verdict::of(VerdictKind::StoppedByUser));
         }

@@ -1,0 +1,181 @@
+//! Whether an agent that says hello is the one that speaks for its environment.
+//!
+//! The server issues a credential at the first registration. With each welcome the seal that goes with it is renewed: the
+//! agent proposes the next one and keeps it on disk before it says hello, so that a lost welcome does no harm, while a copy
+//! of its data folder shows an old seal as soon as the original has come once more.
+
+use serde::{Deserialize, Serialize};
+
+/// What the server keeps of the agent that speaks for an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Identity {
+    /// Drawn by the agent when its data folder was made.
+    pub instance: String,
+    /// The operating system's name for the machine.
+    pub machine: Option<String>,
+    /// The kernel's boot id at the last hello.
+    pub boot: String,
+    /// A digest of the credential; none where only agents of a release without credentials have come.
+    pub credential: Option<String>,
+    pub seal: Option<String>,
+}
+
+/// What an agent says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Introduction<'a> {
+    pub instance: &'a str,
+    pub machine: Option<&'a str>,
+    pub boot: &'a str,
+    /// A digest of the credential that it shows.
+    pub credential: Option<&'a str>,
+    /// The seal of its last welcome.
+    pub seal: Option<&'a str>,
+    /// The one that it proposes; the server has it already where the last welcome was lost on its way.
+    pub next_seal: Option<&'a str>,
+}
+
+/// How things stand with an environment when somebody comes under its name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing {
+    /// Another process than the one that says hello is connected and was heard within [`super::SUSPECT_AFTER`].
+    pub is_answering: bool,
+    /// Runs of open tasks may live there.
+    pub may_have_runs: bool,
+}
+
+/// What becomes of a hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// A new name, or one whose earlier agent has left nothing behind: it gets a credential.
+    Register,
+    /// The agent that was here before.
+    Return {
+        /// Its machine has been started anew since, so that no process of before can live.
+        is_new_boot: bool,
+    },
+    Refuse(Impostor),
+}
+
+/// Why an agent may not speak for the environment that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Impostor {
+    /// Another agent answers under this name.
+    NameTaken,
+    /// Another agent had this name, and what it started may still run.
+    NameHeld,
+    /// Its data folder is a copy of the one that belongs to the environment.
+    Copy,
+}
+
+/// Decides who speaks for an environment.
+pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<'_>) -> Admission {
+    let Some(known) = known else { return Admission::Register };
+    // The agent that was restarted in place of one that was killed comes a moment later: its connection ends with it.
+    if standing.is_answering {
+        return Admission::Refuse(Impostor::NameTaken);
+    }
+    if !is_same(known, hello) {
+        return if standing.may_have_runs { Admission::Refuse(Impostor::NameHeld) } else { Admission::Register };
+    }
+    let is_elsewhere = known.machine.as_deref().zip(hello.machine).is_some_and(|(ours, theirs)| ours != theirs);
+    let is_sealed =
+        known.seal.is_none() || known.seal.as_deref() == hello.seal || known.seal.as_deref() == hello.next_seal;
+    if is_elsewhere || !is_sealed {
+        return Admission::Refuse(Impostor::Copy);
+    }
+    Admission::Return { is_new_boot: known.boot != hello.boot }
+}
+
+fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
+    match (known.credential.as_deref(), hello.credential) {
+        (Some(ours), Some(theirs)) => ours == theirs,
+        // An agent of a release without credentials, before or after one that has them.
+        (None, _) | (Some(_), None) => known.instance == hello.instance,
+    }
+}
+
+impl Introduction<'_> {
+    /// Whether a credential is to be issued: the agent can keep one, and shows none that is known.
+    pub fn needs_credential(&self, admission: Admission) -> bool {
+        let can_keep = self.seal.is_some() || self.next_seal.is_some();
+        can_keep && (self.credential.is_none() || admission == Admission::Register)
+    }
+}
+
+impl Identity {
+    /// As it is kept once the agent has been admitted with this credential.
+    pub fn after(hello: &Introduction<'_>, credential: Option<String>) -> Self {
+        Self {
+            instance: hello.instance.to_owned(),
+            machine: hello.machine.map(str::to_owned),
+            boot: hello.boot.to_owned(),
+            credential,
+            seal: hello.next_seal.or(hello.seal).map(str::to_owned),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HELLO: Introduction<'_> = Introduction {
+        instance: "i",
+        machine: Some("m"),
+        boot: "b1",
+        credential: Some("c"),
+        seal: Some("s1"),
+        next_seal: Some("s2"),
+    };
+
+    fn known() -> Identity {
+        Identity { seal: Some("s1".into()), ..Identity::after(&HELLO, Some("c".into())) }
+    }
+
+    #[test]
+    fn an_agent_comes_back_also_when_its_last_welcome_was_lost() {
+        let known = known();
+        let returns = |hello: &Introduction<'_>| admit(Some(&known), Standing::default(), hello);
+        assert_eq!(returns(&HELLO), Admission::Return { is_new_boot: false });
+        assert_eq!(returns(&Introduction { boot: "b2", ..HELLO }), Admission::Return { is_new_boot: true });
+        let lost = Identity { seal: Some("s2".into()), ..known.clone() };
+        let again = admit(Some(&lost), Standing::default(), &HELLO);
+        assert_eq!(again, Admission::Return { is_new_boot: false });
+    }
+
+    #[test]
+    fn a_copy_is_told_by_its_machine_by_its_seal_and_by_the_original_that_answers() {
+        let known = known();
+        let copy = Admission::Refuse(Impostor::Copy);
+        let at_rest = Standing::default();
+        let answering = Standing { is_answering: true, may_have_runs: true };
+        assert_eq!(admit(Some(&known), at_rest, &Introduction { machine: Some("other"), ..HELLO }), copy);
+        let old = Introduction { seal: Some("s0"), next_seal: Some("mine"), ..HELLO };
+        assert_eq!(admit(Some(&known), at_rest, &old), copy);
+        assert_eq!(admit(Some(&known), answering, &HELLO), Admission::Refuse(Impostor::NameTaken));
+    }
+
+    #[test]
+    fn a_stranger_gets_a_name_only_where_nothing_is_left_of_its_holder() {
+        let known = known();
+        let stranger = Introduction { instance: "other", credential: None, seal: None, ..HELLO };
+        let cases = [
+            (Standing { is_answering: true, may_have_runs: false }, Admission::Refuse(Impostor::NameTaken)),
+            (Standing { is_answering: false, may_have_runs: true }, Admission::Refuse(Impostor::NameHeld)),
+            (Standing { is_answering: false, may_have_runs: false }, Admission::Register),
+        ];
+        for (standing, expected) in cases {
+            assert_eq!(admit(Some(&known), standing, &stranger), expected, "{standing:?}");
+        }
+        assert_eq!(admit(None, Standing::default(), &stranger), Admission::Register);
+    }
+
+    #[test]
+    fn agents_of_a_release_without_credentials_are_known_by_their_folder() {
+        let old = Introduction { credential: None, seal: None, next_seal: None, machine: None, ..HELLO };
+        let kept = Identity::after(&old, None);
+        assert_eq!(admit(Some(&kept), Standing::default(), &old), Admission::Return { is_new_boot: false });
+        assert_eq!(admit(Some(&kept), Standing::default(), &HELLO), Admission::Return { is_new_boot: false });
+    }
+}

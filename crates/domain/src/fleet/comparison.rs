@@ -1,0 +1,66 @@
+//! What follows when an agent has said which runs it knows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::EnvironmentId;
+use crate::task::{NodeRunState, RunKey, Task};
+
+/// A run that an agent knows when it comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownRun {
+    pub run: RunKey,
+    /// Whether something of it may live: what cannot be told counts as alive.
+    pub alive: bool,
+}
+
+/// What the server does about a run after a hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// Nothing of it is left.
+    Gone(RunKey),
+    /// It should run, the agent does not know it, and that proves nothing: it counts as alive.
+    Unproven(RunKey),
+    /// No task wants it.
+    Kill(RunKey),
+    /// No task wants its files.
+    Forget(RunKey),
+}
+
+/// Compares what the agent of an environment knows with what the tasks believe. `seen` are runs of which it has no files
+/// but has seen processes; none where nothing can be said of those, since the agent has not looked.
+pub fn compare<'a>(
+    tasks: impl IntoIterator<Item = &'a Task>,
+    environment: &EnvironmentId,
+    known: &[KnownRun],
+    seen: Option<&[RunKey]>,
+) -> Vec<Conclusion> {
+    let ours: Vec<(RunKey, NodeRunState)> = tasks
+        .into_iter()
+        .flat_map(|task| {
+            let here = task.nodes.iter().filter(|node| node.environment == *environment);
+            here.map(|node| (task.run_key(node), node.state))
+        })
+        .collect();
+    let missing = ours
+        .iter()
+        .filter(|(run, state)| *state == NodeRunState::Alive && !known.iter().any(|known| known.run == *run));
+    let missing = missing.map(|(run, _)| match seen.is_some_and(|seen| !seen.contains(run)) {
+        true => Conclusion::Gone(run.clone()),
+        false => Conclusion::Unproven(run.clone()),
+    });
+    let is_wanted = |run: &RunKey| ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
+    let unwanted = known.iter().filter(|known| !is_wanted(&known.run)).map(|KnownRun { run, alive }| match alive {
+        true => Conclusion::Kill(run.clone()),
+        false => Conclusion::Forget(run.clone()),
+    });
+    missing.chain(unwanted).collect()
+}
+
+/// Whether runs of tasks may live in an environment, so that no other machine may take its name.
+pub fn may_have_runs<'a>(tasks: impl IntoIterator<Item = &'a Task>, environment: &EnvironmentId) -> bool {
+    let mut nodes = tasks.into_iter().flat_map(|task| &task.nodes);
+    nodes.any(|node| {
+        node.environment == *environment && matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive)
+    })
+}

@@ -1,0 +1,731 @@
+//! Machines and the agents on them: the registry, the uploads and the adoption are the real ones; files and processes are
+//! values.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use fermi_agent::adoption::{self, Traces};
+use fermi_agent::run_registry::{AgentEffect, AgentInput, RunRegistry};
+use fermi_agent::upload::{GrowingFile, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
+use fermi_api::link::{AgentMessage, Assignment, ServerMessage};
+use fermi_domain::fleet::{self, Witness};
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::task::RunKey;
+
+use crate::lines::Lines;
+use crate::plan::Strange;
+use crate::server::{CLUSTER, Hello, Server};
+use crate::truth::{GrowingBytes, Truth};
+use crate::world::{Event, World};
+
+#[derive(Debug, Default)]
+pub struct Machine {
+    /// The operating system's name for it.
+    pub id: String,
+    pub boot: u32,
+    pub is_up: bool,
+    /// It will not come back.
+    pub has_vanished: bool,
+    pub paused_until: u64,
+    pub cut_to_server_until: u64,
+    pub cut_to_agent_until: u64,
+    pub cut_from_peers_until: u64,
+    pub proxy: Option<(Strange, u64)>,
+    pub late_until: u64,
+}
+
+/// What is on disk of one run.
+#[derive(Clone, Debug, Default)]
+pub struct RunFiles {
+    pub is_refused: bool,
+    pub has_lock: bool,
+    pub has_journal: bool,
+    pub journal: GrowingBytes,
+    pub streams: BTreeMap<(u32, u32), GrowingBytes>,
+    /// Which keepers were started for it on this machine.
+    pub keepers: Option<usize>,
+}
+
+/// An agent's data folder.
+#[derive(Clone, Debug, Default)]
+pub struct Folder {
+    pub instance: String,
+    pub credential: Option<String>,
+    pub seal: Option<String>,
+    pub next_seal: Option<String>,
+    pub runs: BTreeMap<RunKey, RunFiles>,
+}
+
+impl Folder {
+    /// As it is found on another disk: the agent sees that its folder is not the one that the identity was given to.
+    pub fn copied(&self, keeps_identity: bool, instance: String) -> Self {
+        let runs = self.runs.iter().map(|(run, files)| {
+            let files = RunFiles {
+                is_refused: files.is_refused,
+                has_lock: files.has_lock,
+                has_journal: files.has_journal,
+                journal: files.journal.copied(),
+                streams: files.streams.iter().map(|(name, bytes)| (*name, bytes.copied())).collect(),
+                keepers: None,
+            };
+            (run.clone(), files)
+        });
+        let runs = runs.collect();
+        if keeps_identity {
+            return Self { runs, ..self.clone() };
+        }
+        Self { instance, runs, ..Self::default() }
+    }
+}
+
+#[derive(Debug)]
+struct Uploads {
+    journal: UploadFile<GrowingBytes>,
+    streams: BTreeMap<(u32, u32), UploadFile<GrowingBytes>>,
+    is_fresh: bool,
+    ends: bool,
+    is_told: [bool; 2],
+    is_unwanted: [bool; 2],
+}
+
+#[derive(Debug)]
+pub struct Agent {
+    pub name: String,
+    pub machine: usize,
+    pub folder: Folder,
+    pub is_up: bool,
+    /// Which start of it: what was scheduled for an earlier one is void.
+    pub life: u32,
+    registry: RunRegistry,
+    assignments: BTreeMap<RunKey, Box<Assignment>>,
+    uploads: BTreeMap<RunKey, Uploads>,
+    pub link: Option<usize>,
+    environment: Option<EnvironmentId>,
+    pause_ms: u64,
+    is_upload_due: bool,
+    pub dies_when_it_starts: bool,
+    /// The agent whose machine was cloned. The seal tells the two apart once the original has come back.
+    pub clone_of: Option<usize>,
+}
+
+impl Agent {
+    pub fn new(name: String, machine: usize, folder: Folder) -> Self {
+        Self {
+            name,
+            machine,
+            folder,
+            is_up: false,
+            life: 0,
+            registry: RunRegistry::default(),
+            assignments: BTreeMap::new(),
+            uploads: BTreeMap::new(),
+            link: None,
+            environment: None,
+            pause_ms: 100,
+            is_upload_due: false,
+            dies_when_it_starts: false,
+            clone_of: None,
+        }
+    }
+}
+
+/// A connection of an agent.
+#[derive(Debug)]
+pub struct Link {
+    pub agent: usize,
+    pub life: u32,
+    pub environment: EnvironmentId,
+    /// Nothing comes through any more, though neither side need know it yet.
+    pub is_dead: bool,
+    to_agent_ms: u64,
+    to_server_ms: u64,
+}
+
+/// What comes over a link.
+#[derive(Clone, Debug)]
+pub enum Letter {
+    Welcome { credential: Option<String> },
+    ToAgent(Box<ServerMessage>),
+    ToServer(Box<AgentMessage>),
+}
+
+impl GrowingFile for GrowingBytes {
+    fn exists(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.0.borrow();
+        let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}
+
+/// The way of one piece to the server and of its answer back.
+struct Carrier<'a> {
+    server: &'a mut Server,
+    truth: &'a mut Truth,
+    lines: &'a Lines,
+    environment: &'a EnvironmentId,
+    run: &'a RunKey,
+    stream: Option<(u32, u32)>,
+    now: u64,
+    is_cut: bool,
+    is_answer_cut: bool,
+    strange: Option<Strange>,
+    /// What was sent, for a proxy that sends it once more later.
+    sent: Option<(u64, Vec<u8>)>,
+}
+
+impl Carrier<'_> {
+    fn carry(&mut self, path: &str, piece: Option<(u64, &[u8])>) -> PieceAnswer {
+        if self.is_cut || !self.server.is_up {
+            return PieceAnswer::Unreachable;
+        }
+        let strange = match self.strange {
+            Some(Strange::NotFound) => Some(404),
+            Some(Strange::Gone) => Some(410),
+            Some(Strange::BadGateway) => Some(502),
+            Some(Strange::Stall) => return PieceAnswer::Unreachable,
+            None => None,
+        };
+        if let Some(status) = strange {
+            return PieceAnswer::of(status, None, CLUSTER, path);
+        }
+        let (status, taken) = match (self.stream, piece) {
+            (None, None) => self.server.journal_length(self.environment, self.run),
+            (None, Some((offset, bytes))) => {
+                self.server.take_journal(self.environment, self.run, offset, bytes, self.now, self.lines, self.truth)
+            }
+            (Some(stream), piece) => {
+                self.server.take_stream(self.environment, self.run, stream, piece, self.now, self.truth)
+            }
+        };
+        self.sent = piece.map(|(offset, bytes)| (offset, bytes.to_vec()));
+        if self.is_answer_cut {
+            return PieceAnswer::Unreachable;
+        }
+        PieceAnswer::of(status, taken.as_ref(), CLUSTER, path)
+    }
+}
+
+impl UploadClient for Carrier<'_> {
+    fn ask(&mut self, path: &str) -> PieceAnswer {
+        self.carry(path, None)
+    }
+
+    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
+        self.carry(path, Some((offset, bytes)))
+    }
+}
+
+impl World {
+    pub fn start_agent(&mut self, index: usize) {
+        let machine = self.agents[index].machine;
+        if !self.machines[machine].is_up || self.agents[index].is_up {
+            return;
+        }
+        if self.agents[index].clone_of.is_some_and(|of| self.agents[of].folder.seal == self.agents[index].folder.seal) {
+            self.at(self.now + 5_000, Event::AgentBack { agent: index });
+            return;
+        }
+        self.tell(|world| format!("the agent of {} on machine {machine} starts", world.agents[index].name));
+        self.sweep_orphans(index);
+        let agent = &mut self.agents[index];
+        agent.is_up = true;
+        agent.life += 1;
+        agent.registry = RunRegistry::default();
+        agent.uploads.clear();
+        agent.assignments.clear();
+        (agent.link, agent.environment, agent.pause_ms, agent.is_upload_due) = (None, None, 100, false);
+        let found: Vec<(RunKey, Traces)> =
+            self.agents[index].folder.runs.iter().map(|(run, files)| (run.clone(), self.traces(files))).collect();
+        for (run, traces) in found {
+            let agent = &mut self.agents[index];
+            match adoption::adopt(traces) {
+                Some(state) => {
+                    agent.registry.found(run.clone(), state);
+                    self.upload(index, &run, false);
+                    self.rest_if_over(index, &run, state);
+                }
+                None => {
+                    agent.folder.runs.remove(&run);
+                }
+            }
+        }
+        let life = self.agents[index].life;
+        let at = self.soon(1..50);
+        self.at(at, Event::Dial { agent: index, life });
+    }
+
+    fn rest_if_over(&mut self, index: usize, run: &RunKey, state: fermi_agent::run_registry::FoundRun) {
+        use fermi_agent::run_registry::FoundRun;
+        let life = self.agents[index].life;
+        match state {
+            FoundRun::Alive => {
+                let at = self.soon(1..5);
+                self.at(at, Event::Watch { agent: index, life, run: run.clone() });
+            }
+            FoundRun::Over => {
+                if let Some(uploads) = self.agents[index].uploads.get_mut(run) {
+                    uploads.ends = true;
+                }
+                self.ring_uploads(index);
+            }
+            FoundRun::Never => {}
+        }
+    }
+
+    /// Whether something of a run lives, as far as an agent on its machine can tell.
+    fn traces(&self, files: &RunFiles) -> Traces {
+        let keepers = files.keepers.map(|keepers| &self.keepers[keepers]);
+        let is_up = keepers.is_some_and(|keepers| keepers.is_up);
+        let has_ranks = keepers.is_some_and(|keepers| !keepers.alive.is_empty());
+        let said = |alive: bool| if alive { Witness::Alive } else { Witness::Dead };
+        let lock = if files.has_lock { said(is_up) } else { Witness::Silent };
+        Traces {
+            life: fleet::judge(lock, said(is_up), said(has_ranks)),
+            is_refused: files.is_refused,
+            has_journal: files.has_journal,
+        }
+    }
+
+    pub fn kill_agent(&mut self, index: usize, why: &str) {
+        if !self.agents[index].is_up {
+            return;
+        }
+        self.tell(|world| format!("the agent of {} {why}", world.agents[index].name));
+        self.agents[index].is_up = false;
+        self.agents[index].life += 1;
+        if let Some(link) = self.agents[index].link.take() {
+            self.end_link(link);
+        }
+    }
+
+    /// The process at the agent's end is gone: the server hears so, unless the network is cut.
+    pub fn end_link(&mut self, link: usize) {
+        if self.links[link].is_dead {
+            return;
+        }
+        self.links[link].is_dead = true;
+        let machine = self.agents[self.links[link].agent].machine;
+        if self.now >= self.machines[machine].cut_to_server_until && self.machines[machine].is_up {
+            let environment = self.links[link].environment.clone();
+            self.server.link_ended(&environment, link);
+        }
+    }
+
+    pub fn dial(&mut self, index: usize, life: u32) {
+        let agent = &self.agents[index];
+        if !agent.is_up || agent.life != life || agent.link.is_some() {
+            return;
+        }
+        let machine = &self.machines[agent.machine];
+        let is_cut = self.now < machine.cut_to_server_until || self.now < machine.cut_to_agent_until;
+        if is_cut || !self.server.is_up {
+            self.dial_later(index);
+            return;
+        }
+        let (boot, machine) = (format!("{}-{}", agent.machine, machine.boot), machine.id.clone());
+        let next_seal = agent.folder.next_seal.clone().unwrap_or_else(|| format!("s{}", self.rng.u32(..)));
+        let agent = &mut self.agents[index];
+        agent.folder.next_seal = Some(next_seal.clone());
+        let hello = Hello {
+            process: (index, life),
+            name: agent.name.clone(),
+            instance: agent.folder.instance.clone(),
+            machine,
+            boot,
+            credential: agent.folder.credential.clone(),
+            seal: agent.folder.seal.clone(),
+            next_seal,
+            runs: agent.registry.known(),
+        };
+        let link = self.links.len();
+        match self.server.hello(&hello, link, self.now, &mut self.truth) {
+            Err(reason) => {
+                self.tell(|_| format!("{} is refused: {reason}", hello.name));
+                self.agents[index].pause_ms = 5_000;
+                self.dial_later(index);
+            }
+            Ok(welcomed) => {
+                self.tell(|_| format!("{} is welcomed with {:?}", hello.name, hello.runs));
+                let environment = welcomed.environment;
+                self.links.push(Link {
+                    agent: index,
+                    life,
+                    environment,
+                    is_dead: false,
+                    to_agent_ms: self.now,
+                    to_server_ms: self.now,
+                });
+                self.agents[index].link = Some(link);
+                self.post(link, Letter::Welcome { credential: welcomed.credential });
+                for message in welcomed.messages {
+                    self.post(link, Letter::ToAgent(Box::new(message)));
+                }
+                self.ring_server();
+            }
+        }
+    }
+
+    pub fn dial_later(&mut self, index: usize) {
+        let agent = &mut self.agents[index];
+        let (pause, life) = (agent.pause_ms, agent.life);
+        agent.pause_ms = (pause * 2).min(5_000);
+        let at = self.now + pause + self.rng.u64(..pause / 2 + 1);
+        self.at(at, Event::Dial { agent: index, life });
+    }
+
+    /// Sends a letter over a link; letters of one direction arrive in their order.
+    pub fn post(&mut self, link: usize, letter: Letter) {
+        let delay = self.rng.u64(1..30);
+        let (now, entry) = (self.now, &mut self.links[link]);
+        let last = match letter {
+            Letter::ToServer(_) => &mut entry.to_server_ms,
+            Letter::Welcome { .. } | Letter::ToAgent(_) => &mut entry.to_agent_ms,
+        };
+        *last = (now + delay).max(*last + 1);
+        let at = *last;
+        self.at(at, Event::Deliver { link, letter });
+    }
+
+    pub fn deliver(&mut self, link: usize, letter: Letter) {
+        let Link { agent, life, environment, is_dead, .. } = &self.links[link];
+        let (agent, life, environment) = (*agent, *life, environment.clone());
+        if *is_dead || !self.agents[agent].is_up || self.agents[agent].life != life {
+            return;
+        }
+        let machine = &self.machines[self.agents[agent].machine];
+        let is_cut = match letter {
+            Letter::ToServer(_) => self.now < machine.cut_to_server_until,
+            Letter::Welcome { .. } | Letter::ToAgent(_) => self.now < machine.cut_to_agent_until,
+        };
+        if is_cut || !self.server.is_up {
+            self.break_link(link);
+            return;
+        }
+        match letter {
+            Letter::ToServer(message) => {
+                self.tell(|_| format!("{environment} says {}", brief_agent(&message)));
+                match self.server.hear(&environment, *message, self.now, &mut self.truth) {
+                    Ok(answer) => {
+                        for answer in answer {
+                            self.post(link, Letter::ToAgent(Box::new(answer)));
+                        }
+                    }
+                    // What is not stored is not acknowledged: the server hangs up, and the agent says it again.
+                    Err(_) => {
+                        self.server.link_ended(&environment, link);
+                        self.break_link(link);
+                    }
+                }
+                self.ring_server();
+            }
+            Letter::Welcome { credential } => {
+                let agent_ = &mut self.agents[agent];
+                agent_.folder.credential = credential.or_else(|| agent_.folder.credential.clone());
+                agent_.folder.seal = agent_.folder.next_seal.take();
+                agent_.environment = Some(environment);
+                agent_.pause_ms = 100;
+                self.agent_hears(agent, AgentInput::Welcomed);
+                self.ring_uploads(agent);
+            }
+            Letter::ToAgent(message) => {
+                self.tell(|world| format!("{} is told {}", world.agents[agent].name, brief_server(&message)));
+                let input = match *message {
+                    ServerMessage::Launch(assignment) => AgentInput::Launch(assignment),
+                    ServerMessage::Stop { run } => AgentInput::Stop(run),
+                    ServerMessage::Kill { run } => AgentInput::Kill(run),
+                    ServerMessage::Forget { run } => AgentInput::Forget(run),
+                    ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => return,
+                };
+                self.agent_hears(agent, input);
+            }
+        }
+    }
+
+    /// Nothing comes through any more; the agent notices after a while, the server when it has heard nothing for long.
+    pub fn break_link(&mut self, link: usize) {
+        if self.links[link].is_dead {
+            return;
+        }
+        self.links[link].is_dead = true;
+        let at = self.soon(500..12_000);
+        self.at(at, Event::LinkEnds { link });
+    }
+
+    pub fn link_ends(&mut self, link: usize) {
+        let Link { agent, life, .. } = &self.links[link];
+        let (agent, life) = (*agent, *life);
+        self.links[link].is_dead = true;
+        if self.agents[agent].is_up && self.agents[agent].life == life && self.agents[agent].link == Some(link) {
+            self.agents[agent].link = None;
+            self.dial_later(agent);
+        }
+    }
+
+    pub fn agent_hears(&mut self, index: usize, input: AgentInput) {
+        for effect in self.agents[index].registry.on(input) {
+            self.carry_out(index, effect);
+            if !self.agents[index].is_up {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, effect: AgentEffect) {
+        let life = self.agents[index].life;
+        match effect {
+            AgentEffect::Prepare(assignment) => {
+                let run = assignment.run.clone();
+                self.agents[index].assignments.insert(run.clone(), assignment);
+                let at = self.soon(2..200);
+                self.at(at, Event::Prepared { agent: index, life, run });
+            }
+            AgentEffect::Start(run) => self.start_run(index, &run),
+            AgentEffect::Signal { run, signal } => {
+                let keepers = self.agents[index].folder.runs.get(&run).and_then(|files| files.keepers);
+                if let Some(keepers) = keepers {
+                    self.signal_keepers(keepers, signal);
+                }
+            }
+            AgentEffect::UploadRest(run) => {
+                if let Some(uploads) = self.agents[index].uploads.get_mut(&run) {
+                    uploads.ends = true;
+                    uploads.journal.is_open = true;
+                    uploads.streams.values_mut().for_each(|file| file.is_open = true);
+                }
+                self.ring_uploads(index);
+            }
+            AgentEffect::RefuseForEver(run) => {
+                self.agents[index].folder.runs.entry(run).or_default().is_refused = true;
+            }
+            AgentEffect::Delete(run) => {
+                self.agents[index].folder.runs.remove(&run);
+                self.agents[index].uploads.remove(&run);
+            }
+            AgentEffect::Send(message) => {
+                if let Some(link) = self.agents[index].link {
+                    self.post(link, Letter::ToServer(Box::new(message)));
+                }
+            }
+        }
+    }
+
+    fn start_run(&mut self, index: usize, run: &RunKey) {
+        let Some(assignment) = self.agents[index].assignments.remove(run) else { return };
+        // What is about to be started stands on disk before it is.
+        let files = RunFiles { has_lock: true, ..RunFiles::default() };
+        self.agents[index].folder.runs.insert(run.clone(), files);
+        if std::mem::take(&mut self.agents[index].dies_when_it_starts) {
+            self.kill_agent(index, "is killed between the note and the keepers");
+            let at = self.soon(100..3_000);
+            self.at(at, Event::AgentBack { agent: index });
+            return;
+        }
+        let keepers = self.start_keepers(index, assignment);
+        if let Some(files) = self.agents[index].folder.runs.get_mut(run) {
+            files.keepers = Some(keepers);
+        }
+        self.upload(index, run, true);
+    }
+
+    /// From now on what the run writes is sent.
+    pub fn upload(&mut self, index: usize, run: &RunKey, is_fresh: bool) {
+        let agent = &mut self.agents[index];
+        let Some(files) = agent.folder.runs.get(run) else { return };
+        let journal = files.journal.clone();
+        let path = format!("/api/agent/v1/runs/{run}/journal");
+        let uploads = Uploads {
+            journal: UploadFile::new(path, journal, is_fresh),
+            streams: BTreeMap::new(),
+            is_fresh,
+            ends: false,
+            is_told: [false; 2],
+            is_unwanted: [false; 2],
+        };
+        agent.uploads.insert(run.clone(), uploads);
+        self.ring_uploads(index);
+    }
+
+    pub fn ring_uploads(&mut self, index: usize) {
+        if !self.agents[index].is_up || self.agents[index].is_upload_due {
+            return;
+        }
+        self.agents[index].is_upload_due = true;
+        let life = self.agents[index].life;
+        let at = self.soon(1..40);
+        self.at(at, Event::Upload { agent: index, life });
+    }
+
+    /// A run has written something.
+    pub fn wrote(&mut self, index: usize, run: &RunKey, stream: Option<(u32, u32)>) {
+        if let Some(uploads) = self.agents[index].uploads.get_mut(run) {
+            match stream {
+                None => uploads.journal.is_open = true,
+                Some(name) => {
+                    if let Some(file) = uploads.streams.get_mut(&name) {
+                        file.is_open = true;
+                    }
+                }
+            }
+        }
+        self.ring_uploads(index);
+    }
+
+    /// One piece of every file that has something.
+    pub fn upload_once(&mut self, index: usize, life: u32) {
+        if !self.agents[index].is_up || self.agents[index].life != life {
+            return;
+        }
+        self.agents[index].is_upload_due = false;
+        let Some(environment) = self.agents[index].environment.clone() else { return };
+        let instant = self.instant();
+        let runs: Vec<RunKey> = self.agents[index].uploads.keys().cloned().collect();
+        let mut next: Option<u64> = None;
+        for run in runs {
+            next = next.min_some(self.upload_run(index, &environment, &run, instant));
+        }
+        if let Some(at) = next {
+            self.agents[index].is_upload_due = true;
+            self.at(at, Event::Upload { agent: index, life });
+        }
+    }
+
+    fn upload_run(&mut self, index: usize, environment: &EnvironmentId, run: &RunKey, instant: Instant) -> Option<u64> {
+        let mut late = Vec::new();
+        let agent = &mut self.agents[index];
+        let machine = &self.machines[agent.machine];
+        let uploads = agent.uploads.get_mut(run)?;
+        if let Some(files) = agent.folder.runs.get(run) {
+            for (name, bytes) in &files.streams {
+                let path = || format!("/api/agent/v1/runs/{run}/streams/{}/{}/stdout", name.0, name.1);
+                let is_fresh = uploads.is_fresh;
+                uploads.streams.entry(*name).or_insert_with(|| UploadFile::new(path(), bytes.clone(), is_fresh));
+            }
+        }
+        let (now, mut next) = (self.now, None);
+        let proxy = machine.proxy.filter(|(_, until)| now < *until).map(|(strange, _)| strange);
+        let kinds = [true, false];
+        for is_journal in kinds {
+            let kind = usize::from(!is_journal);
+            if uploads.is_unwanted[kind] {
+                continue;
+            }
+            let files: Vec<(Option<(u32, u32)>, &mut UploadFile<GrowingBytes>)> = if is_journal {
+                vec![(None, &mut uploads.journal)]
+            } else {
+                uploads.streams.iter_mut().map(|(name, file)| (Some(*name), file)).collect()
+            };
+            for (stream, file) in files {
+                if !file.is_due(instant) {
+                    next = next.min_some(file.waits_until().map(|at| self.clock.ms_of(at)));
+                    continue;
+                }
+                // A strange answer now and then, not to every request.
+                let strange = proxy.filter(|_| self.rng.bool());
+                let mut carrier = Carrier {
+                    server: &mut self.server,
+                    truth: &mut self.truth,
+                    lines: &self.lines,
+                    environment,
+                    run,
+                    stream,
+                    now,
+                    is_cut: now < machine.cut_to_server_until,
+                    is_answer_cut: now < machine.cut_to_agent_until,
+                    strange,
+                    sent: None,
+                };
+                let mut buffer = [0; 24];
+                let step = file.step(&mut carrier, &mut buffer, instant);
+                if let Some((offset, bytes)) = carrier.sent.filter(|_| now < machine.late_until) {
+                    late.push((stream, offset, bytes));
+                }
+                match step {
+                    Step::Moved => next = next.min_some(Some(now + 2)),
+                    Step::Unwanted => uploads.is_unwanted[kind] = true,
+                    Step::Idle => {}
+                    Step::Later => next = next.min_some(file.waits_until().map(|at| self.clock.ms_of(at))),
+                    Step::Unreachable => next = next.min_some(Some(now + 1_000)),
+                }
+            }
+        }
+        let mut done = Vec::new();
+        for (kind, name) in [UploadKind::Journal, UploadKind::Streams].into_iter().enumerate() {
+            let is_closed = match name {
+                UploadKind::Journal => !uploads.journal.is_open,
+                UploadKind::Streams => uploads.streams.values().all(|file| !file.is_open),
+            };
+            if uploads.ends && !uploads.is_told[kind] && (uploads.is_unwanted[kind] || is_closed) {
+                uploads.is_told[kind] = true;
+                done.push(name);
+            }
+        }
+        for (stream, offset, bytes) in late {
+            let at = self.soon(10..4_000);
+            let (run, environment) = (run.clone(), environment.clone());
+            self.at(at, Event::LatePiece { environment, run, stream, offset, bytes });
+        }
+        for kind in done {
+            self.agent_hears(index, AgentInput::Taken(run.clone(), kind));
+        }
+        if self.server.is_rung {
+            self.ring_server();
+        }
+        next
+    }
+}
+
+/// The time of the real code's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    base: Instant,
+}
+
+impl Clock {
+    pub fn new() -> Self {
+        Self { base: Instant::now() }
+    }
+
+    pub fn instant(self, ms: u64) -> Instant {
+        self.base + Duration::from_millis(ms)
+    }
+
+    fn ms_of(self, instant: Instant) -> u64 {
+        u64::try_from(instant.saturating_duration_since(self.base).as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The earlier of two times, of which either may not be there.
+trait Earlier {
+    fn min_some(self, other: Self) -> Self;
+}
+
+impl Earlier for Option<u64> {
+    fn min_some(self, other: Self) -> Self {
+        self.into_iter().chain(other).min()
+    }
+}
+
+fn brief_server(message: &ServerMessage) -> String {
+    match message {
+        ServerMessage::Launch(assignment) => format!("launch {}", assignment.run),
+        ServerMessage::Stop { run } => format!("stop {run}"),
+        ServerMessage::Kill { run } => format!("kill {run}"),
+        ServerMessage::Forget { run } => format!("forget {run}"),
+        ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => String::new(),
+    }
+}
+
+fn brief_agent(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::Gone { run } => format!("gone {run}"),
+        AgentMessage::LaunchFailed(failed) => format!("launch failed {}", failed.run),
+        AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) => String::new(),
+    }
+}

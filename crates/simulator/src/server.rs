@@ -1,0 +1,643 @@
+//! The server: its rules are the real ones, its database is a value, and any write may fail.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use fermi_api::link::{AgentMessage, Assignment, Master, ServerMessage, Taken, UnwantedRun};
+use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
+use fermi_domain::fleet::{
+    self, Admission, Conclusion, Fit, Identity, Introduction, KnownRun, Liveness, SUSPECT_AFTER, Standing, Wanted,
+};
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
+use fermi_domain::language::Explained;
+use fermi_domain::launch::{NodeLaunch, RankLaunch, RunPolicy};
+use fermi_domain::phase::TaskPhase;
+use fermi_domain::placement::{Board, Look, Placement, Queued};
+use fermi_domain::rank_map;
+use fermi_domain::task::{
+    DesiredState, DistributedConfig, NodeRun, Policies, Release, RunKey, StopIntent, Task, TaskInput, TaskSpec, Work,
+};
+use fermi_domain::units::Bytes;
+
+use crate::lines::Lines;
+use crate::truth::Truth;
+
+/// The name of the database.
+pub const CLUSTER: &str = "c";
+/// Workers of every machine.
+pub const WORKERS: u32 = 2;
+
+/// A write that the store refused; nothing of it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreDown;
+
+/// What is on disk.
+#[derive(Clone, Debug, Default)]
+pub struct Database {
+    pub tasks: BTreeMap<TaskId, Task>,
+    next_task: u32,
+    leases: BTreeMap<WorkerId, (TaskId, EnvironmentId)>,
+    environments: BTreeMap<EnvironmentId, (Environment, Identity)>,
+    /// Those that an operator has declared lost, until they are back.
+    lost: BTreeSet<EnvironmentId>,
+    next_environment: u32,
+    /// How much of each journal was taken, and what of it is not a whole line yet.
+    journals: BTreeMap<RunKey, (u64, Vec<u8>)>,
+    answers: BTreeMap<u32, TaskId>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    link: Option<usize>,
+    /// Which process it is that is connected.
+    process: (usize, u32),
+    heard_ms: u64,
+    sent: BTreeSet<(RunKey, &'static str)>,
+}
+
+/// Who says hello.
+#[derive(Clone, Debug)]
+pub struct Hello {
+    pub process: (usize, u32),
+    pub name: String,
+    pub instance: String,
+    pub machine: String,
+    pub boot: String,
+    pub credential: Option<String>,
+    pub seal: Option<String>,
+    pub next_seal: String,
+    pub runs: Vec<KnownRun>,
+}
+
+/// What a hello leads to.
+#[derive(Debug)]
+pub struct Welcomed {
+    pub environment: EnvironmentId,
+    /// Issued at a registration.
+    pub credential: Option<String>,
+    pub messages: Vec<ServerMessage>,
+}
+
+#[derive(Debug)]
+pub struct Server {
+    pub database: Database,
+    /// On disk as well, behind an fsync.
+    pub streams: BTreeMap<(TaskId, u32, u32), Vec<u8>>,
+    pub is_up: bool,
+    pub fails_until_ms: u64,
+    /// What is added to the time by a clock that was set.
+    pub clock_skew_ms: i64,
+    started_ms: u64,
+    sessions: BTreeMap<EnvironmentId, Session>,
+    openings: u64,
+    seen: Option<(u64, Board)>,
+    next_credential: u32,
+    /// Something may have to be sent or placed.
+    pub is_rung: bool,
+    /// What operators have deleted.
+    pub deleted: BTreeSet<TaskId>,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        Self {
+            database: Database::default(),
+            streams: BTreeMap::new(),
+            is_up: true,
+            fails_until_ms: 0,
+            clock_skew_ms: 0,
+            started_ms: 0,
+            sessions: BTreeMap::new(),
+            openings: 0,
+            seen: None,
+            next_credential: 0,
+            is_rung: false,
+            deleted: BTreeSet::new(),
+        }
+    }
+
+    /// All that was in memory is gone.
+    pub fn kill(&mut self) {
+        self.is_up = false;
+        self.sessions.clear();
+        self.seen = None;
+    }
+
+    pub fn start(&mut self, now: u64) {
+        self.is_up = true;
+        self.started_ms = now;
+        self.openings += 1;
+        self.is_rung = true;
+    }
+
+    /// As the server's clock shows it.
+    fn wall(&self, now: u64) -> u64 {
+        (now + 100_000_000).saturating_add_signed(self.clock_skew_ms)
+    }
+
+    fn write(&self, now: u64) -> Result<(), StoreDown> {
+        if now < self.fails_until_ms { Err(StoreDown) } else { Ok(()) }
+    }
+
+    fn liveness(&self, environment: &EnvironmentId, now: u64) -> Liveness {
+        let session = self.sessions.get(environment);
+        let heard = session.map_or(self.started_ms, |session| session.heard_ms);
+        let is_connected = session.is_some_and(|session| session.link.is_some());
+        Liveness::of(Duration::from_millis(now.saturating_sub(heard)), is_connected)
+    }
+
+    fn environments(&self, now: u64) -> Vec<Environment> {
+        let status = |id: &EnvironmentId| match self.liveness(id, now) {
+            Liveness::Here => EnvironmentStatus::Running,
+            Liveness::Suspect => EnvironmentStatus::Suspect,
+            Liveness::Offline => EnvironmentStatus::Offline,
+        };
+        let all = self.database.environments.values();
+        all.map(|(environment, _)| Environment { status: status(&environment.id), ..environment.clone() }).collect()
+    }
+
+    /// Something was heard over a link that is alive.
+    pub fn heard(&mut self, environment: &EnvironmentId, link: usize, now: u64) {
+        if let Some(session) = self.sessions.get_mut(environment).filter(|session| session.link == Some(link)) {
+            if Liveness::of(Duration::from_millis(now.saturating_sub(session.heard_ms)), true) != Liveness::Here {
+                self.openings += 1;
+                self.is_rung = true;
+            }
+            session.heard_ms = now;
+        }
+    }
+
+    pub fn link_ended(&mut self, environment: &EnvironmentId, link: usize) {
+        if let Some(session) = self.sessions.get_mut(environment).filter(|session| session.link == Some(link)) {
+            session.link = None;
+        }
+    }
+
+    /// The links over which nothing was heard for so long.
+    pub fn silent_links(&self, now: u64, longer_than_ms: u64) -> Vec<usize> {
+        let silent = self.sessions.values().filter(|session| now.saturating_sub(session.heard_ms) >= longer_than_ms);
+        silent.filter_map(|session| session.link).collect()
+    }
+
+    /// Whether a task that waits could start: its environments are here and its workers are free.
+    pub fn could_place(&self, now: u64) -> bool {
+        let environments = self.environments(now);
+        let is_free = |worker: &WorkerId| !self.database.leases.contains_key(worker);
+        self.database.tasks.values().any(|task| {
+            let waits = matches!(task.phase, TaskPhase::Queued | TaskPhase::Initializing);
+            waits
+                && rank_map::of_spec(&task.spec, &environments).is_ok_and(|map| {
+                    let is_here = |id: &EnvironmentId| self.liveness(id, now) == Liveness::Here;
+                    map.slots().iter().all(|slot| is_free(&slot.worker) && is_here(&slot.environment))
+                })
+        })
+    }
+
+    pub fn hello(&mut self, hello: &Hello, link: usize, now: u64, truth: &mut Truth) -> Result<Welcomed, String> {
+        self.write(now).map_err(|StoreDown| "the store is away".to_owned())?;
+        let known = self.database.environments.values().find(|(environment, _)| environment.name == hello.name);
+        let id = known.map(|(environment, _)| environment.id.clone());
+        let introduction = Introduction {
+            instance: &hello.instance,
+            machine: Some(&hello.machine),
+            boot: &hello.boot,
+            credential: hello.credential.as_deref(),
+            seal: hello.seal.as_deref(),
+            next_seal: Some(&hello.next_seal),
+        };
+        let standing = id.as_ref().map(|id| self.standing(id, hello.process, now)).unwrap_or_default();
+        let admission = fleet::admit(known.map(|(_, identity)| identity), standing, &introduction);
+        if let Admission::Refuse(impostor) = admission {
+            return Err(format!("{impostor:?}"));
+        }
+        let issued = introduction.needs_credential(admission).then(|| {
+            self.next_credential += 1;
+            format!("k{}", self.next_credential)
+        });
+        let credential = issued.clone().or_else(|| hello.credential.clone());
+        let id = id.unwrap_or_else(|| {
+            self.database.next_environment += 1;
+            EnvironmentId::from(format!("env-{:03}", self.database.next_environment).as_str())
+        });
+        let identity = Identity::after(&introduction, credential);
+        self.database.lost.remove(&id);
+        self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
+        let session = Session { link: Some(link), process: hello.process, heard_ms: now, sent: BTreeSet::new() };
+        self.sessions.insert(id.clone(), session);
+        self.openings += 1;
+        self.is_rung = true;
+        let tasks = self.database.tasks.values();
+        // Every agent here looks at its machine's processes, and finds none outside of its folder.
+        let conclusions = fleet::compare(tasks, &id, &hello.runs, Some(&[]));
+        let mut messages = Vec::new();
+        for conclusion in conclusions {
+            match conclusion {
+                Conclusion::Gone(run) => {
+                    let input = TaskInput::Gone { node: run.node_rank };
+                    self.apply(&run.task, [input], now, truth).map_err(|StoreDown| "the store is away".to_owned())?;
+                }
+                Conclusion::Unproven(_) => {}
+                Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
+                Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
+            }
+        }
+        Ok(Welcomed { environment: id, credential: issued, messages })
+    }
+
+    fn standing(&self, id: &EnvironmentId, process: (usize, u32), now: u64) -> Standing {
+        let is_answering = self.sessions.get(id).is_some_and(|session| {
+            session.link.is_some()
+                && session.process != process
+                && Duration::from_millis(now.saturating_sub(session.heard_ms)) < SUSPECT_AFTER
+        });
+        Standing { is_answering, may_have_runs: fleet::may_have_runs(self.database.tasks.values(), id) }
+    }
+
+    /// What an agent says over its link. The answer is what it is told.
+    pub fn hear(
+        &mut self,
+        environment: &EnvironmentId,
+        message: AgentMessage,
+        now: u64,
+        truth: &mut Truth,
+    ) -> Result<Option<ServerMessage>, StoreDown> {
+        let (run, input) = match message {
+            AgentMessage::Gone { run } => (run.clone(), TaskInput::Gone { node: run.node_rank }),
+            AgentMessage::LaunchFailed(failed) => {
+                let (node, message) = (failed.run.node_rank, failed.stored());
+                (failed.run, TaskInput::LaunchFailed { node, message })
+            }
+            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) => return Ok(None),
+        };
+        let is_ours = self
+            .database
+            .tasks
+            .get(&run.task)
+            .and_then(|task| task.node_of(&run))
+            .is_some_and(|node| node.environment == *environment);
+        if is_ours {
+            self.apply(&run.task, [input], now, truth)?;
+        }
+        Ok(Some(ServerMessage::Forget { run }))
+    }
+
+    fn apply(
+        &mut self,
+        id: &TaskId,
+        inputs: impl IntoIterator<Item = TaskInput>,
+        now: u64,
+        truth: &mut Truth,
+    ) -> Result<(), StoreDown> {
+        self.write(now)?;
+        let wall = self.wall(now);
+        let Some(task) = self.database.tasks.get_mut(id) else { return Ok(()) };
+        let before = task.clone();
+        for input in inputs {
+            let from = task.phase;
+            task.apply(input, wall);
+            truth.task_changed(now, task, from);
+        }
+        if *task == before {
+            return Ok(());
+        }
+        truth.launched_again(now, &before, task);
+        let held = self.database.leases.len();
+        match task.releasable() {
+            Release::Nothing => {}
+            Release::All => self.database.leases.retain(|_, (holder, _)| holder != id),
+            Release::Environments(environments) => {
+                self.database.leases.retain(|_, (holder, at)| holder != id || !environments.contains(&&*at));
+            }
+        }
+        if self.database.leases.len() < held {
+            self.openings += 1;
+        }
+        self.is_rung = true;
+        Ok(())
+    }
+
+    /// A piece of a journal.
+    pub fn take_journal(
+        &mut self,
+        from: &EnvironmentId,
+        run: &RunKey,
+        offset: u64,
+        bytes: &[u8],
+        now: u64,
+        lines: &Lines,
+        truth: &mut Truth,
+    ) -> (u16, Option<Taken>) {
+        if self.write(now).is_err() {
+            return (503, None);
+        }
+        let node = self.database.tasks.get(&run.task).and_then(|task| task.node_of(run));
+        let Some(node) = node else { return (410, Some(unwanted(run))) };
+        if node.environment != *from {
+            return (403, None);
+        }
+        let (length, tail) = self.database.journals.entry(run.clone()).or_default();
+        if *length != offset {
+            return (409, Some(has(*length)));
+        }
+        tail.extend_from_slice(bytes);
+        *length += bytes.len() as u64;
+        let has_now = *length;
+        let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = tail.split_off(whole);
+        let text = std::mem::replace(tail, rest);
+        let inputs: Vec<TaskInput> = lines
+            .read(&text)
+            .map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event.clone()) })
+            .collect();
+        let _ = self.apply(&run.task, inputs, now, truth);
+        (200, Some(has(has_now)))
+    }
+
+    pub fn journal_length(&self, from: &EnvironmentId, run: &RunKey) -> (u16, Option<Taken>) {
+        match self.database.tasks.get(&run.task).and_then(|task| task.environment_of(run)) {
+            None => (410, Some(unwanted(run))),
+            Some(environment) if environment != from => (403, None),
+            Some(_) => (200, Some(has(self.database.journals.get(run).map_or(0, |(length, _)| *length)))),
+        }
+    }
+
+    /// A piece of what a rank wrote; without bytes, how much is there.
+    pub fn take_stream(
+        &mut self,
+        from: &EnvironmentId,
+        run: &RunKey,
+        (attempt, rank): (u32, u32),
+        piece: Option<(u64, &[u8])>,
+        now: u64,
+        truth: &mut Truth,
+    ) -> (u16, Option<Taken>) {
+        let Some(task) = self.database.tasks.get(&run.task) else { return (410, Some(unwanted(run))) };
+        match task.environment_of(run) {
+            None => return (410, Some(unwanted(run))),
+            Some(environment) if environment != from => return (403, None),
+            Some(_) => {}
+        }
+        match task.wants_stream(run, attempt) {
+            Wanted::Yes => {}
+            Wanted::NotYet => return (503, None),
+            Wanted::Never => return (410, Some(unwanted(run))),
+        }
+        let kept = self.streams.entry((run.task.clone(), attempt, rank)).or_default();
+        let have = kept.len() as u64;
+        let Some((offset, bytes)) = piece else { return (200, Some(has(have))) };
+        match fleet::fit(have, offset, bytes.len()) {
+            Fit::Gap => return (409, Some(has(have))),
+            Fit::Known => {}
+            Fit::Append { known } => kept.extend_from_slice(&bytes[known..]),
+        }
+        truth.stream_taken(now, (run.task.clone(), (run.generation, attempt), rank), kept);
+        (200, Some(has(kept.len() as u64)))
+    }
+
+    /// One look of all reconcilers. The answer is what agents are told, by link.
+    pub fn reconcile(&mut self, now: u64, truth: &mut Truth) -> Vec<(usize, ServerMessage)> {
+        self.is_rung = false;
+        let _ = self.place(now, truth);
+        let mut messages = Vec::new();
+        let ids: Vec<TaskId> = self.live_tasks().map(|task| task.id.clone()).collect();
+        for id in ids {
+            let _ = self.give_up_lost_nodes(&id, now, truth);
+            let Some(task) = self.database.tasks.get(&id) else { continue };
+            if task.is_due(self.wall(now)) {
+                let _ = self.apply(&id, [TaskInput::TimePassed], now, truth);
+            } else if task.is_abandoned(|environment| self.liveness(environment, now) == Liveness::Offline) {
+                let _ = self.apply(&id, [TaskInput::CoordinatorUnreachable], now, truth);
+            }
+            let Some(task) = self.database.tasks.get(&id) else { continue };
+            for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
+                let run = task.run_key(node);
+                let (what, message) = match desired {
+                    DesiredState::Rest => continue,
+                    DesiredState::Stop => ("stop", ServerMessage::Stop { run: run.clone() }),
+                    DesiredState::Kill => ("kill", ServerMessage::Kill { run: run.clone() }),
+                    DesiredState::Launch => ("launch", ServerMessage::Launch(Box::new(assignment(task, node)))),
+                };
+                let Some(session) = self.sessions.get_mut(&node.environment) else { continue };
+                let Some(link) = session.link else { continue };
+                if session.sent.insert((run, what)) {
+                    messages.push((link, message));
+                }
+            }
+        }
+        messages
+    }
+
+    fn live_tasks(&self) -> impl Iterator<Item = &Task> {
+        let is_live = |task: &&Task| {
+            let is_waiting = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+            !is_waiting && !(task.phase.is_final() && task.is_swept())
+        };
+        self.database.tasks.values().filter(is_live)
+    }
+
+    fn place(&mut self, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
+        let environments = self.environments(now);
+        let look = Look::since(self.seen.as_ref().map(|(openings, _)| *openings), self.openings);
+        let mut board = match (look, self.seen.take()) {
+            (Look::New, Some((_, board))) => board,
+            _ => {
+                let held = self.database.leases.iter().map(|(worker, (task, _))| (worker.clone(), task.clone()));
+                Board::new(held.collect::<HashMap<_, _>>())
+            }
+        };
+        let openings = self.openings;
+        let queue: Vec<TaskId> =
+            self.database.tasks.values().filter(|task| look.covers(task.phase)).map(|task| task.id.clone()).collect();
+        for id in queue {
+            let Some(task) = self.database.tasks.get(&id) else { continue };
+            let input = match rank_map::of_spec(&task.spec, &environments) {
+                Err(error) => TaskInput::MustWait { reason: error.text() },
+                Ok(rank_map) => {
+                    let unreachable = environments
+                        .iter()
+                        .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
+                        .filter(|environment| !environment.status.is_reachable())
+                        .map(|environment| environment.name.clone())
+                        .collect();
+                    let workers: Vec<WorkerId> = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
+                    match board.place(&Queued { task: id.clone(), workers, unreachable }) {
+                        Placement::Wait { reason } => TaskInput::MustWait { reason },
+                        Placement::Start => {
+                            self.write(now)?;
+                            for slot in rank_map.slots() {
+                                let holder = (id.clone(), slot.environment.clone());
+                                self.database.leases.insert(slot.worker.clone(), holder);
+                            }
+                            TaskInput::Placed { rank_map }
+                        }
+                    }
+                }
+            };
+            self.apply(&id, [input], now, truth)?;
+        }
+        self.seen = Some((openings, board));
+        self.is_rung = self.openings != openings;
+        Ok(())
+    }
+
+    pub fn create(
+        &mut self,
+        nodes: Vec<EnvironmentId>,
+        restarts: u32,
+        key: u32,
+        now: u64,
+    ) -> Result<TaskId, StoreDown> {
+        self.write(now)?;
+        if let Some(known) = self.database.answers.get(&key) {
+            return Ok(known.clone());
+        }
+        self.database.next_task += 1;
+        let id = TaskId::from(format!("task-{}", self.database.next_task).as_str());
+        let task = Task::new(id.clone(), spec(nodes, restarts), self.wall(now));
+        self.database.tasks.insert(id.clone(), task);
+        self.database.answers.insert(key, id.clone());
+        self.is_rung = true;
+        Ok(id)
+    }
+
+    pub fn stop(&mut self, id: &TaskId, force: bool, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
+        self.write(now)?;
+        self.apply(id, [TaskInput::StopAsked(StopIntent { force, then_restart: false })], now, truth)
+    }
+
+    pub fn restart(&mut self, id: &TaskId, key: u32, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
+        self.write(now)?;
+        if self.database.answers.insert(key, id.clone()).is_some() {
+            return Ok(());
+        }
+        self.apply(id, [TaskInput::RestartAsked], now, truth)
+    }
+
+    pub fn delete(&mut self, id: &TaskId, now: u64) -> Result<(), StoreDown> {
+        self.write(now)?;
+        let can = self.database.tasks.get(id).is_some_and(|task| task.phase.is_final() && task.is_swept());
+        if can {
+            self.database.tasks.remove(id);
+            self.deleted.insert(id.clone());
+            self.database.leases.retain(|_, (holder, _)| holder != id);
+            self.streams.retain(|(task, ..), _| task != id);
+        }
+        Ok(())
+    }
+
+    pub fn delete_environment(&mut self, id: &EnvironmentId, now: u64) {
+        let is_open = |task: &&Task| !task.phase.is_final() && task.spec.distributed.node_ids.contains(id);
+        let is_named = self.database.tasks.values().any(|task| is_open(&task));
+        let is_leased = self.database.leases.values().any(|(_, environment)| environment == id);
+        let is_offline = self.liveness(id, now) == Liveness::Offline;
+        if is_offline && !is_leased && !is_named && self.write(now).is_ok() {
+            self.database.environments.remove(id);
+            self.sessions.remove(id);
+            self.openings += 1;
+        }
+    }
+
+    /// An operator says that the machine behind an environment is off.
+    pub fn declare_lost(&mut self, id: &EnvironmentId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
+        self.write(now)?;
+        self.database.lost.insert(id.clone());
+        let ids: Vec<TaskId> = self.live_tasks().map(|task| task.id.clone()).collect();
+        for task in ids {
+            self.give_up_lost_nodes(&task, now, truth)?;
+        }
+        Ok(())
+    }
+
+    fn give_up_lost_nodes(&mut self, id: &TaskId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
+        let Some(task) = self.database.tasks.get(id) else { return Ok(()) };
+        let lost = task.lost_nodes(|environment| self.database.lost.contains(environment));
+        let inputs: Vec<TaskInput> = lost.into_iter().map(|node| TaskInput::NodeLost { node }).collect();
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        truth.incomplete.insert((id.clone(), task.generation));
+        self.apply(id, inputs, now, truth)
+    }
+
+    pub fn environment_named(&self, name: &str) -> Option<EnvironmentId> {
+        let mut all = self.database.environments.values();
+        all.find(|(environment, _)| environment.name == name).map(|(environment, _)| environment.id.clone())
+    }
+}
+
+fn has(length: u64) -> Taken {
+    Taken { length, unwanted: None }
+}
+
+fn unwanted(run: &RunKey) -> Taken {
+    Taken { length: 0, unwanted: Some(UnwantedRun { cluster: CLUSTER.to_owned(), run: run.clone() }) }
+}
+
+fn environment(id: &EnvironmentId, name: &str) -> Environment {
+    Environment {
+        id: id.clone(),
+        name: name.to_owned(),
+        kind: EnvironmentKind::Custom,
+        zone: None,
+        image: None,
+        gpus: Vec::new(),
+        cpu_cores: 1,
+        memory: Bytes(1),
+        address: None,
+        versions: Versions::default(),
+        cpu_workers: WORKERS,
+        declared: false,
+        status: EnvironmentStatus::Running,
+    }
+}
+
+fn spec(nodes: Vec<EnvironmentId>, restarts: u32) -> TaskSpec {
+    TaskSpec {
+        name: String::new(),
+        dataset: None,
+        model_id: None,
+        launch_mode: fermi_domain::task::LaunchMode::Existing,
+        work: Work::Builtin { args: Vec::new() },
+        source: None,
+        distributed: DistributedConfig { enabled: true, node_ids: nodes, ..DistributedConfig::default() },
+        options: fermi_domain::task::LaunchOptions::default(),
+        policies: Policies { restart: RestartPolicy { max_restarts: restarts }, ..Policies::default() },
+        priority: 0,
+        labels: BTreeMap::new(),
+    }
+}
+
+fn assignment(task: &Task, node: &NodeRun) -> Assignment {
+    let slots = task.rank_map.iter().flat_map(|map| map.slots());
+    let ranks = slots.filter(|slot| slot.environment == node.environment).map(|slot| RankLaunch {
+        rank: slot.rank,
+        worker: slot.worker.clone(),
+        gpu: None,
+        env: Vec::new(),
+    });
+    let restarts = task.spec.policies.restart.max_restarts.saturating_sub(task.restarts_used);
+    Assignment {
+        run: task.run_key(node),
+        task_name: String::new(),
+        launch: NodeLaunch {
+            node_name: node.name.clone(),
+            node_count: u32::try_from(task.nodes.len()).unwrap_or(u32::MAX),
+            world_size: task.world_size(),
+            ranks: ranks.collect(),
+            ..NodeLaunch::default()
+        },
+        policy: RunPolicy {
+            restarts: RestartPolicy { max_restarts: restarts },
+            ladder: task.spec.policies.stop.clone(),
+            join_timeout_ms: 60_000,
+            attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
+            resume: task.resume,
+            ..RunPolicy::default()
+        },
+        master: Master { address: String::new(), port: task.master_port },
+        interpreter: None,
+        source: None,
+        secret: String::new(),
+    }
+}

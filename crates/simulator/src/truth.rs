@@ -1,0 +1,166 @@
+//! What really happened, and the promises that are held against it after every step.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use fermi_domain::ids::{Generation, TaskId};
+use fermi_domain::phase::TaskPhase;
+use fermi_domain::task::Task;
+
+/// A file that grows: shared by the rank that writes it, the agent that sends it, and this record.
+#[derive(Clone, Debug, Default)]
+pub struct GrowingBytes(pub Rc<RefCell<Vec<u8>>>);
+
+impl GrowingBytes {
+    pub fn append(&self, bytes: &[u8]) {
+        self.0.borrow_mut().extend_from_slice(bytes);
+    }
+
+    /// Another file with the same content.
+    pub fn copied(&self) -> Self {
+        Self(Rc::new(RefCell::new(self.0.borrow().clone())))
+    }
+}
+
+/// One launch of all ranks, by generation and number.
+pub type Launch = (Generation, u32);
+
+/// A promise that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub at_ms: u64,
+    pub promise: &'static str,
+    pub what: String,
+}
+
+#[derive(Debug, Default)]
+struct LaunchTruth {
+    world: u32,
+    living: u32,
+    returned_zero: u32,
+    returned_other: u32,
+}
+
+#[derive(Debug, Default)]
+struct TaskTruth {
+    launches: BTreeMap<Launch, LaunchTruth>,
+    /// The launch in which every rank returned 0, since a user last asked for a start.
+    finished: Option<Launch>,
+}
+
+/// The record.
+#[derive(Debug, Default)]
+pub struct Truth {
+    tasks: BTreeMap<TaskId, TaskTruth>,
+    /// Which task's rank lives on a worker, by machine and index.
+    workers: BTreeMap<(usize, u32), (TaskId, u32)>,
+    pub streams: BTreeMap<(TaskId, Launch, u32), GrowingBytes>,
+    /// Launches of which a part ran on a machine that was given up.
+    pub incomplete: BTreeSet<(TaskId, Generation)>,
+    pub violation: Option<Violation>,
+}
+
+impl Truth {
+    pub fn broken(&mut self, at_ms: u64, promise: &'static str, what: String) {
+        self.violation.get_or_insert(Violation { at_ms, promise, what });
+    }
+
+    pub fn rank_started(
+        &mut self,
+        now: u64,
+        task: &TaskId,
+        launch: Launch,
+        rank: u32,
+        worker: (usize, u32),
+        world: u32,
+    ) {
+        let truth = self.tasks.entry(task.clone()).or_default();
+        let other = truth.launches.iter().find(|(known, other)| **known != launch && other.living > 0);
+        if let Some(((generation, attempt), other)) = other {
+            let what = format!(
+                "{task}: rank {rank} of generation {} attempt {} starts while {} ranks of generation {generation} attempt {attempt} live",
+                launch.0, launch.1, other.living
+            );
+            self.broken(now, "one attempt at a time", what);
+            return;
+        }
+        let record = truth.launches.entry(launch).or_default();
+        record.world = world;
+        record.living += 1;
+        if let Some((holder, _)) = self.workers.insert(worker, (task.clone(), rank))
+            && holder != *task
+        {
+            let what = format!("rank {rank} of {task} starts on a worker of machine {} that {holder} uses", worker.0);
+            self.broken(now, "one task per worker", what);
+        }
+    }
+
+    pub fn rank_ended(&mut self, task: &TaskId, launch: Launch, worker: (usize, u32), is_success: bool) {
+        self.workers.remove(&worker);
+        let Some(truth) = self.tasks.get_mut(task) else { return };
+        let Some(record) = truth.launches.get_mut(&launch) else { return };
+        record.living -= 1;
+        if is_success {
+            record.returned_zero += 1;
+        } else {
+            record.returned_other += 1;
+        }
+        if record.returned_zero == record.world {
+            truth.finished = Some(launch);
+        }
+    }
+
+    /// Whether a rank of a task lives anywhere.
+    pub fn lives(&self, task: &TaskId) -> bool {
+        self.tasks.get(task).is_some_and(|truth| truth.launches.values().any(|launch| launch.living > 0))
+    }
+
+    pub fn task_changed(&mut self, now: u64, task: &Task, from: TaskPhase) {
+        if task.phase == from {
+            return;
+        }
+        let Some(truth) = self.tasks.get_mut(&task.id) else { return };
+        match task.phase {
+            TaskPhase::Initializing if from.is_final() => truth.finished = None,
+            TaskPhase::Succeeded if truth.finished.is_none() => {
+                let what = format!("{} succeeded, and not all of its ranks returned 0", task.id);
+                self.broken(now, "a result never contradicts the exits", what);
+            }
+            TaskPhase::Failed if knows_success(task) => {
+                let what = format!("{} failed, and the server knows that all of its ranks returned 0", task.id);
+                self.broken(now, "a result never contradicts the exits", what);
+            }
+            _ => {}
+        }
+    }
+
+    /// The server begins another launch of a task on its own.
+    pub fn launched_again(&mut self, now: u64, before: &Task, task: &Task) {
+        let is_own = before.phase == TaskPhase::Restarting && task.generation > before.generation;
+        if is_own && knows_success(before) {
+            let what = format!("{} is run again, and the server knows that all of its ranks returned 0", task.id);
+            self.broken(now, "what has succeeded is not run again", what);
+        }
+    }
+
+    pub fn stream_taken(&mut self, now: u64, key: (TaskId, Launch, u32), taken: &[u8]) {
+        let Some(bytes) = self.streams.get(&key) else { return };
+        let is_prefix = bytes.0.borrow().starts_with(taken);
+        if !is_prefix {
+            let what =
+                format!("the log of rank {} of {} {:?} holds other bytes than the rank wrote", key.2, key.0, key.1);
+            self.broken(now, "the server's log is a prefix of the rank's bytes", what);
+        }
+    }
+}
+
+/// Whether the server has the exits of all ranks of the last attempt, and all of them are 0.
+fn knows_success(task: &Task) -> bool {
+    let is_whole = |ranks: usize| ranks == task.world_size() as usize && ranks > 0;
+    task.attempt().is_some_and(|attempt| {
+        attempt.generation == task.generation
+            && is_whole(attempt.ranks.len())
+            && attempt.ranks.iter().all(|rank| rank.exit.as_ref().is_some_and(fermi_domain::exit::Exit::is_success))
+    })
+}

@@ -1,0 +1,664 @@
+//! Everything together, under one queue of events and one clock.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::time::Instant;
+
+use fastrand::Rng;
+use fermi_agent::run_registry::AgentInput;
+use fermi_domain::exit::Exit;
+use fermi_domain::fleet::OFFLINE_AFTER;
+use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::phase::TaskPhase;
+use fermi_domain::task::RunKey;
+
+use crate::agent::{Agent, Clock, Folder, Letter, Link, Machine};
+use crate::lines::Lines;
+use crate::plan::{Action, FAULTS_END_MS, MACHINES, Plan, Way};
+use crate::server::Server;
+use crate::supervisor::{Keepers, PeerLetter};
+use crate::truth::{Truth, Violation};
+
+/// How long everything has to come to rest once faults have ended.
+const PATIENCE_MS: u64 = 900_000;
+const TICK_MS: u64 = 1_000;
+/// More than a history has that comes to rest.
+const MOST_STEPS: u32 = 200_000;
+
+/// What is due.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Do(Action),
+    Tick,
+    Reconcile,
+    ServerBack,
+    AgentBack { agent: usize },
+    MachineBack { machine: usize },
+    Dial { agent: usize, life: u32 },
+    Deliver { link: usize, letter: Letter },
+    LinkEnds { link: usize },
+    Prepared { agent: usize, life: u32, run: RunKey },
+    Watch { agent: usize, life: u32, run: RunKey },
+    Upload { agent: usize, life: u32 },
+    LatePiece { environment: EnvironmentId, run: RunKey, stream: Option<(u32, u32)>, offset: u64, bytes: Vec<u8> },
+    KeepersUp { keepers: usize },
+    CoordinatorWake { keepers: usize },
+    Join { keepers: usize },
+    PeerCheck { keepers: usize },
+    Peer { to: usize, from: usize, letter: PeerLetter },
+    RankEnds { keepers: usize, rank: u32, attempt: u32, exit: Exit },
+    Repaired,
+    LostForGood,
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: u64,
+    number: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.number) == (other.at, other.number)
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    /// The earliest is the greatest, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+#[derive(Debug)]
+pub struct World {
+    pub seed: u64,
+    pub now: u64,
+    pub rng: Rng,
+    pub clock: Clock,
+    queue: BinaryHeap<Entry>,
+    next_number: u64,
+    pub server: Server,
+    pub machines: Vec<Machine>,
+    pub agents: Vec<Agent>,
+    pub keepers: Vec<Keepers>,
+    pub links: Vec<Link>,
+    pub lines: Lines,
+    pub truth: Truth,
+    is_reconcile_due: bool,
+    next_key: u32,
+    created: Vec<TaskId>,
+    story: Option<Vec<String>>,
+}
+
+impl World {
+    pub fn new(plan: &Plan, is_told: bool) -> Self {
+        let mut world = Self {
+            seed: plan.seed,
+            now: 0,
+            rng: Rng::with_seed(plan.seed),
+            clock: Clock::new(),
+            queue: BinaryHeap::new(),
+            next_number: 0,
+            server: Server::new(),
+            machines: Vec::new(),
+            agents: Vec::new(),
+            keepers: Vec::new(),
+            links: Vec::new(),
+            lines: Lines::default(),
+            truth: Truth::default(),
+            is_reconcile_due: false,
+            next_key: 0,
+            created: Vec::new(),
+            story: is_told.then(Vec::new),
+        };
+        for number in 0..MACHINES {
+            world.machines.push(Machine { id: format!("m{number}"), is_up: true, ..Machine::default() });
+            let folder = Folder { instance: format!("i{number}"), ..Folder::default() };
+            world.agents.push(Agent::new(format!("gn{number}"), number, folder));
+            world.start_agent(number);
+        }
+        world.at(1, Event::Tick);
+        for (at, action) in &plan.actions {
+            world.at(*at, Event::Do(*action));
+        }
+        world.at(FAULTS_END_MS, Event::Repaired);
+        world.at(FAULTS_END_MS + 20_000, Event::LostForGood);
+        world
+    }
+
+    /// Plays to the end. The answer is the promise that did not hold.
+    pub fn play(&mut self) -> Option<Violation> {
+        let mut steps = 0u32;
+        while let Some(Entry { at, event, .. }) = self.queue.pop() {
+            self.now = self.now.max(at);
+            steps += 1;
+            if steps > MOST_STEPS {
+                let what = format!("{steps} steps by {} s, the last one {event:?}", self.now / 1_000);
+                self.truth.broken(self.now, "nothing is tried without end", what);
+                break;
+            }
+            if self.now > FAULTS_END_MS + PATIENCE_MS {
+                break;
+            }
+            self.step(event);
+            if self.truth.violation.is_some() {
+                return self.truth.violation.take();
+            }
+            if self.now > FAULTS_END_MS + 25_000 && self.is_at_rest() {
+                break;
+            }
+        }
+        if self.truth.violation.is_none() {
+            self.check_rest();
+        }
+        self.truth.violation.take()
+    }
+
+    pub fn story(&mut self) -> Vec<String> {
+        self.story.take().unwrap_or_default()
+    }
+
+    /// Notes what happens, when somebody wants to read it.
+    pub fn tell(&mut self, what: impl FnOnce(&Self) -> String) {
+        if self.story.is_some() {
+            let line = format!("{:>8.3} s  {}", self.now as f64 / 1e3, what(self));
+            self.story.get_or_insert_default().push(line);
+        }
+    }
+
+    pub fn at(&mut self, at: u64, event: Event) {
+        self.next_number += 1;
+        let number = self.next_number;
+        self.queue.push(Entry { at: at.max(self.now), number, event });
+    }
+
+    pub fn soon(&mut self, range: Range<u64>) -> u64 {
+        self.now + self.rng.u64(range)
+    }
+
+    pub fn instant(&self) -> Instant {
+        self.clock.instant(self.now)
+    }
+
+    pub fn ring_server(&mut self) {
+        if self.server.is_up && !self.is_reconcile_due {
+            self.is_reconcile_due = true;
+            self.at(self.now + 3, Event::Reconcile);
+        }
+    }
+
+    /// Which machine an event happens on: nothing does while it stands still.
+    fn machine_of(&self, event: &Event) -> Option<usize> {
+        match event {
+            Event::Dial { agent, .. }
+            | Event::Prepared { agent, .. }
+            | Event::Watch { agent, .. }
+            | Event::Upload { agent, .. } => Some(self.agents[*agent].machine),
+            Event::Deliver { link, letter: Letter::Welcome { .. } | Letter::ToAgent(_) } | Event::LinkEnds { link } => {
+                Some(self.agents[self.links[*link].agent].machine)
+            }
+            Event::KeepersUp { keepers }
+            | Event::CoordinatorWake { keepers }
+            | Event::Join { keepers }
+            | Event::PeerCheck { keepers }
+            | Event::RankEnds { keepers, .. } => Some(self.keepers[*keepers].machine),
+            Event::Peer { to, .. } => Some(self.keepers[*to].machine),
+            _ => None,
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        if let Some(machine) = self.machine_of(&event)
+            && self.now < self.machines[machine].paused_until
+        {
+            let at = self.machines[machine].paused_until;
+            self.at(at, event);
+            return;
+        }
+        match event {
+            Event::Do(action) => self.act(action),
+            Event::Tick => self.tick(),
+            Event::Reconcile => self.reconcile(),
+            Event::ServerBack => self.start_server(),
+            Event::AgentBack { agent } => self.start_agent(agent),
+            Event::MachineBack { machine } => self.start_machine(machine),
+            Event::Dial { agent, life } => self.dial(agent, life),
+            Event::Deliver { link, letter } => self.deliver(link, letter),
+            Event::LinkEnds { link } => self.link_ends(link),
+            Event::Prepared { agent, life, run } => {
+                if self.agents[agent].is_up && self.agents[agent].life == life {
+                    self.agent_hears(agent, AgentInput::Prepared(run));
+                }
+            }
+            Event::Watch { agent, life, run } => self.watch(agent, life, &run),
+            Event::Upload { agent, life } => self.upload_once(agent, life),
+            Event::LatePiece { environment, run, stream, offset, bytes } => {
+                self.late_piece(&environment, &run, stream, offset, &bytes);
+            }
+            Event::KeepersUp { keepers } => self.keepers_up(keepers),
+            Event::CoordinatorWake { keepers } => self.coordinator_wake(keepers),
+            Event::Join { keepers } => self.join(keepers),
+            Event::PeerCheck { keepers } => self.peer_check(keepers),
+            Event::Peer { to, from, letter } => self.peer(to, from, letter),
+            Event::RankEnds { keepers, rank, attempt, exit } => self.rank_ends(keepers, rank, attempt, exit),
+            Event::Repaired => self.repair(),
+            Event::LostForGood => self.declare_the_vanished_lost(),
+        }
+    }
+
+    fn late_piece(
+        &mut self,
+        environment: &EnvironmentId,
+        run: &RunKey,
+        stream: Option<(u32, u32)>,
+        offset: u64,
+        bytes: &[u8],
+    ) {
+        if !self.server.is_up {
+            return;
+        }
+        match stream {
+            None => {
+                self.server.take_journal(environment, run, offset, bytes, self.now, &self.lines, &mut self.truth);
+            }
+            Some(stream) => {
+                let piece = Some((offset, bytes));
+                self.server.take_stream(environment, run, stream, piece, self.now, &mut self.truth);
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        self.at(self.now + TICK_MS, Event::Tick);
+        if !self.server.is_up {
+            return;
+        }
+        for link in 0..self.links.len() {
+            if self.links[link].is_dead {
+                continue;
+            }
+            let machine = &self.machines[self.agents[self.links[link].agent].machine];
+            let is_heard = machine.is_up && self.now >= machine.cut_to_server_until && self.now >= machine.paused_until;
+            let environment = self.links[link].environment.clone();
+            if is_heard {
+                self.server.heard(&environment, link, self.now);
+            }
+        }
+        let offline = u64::try_from(OFFLINE_AFTER.as_millis()).unwrap_or(u64::MAX);
+        for link in self.server.silent_links(self.now, offline) {
+            let environment = self.links[link].environment.clone();
+            self.server.link_ended(&environment, link);
+            self.break_link(link);
+        }
+        self.reconcile();
+    }
+
+    fn reconcile(&mut self) {
+        self.is_reconcile_due = false;
+        if !self.server.is_up {
+            return;
+        }
+        for (link, message) in self.server.reconcile(self.now, &mut self.truth) {
+            self.post(link, Letter::ToAgent(Box::new(message)));
+        }
+        if self.server.is_rung {
+            self.ring_server();
+        }
+    }
+
+    fn start_server(&mut self) {
+        if !self.server.is_up {
+            self.tell(|_| "the server starts".to_owned());
+            self.server.start(self.now);
+            self.ring_server();
+        }
+    }
+
+    fn kill_server(&mut self) {
+        self.tell(|_| "the server is killed".to_owned());
+        self.server.kill();
+        self.is_reconcile_due = false;
+        for link in 0..self.links.len() {
+            if !self.links[link].is_dead {
+                self.links[link].is_dead = true;
+                let at = self.soon(1..2_000);
+                self.at(at, Event::LinkEnds { link });
+            }
+        }
+    }
+
+    fn start_machine(&mut self, machine: usize) {
+        if self.machines[machine].is_up || self.machines[machine].has_vanished {
+            return;
+        }
+        self.machines[machine].is_up = true;
+        self.machines[machine].boot += 1;
+        for agent in 0..self.agents.len() {
+            if self.agents[agent].machine == machine {
+                self.start_agent(agent);
+            }
+        }
+    }
+
+    fn stop_machine(&mut self, machine: usize) {
+        self.tell(|_| format!("machine {machine} goes down"));
+        for agent in 0..self.agents.len() {
+            if self.agents[agent].machine == machine {
+                self.kill_agent(agent, "dies with its machine");
+            }
+        }
+        for keepers in 0..self.keepers.len() {
+            if self.keepers[keepers].machine == machine {
+                self.keepers[keepers].is_up = false;
+                self.end_ranks(keepers);
+            }
+        }
+        self.machines[machine].is_up = false;
+    }
+
+    fn act(&mut self, action: Action) {
+        self.tell(|_| format!("{action:?}"));
+        let index = |number: u8, count: usize| usize::from(number) % count.max(1);
+        let seconds = |count: u8| u64::from(count) * 1_000;
+        match action {
+            Action::Create { nodes, restarts, again } => self.create(nodes, restarts, again),
+            Action::Stop { task, force } => {
+                if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
+                    let _ = self.server.stop(&id, force, self.now, &mut self.truth);
+                    self.ring_server();
+                }
+            }
+            Action::Restart { task, again } => {
+                if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
+                    self.next_key += 1;
+                    let key = self.next_key;
+                    for _ in 0..=u8::from(again) {
+                        let _ = self.server.restart(&id, key, self.now, &mut self.truth);
+                    }
+                    self.ring_server();
+                }
+            }
+            Action::Delete { task } => {
+                if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
+                    let _ = self.server.delete(&id, self.now);
+                }
+            }
+            Action::DeleteEnvironment { machine } => {
+                let name = self.agents[index(machine, MACHINES)].name.clone();
+                if let Some(id) = self.server.environment_named(&name).filter(|_| self.server.is_up) {
+                    self.server.delete_environment(&id, self.now);
+                }
+            }
+            Action::DeclareLost { machine } => {
+                // An operator says so only of a machine that is off.
+                let machine = index(machine, MACHINES);
+                if !self.machines[machine].is_up {
+                    self.declare_lost(machine);
+                }
+            }
+            Action::KillAgent { machine, back_after_ms } => {
+                let agent = index(machine, MACHINES);
+                self.kill_agent(agent, "is killed");
+                self.at(self.now + u64::from(back_after_ms), Event::AgentBack { agent });
+            }
+            Action::KillAgentWhenItStarts { machine } => {
+                self.agents[index(machine, MACHINES)].dies_when_it_starts = true;
+            }
+            Action::KillSupervisor { run } => {
+                if let Some(keepers) = self.living(run) {
+                    self.keepers_exit(keepers);
+                }
+            }
+            Action::KillBothKeepers { run } => {
+                if let Some(keepers) = self.living(run) {
+                    self.kill_both_keepers(keepers);
+                }
+            }
+            Action::KillRank { run } => {
+                if let Some(keepers) = self.living(run)
+                    && let Some((rank, attempt)) = self.keepers[keepers].alive.first_key_value()
+                {
+                    let (rank, attempt) = (*rank, *attempt);
+                    let exit = Exit::Signal { signal: libc::SIGKILL, core_dumped: false };
+                    self.rank_ends(keepers, rank, attempt, exit);
+                }
+            }
+            Action::Reboot { machine, back_after_ms } => {
+                let machine = index(machine, MACHINES);
+                if self.machines[machine].is_up {
+                    self.stop_machine(machine);
+                    self.at(self.now + u64::from(back_after_ms), Event::MachineBack { machine });
+                }
+            }
+            Action::Vanish { machine } => {
+                let machine = index(machine, MACHINES);
+                if self.machines[machine].is_up {
+                    self.machines[machine].has_vanished = true;
+                    let here = self.keepers.iter().filter(|keepers| keepers.machine == machine);
+                    let lost: Vec<_> = here.map(|keepers| (keepers.run.task.clone(), keepers.run.generation)).collect();
+                    self.truth.incomplete.extend(lost);
+                    self.stop_machine(machine);
+                }
+            }
+            Action::Pause { machine, for_s } => {
+                self.machines[index(machine, MACHINES)].paused_until = self.now + seconds(for_s);
+            }
+            Action::Cut { machine, way, for_s } => {
+                let until = self.now + seconds(for_s);
+                let machine = &mut self.machines[index(machine, MACHINES)];
+                if matches!(way, Way::Both | Way::ToServer) {
+                    machine.cut_to_server_until = until;
+                }
+                if matches!(way, Way::Both | Way::ToAgent) {
+                    machine.cut_to_agent_until = until;
+                }
+                if matches!(way, Way::Both | Way::Peers) {
+                    machine.cut_from_peers_until = until;
+                }
+            }
+            Action::Proxy { machine, answer, for_s } => {
+                self.machines[index(machine, MACHINES)].proxy = Some((answer, self.now + seconds(for_s)));
+            }
+            Action::LatePieces { machine, for_s } => {
+                self.machines[index(machine, MACHINES)].late_until = self.now + seconds(for_s);
+            }
+            Action::LoseLock { run } => {
+                if let Some(files) = self.living(run).and_then(|keepers| self.files_of(keepers)) {
+                    files.has_lock = false;
+                }
+            }
+            Action::SpoilAssignment { .. } => {}
+            Action::SecondAgent { machine } => self.second_agent(index(machine, MACHINES)),
+            Action::CopyFolder { machine, to } => self.copy_folder(index(machine, MACHINES), index(to, MACHINES)),
+            Action::KillServer { back_after_ms } => {
+                if self.server.is_up {
+                    self.kill_server();
+                    self.at(self.now + u64::from(back_after_ms), Event::ServerBack);
+                }
+            }
+            Action::StoreFails { for_s } => self.server.fails_until_ms = self.now + seconds(for_s),
+            Action::ClockJump { seconds } => self.server.clock_skew_ms += i64::from(seconds) * 1_000,
+        }
+    }
+
+    fn task(&self, number: u8) -> Option<TaskId> {
+        let tasks = &self.server.database.tasks;
+        tasks.keys().nth(usize::from(number) % tasks.len().max(1)).cloned()
+    }
+
+    fn living(&self, number: u8) -> Option<usize> {
+        let living = || (0..self.keepers.len()).filter(|keepers| self.keepers[*keepers].is_up);
+        living().nth(usize::from(number) % living().count().max(1))
+    }
+
+    fn files_of(&mut self, keepers: usize) -> Option<&mut crate::agent::RunFiles> {
+        let Keepers { agent, run, .. } = &self.keepers[keepers];
+        self.agents[*agent].folder.runs.get_mut(run)
+    }
+
+    fn create(&mut self, nodes: u8, restarts: u8, again: bool) {
+        if !self.server.is_up {
+            return;
+        }
+        let chosen = (0..MACHINES).filter(|machine| nodes >> machine & 1 == 1).take(3);
+        let names: Vec<String> = chosen.map(|machine| self.agents[machine].name.clone()).collect();
+        let nodes: Vec<EnvironmentId> = names.iter().filter_map(|name| self.server.environment_named(name)).collect();
+        if nodes.is_empty() {
+            return;
+        }
+        self.next_key += 1;
+        for _ in 0..=u8::from(again) {
+            let made = self.server.create(nodes.clone(), u32::from(restarts), self.next_key, self.now);
+            if let Ok(id) = made
+                && !self.created.contains(&id)
+            {
+                self.created.push(id);
+            }
+        }
+        self.ring_server();
+    }
+
+    /// Another machine comes under a name that is known.
+    fn second_agent(&mut self, named: usize) {
+        if self.agents.len() >= MACHINES + 3 {
+            return;
+        }
+        let number = self.machines.len();
+        self.machines.push(Machine { id: format!("m{number}"), is_up: true, ..Machine::default() });
+        let folder = Folder { instance: format!("i{number}"), ..Folder::default() };
+        let name = self.agents[named].name.clone();
+        self.agents.push(Agent::new(name, number, folder));
+        self.start_agent(self.agents.len() - 1);
+    }
+
+    /// The data folder of an agent is copied, and an agent is started on the copy.
+    fn copy_folder(&mut self, from: usize, to: usize) {
+        if self.agents.len() >= MACHINES + 3 {
+            return;
+        }
+        // A clone of the whole machine keeps its name; nothing but the seal tells it apart, so that the original must
+        // have come back once since.
+        let is_clone = from != to && self.agents[from].link.is_some_and(|link| !self.links[link].is_dead);
+        let number = self.machines.len();
+        let id = if is_clone { self.machines[from].id.clone() } else { format!("m{number}") };
+        let is_elsewhere = from != to;
+        let machine = if is_elsewhere {
+            self.machines.push(Machine { id, is_up: true, boot: 1_000, ..Machine::default() });
+            number
+        } else {
+            from
+        };
+        let folder = self.agents[from].folder.copied(is_clone, format!("i-copy{number}"));
+        let name = self.agents[from].name.clone();
+        self.agents.push(Agent::new(name, machine, folder));
+        let agent = self.agents.len() - 1;
+        if is_clone {
+            self.agents[agent].clone_of = Some(from);
+            if let Some(link) = self.agents[from].link {
+                self.break_link(link);
+            }
+        }
+        self.start_agent(agent);
+    }
+
+    fn declare_lost(&mut self, machine: usize) {
+        let name = self.agents[machine].name.clone();
+        if let Some(id) = self.server.environment_named(&name).filter(|_| self.server.is_up) {
+            let _ = self.server.declare_lost(&id, self.now, &mut self.truth);
+            self.ring_server();
+        }
+    }
+
+    /// Faults have ended: all that can come back does.
+    fn repair(&mut self) {
+        self.tell(|_| "faults end".to_owned());
+        self.server.fails_until_ms = 0;
+        self.start_server();
+        for machine in 0..self.machines.len() {
+            let now = self.now;
+            let entry = &mut self.machines[machine];
+            entry.paused_until = entry.paused_until.min(now);
+            (entry.cut_to_server_until, entry.cut_to_agent_until, entry.cut_from_peers_until) = (now, now, now);
+            (entry.proxy, entry.late_until) = (None, now);
+            self.start_machine(machine);
+        }
+        for agent in 0..self.agents.len() {
+            self.agents[agent].dies_when_it_starts = false;
+            self.start_agent(agent);
+        }
+    }
+
+    fn declare_the_vanished_lost(&mut self) {
+        for machine in 0..MACHINES {
+            if self.machines[machine].has_vanished {
+                self.declare_lost(machine);
+            }
+        }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.server.database.tasks.values().all(|task| {
+            task.phase.is_final() && task.is_swept() || task.phase == TaskPhase::Queued && task.reason.is_some()
+        }) && self.keepers.iter().all(|keepers| !keepers.is_up && keepers.alive.is_empty())
+            && !self.server.could_place(self.now)
+    }
+
+    /// Once faults have ended every task ends, or says what it waits for; nothing is left, and the logs are whole.
+    fn check_rest(&mut self) {
+        let now = self.now;
+        let mut broken = None;
+        for task in self.server.database.tasks.values() {
+            let is_over = task.phase.is_final() && task.is_swept();
+            let waits = task.phase == TaskPhase::Queued && task.reason.is_some();
+            if !is_over && !waits {
+                let nodes: Vec<_> = task.nodes.iter().map(|node| (&node.name, node.state)).collect();
+                broken = Some(format!("{} is {:?}, {nodes:?}, and nothing happens to it", task.id, task.phase));
+            } else if self.truth.lives(&task.id) {
+                broken = Some(format!("{} is {:?}, and ranks of it live", task.id, task.phase));
+            }
+        }
+        if let Some(what) = broken.or_else(|| self.server.could_place(now).then(|| "a task could start".to_owned())) {
+            self.truth.broken(now, "every task ends or says what it waits for", what);
+            return;
+        }
+        for id in &self.created {
+            if !self.server.database.tasks.contains_key(id) && !self.server.deleted.contains(id) {
+                self.truth.broken(now, "nothing acknowledged is forgotten", format!("{id} is not there any more"));
+                return;
+            }
+        }
+        self.check_logs();
+    }
+
+    fn check_logs(&mut self) {
+        let now = self.now;
+        let mut broken = None;
+        for ((id, launch, rank), bytes) in &self.truth.streams {
+            let Some(task) = self.server.database.tasks.get(id) else { continue };
+            let attempt = task.attempts.iter().find(|known| known.number.get() == launch.1);
+            let is_known = attempt.is_some_and(|known| known.generation == launch.0);
+            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) {
+                continue;
+            }
+            let kept = self.server.streams.get(&(id.clone(), launch.1, *rank)).map_or(&[][..], Vec::as_slice);
+            if kept != bytes.0.borrow().as_slice() {
+                let (kept, wrote) = (kept.len(), bytes.0.borrow().len());
+                broken = Some(format!("of rank {rank} of {id} {launch:?} {kept} of {wrote} bytes arrived"));
+            }
+        }
+        if let Some(what) = broken {
+            self.truth.broken(now, "all that ranks wrote arrives", what);
+        }
+    }
+}
