@@ -6,6 +6,7 @@
 pub mod aggregate;
 pub mod auto;
 pub mod contract;
+pub mod disk;
 pub mod environment;
 pub mod event;
 pub mod exit;

@@ -13,6 +13,7 @@ use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::background::Background;
+use crate::disk::{Disk, DiskLimits};
 use crate::hub::{Hub, Liveness};
 
 /// A handle on everything; cheap to clone.
@@ -26,7 +27,8 @@ struct Inner {
     hub: Hub,
     background: Background,
     secret: String,
-    snapshots: PathBuf,
+    folder: PathBuf,
+    disk: Disk,
     environments: RwLock<Arc<Vec<Environment>>>,
     bells: Bells,
     /// Counts the moments at which a waiting task may have become able to start.
@@ -45,14 +47,22 @@ pub struct Bells {
 }
 
 impl Core {
-    pub fn new(store: Store, chunks: impl ChunkStore + 'static, secret: String, snapshots: PathBuf) -> Self {
+    /// Everything is kept in one folder.
+    pub fn new(
+        store: Store,
+        chunks: impl ChunkStore + 'static,
+        secret: String,
+        folder: PathBuf,
+        limits: DiskLimits,
+    ) -> Self {
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
             hub: Hub::default(),
             background: Background::default(),
             secret,
-            snapshots,
+            disk: Disk::new(&folder, limits),
+            folder,
             environments: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
@@ -83,9 +93,19 @@ impl Core {
         &self.0.secret
     }
 
+    /// Where everything is kept.
+    pub fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
     /// Where sources that were sent are kept, by digest.
-    pub fn snapshots(&self) -> &Path {
-        &self.0.snapshots
+    pub fn snapshots(&self) -> PathBuf {
+        self.0.folder.join("snapshots")
+    }
+
+    /// The disk below the folder, and what may be written to it.
+    pub fn disk(&self) -> &Disk {
+        &self.0.disk
     }
 
     pub fn bells(&self) -> &Bells {

@@ -9,6 +9,7 @@ mod assignment;
 pub mod background;
 mod caller;
 pub mod core;
+pub mod disk;
 mod envelope;
 pub mod guard;
 pub mod http;

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::core::Core;
+use crate::disk::DiskLimits;
 use crate::guard::Guard;
 use crate::{agents, http, key_file, reconcilers};
 
@@ -24,6 +25,8 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// Where the token is; in the data folder when not given.
     pub token_file: Option<PathBuf>,
+    /// How much of the disk may be used, and for what.
+    pub limits: DiskLimits,
 }
 
 /// What the command that started the server may want to show.
@@ -118,7 +121,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.join("snapshots"));
+    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits);
     core.refresh_environments().await?;
 
     let refused = |source: io::Error| ServerError::Listen { address: options.listen, source };

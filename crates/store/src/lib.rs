@@ -21,6 +21,7 @@ pub mod runs;
 pub mod snapshots;
 pub mod tasks;
 
+mod ballast;
 mod catalogue;
 mod error;
 mod lock;

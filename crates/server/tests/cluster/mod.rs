@@ -55,7 +55,7 @@ impl Cluster {
         std::fs::create_dir_all(folder.path().join("snapshots")).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
-        let core = Core::new(store, chunks, "secret".to_owned(), folder.path().join("snapshots"));
+        let core = Core::new(store, chunks, "secret".to_owned(), folder.path().to_owned(), DiskLimits::default());
         let mut cluster = Self {
             app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,

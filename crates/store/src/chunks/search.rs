@@ -6,7 +6,7 @@ use fermi_domain::ids::TaskId;
 use memchr::{memchr, memchr2_iter, memmem, memrchr};
 use serde::{Deserialize, Serialize};
 
-use super::{ChunkStore, StreamKind, StreamName};
+use super::{ChunkStore, Gap, StreamKind, StreamName};
 
 /// How much is looked at with one read.
 const BLOCK: usize = 1 << 20;
@@ -108,6 +108,7 @@ pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &S
             line: from.map_or(0, |from| from.line_offset),
             block: Vec::new(),
             block_at: 0,
+            gaps: store.gaps(&stream)?,
             stream,
         };
         loop {
@@ -138,6 +139,7 @@ struct Scan<'a, S: ?Sized> {
     line: u64,
     block: Vec<u8>,
     block_at: u64,
+    gaps: Vec<Gap>,
 }
 
 enum Step {
@@ -164,6 +166,12 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
     fn step(&mut self, budget: &mut u64) -> io::Result<Step> {
         if self.at >= self.length {
             return Ok(Step::End);
+        }
+        if let Some(gap) = self.gaps.iter().find(|gap| gap.contains(self.at)) {
+            // No text is in it, and no line goes on behind it.
+            self.at = gap.end();
+            self.line = self.at;
+            return Ok(Step::Nothing);
         }
         let begin = self.rest(budget)?;
         let rest = &self.block[begin..];
