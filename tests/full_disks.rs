@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{self, Fleet, Place, Run, eventually};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Writes until the disk takes nothing more, not even a byte.
 const FILL: &str = "
@@ -119,4 +119,84 @@ fn a_task_whose_ranks_fill_the_agents_disk_and_return_0_succeeds_in_its_first_at
         })
         .then_some(())
     });
+}
+
+/// A task with one rank on one environment.
+fn on(fleet: &Fleet, environment: &str, script: &str) -> String {
+    let id = fleet.environment_id(environment);
+    let request = json!({
+        "taskName": environment,
+        "command": { "argv": ["/bin/sh", "-c", script] },
+        "distributedConfig": { "enabled": false, "framework": "command", "nodeIds": [id], "masterNode": id },
+    });
+    let (status, answer) = fleet.post("/training-tasks", &request);
+    assert_eq!(status, 200, "{answer}");
+    answer["data"]["taskId"].as_str().unwrap().to_owned()
+}
+
+/// Prints 6 MB in a second until it is stopped.
+const FLOOD: &str = "exec python3 -c 'import time\nwhile True:\n  print((\"x\" * 99 + \"\\n\") * 640, end=\"\", flush=True)\n  time.sleep(0.01)'";
+
+fn readiness(fleet: &Fleet) -> (u16, String) {
+    let (status, answer) = fleet.try_get("/readyz").expect("the server answers");
+    let said = if status == 200 { &answer["data"]["degraded"]["en"] } else { &answer["message"] };
+    (status, said.as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_rank_that_fills_the_servers_disk_with_its_log_costs_the_others_nothing() {
+    if support::is_left_out("mount") {
+        return;
+    }
+    let mut fleet = Fleet::server_with(Some("16m"), &[]);
+    fleet.add("loud", 1, &[]);
+    fleet.add("quiet", 1, &[]);
+    assert_eq!(readiness(&fleet), (200, String::new()));
+    let flood = on(&fleet, "loud", FLOOD);
+    let (status, said) = eventually("readiness to say what is wrong", || {
+        let found = readiness(&fleet);
+        (!found.1.is_empty()).then_some(found)
+    });
+    assert!(status == 200 && said.contains("large logs are not kept any more"), "{status} {said}");
+    let quiet = on(&fleet, "quiet", "for i in 1 2 3; do echo line $i; sleep 0.1; done; echo done");
+    fleet.task_is(&quiet, "succeeded");
+    fleet.says(&quiet, 1, 0, "line 3\ndone\n");
+    let (status, answer) = fleet.post(&format!("/training-tasks/{flood}/stop"), &json!({}));
+    assert_eq!(status, 200, "{answer}");
+    fleet.task_is(&flood, "stopped");
+    let logs = fleet.get(&format!("/training-tasks/{flood}/logs?tail=5"));
+    let shown = logs["chunks"][0]["text"].as_str().unwrap();
+    assert!(shown.contains("bytes were not kept here, the server's disk is full]"), "{shown}");
+    assert!(logs["chunks"][0]["gaps"][0]["length"].as_u64().unwrap() > 0, "{logs}");
+    let events = fleet.get(&format!("/training-tasks/{flood}/events"));
+    let told = events["items"].as_array().unwrap().iter().filter(|event| event["kind"] == "task.logs_dropped").count();
+    assert_eq!(told, 1, "{events}");
+    eventually("the task to be deleted", || {
+        let (status, answer) = fleet.delete(&format!("/training-tasks/{flood}"));
+        assert!(status == 200 || answer["error"]["id"] == "not_swept", "{answer}");
+        (status == 200).then_some(())
+    });
+    eventually("the disk to have room again", || (readiness(&fleet) == (200, String::new())).then_some(()));
+    let status = fleet.get("/server/status");
+    assert!(status["logBytesDropped"].as_u64().unwrap() > 0, "{status}");
+    let again = on(&fleet, "loud", "echo fine");
+    fleet.task_is(&again, "succeeded");
+}
+
+#[test]
+fn a_budget_keeps_the_first_bytes_of_a_log_and_counts_the_others() {
+    let mut fleet = Fleet::server_with(None, &["--log-budget-per-task", "2MB"]);
+    fleet.add("one", 1, &[]);
+    let id = on(&fleet, "one", "python3 -c 'print((\"x\" * 99 + \"\\n\") * 50000, end=\"\")'");
+    fleet.task_is(&id, "succeeded");
+    let length = || fleet.get(&format!("/training-tasks/{id}/logs?rank=0&stream=stdout&tail=1"))["chunks"][0].clone();
+    let chunk = eventually("all bytes to be taken", || Some(length()).filter(|chunk| chunk["length"] == 5_000_000));
+    let gap = &chunk["gaps"][0];
+    let kept = gap["offset"].as_u64().unwrap();
+    assert!((1 << 20..=2 << 20).contains(&kept), "{gap}");
+    assert_eq!(kept + gap["length"].as_u64().unwrap(), 5_000_000);
+    assert!(chunk["text"].as_str().unwrap().contains("the task has reached its log budget"), "{chunk}");
+    let mut command = fleet.place.fermi(["task", "logs", &id, "--tail", "2", "--server"]);
+    let said = Run::whole(command.arg(format!("http://{}", fleet.address()))).expect(0).out();
+    assert!(said.contains("bytes were not kept here") || said.contains("字节未保存"), "{said}");
 }

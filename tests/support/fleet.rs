@@ -221,6 +221,13 @@ impl Fleet {
         (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
+    /// Status and whole answer.
+    pub fn delete(&self, path: &str) -> (u16, Value) {
+        let mut answer = self.http.delete(self.url(path)).header("accept-language", "en").call().unwrap();
+        let text = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
     /// Creates a task on all agents that runs this shell script in each rank. Answers with its id.
     pub fn run_script(&self, script: &str, max_restarts: u32) -> String {
         self.create(json!({

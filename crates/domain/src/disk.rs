@@ -114,13 +114,26 @@ pub fn piece_fate(bytes: u64, is_progress: bool, used: LogUse, budgets: LogBudge
 }
 
 impl GapReason {
+    fn cause(self) -> Text {
+        match self {
+            Self::TaskBudget => Text::new("任务的日志已达上限", "the task has reached its log budget"),
+            Self::Budget => Text::new("全部日志已达上限", "all logs together have reached their budget"),
+            Self::DiskFull => Text::new("服务器磁盘已满", "the server's disk is full"),
+        }
+    }
+
+    /// What is told of a task when the first of its bytes are not kept.
+    pub fn notice(self) -> Text {
+        let cause = self.cause();
+        Text::new(
+            format!("之后的日志不再保存：{}；训练不受影响", cause.zh),
+            format!("what ranks write from here on is not kept: {}; the training goes on", cause.en),
+        )
+    }
+
     /// The line that stands in a log where bytes are missing.
     pub fn line(self, bytes: u64) -> Text {
-        let (zh, en) = match self {
-            Self::TaskBudget => ("任务的日志已达上限", "the task has reached its log budget"),
-            Self::Budget => ("全部日志已达上限", "all logs together have reached their budget"),
-            Self::DiskFull => ("服务器磁盘已满", "the server's disk is full"),
-        };
+        let Text { zh, en } = self.cause();
         Text::new(
             format!("[fermi：此处有 {bytes} 字节未保存，{zh}]"),
             format!("[fermi: {bytes} bytes were not kept here, {en}]"),

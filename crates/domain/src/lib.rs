@@ -26,6 +26,7 @@ pub mod phase;
 pub mod placement;
 pub mod principal;
 pub mod rank_map;
+pub mod retention;
 pub mod slurm;
 pub mod task;
 pub mod units;

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::{Hub, Liveness};
+use crate::kept::Account;
 
 /// A handle on everything; cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ struct Inner {
     secret: String,
     folder: PathBuf,
     disk: Disk,
+    account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
     bells: Bells,
     /// Counts the moments at which a waiting task may have become able to start.
@@ -63,6 +65,7 @@ impl Core {
             secret,
             disk: Disk::new(&folder, limits),
             folder,
+            account: Account::default(),
             environments: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
@@ -106,6 +109,11 @@ impl Core {
     /// The disk below the folder, and what may be written to it.
     pub fn disk(&self) -> &Disk {
         &self.0.disk
+    }
+
+    /// What is kept, as the retention has found it.
+    pub fn account(&self) -> &Account {
+        &self.0.account
     }
 
     pub fn bells(&self) -> &Bells {

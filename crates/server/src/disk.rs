@@ -92,7 +92,7 @@ impl Disk {
 
     /// What is wrong with the disk, for those who look after it.
     pub fn complaint(&self) -> Option<Text> {
-        let (free, reserve) = (Bytes(self.space().free), Bytes(self.reserve().0));
+        let (free, reserve) = (Bytes(self.space().free).rounded(), Bytes(self.reserve().0).rounded());
         match self.pressure() {
             DiskPressure::None => None,
             DiskPressure::Low => Some(Text::new(

@@ -14,6 +14,7 @@ mod envelope;
 pub mod guard;
 pub mod http;
 mod hub;
+mod kept;
 mod key_file;
 mod lifecycle;
 pub mod openapi;

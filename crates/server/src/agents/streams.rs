@@ -6,14 +6,21 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
+use fermi_domain::disk::GapReason;
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_domain::task::RunKey;
 use fermi_store::chunks::{AppendError, StreamKind, StreamName};
+use fermi_store::events::NewEvent;
+use fermi_store::{StoreError, WriteError};
 use serde::Deserialize;
 
 use super::journal::unavailable;
 use super::owner;
 use crate::caller::Caller;
 use crate::core::Core;
+use crate::disk::PieceTaken;
+use crate::envelope::ApiProblem;
 
 /// Where in its stream a piece begins.
 #[derive(Debug, Deserialize)]
@@ -52,11 +59,18 @@ pub async fn take(
         return *refused;
     }
     let (attempt, rank, kind) = (stream.1, stream.2, stream.3);
+    if let Err(refused) = check_new(&core, &stream).await {
+        return *refused;
+    }
     let bytes_sent = bytes.len();
-    let chunks = core.chunks().clone();
-    let appended = tokio::task::spawn_blocking(move || chunks.append(&name(stream), offset, &bytes)).await;
-    match appended {
-        Ok(Ok(length)) => {
+    let worker = core.clone();
+    let taking =
+        tokio::task::spawn_blocking(move || worker.disk().take(&**worker.chunks(), &name(stream), offset, &bytes));
+    match taking.await {
+        Ok(Ok(PieceTaken { length, news })) => {
+            if let Some(reason) = news {
+                tell_gap(&core, &run, reason).await;
+            }
             tracing::debug!(task = %run.task, %run, attempt, rank, kind = kind.as_str(), bytes_sent, "a piece was taken");
             core.tell_logs_grown(&run.task);
             answer(StatusCode::OK, length)
@@ -64,6 +78,41 @@ pub async fn take(
         Ok(Err(AppendError::Offset { have })) => answer(StatusCode::CONFLICT, have),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
+    }
+}
+
+/// Refuses the first piece of a stream that no rank of the task can have. One that is there was looked at before.
+async fn check_new(core: &Core, stream: &(RunKey, u32, u32, StreamKind)) -> Result<(), Box<Response>> {
+    let (run, attempt, rank, _) = stream;
+    if core.chunks().length(&name(stream.clone())).is_ok_and(|length| length > 0) {
+        return Ok(());
+    }
+    let id = run.task.clone();
+    let found: Result<_, StoreError> = core.store().read(move |view| view.task(&id)).await;
+    match found {
+        Ok(Some(task)) if !task.value.may_have_written(*attempt, *rank) => {
+            tracing::warn!(%run, attempt, rank, "a piece of a stream that cannot be was refused");
+            let text = Text::new(
+                format!("{run} 没有第 {attempt} 次启动的 rank {rank}"),
+                format!("{run} has no rank {rank} in attempt {attempt}"),
+            );
+            let hint = Text::new("检查代理的版本与数据目录", "look at the agent's release and at its data folder");
+            let problem = ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_stream", text).hint(hint);
+            Err(Box::new(problem.into_response()))
+        }
+        Ok(_) => Ok(()),
+        Err(error) => Err(Box::new(unavailable(&error))),
+    }
+}
+
+/// Says once of each task that what its ranks write is not kept any more.
+async fn tell_gap(core: &Core, run: &RunKey, reason: GapReason) {
+    let mut event = NewEvent::new(core.now_ms(), "task.logs_dropped", reason.notice(), Principal::System);
+    event = event.about_task(&run.task);
+    tracing::warn!(task = %run.task, %run, ?reason, "bytes of a log are not kept");
+    let told = core.store().write(move |tx| tx.append_event(event)).await;
+    if let Err(error) = told.map_err(WriteError::<StoreError>::flatten) {
+        tracing::error!(task = %run.task, %error, "it could not be stored that a log is not kept");
     }
 }
 

@@ -16,6 +16,7 @@ use fermi_server::agents;
 use fermi_server::core::Core;
 use fermi_server::guard::Guard;
 use fermi_server::http;
+use fermi_server::disk::DiskLimits;
 use fermi_store::chunks::LocalChunks;
 use fermi_store::environments::Registration;
 use fermi_store::{Store, StoreError, WriteError};

@@ -82,10 +82,7 @@ impl Reader {
             }
             let size = usize::try_from(end - start).unwrap_or(PIECE).min(PIECE);
             let (chunks, wanted, language) = (self.chunks.clone(), name.clone(), self.language);
-            let read = tokio::task::spawn_blocking(move || {
-                let gaps = chunks.gaps(&wanted)?;
-                shown::part(&*chunks, &wanted, &gaps, start, size, language)
-            });
+            let read = tokio::task::spawn_blocking(move || shown::part(&*chunks, &wanted, start, size, language));
             return match read.await {
                 Ok(Ok(part)) if part.bytes.is_empty() => continue,
                 Ok(Ok(part)) => {

@@ -3,7 +3,8 @@
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use fermi_api::v1::{Envelope, Failure, LogChunk, Logs, Stream};
+use fermi_api::v1::{Envelope, Failure, LogChunk, LogGap, Logs, Stream};
+use fermi_domain::language::Language;
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
@@ -125,11 +126,10 @@ fn chunk(
     most: u64,
     language: Language,
 ) -> std::io::Result<LogChunk> {
-    let all_gaps = chunks.gaps(name)?;
     let (mut text, mut gaps, mut next) = (Vec::new(), Vec::new(), offset);
     let mut left = usize::try_from(most).unwrap_or(usize::MAX);
     while left > 0 {
-        let part = shown::part(chunks, name, &all_gaps, next, left, language)?;
+        let part = shown::part(chunks, name, next, left, language)?;
         if part.bytes.is_empty() {
             break;
         }
