@@ -16,6 +16,7 @@ mod link;
 mod machine;
 mod options;
 mod prepare;
+mod retention;
 mod run_registry;
 mod sample;
 mod source;

@@ -131,7 +131,14 @@ mod tests {
 
     #[test]
     fn amounts_of_disk_are_read_and_shown() {
-        let cases = [("0", "0 B"), ("1023", "1023 B"), ("2k", "2.0 KB"), ("512MB", "512 MB"), ("8 GiB", "8.0 GB"), ("1024 GB", "1.0 TB")];
+        let cases = [
+            ("0", "0 B"),
+            ("1023", "1023 B"),
+            ("2k", "2.0 KB"),
+            ("512MB", "512 MB"),
+            ("8 GiB", "8.0 GB"),
+            ("1024 GB", "1.0 TB"),
+        ];
         for (text, shown) in cases {
             assert_eq!(Bytes::parse(text).unwrap().rounded(), shown, "{text}");
         }

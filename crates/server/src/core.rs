@@ -106,6 +106,11 @@ impl Core {
         self.0.folder.join("snapshots")
     }
 
+    /// Where means of what machines did are kept, a file for each environment.
+    pub fn samples(&self) -> PathBuf {
+        self.0.folder.join("samples")
+    }
+
     /// The disk below the folder, and what may be written to it.
     pub fn disk(&self) -> &Disk {
         &self.0.disk

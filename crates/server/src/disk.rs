@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_domain::disk::{
-    DiskPressure, DiskReserve, DiskSpace, GapReason, LogBudgets, LogUse, PieceFate, piece_fate,
-};
+use fermi_domain::disk::{DiskPressure, DiskReserve, DiskSpace, GapReason, LogBudgets, LogUse, PieceFate, piece_fate};
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
@@ -97,11 +95,15 @@ impl Disk {
             DiskPressure::None => None,
             DiskPressure::Low => Some(Text::new(
                 format!("数据目录所在磁盘只剩 {free}（为数据库预留 {reserve}），较大的日志不再保存"),
-                format!("the disk of the data folder has {free} left ({reserve} are kept for the database); large logs are not kept any more"),
+                format!(
+                    "the disk of the data folder has {free} left ({reserve} are kept for the database); large logs are not kept any more"
+                ),
             )),
             DiskPressure::Out => Some(Text::new(
                 format!("数据目录所在磁盘只剩 {free}，低于为数据库预留的 {reserve}，日志不再保存"),
-                format!("the disk of the data folder has {free} left, less than the {reserve} that are kept for the database; no logs are kept any more"),
+                format!(
+                    "the disk of the data folder has {free} left, less than the {reserve} that are kept for the database; no logs are kept any more"
+                ),
             )),
         }
     }

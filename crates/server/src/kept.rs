@@ -103,14 +103,15 @@ impl Kind {
         let budgets = disk.budgets();
         match self {
             Self::Logs => {
-                let (days, task, all) = (
-                    days(policy.logs_ms),
-                    Bytes(budgets.per_task).rounded(),
-                    Bytes(budgets.in_all).rounded(),
-                );
+                let (days, task, all) =
+                    (days(policy.logs_ms), Bytes(budgets.per_task).rounded(), Bytes(budgets.in_all).rounded());
                 Text::new(
-                    format!("任务结束后保留 {days} 天，每个任务至多 {task}，共至多 {all}；空间不足时先删最早结束的任务的日志"),
-                    format!("{days} days after the end of their task, at most {task} of each and {all} in all; where room is short those of the task that ended first go"),
+                    format!(
+                        "任务结束后保留 {days} 天，每个任务至多 {task}，共至多 {all}；空间不足时先删最早结束的任务的日志"
+                    ),
+                    format!(
+                        "{days} days after the end of their task, at most {task} of each and {all} in all; where room is short those of the task that ended first go"
+                    ),
                 )
             }
             Self::Snapshots => {

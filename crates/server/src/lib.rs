@@ -21,6 +21,7 @@ pub mod openapi;
 mod plan;
 mod reconcilers;
 mod run_secret;
+mod sample_files;
 mod samples;
 mod serve;
 

@@ -50,7 +50,8 @@ impl Ballast {
 
     /// Gives the room up, for a commit that found none.
     pub fn release(&mut self) {
-        self.is_held = File::options().write(true).open(self.folder.join(FILE)).and_then(|file| file.set_len(0)).is_err();
+        self.is_held =
+            File::options().write(true).open(self.folder.join(FILE)).and_then(|file| file.set_len(0)).is_err();
     }
 
     fn take(&self) -> io::Result<()> {

@@ -28,7 +28,8 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     let texts = [Some(&hello.instance), Some(&hello.fermi), Some(&hello.boot)];
     let optional = [&hello.zone, &hello.image, &hello.address].map(Option::as_ref);
     let versions = &hello.versions;
-    let versions = [&versions.agent, &versions.python, &versions.torch, &versions.cuda, &versions.driver, &versions.nccl];
+    let versions =
+        [&versions.agent, &versions.python, &versions.torch, &versions.cuda, &versions.driver, &versions.nccl];
     let labels = hello.labels.iter().flat_map(|(key, value)| [Some(key), Some(value)]);
     let models = hello.gpus.iter().map(|gpus| Some(&gpus.model));
     let all_texts = texts.into_iter().chain(optional).chain(versions.map(Option::as_ref)).chain(labels).chain(models);

@@ -111,7 +111,11 @@ mod tests {
             let groups = grouped(told.iter().map(|time| event(*time)).collect(), 10_000..=50_000);
             groups.iter().map(|(time, group)| (*time, group.len())).collect::<Vec<_>>()
         };
-        assert_eq!(times(&[20_000, 20_500, 40_000]), [(20_000, 2), (40_000, 1)], "hours after a cut they are told as they were");
+        assert_eq!(
+            times(&[20_000, 20_500, 40_000]),
+            [(20_000, 2), (40_000, 1)],
+            "hours after a cut they are told as they were"
+        );
         assert_eq!(times(&[1, 99_000_000]), [(10_000, 1), (50_000, 1)], "a clock that is wrong is not believed");
         assert_eq!(times(&[30_000, 20_000]), [(30_000, 2)], "never back");
     }

@@ -245,7 +245,9 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
 async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) {
     let Admitted { environment, connection, .. } = agent;
     match message {
-        AgentMessage::Heartbeat(heartbeat) => core.hub().beat(environment, connection.number, bounds::within(*heartbeat)),
+        AgentMessage::Heartbeat(heartbeat) => {
+            core.hub().beat(environment, connection.number, bounds::within(*heartbeat))
+        }
         AgentMessage::LaunchFailed(failed) => {
             let (node, message) = (failed.run.node_rank, failed.stored());
             apply(core, agent, &failed.run, TaskInput::LaunchFailed { node, message }).await;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use axum::body::Bytes;
 use axum::response::Response;
-use fermi_store::{StoreError, View};
 use fermi_store::events::EventFilter;
+use fermi_store::{StoreError, View};
 use futures_util::stream;
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -111,7 +111,8 @@ impl Follower {
 
     async fn catch_up(&mut self) -> Result<(), StoreError> {
         let (after, filter) = (self.cursor, self.filter.clone());
-        let look = move |view: &View<'_>| Ok::<_, StoreError>((view.events(after, &filter, AT_ONCE)?, view.last_cursor()?));
+        let look =
+            move |view: &View<'_>| Ok::<_, StoreError>((view.events(after, &filter, AT_ONCE)?, view.last_cursor()?));
         let (found, last) = self.core.store().read(look).await?;
         self.is_behind = found.len() == AT_ONCE;
         for stored in &found {

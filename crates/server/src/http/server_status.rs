@@ -26,7 +26,7 @@ pub async fn show(State(core): State<Core>) -> Reply {
     EnvelopeAnswer::ok(&ServerStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         cluster: core.store().cluster().to_owned(),
-        data_dir: core.folder().display().to_string(),
+        data_dir: std::path::absolute(core.folder()).unwrap_or_else(|_| core.folder().to_owned()).display().to_string(),
         disk: DiskStatus {
             free_bytes: space.free,
             size_bytes: space.size,

@@ -15,9 +15,9 @@ use fermi_domain::{disk::GapReason, ids::TaskId};
 use super::{
     AppendError, ChunkStore, Gap, StreamKind, StreamName,
     handles::{Handle, Handles},
+    lengths::Lengths,
     name::{is_plain, task_folder},
     segment::{Segments, Tail, segment_number},
-    lengths::Lengths,
     usage::Usage,
 };
 
@@ -161,8 +161,8 @@ impl ChunkStore for LocalChunks {
             // The hole comes first: a gap that is noted and not there would hide bytes that come later.
             let segments = self.segments();
             let skipped = segments.extend(name, tail, have, end);
-            let noted = skipped
-                .and_then(|()| segments.note_gap(name, Gap { offset: have, length: end - have, reason }));
+            let noted =
+                skipped.and_then(|()| segments.note_gap(name, Gap { offset: have, length: end - have, reason }));
             match noted {
                 Ok(()) => {
                     handle.set_length(end);

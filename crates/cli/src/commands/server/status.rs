@@ -7,8 +7,8 @@ use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use crate::connection::{AskFlags, Outcome};
-use crate::speech::{self, Paint, pick};
 use crate::span;
+use crate::speech::{self, Paint, pick};
 use crate::table::{self, Cell, Colour, Table};
 
 /// What a server keeps and why, what its disk has, and how its background loops fare

@@ -168,8 +168,7 @@ impl Follower {
         let chunks = self.core.chunks().clone();
         let (selection, extent) = (self.selection.clone(), self.extent);
         let mut places = std::mem::take(&mut self.places);
-        let manner =
-            Manner { is_first: !self.has_begun, in_letters: self.format.is_some(), language: self.language };
+        let manner = Manner { is_first: !self.has_begun, in_letters: self.format.is_some(), language: self.language };
         let looked = tokio::task::spawn_blocking(move || {
             let pieces = look(&*chunks, &selection, extent, manner, &mut places)?;
             Ok::<_, io::Error>((places, pieces))
@@ -269,8 +268,7 @@ fn look(
         if length <= place || room == 0 {
             continue;
         }
-        let ShownPart { mut next, mut bytes, gap } =
-            shown::part(chunks, &name, place, PIECE.min(room), language)?;
+        let ShownPart { mut next, mut bytes, gap } = shown::part(chunks, &name, place, PIECE.min(room), language)?;
         if in_letters && gap.is_none() {
             let whole = whole_letters(&bytes);
             // A letter that is half written at the end comes with its other half.

@@ -86,12 +86,7 @@ pub fn streams(chunks: &dyn ChunkStore, selection: &Selection) -> std::io::Resul
     Ok((attempt, all))
 }
 
-fn gather(
-    chunks: &dyn ChunkStore,
-    selection: &Selection,
-    extent: Extent,
-    language: Language,
-) -> std::io::Result<Logs> {
+fn gather(chunks: &dyn ChunkStore, selection: &Selection, extent: Extent, language: Language) -> std::io::Result<Logs> {
     let (attempt, found) = streams(chunks, selection)?;
     let mut room = MOST_BYTES;
     let mut pieces = Vec::new();
