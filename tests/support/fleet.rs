@@ -155,6 +155,11 @@ impl Fleet {
         server.wait().unwrap();
     }
 
+    /// Waits for the end of a server that was asked for it.
+    pub fn wait_for_server(&mut self) {
+        self.server.take().unwrap().wait().unwrap();
+    }
+
     pub fn kill_agent(&mut self, agent: usize) {
         let mut process = self.agents[agent].process.take().unwrap();
         process.kill().unwrap();

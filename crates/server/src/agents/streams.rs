@@ -59,13 +59,9 @@ pub async fn take(
         return *refused;
     }
     let (attempt, rank, kind) = (stream.1, stream.2, stream.3);
-    if let Err(refused) = check_new(&core, &stream).await {
-        return *refused;
-    }
     let bytes_sent = bytes.len();
     let worker = core.clone();
-    let taking =
-        tokio::task::spawn_blocking(move || worker.disk().take(&**worker.chunks(), &name(stream), offset, &bytes));
+    let taking = tokio::task::spawn_blocking(move || keep(&worker, stream, offset, &bytes));
     match taking.await {
         Ok(Ok(PieceTaken { length, news })) => {
             if let Some(reason) = news {
@@ -75,34 +71,52 @@ pub async fn take(
             core.tell_logs_grown(&run.task);
             answer(StatusCode::OK, length)
         }
-        Ok(Err(AppendError::Offset { have })) => answer(StatusCode::CONFLICT, have),
+        Ok(Err(PieceRefusal::Append(AppendError::Offset { have }))) => answer(StatusCode::CONFLICT, have),
+        Ok(Err(PieceRefusal::NoSuchStream)) => no_such_stream(&run, attempt, rank),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
     }
 }
 
-/// Refuses the first piece of a stream that no rank of the task can have. One that is there was looked at before.
-async fn check_new(core: &Core, stream: &(RunKey, u32, u32, StreamKind)) -> Result<(), Box<Response>> {
-    let (run, attempt, rank, _) = stream;
-    if core.chunks().length(&name(stream.clone())).is_ok_and(|length| length > 0) {
-        return Ok(());
-    }
-    let id = run.task.clone();
-    let found: Result<_, StoreError> = core.store().read(move |view| view.task(&id)).await;
-    match found {
-        Ok(Some(task)) if !task.value.may_have_written(*attempt, *rank) => {
-            tracing::warn!(%run, attempt, rank, "a piece of a stream that cannot be was refused");
-            let text = Text::new(
-                format!("{run} 没有第 {attempt} 次启动的 rank {rank}"),
-                format!("{run} has no rank {rank} in attempt {attempt}"),
-            );
-            let hint = Text::new("检查代理的版本与数据目录", "look at the agent's release and at its data folder");
-            let problem = ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_stream", text).hint(hint);
-            Err(Box::new(problem.into_response()))
+/// Why a piece is not taken.
+#[derive(Debug, thiserror::Error)]
+enum PieceRefusal {
+    #[error("no rank of the task can have this stream")]
+    NoSuchStream,
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Takes a piece; the first one of a stream only if a rank of the task can have it. Blocks.
+fn keep(
+    core: &Core,
+    stream: (RunKey, u32, u32, StreamKind),
+    offset: u64,
+    bytes: &[u8],
+) -> Result<PieceTaken, PieceRefusal> {
+    let (attempt, rank) = (stream.1, stream.2);
+    let name = name(stream);
+    let chunks = &**core.chunks();
+    if chunks.length(&name).map_err(AppendError::from)? == 0 {
+        let id = name.task.clone();
+        let task = core.store().read_blocking(move |view| view.task(&id))?;
+        if task.is_some_and(|task| !task.value.may_have_written(attempt, rank)) {
+            return Err(PieceRefusal::NoSuchStream);
         }
-        Ok(_) => Ok(()),
-        Err(error) => Err(Box::new(unavailable(&error))),
     }
+    Ok(core.disk().take(chunks, &name, offset, bytes)?)
+}
+
+fn no_such_stream(run: &RunKey, attempt: u32, rank: u32) -> Response {
+    tracing::warn!(%run, attempt, rank, "a piece of a stream that cannot be was refused");
+    let text = Text::new(
+        format!("{run} 没有第 {attempt} 次启动的 rank {rank}"),
+        format!("{run} has no rank {rank} in attempt {attempt}"),
+    );
+    let hint = Text::new("检查代理的版本与数据目录", "look at the agent's release and at its data folder");
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_stream", text).hint(hint).into_response()
 }
 
 /// Says once of each task that what its ranks write is not kept any more.
