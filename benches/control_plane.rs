@@ -5,7 +5,8 @@
 //! promises is checked against its bound: `ok` or `MISS`. A miss is no failure; `--strict` makes it one. With
 //! FERMI_BENCH_BEFORE=/path/to/fermi every part is played by that build first, and a table compares the two.
 //!
-//! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `agents`);
+//! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `log_followers`,
+//! `agents`);
 //! [`fleet`](control_plane::fleet) is what they measure, [`load`](control_plane::load) and
 //! [`wire`](control_plane::wire) are the callers.
 
@@ -25,6 +26,7 @@ mod control_plane {
     pub mod followers;
     pub mod idle;
     pub mod load;
+    pub mod log_followers;
     pub mod options;
     pub mod outside;
     pub mod reads;
@@ -39,7 +41,7 @@ use std::process::ExitCode;
 
 use before::Edition;
 use control_plane::options::Options;
-use control_plane::{agents, creates, fleet, flood, followers, idle, outside, reads, submit, writer};
+use control_plane::{agents, creates, fleet, flood, followers, idle, log_followers, outside, reads, submit, writer};
 use report::Report;
 
 /// Why something could not be measured.
@@ -47,13 +49,14 @@ pub type Trouble = Box<dyn Error>;
 
 type Part = fn(&mut Report) -> Result<(), Trouble>;
 
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("idle", idle::measure),
     ("creates", creates::measure),
     ("reads", reads::measure),
     ("submit", submit::measure),
     ("flood", flood::measure),
     ("followers", followers::measure),
+    ("log-followers", log_followers::measure),
     ("agents", agents::measure),
 ];
 

@@ -229,3 +229,21 @@ fn on_loopback_no_web_page_reaches_the_api() {
         assert!(answer["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{answer}");
     }
 }
+
+#[test]
+fn what_machines_did_outlives_a_restart_of_the_server() {
+    let mut fleet = Fleet::of(&[("kept", 1)]);
+    let path = format!("/environments/{}/metrics", fleet.environment_id("kept"));
+    let times = |fleet: &Fleet| -> Vec<u64> {
+        let points = fleet.get(&path);
+        points["points"].as_array().unwrap().iter().map(|point| point["time"].as_u64().unwrap()).collect()
+    };
+    let before = eventually("three samples", || Some(times(&fleet)).filter(|times| times.len() >= 3));
+    signal(fleet.server_pid(), libc::SIGTERM);
+    fleet.wait_for_server();
+    fleet.start_server();
+    fleet.environment_is("kept", "running");
+    let after = eventually("new samples", || Some(times(&fleet)).filter(|times| times.len() >= 2));
+    assert!(after[0] <= before[before.len() - 1] + 1_000, "a mean of before: {before:?} {after:?}");
+    assert!(after.is_sorted(), "{after:?}");
+}

@@ -22,6 +22,7 @@ mod fleet_creates;
 mod fleet_environments;
 mod fleet_kills;
 mod fleet_schema;
+mod full_disks;
 mod horovod;
 mod hosts;
 mod kill_matrix;

@@ -1,8 +1,8 @@
 //! A control plane under test: a real server and real agents as processes, spoken to through the public API alone.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,6 +15,9 @@ pub struct Fleet {
     /// `127.0.0.1:<port>`, the same over all its lives.
     address: String,
     server: Option<Child>,
+    server_options: Vec<String>,
+    /// The data folder of the server is a disk of so much, such as `16m`; gone with the server.
+    server_disk: Option<String>,
     agents: Vec<Agent>,
     http: ureq::Agent,
 }
@@ -24,12 +27,19 @@ struct Agent {
     zone: String,
     workers: u32,
     options: Vec<String>,
+    /// Its data folder is a disk of so much; gone with the agent and its runs.
+    disk: Option<String>,
     process: Option<Child>,
 }
 
 impl Fleet {
     /// A server alone.
     pub fn server() -> Self {
+        Self::server_with(None, &[])
+    }
+
+    /// A server whose data folder is a small disk, such as `16m`, with options.
+    pub fn server_with(disk: Option<&str>, options: &[&str]) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(30)))
@@ -38,6 +48,8 @@ impl Fleet {
             place: Place::new(),
             address: "127.0.0.1:0".to_owned(),
             server: None,
+            server_options: options.iter().map(|option| (*option).to_owned()).collect(),
+            server_disk: disk.map(str::to_owned),
             agents: Vec::new(),
             http: config.into(),
         };
@@ -56,11 +68,17 @@ impl Fleet {
 
     /// One more environment.
     pub fn add(&mut self, name: &str, workers: u32, options: &[&str]) {
+        self.add_with_disk(name, workers, options, None);
+    }
+
+    /// One more environment, whose data folder is a disk of so much, such as `2m`.
+    pub fn add_with_disk(&mut self, name: &str, workers: u32, options: &[&str], disk: Option<&str>) {
         self.agents.push(Agent {
             name: name.to_owned(),
             zone: format!("zone-{name}"),
             workers,
             options: options.iter().map(|option| (*option).to_owned()).collect(),
+            disk: disk.map(str::to_owned),
             process: None,
         });
         self.start_agent(self.agents.len() - 1);
@@ -84,8 +102,9 @@ impl Fleet {
         let log = self.place.path().join("server.log");
         let out = fs::File::options().create(true).append(true).open(&log).unwrap();
         let before = fs::metadata(&log).map_or(0, |meta| meta.len()) as usize;
-        let mut command = self.place.fermi(["server", "--listen", &self.address, "--data-dir"]);
-        command.arg(self.data()).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
+        let mut command = self.fermi_with_disk(self.server_disk.as_deref(), &self.data());
+        command.args(["server", "--listen", &self.address]).args(&self.server_options);
+        command.arg("--data-dir").arg(self.data()).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
         self.server = Some(command.spawn().unwrap());
         self.address = eventually("the server to say where it listens", || {
             let text = fs::read_to_string(&log).ok()?;
@@ -104,10 +123,21 @@ impl Fleet {
         let known = &self.agents[agent];
         let server = format!("http://{}", self.address);
         let workers = known.workers.to_string();
-        let mut command = self.place.fermi(["agent", "--server", &server, "--name", &known.name]);
+        let mut command = self.fermi_with_disk(known.disk.as_deref(), &data);
+        command.args(["agent", "--server", &server, "--name", &known.name]);
         command.args(["--zone", &known.zone, "--workers", &workers]).args(&known.options);
         command.arg("--data-dir").arg(data).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
         self.agents[agent].process = Some(command.spawn().unwrap());
+    }
+
+    /// The binary; where a disk is asked for, in a namespace in which the folder is that disk.
+    fn fermi_with_disk(&self, disk: Option<&str>, folder: &Path) -> Command {
+        let Some(size) = disk else { return self.place.fermi([] as [&str; 0]) };
+        fs::create_dir_all(folder).unwrap();
+        let folder = folder.display();
+        let mut command = self.place.with_mounts(&format!("mount -t tmpfs -o size={size},mode=755 none '{folder}'"));
+        command.arg(env!("CARGO_BIN_EXE_fermi"));
+        command
     }
 
     pub fn server_pid(&self) -> i32 {
@@ -123,6 +153,11 @@ impl Fleet {
         let mut server = self.server.take().unwrap();
         server.kill().unwrap();
         server.wait().unwrap();
+    }
+
+    /// Waits for the end of a server that was asked for it.
+    pub fn wait_for_server(&mut self) {
+        self.server.take().unwrap().wait().unwrap();
     }
 
     pub fn kill_agent(&mut self, agent: usize) {
@@ -165,7 +200,7 @@ impl Fleet {
         format!("http://{}{path}", self.address)
     }
 
-    fn try_get(&self, path: &str) -> Option<(u16, Value)> {
+    pub fn try_get(&self, path: &str) -> Option<(u16, Value)> {
         let mut answer = self.http.get(self.url(path)).header("accept-language", "en").call().ok()?;
         let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().ok()?;
         Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null)))
@@ -187,6 +222,13 @@ impl Fleet {
             .header("content-type", "application/json")
             .send(body.to_string())
             .unwrap();
+        let text = answer.body_mut().read_to_string().unwrap();
+        (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    /// Status and whole answer.
+    pub fn delete(&self, path: &str) -> (u16, Value) {
+        let mut answer = self.http.delete(self.url(path)).header("accept-language", "en").call().unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
         (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }

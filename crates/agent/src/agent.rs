@@ -25,6 +25,7 @@ use crate::link::{self, Dialer, LinkNews, Outbox};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, PrepareRefusal};
+use crate::retention;
 use crate::run_registry::{AgentEffect, AgentInput, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
@@ -53,6 +54,7 @@ struct Owned {
 pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> Result<(), AgentError> {
     let server = options.server.clone();
     let data = DataFolder::take(&options.data_dir)?;
+    retention::start(options.data_dir.clone())?;
     // Should both keepers of a run die at once, what they held comes back to us and is reaped.
     sweep::become_subreaper()?;
     let (events, inbox) = channel();

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
@@ -36,6 +37,8 @@ pub fn folder(
     let name = name.to_ascii_lowercase();
     let home = sources.join(&name);
     if home.is_dir() {
+        // By this time the retention sees that it is used.
+        let _ = File::open(&home).and_then(|folder| folder.set_modified(SystemTime::now()));
         return Ok(home);
     }
     crate::data_folder::make(sources)?;

@@ -24,5 +24,6 @@ pub mod node;
 pub mod node_message;
 pub mod port;
 pub mod run_folder;
+pub mod run_result;
 mod serves;
 mod unknown;

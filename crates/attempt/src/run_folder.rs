@@ -1,7 +1,7 @@
 //! Where a run keeps what it leaves: journal, logs, exit records, and how long.
 //!
 //! ```text
-//! <base>/<run id>/journal.ndjson
+//! <base>/<run id>/{journal.ndjson, result.json}
 //! <base>/<run id>/attempt_<n>/<local rank>/{stdout.log, stderr.log, error.json, exit.json, progress.ndjson}
 //! <base>/<run id>/outputs/checkpoints
 //! ```

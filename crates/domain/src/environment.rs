@@ -103,6 +103,9 @@ pub enum EnvironmentStatus {
 /// The longest name of an environment: its workers' names become file names.
 pub const LONGEST_NAME: usize = 63;
 
+/// The most workers of an environment.
+pub const MOST_WORKERS: u32 = 4_096;
+
 /// Whether an environment may be called so: letters, digits, `-`, `_` and `.`, beginning with neither `.` nor `-`.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
@@ -143,13 +146,13 @@ impl EnvironmentStatus {
 impl Environment {
     /// All its GPUs, of whatever model.
     pub fn gpu_count(&self) -> u32 {
-        self.gpus.iter().map(|gpus| gpus.count).sum()
+        self.gpus.iter().fold(0, |count: u32, gpus| count.saturating_add(gpus.count)).min(MOST_WORKERS)
     }
 
     /// One worker per GPU, or the configured number where there is none.
     pub fn worker_count(&self) -> u32 {
         match self.gpu_count() {
-            0 => self.cpu_workers,
+            0 => self.cpu_workers.min(MOST_WORKERS),
             gpus => gpus,
         }
     }

@@ -106,6 +106,20 @@ pub enum RunEvent {
     },
 }
 
+impl RunEvent {
+    /// Whether the result of the run would not be known without it: such lines come first where the disk has little room.
+    pub fn is_result(&self) -> bool {
+        matches!(
+            self,
+            Self::RankExited { .. }
+                | Self::AttemptStarted { .. }
+                | Self::AttemptFailed { .. }
+                | Self::RunEnded { .. }
+                | Self::Refused { .. }
+        )
+    }
+}
+
 /// Why ranks are being stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,6 +6,7 @@
 pub mod aggregate;
 pub mod auto;
 pub mod contract;
+pub mod disk;
 pub mod environment;
 pub mod event;
 pub mod exit;
@@ -26,6 +27,7 @@ pub mod phase;
 pub mod placement;
 pub mod principal;
 pub mod rank_map;
+pub mod retention;
 pub mod slurm;
 pub mod task;
 pub mod units;

@@ -24,6 +24,40 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// Three figures with the unit that fits, as people speak of disks; a unit is 1,024 of the one below.
+    pub fn rounded(self) -> String {
+        let units = ["KB", "MB", "GB", "TB", "PB", "EB"];
+        if self.0 < 1_024 {
+            return format!("{} B", self.0);
+        }
+        let mut amount = self.0 as f64 / 1_024.0;
+        let mut unit = 0;
+        while amount >= 999.5 && unit + 1 < units.len() {
+            amount /= 1_024.0;
+            unit += 1;
+        }
+        let decimals = if amount < 9.95 { 1 } else { 0 };
+        format!("{amount:.decimals$} {}", units[unit])
+    }
+
+    /// Reads `512MB`, `8 GB`, `64g`, `1TiB` or a bare number of bytes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let shift = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "b" => 0,
+            "k" | "kb" | "kib" => 10,
+            "m" | "mb" | "mib" => 20,
+            "g" | "gb" | "gib" => 30,
+            "t" | "tb" | "tib" => 40,
+            _ => return None,
+        };
+        number.parse::<u64>().ok()?.checked_mul(1 << shift).map(Self)
+    }
+}
+
 impl Add for Bytes {
     type Output = Self;
 
@@ -93,5 +127,23 @@ mod tests {
     fn sums_do_not_overflow() {
         assert_eq!([Bytes(u64::MAX), Bytes(1)].into_iter().sum::<Bytes>(), Bytes(u64::MAX));
         assert_eq!([Bytes::from_gib(1), Bytes::from_gib(2)].into_iter().sum::<Bytes>().whole_gib(), 3);
+    }
+
+    #[test]
+    fn amounts_of_disk_are_read_and_shown() {
+        let cases = [
+            ("0", "0 B"),
+            ("1023", "1023 B"),
+            ("2k", "2.0 KB"),
+            ("512MB", "512 MB"),
+            ("8 GiB", "8.0 GB"),
+            ("1024 GB", "1.0 TB"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(Bytes::parse(text).unwrap().rounded(), shown, "{text}");
+        }
+        for text in ["", "GB", "-1", "1.5 GB", "8 parsecs", "99999999999999999999", "99999999 TB"] {
+            assert_eq!(Bytes::parse(text), None, "{text}");
+        }
     }
 }

@@ -7,8 +7,13 @@ use std::path::Path;
 use fermi_domain::exit::Exit;
 use serde::{Deserialize, Serialize};
 
+use crate::in_place;
+
 pub const VERSION: u32 = 1;
 pub const FILE_NAME: &str = "exit.json";
+const DRAFT: &str = ".exit.json.new";
+/// More than a record takes, but for an error of many words.
+const ROOM: usize = 512;
 
 /// The record of one rank of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +30,16 @@ pub struct ExitRecord {
 }
 
 impl ExitRecord {
-    /// Writes the record in one piece: it is there whole or not at all.
+    /// Takes the room for a record while the disk has some.
+    pub fn reserve(folder: &Path) -> io::Result<()> {
+        in_place::reserve(&folder.join(DRAFT), b"", ROOM)
+    }
+
+    /// Writes the record in one piece: it is there whole or not at all. In the room of [`ExitRecord::reserve`] a full disk
+    /// takes it too.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        let draft = folder.join(".exit.json.new");
-        fs::write(&draft, serde_json::to_vec(self)?)?;
+        let draft = folder.join(DRAFT);
+        in_place::overwrite(&draft, &serde_json::to_vec(self)?)?;
         fs::rename(draft, folder.join(FILE_NAME))
     }
 

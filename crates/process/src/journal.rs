@@ -1,7 +1,10 @@
 //! The journal of a run: every event in order, one JSON object per line, readable while it is written and after a crash.
 //!
 //! The first line names the format's version. A reader understands its own version and those before it; the last line
-//! may be torn by a crash and is then left out.
+//! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`reserve`]), so
+//! that the result of a run fits whatever its ranks have written.
+
+mod reserve;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,6 +12,9 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+pub use reserve::Importance;
+use reserve::Reserve;
 
 pub const VERSION: u32 = 1;
 pub const FILE_NAME: &str = "journal.ndjson";
@@ -37,6 +43,9 @@ pub enum ReadError {
 #[derive(Debug)]
 pub struct Journal {
     file: Option<File>,
+    reserve: Reserve,
+    /// What the file has.
+    length: u64,
     /// Lines that were lost since [`Journal::append_loss`] told of some.
     lost: u64,
     /// Whether the file may end in a part of a line.
@@ -46,19 +55,22 @@ pub struct Journal {
 impl Journal {
     pub fn create(folder: &Path) -> io::Result<Self> {
         let file = File::options().create(true).append(true).open(folder.join(FILE_NAME))?;
-        let mut journal = Self { file: Some(file), lost: 0, is_torn: false };
-        journal.append(&Header { journal: VERSION, fermi: env!("CARGO_PKG_VERSION").to_owned() });
+        let mut journal = Self::none();
+        journal.file = Some(file);
+        journal.measure();
+        let header = Header { journal: VERSION, fermi: env!("CARGO_PKG_VERSION").to_owned() };
+        journal.append(&header, Importance::Result);
         Ok(journal)
     }
 
     /// Keeps nothing: for runs whose logs go to `/dev/null`.
     pub fn none() -> Self {
-        Self { file: None, lost: 0, is_torn: false }
+        Self { file: None, reserve: Reserve::default(), length: 0, lost: 0, is_torn: false }
     }
 
-    pub fn append(&mut self, event: &impl Serialize) {
+    pub fn append(&mut self, event: &impl Serialize, importance: Importance) {
         // The launcher hears of the event all the same.
-        self.lost += u64::from(!self.write(event));
+        self.lost += u64::from(!self.write(event, importance));
     }
 
     /// How many lines were lost and not told of yet.
@@ -68,7 +80,7 @@ impl Journal {
 
     /// Tells of the lines that were lost; false when the disk still takes nothing.
     pub fn append_loss(&mut self, event: &impl Serialize) -> bool {
-        let is_written = self.write(event);
+        let is_written = self.write(event, Importance::Usual);
         if is_written {
             self.lost = 0;
         }
@@ -76,16 +88,42 @@ impl Journal {
     }
 
     /// Writes one line; false when the disk did not take it whole.
-    fn write(&mut self, event: &impl Serialize) -> bool {
+    fn write(&mut self, event: &impl Serialize, importance: Importance) -> bool {
         let Some(file) = &mut self.file else { return true };
         let mut line = if self.is_torn { vec![b'\n'] } else { Vec::new() };
         if serde_json::to_writer(&mut line, event).is_err() {
             return false;
         }
         line.push(b'\n');
-        let is_written = file.write_all(&line).is_ok();
-        self.is_torn = !is_written;
-        is_written
+        let bytes = line.len() as u64;
+        self.reserve.extend(file, self.length, bytes);
+        if !self.reserve.lets(self.length, bytes, importance) {
+            return false;
+        }
+        if file.write_all(&line).is_err() {
+            self.is_torn = true;
+            self.measure();
+            return false;
+        }
+        self.is_torn = false;
+        self.length += bytes;
+        true
+    }
+
+    fn measure(&mut self) {
+        let about = self.file.as_ref().and_then(|file| file.metadata().ok());
+        self.length = about.map_or(self.length, |about| about.len());
+    }
+}
+
+impl Drop for Journal {
+    /// Gives back what is left of the reserve.
+    fn drop(&mut self) {
+        self.measure();
+        if let Some(file) = &self.file {
+            // Blocks that stay are room that the disk lacks, nothing worse.
+            let _ = file.set_len(self.length);
+        }
     }
 }
 
@@ -116,8 +154,8 @@ mod tests {
     fn a_torn_last_line_is_left_out_and_the_rest_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
-        journal.append(&1);
-        journal.append(&2);
+        journal.append(&1, Importance::Usual);
+        journal.append(&2, Importance::Usual);
         let path = folder.path().join(FILE_NAME);
         let mut bytes = fs::read(&path).unwrap();
         bytes.extend_from_slice(b"{\"torn\":");
@@ -130,13 +168,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
         let disk = journal.file.replace(File::options().write(true).open("/dev/full").unwrap());
-        journal.append(&1);
-        journal.append(&2);
+        journal.append(&1, Importance::Usual);
+        journal.append(&2, Importance::Usual);
         assert!(journal.lost() == 2 && !journal.append_loss(&"2 lost"), "the disk still takes nothing");
         journal.file = disk;
         assert!(journal.append_loss(&3));
         assert_eq!(journal.lost(), 0);
-        journal.append(&4);
+        journal.append(&4, Importance::Usual);
         assert_eq!(read::<u32>(folder.path()).unwrap(), [3, 4]);
     }
 

@@ -17,6 +17,7 @@ pub mod clock;
 pub mod descriptors;
 pub mod exit_record;
 pub mod fork_exec;
+pub mod in_place;
 pub mod journal;
 pub mod output;
 pub mod pidfd;

@@ -13,7 +13,9 @@ use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::background::Background;
+use crate::disk::{Disk, DiskLimits};
 use crate::hub::{Hub, Liveness};
+use crate::kept::Account;
 
 /// A handle on everything; cheap to clone.
 #[derive(Clone, Debug)]
@@ -26,7 +28,9 @@ struct Inner {
     hub: Hub,
     background: Background,
     secret: String,
-    snapshots: PathBuf,
+    folder: PathBuf,
+    disk: Disk,
+    account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
     bells: Bells,
     /// Counts the moments at which a waiting task may have become able to start.
@@ -45,14 +49,23 @@ pub struct Bells {
 }
 
 impl Core {
-    pub fn new(store: Store, chunks: impl ChunkStore + 'static, secret: String, snapshots: PathBuf) -> Self {
+    /// Everything is kept in one folder.
+    pub fn new(
+        store: Store,
+        chunks: impl ChunkStore + 'static,
+        secret: String,
+        folder: PathBuf,
+        limits: DiskLimits,
+    ) -> Self {
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
             hub: Hub::default(),
             background: Background::default(),
             secret,
-            snapshots,
+            disk: Disk::new(&folder, limits),
+            folder,
+            account: Account::default(),
             environments: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
@@ -83,9 +96,29 @@ impl Core {
         &self.0.secret
     }
 
+    /// Where everything is kept.
+    pub fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
     /// Where sources that were sent are kept, by digest.
-    pub fn snapshots(&self) -> &Path {
-        &self.0.snapshots
+    pub fn snapshots(&self) -> PathBuf {
+        self.0.folder.join("snapshots")
+    }
+
+    /// Where means of what machines did are kept, a file for each environment.
+    pub fn samples(&self) -> PathBuf {
+        self.0.folder.join("samples")
+    }
+
+    /// The disk below the folder, and what may be written to it.
+    pub fn disk(&self) -> &Disk {
+        &self.0.disk
+    }
+
+    /// What is kept, as the retention has found it.
+    pub fn account(&self) -> &Account {
+        &self.0.account
     }
 
     pub fn bells(&self) -> &Bells {

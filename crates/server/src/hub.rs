@@ -66,6 +66,8 @@ struct AgentSession {
 pub struct Hub {
     started: Instant,
     sessions: Mutex<HashMap<EnvironmentId, AgentSession>>,
+    /// What was measured before the server started, of environments that have not come back yet.
+    before: Mutex<HashMap<EnvironmentId, Samples>>,
     next_line: std::sync::atomic::AtomicU64,
     messages: std::sync::atomic::AtomicU64,
 }
@@ -75,6 +77,7 @@ impl Default for Hub {
         Self {
             started: Instant::now(),
             sessions: Mutex::default(),
+            before: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
             messages: std::sync::atomic::AtomicU64::default(),
         }
@@ -108,7 +111,7 @@ impl Hub {
             instance: String::new(),
             connection: None,
             heard: Instant::now(),
-            samples: Samples::default(),
+            samples: self.before().remove(environment).unwrap_or_default(),
             sent: HashMap::new(),
         });
         session.instance = instance.to_owned();
@@ -200,7 +203,32 @@ impl Hub {
 
     /// All samples of an environment, oldest first.
     pub fn samples(&self, environment: &EnvironmentId) -> Vec<Sample> {
-        self.sessions().get(environment).map(|session| session.samples.all().cloned().collect()).unwrap_or_default()
+        let all = |samples: &Samples| samples.all().cloned().collect();
+        if let Some(session) = self.sessions().get(environment) {
+            return all(&session.samples);
+        }
+        self.before().get(environment).map(all).unwrap_or_default()
+    }
+
+    fn before(&self) -> MutexGuard<'_, HashMap<EnvironmentId, Samples>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what was measured before the server started.
+    pub fn restore(&self, environment: EnvironmentId, means: Vec<Sample>) {
+        self.before().entry(environment).or_default().restore(means);
+    }
+
+    /// The means of each environment that came after the time that `since` gives for it.
+    pub fn means(&self, since: impl Fn(&EnvironmentId) -> u64) -> Vec<(EnvironmentId, Vec<Sample>)> {
+        let sessions = self.sessions();
+        let means = sessions.iter().map(|(id, session)| (id.clone(), session.samples.means_after(since(id))));
+        means.filter(|(_, means)| !means.is_empty()).collect()
+    }
+
+    /// Makes means of everything, for the end of the server.
+    pub fn settle(&self) {
+        self.sessions().values_mut().for_each(|session| session.samples.settle());
     }
 
     /// The newest samples of a task's ranks, over all environments.

@@ -57,6 +57,26 @@ impl Samples {
         self.coarse.push_back(mean(&oldest));
     }
 
+    /// Puts means in that were kept from before, older than all that is here.
+    pub fn restore(&mut self, means: impl IntoIterator<Item = Sample>) {
+        let begin = self.all().next().map_or(u64::MAX, |first| first.time_ms);
+        let older = means.into_iter().filter(|mean| mean.time_ms < begin);
+        self.coarse = older.chain(std::mem::take(&mut self.coarse)).collect();
+        let over = self.coarse.len().saturating_sub(COARSE);
+        self.coarse.drain(..over);
+    }
+
+    /// The means that came after a time.
+    pub fn means_after(&self, time_ms: u64) -> Vec<Sample> {
+        self.coarse.iter().filter(|mean| mean.time_ms > time_ms).cloned().collect()
+    }
+
+    /// Makes means of all that is still as it came, for an end.
+    pub fn settle(&mut self) {
+        let fine: Vec<Sample> = self.fine.drain(..).collect();
+        self.coarse.extend(fine.chunks(TOGETHER).map(mean));
+    }
+
     pub fn latest(&self) -> Option<&Sample> {
         self.fine.back()
     }

@@ -12,8 +12,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::core::Core;
+use crate::disk::DiskLimits;
 use crate::guard::Guard;
-use crate::{agents, http, key_file, reconcilers};
+use crate::{agents, http, key_file, reconcilers, sample_files};
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// Where the token is; in the data folder when not given.
     pub token_file: Option<PathBuf>,
+    /// How much of the disk may be used, and for what.
+    pub limits: DiskLimits,
 }
 
 /// What the command that started the server may want to show.
@@ -118,8 +121,11 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.join("snapshots"));
+    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits);
     core.refresh_environments().await?;
+    for (environment, means) in sample_files::read(&core.samples()) {
+        core.hub().restore(environment, means);
+    }
 
     let refused = |source: io::Error| ServerError::Listen { address: options.listen, source };
     let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
@@ -142,6 +148,12 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     tokio::select! {
         outcome = served => outcome?,
         () = out_of_patience(stopped) => tracing::warn!("requests were cut off that had not ended after the stop"),
+    }
+    core.hub().settle();
+    if let Err(error) =
+        sample_files::append(&core.samples(), &core.hub().means(|id| sample_files::last(&core.samples(), id)))
+    {
+        tracing::warn!(%error, "what machines did lately could not be kept");
     }
     core.store().close();
     Ok(())

@@ -62,7 +62,7 @@ async fn a_panic_in_any_loop_is_counted_logged_and_its_work_goes_on() {
     let mut cluster = Cluster::start().await;
     fermi_server::start_reconcilers(&cluster.core);
     let all: Vec<&str> = cluster.core.background().reports().iter().map(|report| report.name).collect();
-    assert_eq!(all, ["event fan-out", "log fan-out", "liveness", "nodes", "placement", "retention"]);
+    assert_eq!(all, ["event fan-out", "log fan-out", "liveness", "nodes", "placement", "retention", "sample keeper"]);
     // The reconcilers have not run yet, since nothing was waited for; the fan-outs run when there is something to tell.
     for name in &all {
         assert!(cluster.core.background().panic_in_next_run(name));
@@ -174,6 +174,10 @@ async fn a_piece_is_taken_from_the_environment_of_its_run_alone() {
         assert_eq!(cluster.get(path).await.status, 403);
         let came = cluster.piece(Some("env-001"), &offset, b"x\n").await;
         assert_eq!((came.status.as_u16(), &came.json()["data"]["length"]), (200, &json!(2)));
+    }
+    for odd in ["streams/4294967295/0/stdout", "streams/0/0/stdout", "streams/1/77/stdout"] {
+        let came = cluster.piece(Some("env-001"), &format!("{RUN}/{odd}?offset=0"), b"x\n").await;
+        assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some("no_such_stream")), "{odd}");
     }
     let gone = cluster.piece(Some("env-001"), "/api/agent/v1/runs/task-9-g1-n0-i1/journal?offset=0", b"x\n").await;
     assert_eq!(gone.status, 410);

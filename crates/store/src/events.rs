@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How many events one call of [`Transaction::prune_events`] removes at most; other writes wait meanwhile.
-pub const PRUNE_AT_ONCE: usize = 20_000;
+pub const PRUNE_AT_ONCE: usize = 2_000;
 
 /// An event that is to be kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::{StoreError, Transaction, View, row::signed};
+use crate::{StoreError, Transaction, View, events::PRUNE_AT_ONCE, row::signed};
 
 /// An answer that was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +46,12 @@ impl Transaction<'_> {
         Ok(None)
     }
 
-    /// Forgets answers from before a time. Gives how many.
+    /// Forgets answers from before a time. Gives how many; after [`PRUNE_AT_ONCE`] there may be more.
     pub fn forget_older_than(&mut self, time_ms: u64) -> Result<usize, StoreError> {
-        let mut statement = self.connection.prepare_cached("DELETE FROM idempotency WHERE created_ms < ?1")?;
-        Ok(statement.execute([signed(time_ms)])?)
+        let mut statement = self.connection.prepare_cached(
+            "DELETE FROM idempotency WHERE (scope, key) IN \
+             (SELECT scope, key FROM idempotency WHERE created_ms < ?1 ORDER BY created_ms LIMIT ?2)",
+        )?;
+        Ok(statement.execute([signed(time_ms), signed(PRUNE_AT_ONCE as u64)])?)
     }
 }

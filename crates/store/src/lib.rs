@@ -7,7 +7,7 @@
 //! - how it is kept: `open` (one folder, one server, pragmas), `migrations`, `writer` (one thread, group commit), `reader`
 //!   (snapshots), `transaction` (what a closure gets);
 //! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`leases`], [`runs`], [`datasets`], [`models`],
-//!   [`idempotency`], [`snapshots`];
+//!   [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
 //! - what is kept in files: [`chunks`].
 
 pub mod chunks;
@@ -17,10 +17,12 @@ pub mod events;
 pub mod idempotency;
 pub mod leases;
 pub mod models;
+pub mod retention;
 pub mod runs;
 pub mod snapshots;
 pub mod tasks;
 
+mod ballast;
 mod catalogue;
 mod error;
 mod lock;

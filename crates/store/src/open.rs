@@ -3,6 +3,7 @@
 use std::{fs::File, io, path::Path, time::Duration};
 
 use fermi_domain::language::{Explained, Hint, Text};
+use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
@@ -16,6 +17,11 @@ const LOCK: &str = "fermi.lock";
 /// `PRAGMA synchronous` as SQLite reads it back: a commit waits until the disk has it.
 const SYNCHRONOUS_FULL: i64 = 2;
 const STATEMENTS: usize = 128;
+/// Pages of 4 KiB of the log before it is written into the database.
+const LOG_PAGES: i64 = 4_000;
+/// The same on a disk that is smaller than [`SMALL_DISK`].
+const FEW_LOG_PAGES: i64 = 100;
+const SMALL_DISK: u64 = 1 << 30;
 
 /// Why a folder cannot be served.
 #[derive(Debug, Error)]
@@ -107,7 +113,8 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     })?;
 
     let path = folder.join(DATABASE);
-    let mut writer = connect(&path).map_err(failed)?;
+    let pages = log_pages(folder);
+    let mut writer = connect(&path, pages).map_err(failed)?;
     let found = migrations::version(&writer).map_err(failed)?;
     if found > migrations::NEWEST {
         return Err(OpenError::Newer { folder: shown, found, newest: migrations::NEWEST });
@@ -121,7 +128,7 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
 
     let readers: Result<Vec<Connection>, rusqlite::Error> = (0..readers)
         .map(|_| {
-            let reader = connect(&path)?;
+            let reader = connect(&path, pages)?;
             reader.pragma_update(None, "query_only", true)?;
             Ok(reader)
         })
@@ -129,7 +136,13 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     Ok(Opened { lock, writer, readers: readers.map_err(failed)?, cluster })
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+/// How long the database's log grows before it is written into the database: on a small disk it must be short.
+fn log_pages(folder: &Path) -> i64 {
+    let size = statvfs(folder).map_or(u64::MAX, |about| about.fragment_size() * about.blocks());
+    if size < SMALL_DISK { FEW_LOG_PAGES } else { LOG_PAGES }
+}
+
+fn connect(path: &Path, log_pages: i64) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -138,10 +151,10 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // What a savepoint would undo stays in memory; a file for it costs more writes than the tasks themselves.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // A checkpoint rewrites pages; four times as rarely it rewrites fewer of them twice.
-    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?;
+    connection.pragma_update(None, "wal_autocheckpoint", log_pages)?;
     connection.pragma_update(None, "cache_size", -16_384)?;
     // The log shrinks again after a burst.
-    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    connection.pragma_update(None, "journal_size_limit", 4 * log_pages * 4_096)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

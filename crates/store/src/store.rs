@@ -10,6 +10,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::{
     OpenError, StoreError, StoreMetrics, Transaction, View, WriteError,
+    ballast::Ballast,
     events::StoredEvent,
     lock::FolderLock,
     metrics::Counters,
@@ -53,6 +54,7 @@ impl Store {
         let mut threads = Vec::new();
         let writer = Writer {
             connection,
+            ballast: Ballast::of(folder),
             requests: write_requests,
             events: events.clone(),
             changes,

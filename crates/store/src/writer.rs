@@ -10,7 +10,7 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use crate::{StoreError, Transaction, WriteError, events::StoredEvent, metrics::Counters};
+use crate::{StoreError, Transaction, WriteError, ballast::Ballast, events::StoredEvent, metrics::Counters};
 
 /// How many writes wait before whoever comes next has to.
 pub(crate) const QUEUE: usize = 4096;
@@ -61,6 +61,7 @@ where
 /// The writer's thread.
 pub(crate) struct Writer {
     pub connection: Connection,
+    pub ballast: Ballast,
     pub requests: mpsc::Receiver<WriteRequest>,
     pub events: broadcast::Sender<Arc<StoredEvent>>,
     pub changes: watch::Sender<u64>,
@@ -99,6 +100,7 @@ impl Writer {
         self.counters.writes.fetch_add(size, Relaxed);
         self.counters.last_batch.store(size, Relaxed);
         let mut done = Vec::with_capacity(batch.len());
+        self.ballast.tend();
         match self.run(batch, &mut done) {
             Ok(events) => {
                 self.counters.syncs.fetch_add(1, Relaxed);
@@ -115,10 +117,18 @@ impl Writer {
                     // If even this fails, the next transaction does, and says so.
                     let _ = self.connection.execute_batch("ROLLBACK");
                 }
+                self.make_room();
                 // Whoever has not run hears of it by the end of his channel.
                 done.into_iter().for_each(|done| (done.answer)(Err(error.clone())));
             }
         }
+    }
+
+    /// What failed may have found the disk full: the next batch shall not.
+    fn make_room(&mut self) {
+        self.ballast.release();
+        // The log of the database goes into the database, which gives back what it took on the disk.
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
 
     /// All of a batch in one transaction, each in a savepoint of its own.

@@ -10,7 +10,7 @@ use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion, CreateModel,
     CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Id, Launch, LogPiece, LogSearch, Logs,
-    Metrics, Model, Page, Preview, Rank, Snapshot, StopRequest, Stream, Task, TaskRow, Version,
+    Metrics, Model, Page, Preview, Rank, ServerStatus, Snapshot, StopRequest, Stream, Task, TaskRow, Version,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -44,6 +44,10 @@ fn task_path(id: &str, rest: &str) -> String {
 impl Client {
     pub fn version(&self) -> Got<Version> {
         self.get("/version", &Query::new())
+    }
+
+    pub fn server_status(&self) -> Got<ServerStatus> {
+        self.get(&format!("{API}/server/status"), &Query::new())
     }
 
     pub fn environments(&self, query: &Query) -> Got<Page<Environment>> {

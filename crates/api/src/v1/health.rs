@@ -1,5 +1,6 @@
 //! Whether the server is up, and which one it is.
 
+use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,6 +22,9 @@ pub struct Version {
 #[serde(rename_all = "camelCase")]
 pub struct Readiness {
     pub ready: bool,
+    /// What does not work as it should although requests are served, such as a disk that is nearly full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<Text>,
     /// The loops that run beside the requests.
     #[serde(default)]
     pub loops: Vec<BackgroundLoop>,

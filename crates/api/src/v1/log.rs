@@ -45,13 +45,12 @@ pub struct LogChunk {
     pub length: u64,
     /// Bytes that are no UTF-8 appear as U+FFFD; `Accept: text/plain` gives them unchanged.
     pub text: String,
-    /// Always empty: what reaches an agent's disk reaches the server. Kept for readers of this version.
+    /// Ranges that were taken and not kept, for want of budget or disk. In the text a line stands for each.
     #[serde(default)]
-    #[schema(deprecated)]
     pub gaps: Vec<LogGap>,
 }
 
-/// A range of a stream that nobody has.
+/// A range of a stream that the server has not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LogGap {
@@ -68,7 +67,11 @@ pub struct LogPiece {
     pub stream: Stream,
     pub offset: u64,
     pub next_offset: u64,
+    /// The bytes; where the server has not kept the range, a line that says so.
     pub text: String,
+    /// The range was not kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_gap: bool,
 }
 
 /// The answer to `GET /training-tasks/{id}/logs/search`.

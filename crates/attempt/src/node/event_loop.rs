@@ -6,7 +6,6 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use fermi_process::descriptors;
-use fermi_process::journal::Journal;
 use fermi_process::pidfd::PidFd;
 use fermi_process::warden::{FOR_RANKS, LauncherDeath};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -136,12 +135,8 @@ impl EventLoop {
         // The warden blocked these before it forked; from here they are read, never delivered.
         let mut mask = SigSet::thread_get_mask()?;
         FOR_RANKS.into_iter().for_each(|signal| mask.remove(signal));
-        let journal = match &bundle.run_folder {
-            Some(folder) => Journal::create(folder)?,
-            None => Journal::none(),
-        };
         Ok(Self {
-            node: Node { events: EventSink::new(journal, &control)?, executor: Executor::new(bundle)? },
+            node: Node { events: EventSink::new(&bundle, &control)?, executor: Executor::new(bundle)? },
             control: Some(control),
             inbox,
             warden,

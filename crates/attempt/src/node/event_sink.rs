@@ -2,14 +2,17 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fermi_domain::event::{self, Outcome, Record, RunEvent};
 use fermi_process::clock;
-use fermi_process::journal::Journal;
+use fermi_process::journal::{Importance, Journal};
 use nix::poll::{PollFd, PollFlags, poll};
 
+use crate::bundle::NodeBundle;
 use crate::frame::Outbox;
+use crate::run_result::{self, RunResult};
 
 /// How long a launcher that does not read is waited for when the run is over.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
@@ -17,6 +20,9 @@ const LAST_EVENTS: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct EventSink {
     journal: Journal,
+    run_id: String,
+    /// Where the result is kept.
+    run_folder: Option<PathBuf>,
     launcher: Option<UnixStream>,
     /// What a launcher that is stopped (Ctrl-Z) has not read yet: it must not hold up the run.
     outbox: Outbox,
@@ -26,11 +32,20 @@ pub struct EventSink {
 }
 
 impl EventSink {
-    pub fn new(journal: Journal, launcher: &UnixStream) -> std::io::Result<Self> {
+    pub fn new(bundle: &NodeBundle, launcher: &UnixStream) -> std::io::Result<Self> {
+        let (run_id, run_folder) = (bundle.run_id.clone(), bundle.run_folder.clone());
+        if let Some(folder) = &run_folder {
+            // On a disk that is full already the result is tried at the end.
+            let _ = run_result::reserve(folder);
+        }
+        let journal = match &run_folder {
+            Some(folder) => Journal::create(folder)?,
+            None => Journal::none(),
+        };
         // The launcher's end is another one, and stays as it is.
         launcher.set_nonblocking(true)?;
         let launcher = Some(launcher.try_clone()?);
-        Ok(Self { journal, launcher, outbox: Outbox::default(), seq: 0, end: None })
+        Ok(Self { journal, run_id, run_folder, launcher, outbox: Outbox::default(), seq: 0, end: None })
     }
 
     pub fn record(&mut self, event: RunEvent) {
@@ -79,8 +94,20 @@ impl EventSink {
     fn record_now(&mut self, event: RunEvent) {
         self.record_loss();
         let record = self.numbered(event);
-        self.journal.append(&record);
+        let importance = if record.event.is_result() { Importance::Result } else { Importance::Usual };
+        self.journal.append(&record, importance);
+        self.keep_result(&record);
         self.send(&record);
+    }
+
+    /// Keeps the end of the run beside the journal, which may not have taken it.
+    fn keep_result(&self, record: &Record) {
+        let lost = self.journal.lost();
+        let result = RunResult::of(&record.event, &self.run_id, record.time_ms, lost);
+        if let (Some(folder), Some(result)) = (&self.run_folder, result) {
+            // The launcher hears of the end all the same.
+            let _ = result.write(folder);
+        }
     }
 
     /// Says what the journal lacks, as soon as the disk takes lines again.

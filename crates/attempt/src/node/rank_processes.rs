@@ -110,6 +110,8 @@ impl RankProcesses {
         let folder = bundle.rank_folder(plan, facts.attempt);
         if let Some(folder) = &folder {
             folder.create()?;
+            // Without the room the record is tried when the rank has ended.
+            let _ = ExitRecord::reserve(&folder.path);
         }
         let spawned = spawn(&bundle.command(plan, facts), entrance)?;
         let started_ms = clock::unix_ms();

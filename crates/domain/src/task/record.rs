@@ -207,6 +207,16 @@ impl Task {
         self.rank_map.as_ref().map_or(0, RankMap::world_size)
     }
 
+    /// Whether a rank of an attempt may have written something: one that has been, or that its restarts allow next, since
+    /// what ranks write may come before the news that they were started.
+    pub fn may_have_written(&self, attempt: u32, rank: u32) -> bool {
+        let newest = self.attempt().map_or(0, |attempt| attempt.number.get());
+        let most = newest.saturating_add(self.spec.policies.restart.max_restarts).saturating_add(1);
+        let ranks_of = |record: &AttemptRecord| record.ranks.iter().map(|rank| rank.rank.0 + 1).max().unwrap_or(0);
+        let ranks = self.attempts.iter().map(ranks_of).max().unwrap_or(0).max(self.world_size());
+        (1..=most).contains(&attempt) && rank < ranks
+    }
+
     /// The newest attempt.
     pub fn attempt(&self) -> Option<&AttemptRecord> {
         self.attempts.last()

@@ -19,6 +19,13 @@ pub enum AdmissionRefusal {
     NameTaken {
         name: String,
     },
+    /// A number that no machine has.
+    TooMuch {
+        /// The field of the hello.
+        what: &'static str,
+        found: u64,
+        most: u64,
+    },
     Unavailable {
         error: String,
     },
@@ -31,6 +38,7 @@ impl Explained for AdmissionRefusal {
             Self::OtherVersion { .. } => "versions_differ",
             Self::NoName { .. } => "name_invalid",
             Self::NameTaken { .. } => "name_taken",
+            Self::TooMuch { .. } => "too_much",
             Self::Unavailable { .. } => "unavailable",
         }
     }
@@ -55,6 +63,10 @@ impl Explained for AdmissionRefusal {
                 format!("名为 {name} 的环境已由另一个代理连接"),
                 format!("another agent is connected under the name {name}"),
             ),
+            Self::TooMuch { what, found, most } => Text::new(
+                format!("该代理的 {what} 为 {found}，超过上限 {most}"),
+                format!("{what} of this agent is {found}, more than {most}"),
+            ),
             Self::Unavailable { error } => Text::new(
                 format!("服务端暂时无法登记该环境：{error}"),
                 format!("the server cannot register this now: {error}"),
@@ -77,6 +89,10 @@ impl Explained for AdmissionRefusal {
             Self::NameTaken { .. } => {
                 Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")
             }
+            Self::TooMuch { .. } => Hint::new(
+                "检查代理的选项与资源声明文件",
+                "look at the agent's options and at the file in which its resources are declared",
+            ),
             Self::Unavailable { .. } => Hint::new("代理会自动重试", "the agent tries again by itself"),
         })
     }

@@ -5,13 +5,12 @@ use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use fermi_domain::event::{Record, RunEvent};
 use fermi_domain::task::{RunKey, TaskInput};
 use fermi_store::runs::JournalError;
 use fermi_store::{StoreError, Transaction, WriteError};
-use serde::Deserialize;
 use tracing::Instrument;
 
+use super::journal_lines::{self, Lines};
 use super::owner;
 use super::streams::{Offset, answer};
 use crate::caller::Caller;
@@ -33,8 +32,8 @@ pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(run): 
 enum Taking {
     Taken {
         length: u64,
-        /// What its lines made of the task; nothing without a whole line.
-        changed: Option<Box<Changed>>,
+        /// What its lines made of the task, one after the other; nothing without a whole line.
+        changed: Vec<Changed>,
     },
     /// The piece begins elsewhere than where the last one ended.
     Elsewhere { length: u64 },
@@ -47,8 +46,8 @@ enum Taking {
 impl Taking {
     fn changes(&self) -> &[Changed] {
         match self {
-            Self::Taken { changed: Some(changed), .. } => std::slice::from_ref(&**changed),
-            Self::Taken { .. } | Self::Elsewhere { .. } | Self::Unwanted | Self::Foreign => &[],
+            Self::Taken { changed, .. } => changed,
+            Self::Elsewhere { .. } | Self::Unwanted | Self::Foreign => &[],
         }
     }
 }
@@ -85,7 +84,7 @@ fn apply(
     if !cause.principal.is_agent_of(&node.environment) {
         return Ok(Taking::Foreign);
     }
-    let mut row = match tx.put_run(run, &node.environment) {
+    let row = match tx.put_run(run, &node.environment) {
         Ok(row) => row,
         Err(JournalError::Store(error)) => return Err(error.into()),
         Err(JournalError::Offset { .. } | JournalError::NoRun) => return Ok(Taking::Unwanted),
@@ -93,12 +92,11 @@ fn apply(
     if row.journal_length != offset {
         return Ok(Taking::Elsewhere { length: row.journal_length });
     }
-    row.tail.extend_from_slice(bytes);
-    let whole = row.tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let rest = row.tail.split_off(whole);
-    let events = row.tail.split(|byte| *byte == b'\n').filter_map(event_of_line);
-    let inputs: Vec<TaskInput> =
-        events.map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event) }).collect();
+    let Lines { events, rest, dropped } = journal_lines::take(row.tail, bytes);
+    if dropped > 0 {
+        tracing::warn!(%run, dropped, "lines of a journal are too long and were passed over");
+    }
+    let groups = journal_lines::grouped(events, task.value.created_ms..=cause.now_ms);
     let length = offset + bytes.len() as u64;
     match tx.advance_journal(run, offset, length, &rest) {
         Ok(()) => {}
@@ -106,24 +104,13 @@ fn apply(
         Err(JournalError::NoRun) => return Ok(Taking::Unwanted),
         Err(JournalError::Store(error)) => return Err(error.into()),
     }
-    let changed = match inputs.is_empty() {
-        true => None,
-        false => Some(Box::new(lifecycle::apply(tx, &run.task, inputs, cause)?)),
-    };
+    let mut changed = Vec::with_capacity(groups.len());
+    for (now_ms, events) in groups {
+        let inputs = events.into_iter().map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event) });
+        let cause = Cause { principal: cause.principal.clone(), now_ms };
+        changed.push(lifecycle::apply(tx, &run.task, inputs.collect::<Vec<_>>(), &cause)?);
+    }
     Ok(Taking::Taken { length, changed })
-}
-
-/// Headers and whatever a newer supervisor may tell are passed over.
-fn event_of_line(line: &[u8]) -> Option<RunEvent> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        v: u32,
-    }
-    let version = serde_json::from_slice::<Versioned>(line).ok()?;
-    if version.v > fermi_domain::event::VERSION {
-        return None;
-    }
-    serde_json::from_slice::<Record>(line).ok().map(|record| record.event)
 }
 
 pub fn unavailable(error: &dyn std::fmt::Display) -> Response {

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::admission::AdmissionRefusal;
+use super::bounds;
 use crate::core::Core;
 use crate::hub::{AgentConnection, OFFLINE_AFTER};
 use crate::lifecycle::{self, Cause, LifecycleError};
@@ -146,7 +147,7 @@ fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     if !is_name(&hello.name) || hello.instance.is_empty() {
         return Err(AdmissionRefusal::NoName { name: hello.name.clone() });
     }
-    Ok(())
+    bounds::check(hello)
 }
 
 /// An agent of an older release is led in messages that it has; a newer one may send what is not understood here.
@@ -244,7 +245,9 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
 async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) {
     let Admitted { environment, connection, .. } = agent;
     match message {
-        AgentMessage::Heartbeat(heartbeat) => core.hub().beat(environment, connection.number, *heartbeat),
+        AgentMessage::Heartbeat(heartbeat) => {
+            core.hub().beat(environment, connection.number, bounds::within(*heartbeat))
+        }
         AgentMessage::LaunchFailed(failed) => {
             let (node, message) = (failed.run.node_rank, failed.stored());
             apply(core, agent, &failed.run, TaskInput::LaunchFailed { node, message }).await;

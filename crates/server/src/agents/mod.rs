@@ -2,7 +2,9 @@
 //! which is taken from its [`owner`] alone.
 
 mod admission;
+mod bounds;
 mod journal;
+mod journal_lines;
 mod link;
 mod owner;
 mod snapshots;

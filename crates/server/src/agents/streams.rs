@@ -6,14 +6,21 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
+use fermi_domain::disk::GapReason;
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_domain::task::RunKey;
 use fermi_store::chunks::{AppendError, StreamKind, StreamName};
+use fermi_store::events::NewEvent;
+use fermi_store::{StoreError, WriteError};
 use serde::Deserialize;
 
 use super::journal::unavailable;
 use super::owner;
 use crate::caller::Caller;
 use crate::core::Core;
+use crate::disk::PieceTaken;
+use crate::envelope::ApiProblem;
 
 /// Where in its stream a piece begins.
 #[derive(Debug, Deserialize)]
@@ -53,17 +60,73 @@ pub async fn take(
     }
     let (attempt, rank, kind) = (stream.1, stream.2, stream.3);
     let bytes_sent = bytes.len();
-    let chunks = core.chunks().clone();
-    let appended = tokio::task::spawn_blocking(move || chunks.append(&name(stream), offset, &bytes)).await;
-    match appended {
-        Ok(Ok(length)) => {
+    let worker = core.clone();
+    let taking = tokio::task::spawn_blocking(move || keep(&worker, stream, offset, &bytes));
+    match taking.await {
+        Ok(Ok(PieceTaken { length, news })) => {
+            if let Some(reason) = news {
+                tell_gap(&core, &run, reason).await;
+            }
             tracing::debug!(task = %run.task, %run, attempt, rank, kind = kind.as_str(), bytes_sent, "a piece was taken");
             core.tell_logs_grown(&run.task);
             answer(StatusCode::OK, length)
         }
-        Ok(Err(AppendError::Offset { have })) => answer(StatusCode::CONFLICT, have),
+        Ok(Err(PieceRefusal::Append(AppendError::Offset { have }))) => answer(StatusCode::CONFLICT, have),
+        Ok(Err(PieceRefusal::NoSuchStream)) => no_such_stream(&run, attempt, rank),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
+    }
+}
+
+/// Why a piece is not taken.
+#[derive(Debug, thiserror::Error)]
+enum PieceRefusal {
+    #[error("no rank of the task can have this stream")]
+    NoSuchStream,
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Takes a piece; the first one of a stream only if a rank of the task can have it. Blocks.
+fn keep(
+    core: &Core,
+    stream: (RunKey, u32, u32, StreamKind),
+    offset: u64,
+    bytes: &[u8],
+) -> Result<PieceTaken, PieceRefusal> {
+    let (attempt, rank) = (stream.1, stream.2);
+    let name = name(stream);
+    let chunks = &**core.chunks();
+    if chunks.length(&name).map_err(AppendError::from)? == 0 {
+        let id = name.task.clone();
+        let task = core.store().read_blocking(move |view| view.task(&id))?;
+        if task.is_some_and(|task| !task.value.may_have_written(attempt, rank)) {
+            return Err(PieceRefusal::NoSuchStream);
+        }
+    }
+    Ok(core.disk().take(chunks, &name, offset, bytes)?)
+}
+
+fn no_such_stream(run: &RunKey, attempt: u32, rank: u32) -> Response {
+    tracing::warn!(%run, attempt, rank, "a piece of a stream that cannot be was refused");
+    let text = Text::new(
+        format!("{run} 没有第 {attempt} 次启动的 rank {rank}"),
+        format!("{run} has no rank {rank} in attempt {attempt}"),
+    );
+    let hint = Text::new("检查代理的版本与数据目录", "look at the agent's release and at its data folder");
+    ApiProblem::new(StatusCode::UNPROCESSABLE_ENTITY, "no_such_stream", text).hint(hint).into_response()
+}
+
+/// Says once of each task that what its ranks write is not kept any more.
+async fn tell_gap(core: &Core, run: &RunKey, reason: GapReason) {
+    let mut event = NewEvent::new(core.now_ms(), "task.logs_dropped", reason.notice(), Principal::System);
+    event = event.about_task(&run.task);
+    tracing::warn!(task = %run.task, %run, ?reason, "bytes of a log are not kept");
+    let told = core.store().write(move |tx| tx.append_event(event)).await;
+    if let Err(error) = told.map_err(WriteError::<StoreError>::flatten) {
+        tracing::error!(task = %run.task, %error, "it could not be stored that a log is not kept");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tells followers what is new. Each event is written once, however many listen, and only those are woken who asked for
 //! that task.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -209,35 +209,53 @@ impl BackgroundLoop for EventFanOut {
 pub struct LogFanOut {
     fan_out: Arc<FanOut>,
     grown: broadcast::Receiver<TaskId>,
-    tasks: Vec<TaskId>,
+    tasks: HashSet<TaskId>,
     has_missed: bool,
 }
 
 impl LogFanOut {
     pub fn new(core: &Core, fan_out: &Arc<FanOut>) -> Self {
-        Self { fan_out: fan_out.clone(), grown: core.logs_grown(), tasks: Vec::new(), has_missed: false }
+        Self { fan_out: fan_out.clone(), grown: core.logs_grown(), tasks: HashSet::new(), has_missed: false }
+    }
+
+    /// What has come since the last run.
+    fn take_waiting(&mut self) {
+        loop {
+            match self.grown.try_recv() {
+                Ok(task) => {
+                    self.tasks.insert(task);
+                }
+                Err(TryRecvError::Lagged(_)) => self.has_missed = true,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+        }
     }
 }
 
 impl BackgroundLoop for LogFanOut {
     const NAME: &'static str = "log fan-out";
     const PERIOD: Duration = Duration::from_secs(10);
+    /// Followers are woken ten times a second at most, however many ranks write.
+    const BREATH: Duration = Duration::from_millis(100);
 
     async fn woken(&mut self) {
         match self.grown.recv().await {
-            Ok(task) => self.tasks.push(task),
+            Ok(task) => {
+                self.tasks.insert(task);
+            }
             Err(RecvError::Lagged(_)) => self.has_missed = true,
             Err(RecvError::Closed) => pending().await,
         }
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
+        self.take_waiting();
         let mut logs = self.fan_out.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let bump = |sender: &watch::Sender<u64>| {
             sender.send_modify(|count| *count += 1);
             sender.receiver_count() > 0
         };
-        for task in self.tasks.drain(..) {
+        for task in self.tasks.drain() {
             if logs.get(&task).is_some_and(|sender| !bump(sender)) {
                 logs.remove(&task);
             }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use axum::body::Bytes;
 use axum::response::Response;
-use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
+use fermi_store::{StoreError, View};
 use futures_util::stream;
 use tokio::sync::broadcast::{self, error::RecvError};
 
@@ -26,6 +26,8 @@ struct Follower {
     /// The last one that was sent, or passed over.
     cursor: u64,
     is_behind: bool,
+    /// Every event comes by, wanted or not, so that a cursor that is skipped is an event that was missed.
+    hears_all: bool,
     ready: VecDeque<Bytes>,
     _counted: FollowerCount,
 }
@@ -39,6 +41,7 @@ pub async fn events(
     format: StreamFormat,
 ) -> Result<Response, ApiProblem> {
     // Listening begins before the table is read, so that nothing falls between the two.
+    let hears_all = topic == Topic::Everything;
     let news = state.fan_out.listen(topic);
     let limits: Result<(u64, u64), StoreError> =
         state.core.store().read(|view| Ok((view.first_cursor()?, view.last_cursor()?))).await;
@@ -64,6 +67,7 @@ pub async fn events(
         format,
         cursor,
         is_behind: after.is_some(),
+        hears_all,
         ready,
         _counted: state.fan_out.count(),
     };
@@ -107,12 +111,18 @@ impl Follower {
 
     async fn catch_up(&mut self) -> Result<(), StoreError> {
         let (after, filter) = (self.cursor, self.filter.clone());
-        let found = self.core.store().read(move |view| view.events(after, &filter, AT_ONCE)).await?;
+        let look =
+            move |view: &View<'_>| Ok::<_, StoreError>((view.events(after, &filter, AT_ONCE)?, view.last_cursor()?));
+        let (found, last) = self.core.store().read(look).await?;
         self.is_behind = found.len() == AT_ONCE;
         for stored in &found {
             self.cursor = stored.cursor;
             let frame = Frame::of(stored);
             self.push(&frame);
+        }
+        if !self.is_behind {
+            // Those in between are not wanted here.
+            self.cursor = self.cursor.max(last);
         }
         Ok(())
     }
@@ -121,6 +131,11 @@ impl Follower {
         for frame in frames {
             if frame.cursor <= self.cursor {
                 continue;
+            }
+            if self.hears_all && frame.cursor != self.cursor + 1 {
+                // Something was missed on the way here, and the table has it.
+                self.is_behind = true;
+                return;
             }
             self.cursor = frame.cursor;
             let kind = self.filter.kind.as_ref().is_none_or(|kind| frame.kind.starts_with(kind));

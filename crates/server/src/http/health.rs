@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::extract::State;
 use axum::http::StatusCode;
 use fermi_api::v1::{BackgroundLoop, Empty, Envelope, Failure, LastRun, Readiness, Version};
+use fermi_domain::disk::DiskPressure;
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
 
@@ -18,7 +19,7 @@ pub async fn live() -> Reply {
     EnvelopeAnswer::ok(&Empty {})
 }
 
-/// The store can be read, and every loop that runs beside the requests does its work.
+/// The store can be read, every loop that runs beside the requests does its work, and the disk has room for commits.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses((status = 200, body = Envelope<Readiness>), (status = 503, body = Failure)))]
 pub async fn ready(State(core): State<Core>) -> Reply {
@@ -32,11 +33,18 @@ pub async fn ready(State(core): State<Core>) -> Reply {
         return Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "background_trouble", text)
             .hint(Text::new("查看服务器日志", "look into the server's log")));
     }
+    let complaint = core.disk().complaint();
+    if let Some(text) = complaint.clone().filter(|_| core.disk().pressure() == DiskPressure::Out) {
+        return Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "disk_full", text).hint(Text::new(
+            "删除不再需要的任务或文件，或给数据目录更大的磁盘；fermi server status 显示占用",
+            "delete tasks or files that are not needed any more, or give the data folder a larger disk; fermi server status shows what takes room",
+        )));
+    }
     let loops = core.background().reports().iter().map(shown).collect();
-    EnvelopeAnswer::ok(&Readiness { ready: true, loops })
+    EnvelopeAnswer::ok(&Readiness { ready: true, degraded: complaint, loops })
 }
 
-fn shown(report: &LoopReport) -> BackgroundLoop {
+pub fn shown(report: &LoopReport) -> BackgroundLoop {
     let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     let last_run = report.last.as_ref().map(|last| {
         let (outcome, reason) = match &last.outcome {

@@ -26,6 +26,7 @@ mod paging;
 mod params;
 mod prometheus;
 mod request_id;
+mod server_status;
 mod shapes;
 mod snapshots;
 mod stream_format;
@@ -104,6 +105,7 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::version))
+        .routes(routes!(server_status::show))
         .routes(routes!(prometheus::metrics))
 }
 

@@ -60,8 +60,17 @@ pub async fn metrics(
     let mut gauge = |name: &str, help: &str, value: u64| registry.register(name, help, ConstGauge::new(signed(value)));
     gauge("fermi_agents_connected", "Agents that have a line", agents as u64);
     gauge("fermi_stream_followers", "Followers of events and logs", state.fan_out.followers());
+    let disk = state.core.disk();
+    gauge("fermi_disk_free_bytes", "Free on the disk of the data folder", disk.space().free);
+    gauge("fermi_disk_reserve_bytes", "What is kept free for the database", disk.reserve().0);
+    for (kind, stock) in state.core.account().stocks() {
+        if let Some(bytes) = stock.bytes {
+            gauge(&format!("fermi_kept_{}_bytes", kind.as_str()), "What is kept of a kind", bytes);
+        }
+    }
     let mut counter = |name: &str, help: &str, value: u64| registry.register(name, help, ConstCounter::new(value));
     counter("fermi_link_messages", "Words that agents said", words);
+    counter("fermi_log_bytes_dropped", "Bytes of logs that were taken and not kept", state.core.disk().dropped());
     counter("fermi_store_batches", "Transactions of the store", store.batches);
     counter("fermi_store_writes", "Writes in them", store.writes);
     counter("fermi_store_syncs", "Commits that reached the disk", store.syncs);

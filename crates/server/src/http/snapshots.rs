@@ -48,7 +48,7 @@ pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> R
     if let Some(known) = known?.filter(|_| file.is_file()) {
         return answer(&digest, known.bytes);
     }
-    let part = Part::new(core.snapshots())?;
+    let part = Part::new(&core.snapshots())?;
     let size = write(&part.0, body, &digest).await?;
     let broken = |error: io::Error| ApiProblem::broken("a snapshot could not be kept", &error);
     tokio::fs::rename(&part.0, &file).await.map_err(broken)?;

@@ -5,6 +5,7 @@ mod liveness;
 mod nodes;
 mod placement;
 mod retention;
+mod sample_keeper;
 
 use crate::background;
 use crate::core::Core;
@@ -15,4 +16,5 @@ pub fn start(core: &Core) {
     background::start(core, nodes::Nodes::new(core));
     background::start(core, placement::Placing::new(core));
     background::start(core, retention::Retention::new(core));
+    background::start(core, sample_keeper::SampleKeeper::new(core));
 }

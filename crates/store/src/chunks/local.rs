@@ -1,6 +1,7 @@
 //! Streams in a folder: `<task>/attempt-<n>/rank-<r>/<kind>.<segment>`.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     sync::{
@@ -9,13 +10,15 @@ use std::{
     },
 };
 
-use fermi_domain::ids::TaskId;
+use fermi_domain::{disk::GapReason, ids::TaskId};
 
 use super::{
-    AppendError, ChunkStore, StreamKind, StreamName,
+    AppendError, ChunkStore, Gap, StreamKind, StreamName,
     handles::{Handle, Handles},
+    lengths::Lengths,
     name::{is_plain, task_folder},
     segment::{Segments, Tail, segment_number},
+    usage::Usage,
 };
 
 const SEGMENT: u64 = 64 << 20;
@@ -29,6 +32,8 @@ pub struct LocalChunks {
     root: PathBuf,
     segment: u64,
     handles: Handles,
+    lengths: Lengths,
+    usage: Usage,
     deletions: AtomicU64,
 }
 
@@ -44,7 +49,14 @@ impl LocalChunks {
             fs::remove_dir_all(folder.join(name))?;
         }
         let handles = Handles::new(open_files);
-        Ok(Self { root: folder.to_owned(), segment, handles, deletions: AtomicU64::new(0) })
+        Ok(Self {
+            root: folder.to_owned(),
+            segment,
+            handles,
+            lengths: Lengths::default(),
+            usage: Usage::default(),
+            deletions: AtomicU64::new(0),
+        })
     }
 
     fn segments(&self) -> Segments<'_> {
@@ -53,6 +65,42 @@ impl LocalChunks {
 
     fn handle(&self, name: &StreamName) -> io::Result<Arc<Handle>> {
         self.handles.get(name, || self.segments().length(name))
+    }
+
+    /// Lets the next writer measure a stream anew whose last write failed, whether or not this cut goes well.
+    fn give_up(&self, name: &StreamName, handle: &Handle, tail: &mut Option<Tail>, have: u64) {
+        *tail = None;
+        let _ = self.segments().cut(name, have);
+        handle.give_up();
+        self.lengths.forget(&name.task);
+    }
+
+    /// What the disk says of a task's streams.
+    fn scan(&self, task: &TaskId) -> io::Result<BTreeMap<StreamName, u64>> {
+        let folder = task_folder(&self.root, task)?;
+        let mut streams = BTreeMap::new();
+        for (attempt, folder) in numbered(&folder, "attempt-")? {
+            for (rank, folder) in numbered(&folder, "rank-")? {
+                let files = names(&folder)?;
+                for kind in StreamKind::ALL {
+                    if files.iter().any(|file| segment_number(file, kind.as_str()).is_some()) {
+                        let name = StreamName { task: task.clone(), attempt, rank, kind };
+                        let length = self.segments().length(&name)?;
+                        streams.insert(name, length);
+                    }
+                }
+            }
+        }
+        Ok(streams)
+    }
+
+    fn measure(&self, task: &TaskId) -> io::Result<u64> {
+        let mut bytes = 0;
+        for (name, length) in self.scan(task)? {
+            let gaps: u64 = self.segments().gaps(&name)?.iter().map(|gap| gap.length).sum();
+            bytes += length.saturating_sub(gaps);
+        }
+        Ok(bytes)
     }
 
     /// Runs `work` with the right to write to a stream.
@@ -88,17 +136,57 @@ impl ChunkStore for LocalChunks {
             match self.segments().append(name, tail, have, news) {
                 Ok(length) => {
                     handle.set_length(length);
+                    self.lengths.set(name, length);
+                    self.usage.add(&name.task, news.len() as u64);
                     Ok(length)
                 }
                 Err(error) => {
-                    *tail = None;
-                    // The next writer measures the stream anew, whether or not this cut went well.
-                    let _ = self.segments().cut(name, have);
-                    handle.give_up();
+                    self.give_up(name, handle, tail, have);
                     Err(error.into())
                 }
             }
         })
+    }
+
+    fn skip(&self, name: &StreamName, offset: u64, bytes: u64, reason: GapReason) -> Result<u64, AppendError> {
+        self.write(name, |handle, tail| {
+            let have = handle.length();
+            let end = offset.saturating_add(bytes);
+            if offset > have {
+                return Err(AppendError::Offset { have });
+            }
+            if end <= have {
+                return Ok(have);
+            }
+            // The hole comes first: a gap that is noted and not there would hide bytes that come later.
+            let segments = self.segments();
+            let skipped = segments.extend(name, tail, have, end);
+            let noted =
+                skipped.and_then(|()| segments.note_gap(name, Gap { offset: have, length: end - have, reason }));
+            match noted {
+                Ok(()) => {
+                    handle.set_length(end);
+                    self.lengths.set(name, end);
+                    Ok(end)
+                }
+                Err(error) => {
+                    self.give_up(name, handle, tail, have);
+                    Err(error.into())
+                }
+            }
+        })
+    }
+
+    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>> {
+        self.segments().gaps(name)
+    }
+
+    fn usage(&self, task: &TaskId) -> io::Result<u64> {
+        self.usage.of(task, || self.measure(task))
+    }
+
+    fn usage_in_all(&self) -> u64 {
+        self.usage.in_all()
     }
 
     fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>> {
@@ -106,22 +194,7 @@ impl ChunkStore for LocalChunks {
     }
 
     fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>> {
-        let folder = task_folder(&self.root, task)?;
-        let mut streams = Vec::new();
-        for (attempt, folder) in numbered(&folder, "attempt-")? {
-            for (rank, folder) in numbered(&folder, "rank-")? {
-                let files = names(&folder)?;
-                for kind in StreamKind::ALL {
-                    if files.iter().any(|file| segment_number(file, kind.as_str()).is_some()) {
-                        let name = StreamName { task: task.clone(), attempt, rank, kind };
-                        let length = self.length(&name)?;
-                        streams.push((name, length));
-                    }
-                }
-            }
-        }
-        streams.sort_unstable();
-        Ok(streams)
+        self.lengths.of(task, || self.scan(task))
     }
 
     fn tasks(&self) -> io::Result<Vec<TaskId>> {
@@ -137,6 +210,8 @@ impl ChunkStore for LocalChunks {
         let aside = self.root.join(format!("{DELETED}{number}-{task}"));
         // Moving it aside is quick; removing many gigabytes is not, and nobody waits for that.
         let moved = self.handles.without(task, || fs::rename(folder, &aside));
+        self.lengths.forget(task);
+        self.usage.forget(task);
         match moved {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),

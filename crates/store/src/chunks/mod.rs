@@ -4,18 +4,22 @@
 //! [`search`](ChunkStore::search) are made of the port's other methods, so that another kind of store has them too. All
 //! methods block: call them where blocking is allowed.
 
+mod gaps;
 mod handles;
+mod lengths;
 mod local;
 mod name;
 mod search;
 mod segment;
 mod tail;
+mod usage;
 
 use std::io;
 
-use fermi_domain::ids::TaskId;
+use fermi_domain::{disk::GapReason, ids::TaskId};
 use thiserror::Error;
 
+pub use gaps::Gap;
 pub use local::LocalChunks;
 pub use name::{StreamKind, StreamName};
 pub use search::{Case, Match, SearchCursor, SearchPage, SearchQuery};
@@ -39,7 +43,20 @@ pub trait ChunkStore: std::fmt::Debug + Send + Sync {
     /// already are skipped, so that a repeated request is harmless; bytes that would leave a hole are refused.
     fn append(&self, name: &StreamName, offset: u64, bytes: &[u8]) -> Result<u64, AppendError>;
 
-    /// At most `max` bytes from an offset on; fewer at the end of the stream.
+    /// Counts so many bytes from an offset on as taken and keeps none of them: the stream has a gap there. Bytes that are
+    /// there already are left alone. Answers with the new length.
+    fn skip(&self, name: &StreamName, offset: u64, bytes: u64, reason: GapReason) -> Result<u64, AppendError>;
+
+    /// The gaps of a stream, in their order.
+    fn gaps(&self, name: &StreamName) -> io::Result<Vec<Gap>>;
+
+    /// How many bytes of a task are kept, gaps left out.
+    fn usage(&self, task: &TaskId) -> io::Result<u64>;
+
+    /// How many bytes of all tasks are kept whose [`usage`](Self::usage) was asked for.
+    fn usage_in_all(&self) -> u64;
+
+    /// At most `max` bytes from an offset on; fewer at the end of the stream. Gaps read as zeros.
     fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>>;
 
     /// The streams of a task with their lengths, by attempt, rank and kind.
@@ -51,12 +68,8 @@ pub trait ChunkStore: std::fmt::Debug + Send + Sync {
     /// Forgets all streams of a task.
     fn delete(&self, task: &TaskId) -> io::Result<()>;
 
-    /// How many bytes all streams of a task have.
-    fn size(&self, task: &TaskId) -> io::Result<u64> {
-        Ok(self.streams(task)?.iter().map(|(_, length)| length).sum())
-    }
-
-    /// The last lines of a stream, with the offset at which they begin; cut at the front where they are very long.
+    /// The last lines of a stream, with the offset at which they begin; cut at the front where they are very long, and at a
+    /// gap. Of one that ends in a gap, those before it.
     fn tail(&self, name: &StreamName, lines: usize) -> io::Result<(u64, Vec<u8>)> {
         tail::tail(self, name, lines)
     }

@@ -6,7 +6,7 @@ use fermi_domain::ids::TaskId;
 use memchr::{memchr, memchr2_iter, memmem, memrchr};
 use serde::{Deserialize, Serialize};
 
-use super::{ChunkStore, StreamKind, StreamName};
+use super::{ChunkStore, Gap, StreamKind, StreamName};
 
 /// How much is looked at with one read.
 const BLOCK: usize = 1 << 20;
@@ -108,6 +108,7 @@ pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &S
             line: from.map_or(0, |from| from.line_offset),
             block: Vec::new(),
             block_at: 0,
+            gaps: store.gaps(&stream)?,
             stream,
         };
         loop {
@@ -138,6 +139,7 @@ struct Scan<'a, S: ?Sized> {
     line: u64,
     block: Vec<u8>,
     block_at: u64,
+    gaps: Vec<Gap>,
 }
 
 enum Step {
@@ -152,8 +154,10 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
         let end = self.block_at + self.block.len() as u64;
         let wanted = (self.length - self.at).min(self.needle.text.len() as u64);
         if self.at < self.block_at || self.at + wanted > end || self.block.is_empty() {
-            let most =
-                usize::try_from(self.length - self.at).unwrap_or(BLOCK).min(BLOCK.max(2 * self.needle.text.len()));
+            // A block ends where a gap begins, so that no text and no line is found across it.
+            let ahead = self.gaps.iter().map(|gap| gap.offset).filter(|begin| *begin > self.at).min();
+            let left = ahead.unwrap_or(self.length).min(self.length) - self.at;
+            let most = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK.max(2 * self.needle.text.len()));
             self.block = self.store.read(&self.stream, self.at, most)?;
             self.block_at = self.at;
             *budget = budget.saturating_sub(self.block.len() as u64);
@@ -164,6 +168,9 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
     fn step(&mut self, budget: &mut u64) -> io::Result<Step> {
         if self.at >= self.length {
             return Ok(Step::End);
+        }
+        if self.leaps() {
+            return Ok(Step::Nothing);
         }
         let begin = self.rest(budget)?;
         let rest = &self.block[begin..];
@@ -200,12 +207,25 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
                 return Ok(());
             }
             self.at = self.block_at + self.block.len() as u64;
+            if self.leaps() {
+                return Ok(());
+            }
             if self.at >= self.length || self.block.is_empty() {
                 self.at = self.length;
                 return Ok(());
             }
             begin = self.rest(budget)?;
         }
+    }
+
+    /// Goes behind the gap that it stands in, if it does: no text is in it, and no line goes on behind it.
+    fn leaps(&mut self) -> bool {
+        let gap = self.gaps.iter().find(|gap| gap.contains(self.at));
+        let end = gap.map(|gap| gap.end());
+        if let Some(end) = end {
+            (self.at, self.line) = (end, end);
+        }
+        end.is_some()
     }
 
     fn shown(&self, line_offset: u64, match_offset: u64) -> io::Result<Match> {

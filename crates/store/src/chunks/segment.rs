@@ -75,6 +75,20 @@ impl Segments<'_> {
         Ok(at)
     }
 
+    /// Makes a stream longer without writing: what is between is a hole. Full segments are safe before the next begins.
+    pub fn extend(self, name: &StreamName, tail: &mut Option<Tail>, length: u64, to: u64) -> io::Result<()> {
+        let mut at = length;
+        while at < to {
+            let number = at / self.size;
+            let end = to.min((number + 1) * self.size);
+            let file = self.open_tail(name, tail, number)?;
+            file.set_len(end - number * self.size)?;
+            file.sync_all()?;
+            at = end;
+        }
+        Ok(())
+    }
+
     /// Takes back what a failed append may have left, as it is unknown what of it is safe.
     pub fn cut(self, name: &StreamName, length: u64) -> io::Result<()> {
         let last = length / self.size;

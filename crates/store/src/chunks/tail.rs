@@ -11,11 +11,15 @@ const BLOCK: u64 = 64 << 10;
 pub(super) const MOST: u64 = 8 << 20;
 
 pub(super) fn tail<S: ChunkStore + ?Sized>(store: &S, name: &StreamName, lines: usize) -> io::Result<(u64, Vec<u8>)> {
-    let end = store.length(name)?;
+    let mut end = store.length(name)?;
     if lines == 0 {
         return Ok((end, Vec::new()));
     }
-    let floor = end.saturating_sub(MOST);
+    let mut gaps = store.gaps(name)?;
+    while let Some(last) = gaps.pop_if(|gap| gap.end() >= end) {
+        end = end.min(last.offset);
+    }
+    let floor = end.saturating_sub(MOST).max(gaps.last().map_or(0, |gap| gap.end()));
     let mut begin = end;
     let mut missing = lines;
     // Blocks from the last one to the first; put together once it is known where to begin.

@@ -105,7 +105,7 @@ fn files_that_nobody_writes_are_closed() {
             assert!(chunks.handles.count() <= 4);
         }
     }
-    assert_eq!(chunks.size(&TaskId::from("task-1")).unwrap(), 60);
+    assert_eq!(chunks.usage(&TaskId::from("task-1")).unwrap(), 60);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn streams_are_listed_and_deleted_by_task() {
     }
     let task = TaskId::from("task-1");
     assert_eq!(chunks.streams(&task).unwrap(), names.clone().map(|name| (name, 12)));
-    assert_eq!(chunks.size(&task).unwrap(), 48);
+    assert_eq!(chunks.usage(&task).unwrap(), 48);
     assert_eq!(chunks.tasks().unwrap(), [task.clone(), other.task.clone()]);
     chunks.delete(&task).unwrap();
     chunks.delete(&task).unwrap();
@@ -263,4 +263,33 @@ fn very_long_lines_and_bytes_that_are_no_text_are_searched_in_little_memory() {
         }
         assert_eq!(matches[2].shown, b"short n\xffedle \xfe");
     }
+}
+
+#[test]
+fn bytes_that_are_not_kept_leave_a_gap_that_costs_nothing() {
+    let (folder, chunks) = open();
+    let name = stream(0);
+    assert_eq!(chunks.usage(&name.task).unwrap(), 0);
+    chunks.append(&name, 0, b"one\ntwo\n").unwrap();
+    assert_eq!(chunks.skip(&name, 4, 30, GapReason::TaskBudget).unwrap(), 34, "what is there stays");
+    assert_eq!(chunks.skip(&name, 34, 6, GapReason::TaskBudget).unwrap(), 40, "the gap goes on");
+    assert_eq!(chunks.skip(&name, 0, 40, GapReason::DiskFull).unwrap(), 40, "all of it is there");
+    assert!(matches!(chunks.skip(&name, 41, 1, GapReason::DiskFull), Err(AppendError::Offset { have: 40 })));
+    let gap = Gap { offset: 8, length: 32, reason: GapReason::TaskBudget };
+    assert_eq!(chunks.gaps(&name).unwrap(), [gap]);
+    assert_eq!(chunks.tail(&name, 1).unwrap(), (4, b"two\n".to_vec()), "the gap at the end is no line");
+    assert_eq!(chunks.append(&name, 40, b"three\nfour\n").unwrap(), 51);
+    assert_eq!(chunks.tail(&name, 9).unwrap(), (40, b"three\nfour\n".to_vec()), "lines end at a gap");
+    assert_eq!(chunks.skip(&name, 51, 1, GapReason::DiskFull).unwrap(), 52);
+    let last = Gap { offset: 51, length: 1, reason: GapReason::DiskFull };
+    let found = chunks.search(&name.task, &SearchQuery::new("three", 9)).unwrap();
+    assert_eq!(found.matches.iter().map(|found| found.line_offset).collect::<Vec<_>>(), [40]);
+    assert_eq!(chunks.usage(&name.task).unwrap(), 19);
+    drop(chunks);
+    let chunks = LocalChunks::open_with(folder.path(), 10, 4).unwrap();
+    assert_eq!(chunks.length(&name).unwrap(), 52);
+    assert_eq!(chunks.gaps(&name).unwrap(), [gap, last]);
+    assert_eq!((chunks.usage(&name.task).unwrap(), chunks.usage_in_all()), (19, 19));
+    chunks.delete(&name.task).unwrap();
+    assert_eq!((chunks.usage(&name.task).unwrap(), chunks.usage_in_all()), (0, 0));
 }

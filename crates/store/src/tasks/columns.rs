@@ -104,7 +104,7 @@ pub enum Activity {
 
 /// Who has to look at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// Nobody: it is over and swept.
     Resting = 0,
     /// Whoever places tasks.

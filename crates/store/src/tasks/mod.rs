@@ -5,6 +5,7 @@ mod list;
 mod queue;
 mod record;
 
+pub(crate) use columns::Standing;
 pub use columns::{Activity, TaskBrief, TaskRow};
 pub use list::{LabelFilter, ListError, TaskFilter, TaskOrder, TaskSort};
 pub use queue::QueueCursor;

@@ -1,14 +1,18 @@
 //! `fermi server`: the control plane.
 //!
-//! [`settings`] reads the file of `--config`; a flag wins over it.
+//! [`settings`] reads the file of `--config`; a flag wins over it. [`status`] asks a server how it fares.
 
 mod settings;
+mod status;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fermi_domain::disk::LogBudgets;
 use fermi_domain::language::Text;
+use fermi_domain::units::Bytes;
+use fermi_server::disk::DiskLimits;
 use fermi_server::{ServerNews, ServerOptions};
 use serde_json::json;
 
@@ -22,15 +26,20 @@ const LISTEN: &str = "127.0.0.1:7070";
 
 /// Run the server: the API, the live page, and the place that knows all environments and tasks
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Example: fermi server --listen 0.0.0.0:7070 --data-dir /var/lib/fermi")]
+#[command(
+    after_help = "Example: fermi server --listen 0.0.0.0:7070 --data-dir /var/lib/fermi",
+    args_conflicts_with_subcommands = true
+)]
 pub struct ServerFlags {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     /// Where to listen; anywhere but on loopback a token is needed [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts and token_file
+    /// A YAML file with listen, data_dir, allowed_hosts, token_file, log_budget_per_task, log_budget and disk_reserve
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
@@ -39,13 +48,30 @@ pub struct ServerFlags {
     /// Where the token is; it is made when the file does not exist [default: the data folder's token]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// How many bytes of logs are kept of one task, such as 500MB; what comes beyond is counted and not kept [default: 8GB]
+    #[arg(long, value_name = "SIZE")]
+    log_budget_per_task: Option<String>,
+    /// How many bytes of logs are kept of all tasks [default: 64GB]
+    #[arg(long, value_name = "SIZE")]
+    log_budget: Option<String>,
+    /// How much of the disk is kept free for the database [default: 256MB, at most an eighth of the disk]
+    #[arg(long, value_name = "SIZE")]
+    disk_reserve: Option<String>,
     /// Where it listens, as one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Verb {
+    Status(status::StatusFlags),
+}
+
 pub fn execute(flags: &ServerFlags) -> ExitCode {
-    connection::answer(serve(flags))
+    connection::answer(match &flags.verb {
+        Some(Verb::Status(flags)) => status::execute(flags),
+        None => serve(flags),
+    })
 }
 
 fn serve(flags: &ServerFlags) -> Outcome {
@@ -77,7 +103,29 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     };
     let mut allowed_hosts = settings.allowed_hosts;
     allowed_hosts.extend(flags.allowed_host.iter().cloned());
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file: flags.token_file.clone().or(settings.token_file) })
+    let token_file = flags.token_file.clone().or(settings.token_file);
+    let usual = LogBudgets::default();
+    let size = |flag: &'static str, given: &Option<String>, set: Option<String>| {
+        given.clone().or(set).map(|text| amount(flag, &text)).transpose()
+    };
+    let limits = DiskLimits {
+        logs: LogBudgets {
+            per_task: size("--log-budget-per-task", &flags.log_budget_per_task, settings.log_budget_per_task)?
+                .unwrap_or(usual.per_task),
+            in_all: size("--log-budget", &flags.log_budget, settings.log_budget)?.unwrap_or(usual.in_all),
+        },
+        reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
+    };
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file, limits })
+}
+
+fn amount(flag: &'static str, text: &str) -> Result<u64, CommandProblem> {
+    Bytes::parse(text).map(|bytes| bytes.0).ok_or_else(|| {
+        CommandProblem::usage(
+            Text::new(format!("{flag} 不能是 “{text}”"), format!("{flag} cannot be '{text}'")),
+            Text::new("写成 500MB、8GB 或字节数", "write 500MB, 8GB or a number of bytes"),
+        )
+    })
 }
 
 /// Nothing says where files may be kept.

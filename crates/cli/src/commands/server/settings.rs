@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 4] = ["listen", "data_dir", "allowed_hosts", "token_file"];
+const KEYS: [&str; 7] =
+    ["listen", "data_dir", "allowed_hosts", "token_file", "log_budget_per_task", "log_budget", "disk_reserve"];
 
 /// What a file says; all of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,10 @@ pub struct Settings {
     pub data_dir: Option<PathBuf>,
     pub allowed_hosts: Vec<String>,
     pub token_file: Option<PathBuf>,
+    /// Sizes as people write them, such as 8GB.
+    pub log_budget_per_task: Option<String>,
+    pub log_budget: Option<String>,
+    pub disk_reserve: Option<String>,
 }
 
 /// Reads a file; paths in it are relative to its folder.
@@ -68,6 +73,9 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "listen" => settings.listen = Some(word(&key, &value)?),
             "data_dir" => settings.data_dir = Some(folder.join(word(&key, &value)?)),
             "token_file" => settings.token_file = Some(folder.join(word(&key, &value)?)),
+            "log_budget_per_task" => settings.log_budget_per_task = Some(size(&key, &value)?),
+            "log_budget" => settings.log_budget = Some(size(&key, &value)?),
+            "disk_reserve" => settings.disk_reserve = Some(size(&key, &value)?),
             "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
             _ => return Err(unknown(&key, known())),
         }
@@ -83,6 +91,11 @@ fn word(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
             hint: Text::new(format!("例如 {key}: \"…\""), format!("write {key}: \"…\"")),
         }),
     }
+}
+
+/// A bare number is one of bytes.
+fn size(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
+    value.as_u64().map_or_else(|| word(key, value), |bytes| Ok(bytes.to_string()))
 }
 
 fn words(key: &str, value: &Value) -> Result<Vec<String>, SettingsRefusal> {
@@ -118,6 +131,8 @@ mod tests {
         assert_eq!(settings.data_dir, Some("/srv/data".into()));
         assert_eq!(settings.token_file, Some("/etc/fermi/token".into()));
         assert_eq!(settings.allowed_hosts, ["fermi.example.com"]);
+        let sizes = parse("log_budget: 8GB\ndisk_reserve: 1024\n", Path::new("")).unwrap();
+        assert_eq!((sizes.log_budget.as_deref(), sizes.disk_reserve.as_deref()), (Some("8GB"), Some("1024")));
         assert_eq!(parse("# nothing\n\n", Path::new("")).unwrap(), Settings::default());
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use fermi_api::v1::LogPiece;
+use fermi_domain::language::Language;
 use fermi_store::StoreError;
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 use fermi_store::tasks::Activity;
@@ -17,6 +18,7 @@ use tokio::sync::{broadcast, watch};
 use super::raw::plain;
 use super::read::{stream as stream_of, tail};
 use super::selection::{Extent, Selection, Start, whole_letters};
+use super::shown::{self, ShownPart};
 use crate::core::Core;
 use crate::envelope::ApiProblem;
 use crate::http::app_state::AppState;
@@ -41,6 +43,9 @@ struct Follower {
     places: BTreeMap<StreamName, u64>,
     has_begun: bool,
     has_said_end: bool,
+    /// Asked for anew when something has happened to the task, not whenever a rank writes a line.
+    activity: Option<Activity>,
+    language: Language,
     ready: VecDeque<Bytes>,
     grown: watch::Receiver<u64>,
     news: broadcast::Receiver<FanOutNews>,
@@ -51,7 +56,18 @@ struct Follower {
 struct Piece {
     name: StreamName,
     offset: u64,
+    next: u64,
     bytes: Vec<u8>,
+    is_gap: bool,
+}
+
+/// How a follower looks at streams.
+#[derive(Clone, Copy)]
+struct Manner {
+    is_first: bool,
+    /// Letters are never cut in two.
+    in_letters: bool,
+    language: Language,
 }
 
 pub async fn answer(
@@ -60,6 +76,7 @@ pub async fn answer(
     extent: Extent,
     format: Option<StreamFormat>,
     last_id: Option<&str>,
+    language: Language,
 ) -> Result<Response, ApiProblem> {
     let places = last_id.and_then(|id| places(&selection, id));
     let follower = Follower {
@@ -73,6 +90,8 @@ pub async fn answer(
         has_begun: places.is_some(),
         places: places.unwrap_or_default(),
         has_said_end: false,
+        activity: None,
+        language,
         ready: VecDeque::new(),
     };
     let pieces = stream::unfold(follower, |mut follower| async move {
@@ -101,7 +120,7 @@ impl Follower {
             }
             // What comes while we look wakes us again.
             self.grown.borrow_and_update();
-            let activity = if self.extent.follow { self.activity().await.ok()? } else { Activity::Over };
+            let activity = self.activity().await.ok()?;
             if self.look().await.ok()? {
                 continue;
             }
@@ -113,8 +132,9 @@ impl Follower {
             tokio::select! {
                 () = self.core.ended() => return None,
                 _ = self.grown.changed() => {}
-                _ = self.news.recv() => {}
+                _ = self.news.recv() => self.activity = None,
                 () = tokio::time::sleep(patience) => {
+                    self.activity = None;
                     if let (Some(format), Activity::Going) = (self.format, activity) {
                         return Some(format.keep_alive());
                     }
@@ -130,36 +150,47 @@ impl Follower {
         (is_first && is_sse).then_some(Bytes::from_static(b"event: end\ndata: {}\n\n"))
     }
 
-    async fn activity(&self) -> Result<Activity, StoreError> {
+    async fn activity(&mut self) -> Result<Activity, StoreError> {
+        if !self.extent.follow {
+            return Ok(Activity::Over);
+        }
+        if let Some(known) = self.activity {
+            return Ok(known);
+        }
         let id = self.selection.task.clone();
-        self.core.store().read(move |view| view.task_activity(&id)).await
+        let found = self.core.store().read(move |view| view.task_activity(&id)).await?;
+        self.activity = Some(found);
+        Ok(found)
     }
 
     /// Takes what is new. Says whether there was anything.
     async fn look(&mut self) -> io::Result<bool> {
         let chunks = self.core.chunks().clone();
         let (selection, extent) = (self.selection.clone(), self.extent);
-        let (mut places, is_first, in_letters) =
-            (std::mem::take(&mut self.places), !self.has_begun, self.format.is_some());
+        let mut places = std::mem::take(&mut self.places);
+        let manner = Manner { is_first: !self.has_begun, in_letters: self.format.is_some(), language: self.language };
         let looked = tokio::task::spawn_blocking(move || {
-            let pieces = look(&*chunks, &selection, extent, is_first, in_letters, &mut places)?;
+            let pieces = look(&*chunks, &selection, extent, manner, &mut places)?;
             Ok::<_, io::Error>((places, pieces))
         });
         let (places, pieces) = looked.await.map_err(io::Error::other)??;
         self.places = places;
         self.has_begun = true;
         let has_news = !pieces.is_empty();
+        // One look is one write to the connection, however many ranks have written.
+        let mut written = Vec::new();
         for piece in pieces {
-            let written = self.write(piece);
-            self.ready.push_back(written);
+            written.extend_from_slice(&self.write(piece));
+        }
+        if has_news {
+            self.ready.push_back(written.into());
         }
         Ok(has_news)
     }
 
     fn write(&self, piece: Piece) -> Bytes {
-        let Piece { name, offset, bytes } = piece;
+        let Piece { name, offset, next: next_offset, bytes, is_gap } = piece;
         let Some(format) = self.format else { return bytes.into() };
-        let next_offset = offset + bytes.len() as u64;
         let shown = LogPiece {
             attempt: name.attempt,
             rank: name.rank,
@@ -167,6 +198,7 @@ impl Follower {
             offset,
             next_offset,
             text: String::from_utf8_lossy(&bytes).into_owned(),
+            is_gap,
         };
         // Texts and numbers can always be written.
         let json = serde_json::to_string(&shown).unwrap_or_default();
@@ -209,10 +241,10 @@ fn look(
     chunks: &dyn ChunkStore,
     selection: &Selection,
     extent: Extent,
-    is_first: bool,
-    in_letters: bool,
+    manner: Manner,
     places: &mut BTreeMap<StreamName, u64>,
 ) -> io::Result<Vec<Piece>> {
+    let Manner { is_first, in_letters, language } = manner;
     let found = chunks.streams(&selection.task)?;
     let newest = found.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
     // Those that follow without naming an attempt go on with the next one.
@@ -227,7 +259,7 @@ fn look(
         let place = match places.get(&name) {
             Some(place) => *place,
             None => match extent.start {
-                Some(Start::Tail(lines)) if is_first => tail(chunks, &name, lines, u64::MAX)?.0,
+                Some(Start::Tail(lines)) if is_first => tail(chunks, &name, lines, u64::MAX)?,
                 Some(Start::Offset(offset)) if is_first => offset.min(length),
                 _ => 0,
             },
@@ -236,19 +268,19 @@ fn look(
         if length <= place || room == 0 {
             continue;
         }
-        let mut bytes = chunks.read(&name, place, PIECE.min(room))?;
-        let is_end = place + bytes.len() as u64 >= length;
-        if in_letters {
+        let ShownPart { mut next, mut bytes, gap } = shown::part(chunks, &name, place, PIECE.min(room), language)?;
+        if in_letters && gap.is_none() {
             let whole = whole_letters(&bytes);
             // A letter that is half written at the end comes with its other half.
-            bytes.truncate(if is_end { whole } else { whole.max(1) });
+            bytes.truncate(if next >= length { whole } else { whole.max(1) });
+            next = place + bytes.len() as u64;
         }
         if bytes.is_empty() {
             continue;
         }
         room = room.saturating_sub(bytes.len());
-        places.insert(name.clone(), place + bytes.len() as u64);
-        pieces.push(Piece { name, offset: place, bytes });
+        places.insert(name.clone(), next);
+        pieces.push(Piece { name, offset: place, next, bytes, is_gap: gap.is_some() });
     }
     Ok(pieces)
 }

@@ -5,6 +5,7 @@ mod raw;
 mod read;
 mod search;
 mod selection;
+mod shown;
 
 pub use read::{__path_logs, blocking, logs};
 pub use search::{__path_search, search};

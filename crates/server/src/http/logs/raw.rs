@@ -7,11 +7,13 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use fermi_domain::language::Language;
 use fermi_store::chunks::{ChunkStore, StreamName};
 use futures_util::stream;
 
 use super::read::{blocking, streams, tail};
 use super::selection::{Extent, Selection, Start};
+use super::shown;
 use crate::core::Core;
 use crate::envelope::ApiProblem;
 
@@ -22,13 +24,19 @@ struct Reader {
     chunks: Arc<dyn ChunkStore>,
     /// Streams with the ranges that are still to be sent.
     left: VecDeque<(StreamName, u64, u64)>,
+    language: Language,
 }
 
 /// Sends what there is now, and ends.
-pub async fn answer(core: &Core, selection: Selection, extent: Extent) -> Result<Response, ApiProblem> {
+pub async fn answer(
+    core: &Core,
+    selection: Selection,
+    extent: Extent,
+    language: Language,
+) -> Result<Response, ApiProblem> {
     let chunks = core.chunks().clone();
     let planned = tokio::task::spawn_blocking(move || plan(&*chunks, &selection, extent)).await;
-    let reader = Reader { chunks: core.chunks().clone(), left: blocking(planned)? };
+    let reader = Reader { chunks: core.chunks().clone(), left: blocking(planned)?, language };
     let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
         let piece = reader.next().await?;
         Some((piece, reader))
@@ -58,7 +66,7 @@ fn plan(
         .map(|(name, length)| {
             let start = match extent.start.unwrap_or(Start::Offset(0)) {
                 Start::Offset(offset) => offset.min(length),
-                Start::Tail(lines) => tail(chunks, &name, lines, most)?.0,
+                Start::Tail(lines) => tail(chunks, &name, lines, most)?,
             };
             Ok((name, start, start.saturating_add(most).min(length)))
         })
@@ -73,13 +81,13 @@ impl Reader {
                 continue;
             }
             let size = usize::try_from(end - start).unwrap_or(PIECE).min(PIECE);
-            let (chunks, wanted) = (self.chunks.clone(), name.clone());
-            let read = tokio::task::spawn_blocking(move || chunks.read(&wanted, start, size)).await;
-            return match read {
-                Ok(Ok(bytes)) if bytes.is_empty() => continue,
-                Ok(Ok(bytes)) => {
-                    self.left.push_front((name, start + bytes.len() as u64, end));
-                    Some(Ok(bytes.into()))
+            let (chunks, wanted, language) = (self.chunks.clone(), name.clone(), self.language);
+            let read = tokio::task::spawn_blocking(move || shown::part(&*chunks, &wanted, start, size, language));
+            return match read.await {
+                Ok(Ok(part)) if part.bytes.is_empty() => continue,
+                Ok(Ok(part)) => {
+                    self.left.push_front((name, part.next, end));
+                    Some(Ok(part.bytes.into()))
                 }
                 Ok(Err(error)) => Some(Err(error)),
                 Err(error) => Some(Err(io::Error::other(error))),

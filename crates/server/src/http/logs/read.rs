@@ -3,12 +3,13 @@
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use fermi_api::v1::{Envelope, Failure, LogChunk, Logs, Stream};
+use fermi_api::v1::{Envelope, Failure, LogChunk, LogGap, Logs, Stream};
+use fermi_domain::language::Language;
 use fermi_store::chunks::{ChunkStore, StreamKind, StreamName};
 
 use super::selection::{Extent, KNOWN, Selection, Start, whole_letters};
-use super::{follow, raw};
-use crate::envelope::{ApiProblem, EnvelopeAnswer};
+use super::{follow, raw, shown};
+use crate::envelope::{self, ApiProblem, EnvelopeAnswer};
 use crate::http::app_state::AppState;
 use crate::http::id::TaskPath;
 use crate::http::params::Params;
@@ -54,14 +55,15 @@ pub async fn logs(
     let format = StreamFormat::wanted(&headers);
     extent.follow |= format == Some(StreamFormat::Sse);
     if is_plain && !extent.follow {
-        return raw::answer(&state.core, selection, extent).await;
+        return raw::answer(&state.core, selection, extent, envelope::language(&headers)).await;
     }
     if is_plain || format.is_some() {
         let last_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-        return follow::answer(state, selection, extent, format, last_id).await;
+        return follow::answer(state, selection, extent, format, last_id, envelope::language(&headers)).await;
     }
     let chunks = state.core.chunks().clone();
-    let read = tokio::task::spawn_blocking(move || gather(&*chunks, &selection, extent)).await;
+    let language = envelope::language(&headers);
+    let read = tokio::task::spawn_blocking(move || gather(&*chunks, &selection, extent, language)).await;
     let logs = blocking(read)?;
     Ok(EnvelopeAnswer::ok(&logs)?.into_response())
 }
@@ -84,48 +86,67 @@ pub fn streams(chunks: &dyn ChunkStore, selection: &Selection) -> std::io::Resul
     Ok((attempt, all))
 }
 
-fn gather(chunks: &dyn ChunkStore, selection: &Selection, extent: Extent) -> std::io::Result<Logs> {
+fn gather(chunks: &dyn ChunkStore, selection: &Selection, extent: Extent, language: Language) -> std::io::Result<Logs> {
     let (attempt, found) = streams(chunks, selection)?;
     let mut room = MOST_BYTES;
     let mut pieces = Vec::new();
     for (name, length) in found {
         let most = extent.limit_bytes.unwrap_or(USUAL_BYTES).min(room);
-        let (offset, bytes) = match extent.start.unwrap_or(Start::Tail(USUAL_LINES)) {
+        let offset = match extent.start.unwrap_or(Start::Tail(USUAL_LINES)) {
             Start::Tail(lines) => tail(chunks, &name, lines, most)?,
-            Start::Offset(offset) => (offset, chunks.read(&name, offset, usize::try_from(most).unwrap_or(usize::MAX))?),
+            Start::Offset(offset) => offset,
         };
-        room = room.saturating_sub(bytes.len() as u64);
-        pieces.push(chunk(&name, length, offset, &bytes));
+        let chunk = chunk(chunks, &name, length, offset, most, language)?;
+        room = room.saturating_sub(chunk.text.len() as u64);
+        pieces.push(chunk);
     }
     Ok(Logs { attempt, chunks: pieces })
 }
 
-/// The last lines, cut at the front where they are too many bytes.
-pub fn tail(chunks: &dyn ChunkStore, name: &StreamName, lines: usize, most: u64) -> std::io::Result<(u64, Vec<u8>)> {
+/// Where the last lines begin, cut at the front where they are too many bytes.
+pub fn tail(chunks: &dyn ChunkStore, name: &StreamName, lines: usize, most: u64) -> std::io::Result<u64> {
     if lines == 0 {
-        return Ok((chunks.length(name)?, Vec::new()));
+        return chunks.length(name);
     }
-    let (offset, mut bytes) = chunks.tail(name, lines)?;
-    let over = (bytes.len() as u64).saturating_sub(most);
-    bytes.drain(..usize::try_from(over).unwrap_or(usize::MAX).min(bytes.len()));
-    Ok((offset + over, bytes))
+    let (offset, bytes) = chunks.tail(name, lines)?;
+    Ok(offset + (bytes.len() as u64).saturating_sub(most))
 }
 
-fn chunk(name: &StreamName, length: u64, offset: u64, bytes: &[u8]) -> LogChunk {
-    let end = offset + bytes.len() as u64;
+/// At most so many bytes of a stream from an offset on, and a line for each gap among them.
+fn chunk(
+    chunks: &dyn ChunkStore,
+    name: &StreamName,
+    length: u64,
+    offset: u64,
+    most: u64,
+    language: Language,
+) -> std::io::Result<LogChunk> {
+    let (mut text, mut gaps, mut next) = (Vec::new(), Vec::new(), offset);
+    let mut left = usize::try_from(most).unwrap_or(usize::MAX);
+    while left > 0 {
+        let part = shown::part(chunks, name, next, left, language)?;
+        if part.bytes.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(part.bytes.len());
+        next = part.next;
+        text.extend_from_slice(&part.bytes);
+        gaps.extend(part.gap.map(|gap| LogGap { offset: gap.offset, length: gap.length }));
+    }
     // At the end of what there is a letter may be half written; the next read begins with it.
-    let whole = if end >= length { whole_letters(bytes) } else { whole_letters(bytes).max(1).min(bytes.len()) };
-    let next_offset = offset + whole as u64;
-    LogChunk {
+    let whole = whole_letters(&text);
+    let whole = if next >= length { whole } else { whole.max(1).min(text.len()) };
+    next -= (text.len() - whole) as u64;
+    Ok(LogChunk {
         attempt: name.attempt,
         rank: name.rank,
         stream: stream(name.kind),
         offset,
-        next_offset,
-        length: length.max(end),
-        text: String::from_utf8_lossy(&bytes[..whole]).into_owned(),
-        gaps: Vec::new(),
-    }
+        next_offset: next,
+        length: length.max(next),
+        text: String::from_utf8_lossy(&text[..whole]).into_owned(),
+        gaps,
+    })
 }
 
 /// As the API calls it. What ranks report of their progress is no log and never comes here.

@@ -201,8 +201,9 @@ fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed
     Ok(Changed { task, phases: Vec::new(), has_freed: false, principal: cause.principal.clone() })
 }
 
-/// Streams that a crash leaves here belong to no task; deleting their folder is all that is left to do.
+/// Streams that a crash leaves here belong to no task, and the retention removes them.
 async fn forget_streams(core: &Core, tasks: Vec<TaskId>) {
+    tasks.iter().for_each(|task| core.disk().forget(task));
     let chunks = core.chunks().clone();
     let removed = tokio::task::spawn_blocking(move || {
         for task in &tasks {

@@ -1,0 +1,56 @@
+//! How the server fares: what it keeps, what it has room for, what runs beside the requests.
+
+use fermi_domain::language::Text;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::BackgroundLoop;
+
+/// The answer to `GET /server/status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStatus {
+    #[schema(example = "0.1.0")]
+    pub version: String,
+    pub cluster: String,
+    pub data_dir: String,
+    pub disk: DiskStatus,
+    pub kept: Vec<KeptKind>,
+    /// Bytes of logs that were taken and not kept since the server started.
+    pub log_bytes_dropped: u64,
+    /// Unix milliseconds: the time by which ages are judged. It follows the server's clock, but not in leaps.
+    pub believed_time: Option<u64>,
+    pub loops: Vec<BackgroundLoop>,
+}
+
+/// The disk of the data folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskStatus {
+    pub free_bytes: u64,
+    pub size_bytes: u64,
+    /// What is kept free for the database.
+    pub reserve_bytes: u64,
+    pub log_budget_bytes: u64,
+    pub log_budget_per_task_bytes: u64,
+    /// What is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub complaint: Option<Text>,
+}
+
+/// How much there is of a kind, and how long it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptKind {
+    /// `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`.
+    pub kind: String,
+    pub name: Text,
+    pub count: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// What is kept, and why.
+    pub rule: Text,
+    /// Since the server started.
+    pub removed: u64,
+    pub removed_bytes: u64,
+}

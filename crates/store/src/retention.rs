@@ -1,0 +1,81 @@
+//! What the retention asks of the database: who owns what is kept in files, and how much there is.
+
+use std::collections::{HashMap, HashSet};
+
+use fermi_domain::{ids::TaskId, retention::LogOwner};
+use rusqlite::{OptionalExtension, params};
+
+use crate::{
+    StoreError, Transaction, View,
+    row::{signed, unsigned},
+    tasks::{Standing, task_id},
+};
+
+const CLOCK: &str = "believed_ms";
+
+/// How many rows there are of what has no page of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    pub events: u64,
+    pub answers: u64,
+}
+
+impl View<'_> {
+    /// How each task stands, for what is kept of it in files.
+    pub fn log_owners(&self) -> Result<HashMap<TaskId, LogOwner>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT seq, standing, ended_ms, updated_ms FROM tasks")?;
+        let mut rows = statement.query([])?;
+        let mut owners = HashMap::new();
+        while let Some(row) = rows.next()? {
+            let is_resting = row.get::<_, i64>(1)? == Standing::Resting as i64;
+            let ended: Option<i64> = row.get(2)?;
+            let ended_ms = unsigned(ended.map_or_else(|| row.get(3), Ok)?);
+            let owner = if is_resting { LogOwner::Over { ended_ms } } else { LogOwner::Live };
+            owners.insert(task_id(row.get(0)?), owner);
+        }
+        Ok(owners)
+    }
+
+    /// The digests of code that tasks refer to, without what stands before them.
+    pub fn used_snapshots(&self) -> Result<HashSet<String>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT DISTINCT json_extract(document, '$.spec.source.snapshot') FROM tasks \
+             WHERE json_extract(document, '$.spec.source.snapshot') IS NOT NULL",
+        )?;
+        let found = statement.query_map([], |row| row.get::<_, String>(0))?;
+        let bare = |digest: String| digest.strip_prefix("sha256:").map_or(digest.clone(), str::to_owned);
+        Ok(found.map(|digest| digest.map(bare)).collect::<Result<_, _>>()?)
+    }
+
+    pub fn row_counts(&self) -> Result<RowCounts, StoreError> {
+        let answers: i64 =
+            self.connection.prepare_cached("SELECT count(*) FROM idempotency")?.query_row([], |row| row.get(0))?;
+        // Cursors never skip, so that nothing needs to be counted.
+        let events = (self.last_cursor()? + 1).saturating_sub(self.first_cursor()?);
+        Ok(RowCounts { events, answers: unsigned(answers) })
+    }
+
+    /// The time that was believed last.
+    pub fn believed_ms(&self) -> Result<Option<u64>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+        let found: Option<String> = statement.query_row([CLOCK], |row| row.get(0)).optional()?;
+        Ok(found.and_then(|text| text.parse().ok()))
+    }
+}
+
+impl Transaction<'_> {
+    pub fn put_believed_ms(&mut self, believed_ms: u64) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        )?;
+        statement.execute(params![CLOCK, believed_ms.to_string()])?;
+        Ok(())
+    }
+
+    /// Forgets a snapshot whose bytes are gone, unless it was sent anew meanwhile.
+    pub fn delete_snapshot(&mut self, digest: &str, created_ms: u64) -> Result<bool, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("DELETE FROM snapshots WHERE digest = ?1 AND created_ms = ?2")?;
+        Ok(statement.execute(params![digest, signed(created_ms)])? > 0)
+    }
+}
