@@ -103,6 +103,7 @@ fn kind(kind: &VerdictKind) -> &'static str {
         VerdictKind::StoppedByUser => "stoppedByUser",
         VerdictKind::SupervisorLost { .. } => "supervisorLost",
         VerdictKind::NodeLost { .. } => "nodeLost",
+        VerdictKind::Superseded { .. } => "superseded",
         VerdictKind::LaunchRefused { .. } => "launchRefused",
     }
 }

@@ -12,7 +12,9 @@ const UNFINISHED: [&str; 4] = ["tmp", "temp", "part", "draft"];
 /// parts of its own ranks, so that those which all nodes name are whole everywhere, in one folder or in many.
 pub fn complete_steps(listing: &Listing, ranks: &Range<u32>) -> BTreeSet<u64> {
     let entries = listing.entries.iter();
-    entries.filter_map(|(name, entry)| step_in_name(name).filter(|step| is_whole(name, *step, entry, listing, ranks))).collect()
+    entries
+        .filter_map(|(name, entry)| step_in_name(name).filter(|step| is_whole(name, *step, entry, listing, ranks)))
+        .collect()
 }
 
 fn is_whole(name: &str, step: u64, entry: &Entry, listing: &Listing, ranks: &Range<u32>) -> bool {
@@ -101,19 +103,22 @@ mod tests {
             ("half of the trainer", listing([("step-5", folder(&["header.json"]))]), &[]),
             (
                 "torch",
-                listing([("step-1", folder(&[".metadata"])), ("2", folder(&[".metadata"])), ("3", folder(&["__0_0.distcp"]))]),
+                listing([
+                    ("step-1", folder(&[".metadata"])),
+                    ("2", folder(&[".metadata"])),
+                    ("3", folder(&["__0_0.distcp"])),
+                ]),
                 &[1, 2],
             ),
             (
                 "transformers",
-                listing([("checkpoint-500", folder(&["trainer_state.json"])), ("checkpoint-600", folder(&["model.safetensors"]))]),
+                listing([
+                    ("checkpoint-500", folder(&["trainer_state.json"])),
+                    ("checkpoint-600", folder(&["model.safetensors"])),
+                ]),
                 &[500],
             ),
-            (
-                "transformers, unfinished",
-                listing([("tmp-checkpoint-500", folder(&["trainer_state.json"]))]),
-                &[],
-            ),
+            ("transformers, unfinished", listing([("tmp-checkpoint-500", folder(&["trainer_state.json"]))]), &[]),
             ("megatron, not named", listing([("iter_0000010", folder(&["mp_rank_00"]))]), &[]),
             ("zero, all parts", listing([("global_step10", folder(&ZERO))]), &[10]),
             ("zero, a part is missing", listing([("global_step10", folder(&ZERO[..2]))]), &[]),
@@ -135,7 +140,8 @@ mod tests {
         let plain = Listing { latest: Some("global_step5".into()), ..listing(plain) };
         assert_eq!(complete_steps(&plain, &(0..2)), [5].into());
         // DeepSpeed's latest is no proof for the parts of other ranks.
-        let early = Listing { latest: Some("global_step10".into()), ..listing([("global_step10", folder(&ZERO[..2]))]) };
+        let early =
+            Listing { latest: Some("global_step10".into()), ..listing([("global_step10", folder(&ZERO[..2]))]) };
         assert_eq!(complete_steps(&early, &(0..2)), [].into());
     }
 

@@ -51,7 +51,9 @@ impl Fence {
     pub fn superseded(&self, folder: &str) -> Text {
         let Self { generation, attempt, .. } = self;
         Text::new(
-            format!("本任务的另一代（第 {generation} 代，第 {attempt} 次启动）正在写入检查点文件夹 {folder}，已立即结束本节点的 rank"),
+            format!(
+                "本任务的另一代（第 {generation} 代，第 {attempt} 次启动）正在写入检查点文件夹 {folder}，已立即结束本节点的 rank"
+            ),
             format!(
                 "another generation of this task ({generation}, attempt {attempt}) writes the checkpoints in {folder}: the ranks of \
                  this node were ended at once"
@@ -63,7 +65,9 @@ impl Fence {
     pub fn foreign(&self, folder: &str) -> Text {
         let owner = &self.owner;
         Text::new(
-            format!("检查点文件夹 {folder} 也被 {owner} 使用，且它没有正常结束；两个训练的检查点会混在一起，请给每个训练单独的文件夹"),
+            format!(
+                "检查点文件夹 {folder} 也被 {owner} 使用，且它没有正常结束；两个训练的检查点会混在一起，请给每个训练单独的文件夹"
+            ),
             format!(
                 "the checkpoint folder {folder} is used by {owner} too, which has not ended; the checkpoints of two \
                  trainings would mix, so give each its own folder"

@@ -50,7 +50,10 @@ impl LeftBehind {
     pub fn after(listing: &Listing, owner: &str, step: Option<u64>) -> Self {
         let is_later = |name: &str| step_in_name(name).is_some_and(|of| step.is_none_or(|step| of > step));
         let later = listing.entries.iter().filter(|(name, _)| is_later(name));
-        Self { owner: owner.to_owned(), entries: later.map(|(name, entry)| (name.clone(), entry.modified_ns)).collect() }
+        Self {
+            owner: owner.to_owned(),
+            entries: later.map(|(name, entry)| (name.clone(), entry.modified_ns)).collect(),
+        }
     }
 }
 

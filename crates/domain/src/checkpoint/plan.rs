@@ -79,7 +79,9 @@ impl ResumePlan {
             ),
             (Some(step), true) => Text::new(
                 format!("第 {attempt} 次启动从第 {step} 步的检查点继续；{count} 个节点使用同一个检查点文件夹"),
-                format!("attempt {attempt} goes on from the checkpoint of step {step}; all {count} nodes see one checkpoint folder"),
+                format!(
+                    "attempt {attempt} goes on from the checkpoint of step {step}; all {count} nodes see one checkpoint folder"
+                ),
             ),
             (None, true) if count <= 1 => Text::new(
                 format!("第 {attempt} 次启动：检查点文件夹中没有可识别的完整检查点"),
@@ -90,7 +92,9 @@ impl ResumePlan {
                 format!("all {count} nodes see one checkpoint folder"),
             ),
             (Some(step), false) => Text::new(
-                format!("第 {attempt} 次启动从第 {step} 步继续：这是各节点都有的最新完整检查点；各节点的检查点文件夹互不相通"),
+                format!(
+                    "第 {attempt} 次启动从第 {step} 步继续：这是各节点都有的最新完整检查点；各节点的检查点文件夹互不相通"
+                ),
                 format!(
                     "attempt {attempt} goes on from step {step}, the newest checkpoint that is whole on every node; each \
                      node has a checkpoint folder of its own"
@@ -99,7 +103,9 @@ impl ResumePlan {
             (None, false) if wants_resume && !self.resume => {
                 let (zh, en) = (held(nodes, "：", "、", "无", "；"), held(nodes, ": ", ", ", "none", "; "));
                 Text::new(
-                    format!("第 {attempt} 次启动从头开始：各节点没有共同的完整检查点（{zh}）；请把检查点放到所有节点都能访问的文件夹"),
+                    format!(
+                        "第 {attempt} 次启动从头开始：各节点没有共同的完整检查点（{zh}）；请把检查点放到所有节点都能访问的文件夹"
+                    ),
                     format!(
                         "attempt {attempt} begins anew: the nodes have no whole checkpoint in common ({en}); keep \
                          checkpoints in a folder that all nodes see"
@@ -107,7 +113,9 @@ impl ResumePlan {
                 )
             }
             (None, false) => Text::new(
-                format!("{count} 个节点的检查点文件夹互不相通：每个节点须各自保存检查点，或使用所有节点都能访问的文件夹"),
+                format!(
+                    "{count} 个节点的检查点文件夹互不相通：每个节点须各自保存检查点，或使用所有节点都能访问的文件夹"
+                ),
                 format!(
                     "each of the {count} nodes has a checkpoint folder of its own: save on every node, or use a folder that \
                      all nodes see"
@@ -190,7 +198,11 @@ mod tests {
     fn a_new_beginning_is_explained_with_what_each_node_has() {
         let nodes = [node(true, true, [32, 64]), silent()];
         let text = resume_plan(true, &nodes).text(2, &nodes, true);
-        assert!(text.zh.starts_with("第 2 次启动从头开始：各节点没有共同的完整检查点（gn6：64、32；gn7：无）"), "{}", text.zh);
+        assert!(
+            text.zh.starts_with("第 2 次启动从头开始：各节点没有共同的完整检查点（gn6：64、32；gn7：无）"),
+            "{}",
+            text.zh
+        );
         assert!(text.en.contains("gn6: 64, 32; gn7: none"), "{}", text.en);
     }
 }

@@ -51,6 +51,7 @@ pub enum Setting {
     RendezvousId,
     RendezvousSecret,
     JoinTimeout,
+    CheckpointFolder,
 }
 
 /// What a setting is called.
@@ -66,7 +67,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -76,6 +77,7 @@ impl Setting {
         Self::RendezvousId,
         Self::RendezvousSecret,
         Self::JoinTimeout,
+        Self::CheckpointFolder,
     ];
 
     fn names(self) -> Names {
@@ -96,6 +98,9 @@ impl Setting {
             Self::RendezvousId => names("--rdzv-id", None, "任务标识", "Run id"),
             Self::RendezvousSecret => names("--rdzv-secret", None, "集合口令", "Rendezvous secret"),
             Self::JoinTimeout => names("--join-timeout", None, "节点到齐时限", "Join time-out"),
+            Self::CheckpointFolder => {
+                names("--checkpoint-dir", Some("options.checkpointDir"), "检查点文件夹", "Checkpoint folder")
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::file::{Damage, Identity, State, read, write, write_latest};
 
-/// The newest, and one more in case it is damaged.
-const KEPT: usize = 2;
+/// The newest and those before it: one may be damaged, and a node that was killed while it saved lacks the newest.
+const KEPT: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -26,6 +26,8 @@ pub enum CheckpointError {
     },
     #[error("{} belongs to another training: {difference}; choose another folder or the same settings", path.display())]
     Different { path: PathBuf, difference: String },
+    #[error("the checkpoint {} is not usable: {reason}", path.display())]
+    Unusable { path: PathBuf, reason: String },
     #[error(
         "{} already holds a checkpoint of step {step}; resume from it, or choose an empty folder",
         folder.display()
@@ -76,6 +78,15 @@ impl Folder {
             }
         }
         Ok(Newest { state: None, warnings })
+    }
+
+    /// The checkpoint of this step and no other: all nodes were told the same.
+    pub fn exactly(&self, step: u64, identity: &Identity) -> Result<State, CheckpointError> {
+        let path = self.path_of(step);
+        read(&path, step, identity).map_err(|damage| match damage {
+            Damage::Different(difference) => CheckpointError::Different { path, difference },
+            Damage::Torn(reason) => CheckpointError::Unusable { path, reason },
+        })
     }
 
     /// Writes a checkpoint and then drops those that are no longer needed, in this order.
