@@ -157,12 +157,22 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_kept_and_latest_names_the_newest() {
-        let (_root, folder) = saved(&[9, 10, 100]);
-        assert_eq!(folder.steps().unwrap(), [100, 10]);
+    fn the_newest_three_are_kept_and_latest_names_the_newest() {
+        let (_root, folder) = saved(&[8, 9, 10, 100]);
+        assert_eq!(folder.steps().unwrap(), [100, 10, 9]);
         assert_eq!(fs::read_to_string(folder.path.join("latest")).unwrap(), "step-100\n");
         let names = fs::read_dir(&folder.path).unwrap().count();
-        assert_eq!(names, 3, "nothing unfinished is left behind");
+        assert_eq!(names, 4, "nothing unfinished is left behind");
+    }
+
+    #[test]
+    fn the_step_that_was_asked_for_is_read_and_newer_ones_stay_when_it_goes_on_from_there() {
+        let (_root, folder) = saved(&[10, 20, 30]);
+        assert_eq!(folder.exactly(10, &identity(3)).unwrap(), state(10));
+        assert!(matches!(folder.exactly(15, &identity(3)), Err(CheckpointError::Unusable { .. })));
+        assert!(matches!(folder.exactly(20, &identity(4)), Err(CheckpointError::Different { .. })));
+        folder.save(&state(11), &identity(3)).unwrap();
+        assert_eq!(folder.steps().unwrap(), [30, 20, 11, 10]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
         generation: position.as_ref().map_or(1, |position| u64::from(position.restarts) + 1),
         owner: position
             .as_ref()
-            .map_or_else(|| machine.run_id.clone(), |position| format!("slurm-{}", position.label())),
+            .map_or_else(|| machine.run_id.clone(), |position| format!("slurm-{}.{}", position.label(), position.step)),
     };
     let site = Site {
         folders,
