@@ -26,9 +26,17 @@ fn restarted(saves: &str, options: &[&str]) -> (Vec<String>, Vec<Ended>, [Place;
     let places = [Place::new(), Place::new()];
     let runs = [0, 1].map(|node: usize| {
         let rank = node.to_string();
-        let node_options = ["--nnodes", "2", "--node-rank", &rank, "--master-addr", "127.0.0.1", "--master-port", &port];
+        let node_options =
+            ["--nnodes", "2", "--node-rank", &rank, "--master-addr", "127.0.0.1", "--master-port", &port];
         let mut command = places[node].run(node_options);
-        command.args(["--max-restarts", "1", "-n", "1"]).args(options).args(["--no-python", "sh", "-c", RANK, "-", saves]);
+        command.args(["--max-restarts", "1", "-n", "1"]).args(options).args([
+            "--no-python",
+            "sh",
+            "-c",
+            RANK,
+            "-",
+            saves,
+        ]);
         Run::start(command.env("BOARD", board.path()))
     });
     let ended: Vec<Ended> = runs.into_iter().map(|run| run.ended().expect(0)).collect();
@@ -53,7 +61,10 @@ fn nodes_with_folders_of_their_own_go_on_from_the_step_that_both_have() {
     let (said, ended, _places) = restarted("both", &[]);
     assert_eq!(said, ["rank 0 shared=0 resume=1 step=7", "rank 1 shared=0 resume=1 step=7"]);
     for ended in ended {
-        ended.says(&["attempt 2 goes on from step 7, the newest checkpoint that is whole on every node", "(--checkpoint-dir)"]);
+        ended.says(&[
+            "attempt 2 goes on from step 7, the newest checkpoint that is whole on every node",
+            "(--checkpoint-dir)",
+        ]);
     }
 }
 
@@ -87,7 +98,17 @@ fn the_trainer_goes_on_from_a_step_that_both_nodes_have_saved() {
         let rank = node.to_string();
         let options = ["--nnodes", "2", "--node-rank", &rank, "--master-addr", "127.0.0.1", "--master-port", &port];
         let mut command = places[node].run(options);
-        command.args(["--max-restarts", "1", "--no-python", "fermi", "trainer", "--global-batch", "4", "--seq-len", "32"]);
+        command.args([
+            "--max-restarts",
+            "1",
+            "--no-python",
+            "fermi",
+            "trainer",
+            "--global-batch",
+            "4",
+            "--seq-len",
+            "32",
+        ]);
         command.args(["--steps", "30", "--checkpoint-every", "10", "--fault", "1:25"]);
         Run::start(&mut command)
     });
@@ -136,7 +157,12 @@ fn the_fence_of_another_run_is_spoken_of_and_one_that_has_ended_is_not() {
     let train = || {
         let place = Place::new();
         let mut command = place.run(["-n", "1", "--json", "--checkpoint-dir"]);
-        command.arg(folder.path()).args(["--no-python", "sh", "-c", "sleep 0.5; echo x > $FERMI_CHECKPOINT_DIR/step-1.pt"]);
+        command.arg(folder.path()).args([
+            "--no-python",
+            "sh",
+            "-c",
+            "sleep 0.5; echo x > $FERMI_CHECKPOINT_DIR/step-1.pt",
+        ]);
         Run::whole(&mut command).expect(0)
     };
     let foreign = train().events_named("checkpoints.foreign");
