@@ -99,6 +99,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         name: format!("node{node}"),
         node_rank: u32::try_from(node).ok(),
         ranks: 8,
+        tells_checkpoints: false,
     };
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -6,6 +6,8 @@
 What a launcher gives to such a script:
   FERMI_CHECKPOINT_DIR  where checkpoints live, the same folder in every attempt (else ./checkpoints)
   FERMI_RESUME          "1" when this attempt shall continue (torchrun: TORCHELASTIC_RESTART_COUNT above 0)
+  FERMI_RESUME_STEP     the step that every rank goes on from, where it is known; else the newest is meant
+  FERMI_CHECKPOINT_SHARED  "0" where every node has a folder of its own, so that one rank of each must save
   FERMI_PROGRESS_FILE   one JSON object per line and step, if the script wants to tell how far it is
 """
 
@@ -18,7 +20,8 @@ from pathlib import Path
 RANK = int(os.environ.get("RANK", "0"))
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
 RESTARTS = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
-RESUME = os.environ.get("FERMI_RESUME") == "1" or RESTARTS > 0
+RESUME = os.environ.get("FERMI_RESUME", "1" if RESTARTS else "0") == "1"
+HAS_OWN_FOLDER = os.environ.get("FERMI_CHECKPOINT_SHARED") == "0" and os.environ.get("LOCAL_RANK") == "0"
 
 
 def save(state: dict) -> None:
@@ -30,11 +33,13 @@ def save(state: dict) -> None:
 
 
 def load() -> dict:
-    newest = max(CHECKPOINTS.glob("step-*.json"), default=None)
-    if not (RESUME and newest):
+    checkpoint = max(CHECKPOINTS.glob("step-*.json"), default=None)
+    if step := os.environ.get("FERMI_RESUME_STEP"):
+        checkpoint = CHECKPOINTS / f"step-{int(step):06d}.json"
+    if not (RESUME and checkpoint):
         return {"step": 0, "weight": 0.0}
-    state = json.loads(newest.read_text())
-    print(f"rank {RANK} resumes at step {state['step']} from {newest.name}", flush=True)
+    state = json.loads(checkpoint.read_text())
+    print(f"rank {RANK} resumes at step {state['step']} from {checkpoint.name}", flush=True)
     return state
 
 
@@ -62,8 +67,9 @@ def main() -> None:
         report(state["step"], args.steps, loss)
         if state["step"] % args.save_every == 0 and RANK == 0:
             print(f"step {state['step']:4d}/{args.steps} | loss {loss:.4f}", flush=True)
+        if state["step"] % args.save_every == 0 and (RANK == 0 or HAS_OWN_FOLDER):
             save(state)
-        if state["step"] == args.crash_at and RANK == 1 and not RESUME:
+        if state["step"] == args.crash_at and RANK == 1 and RESTARTS == 0:
             raise RuntimeError("simulated hardware fault")
 
 

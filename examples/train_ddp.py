@@ -24,7 +24,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
-RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
+RESTARTS = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+RESUME = os.environ.get("FERMI_RESUME", "1" if RESTARTS else "0") == "1"
 
 
 def start() -> torch.device:
@@ -55,6 +56,20 @@ def save(state: dict) -> None:
     (CHECKPOINTS / "draft.pt").rename(CHECKPOINTS / f"step-{state['step']:06d}.pt")
 
 
+def saves(rank: int) -> bool:
+    """One rank saves for each folder: rank 0, and where every node has a folder of its own the first of each node."""
+    return rank == 0 or (os.environ.get("FERMI_CHECKPOINT_SHARED") == "0" and os.environ.get("LOCAL_RANK") == "0")
+
+
+def chosen() -> Path | None:
+    """The checkpoint to go on from: the one that every rank is told, else the newest."""
+    if not RESUME:
+        return None
+    if step := os.environ.get("FERMI_RESUME_STEP"):
+        return CHECKPOINTS / f"step-{int(step):06d}.pt"
+    return max(CHECKPOINTS.glob("step-*.pt"), default=None)
+
+
 def report(step: int, total: int, epoch: int, loss: float) -> None:
     if path := os.environ.get("FERMI_PROGRESS_FILE"):
         line = {"time": time.time(), "step": step, "totalSteps": total, "epoch": epoch, "loss": loss}
@@ -77,13 +92,12 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
     loader = DataLoader(data, batch_size, sampler=sampler, drop_last=True)
     passes = int(os.environ.get("FERMI_GRADIENT_ACCUMULATION_STEPS", "1"))
     step = first = 0
-    newest = max(CHECKPOINTS.glob("step-*.pt"), default=None) if RESUME else None
-    if newest:
-        state = torch.load(newest, map_location=device)
+    if checkpoint := chosen():
+        state = torch.load(checkpoint, map_location=device)
         ddp.module.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step, first = state["step"], state["epoch"] + 1
-        print(f"[Rank {rank}] resumes at step {step} from {newest.name}", flush=True)
+        print(f"[Rank {rank}] resumes at step {step} from {checkpoint.name}", flush=True)
     loss = torch.zeros((), device=device)
     for epoch in range(first, epochs):
         sampler.set_epoch(epoch)
@@ -100,12 +114,13 @@ def train_ddp(model=None, input_size=100, hidden_size=200, output_size=10, batch
             step += 1
             if rank == 0:
                 report(step, epochs * (len(loader) // passes), epoch, loss.item())
-            if step == crash_at and rank == world - 1 and not RESUME:
+            if step == crash_at and rank == world - 1 and RESTARTS == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().clone()
         dist.all_reduce(mean)
         if rank == 0:
             print(f"epoch {epoch + 1}/{epochs} step {step} loss {mean.item() / world:.4f}", flush=True)
+        if saves(rank):
             save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "epoch": epoch})
         dist.barrier()
     checksum = sum(parameter.double().sum().item() for parameter in model.parameters())

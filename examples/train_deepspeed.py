@@ -17,10 +17,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves, withdraw_later
 from reporting import report
 
-CHECKPOINTS = os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints")
-RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 WIDTH = 64
 
 
@@ -46,6 +45,9 @@ def configuration(args: argparse.Namespace) -> dict:
         config.get("fp16", {})["enabled"] = False
         for key in ("offload_optimizer", "offload_param"):
             config["zero_optimization"].get(key, {}).pop("pin_memory", None)
+    if not SHARED:
+        # What rank 0 alone would write is then written by the first rank of every node.
+        config.setdefault("checkpoint", {})["use_node_local_storage"] = True
     config.setdefault("steps_per_print", 1_000_000)
     return config
 
@@ -68,11 +70,11 @@ def main() -> None:
     config = configuration(args)
     engine, optimizer, _, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config=config)
     step = 0
-    done = max(Path(CHECKPOINTS).glob("step-*/complete"), default=None) if RESUME else None
-    if done:
-        _, state = engine.load_checkpoint(CHECKPOINTS, tag=done.parent.name)
+    if done := chosen("step-*/complete"):
+        _, state = engine.load_checkpoint(str(CHECKPOINTS), tag=done.parent.name)
         step = state["step"]
         print(f"[Rank {rank}] resumes at step {step}", flush=True)
+    withdraw_later(step, rank)
     micro, passes = engine.train_micro_batch_size_per_gpu(), engine.gradient_accumulation_steps()
     dtype = next(engine.module.parameters()).dtype
     generator = torch.Generator()
@@ -84,7 +86,7 @@ def main() -> None:
             engine.backward(loss)
             engine.step()
         step += 1
-        if step == args.crash_at and rank == world - 1 and not RESUME:
+        if step == args.crash_at and rank == world - 1 and RESTARTS == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().float().clone()
         dist.all_reduce(mean)
@@ -92,10 +94,10 @@ def main() -> None:
             report(step, args.steps, mean.item() / world, aloud=step % args.save_every == 0)
         if step % args.save_every == 0:
             tag = f"step-{step:06d}"
-            engine.save_checkpoint(CHECKPOINTS, tag=tag, client_state={"step": step})
+            engine.save_checkpoint(str(CHECKPOINTS), tag=tag, client_state={"step": step})
             # DeepSpeed names its latest before every rank has written its part, and then waits for all of them.
-            if rank == 0:
-                (Path(CHECKPOINTS) / tag / "complete").touch()
+            if saves(rank):
+                (CHECKPOINTS / tag / "complete").touch()
     batch, stage = engine.train_batch_size(), engine.zero_optimization_stage()
     with deepspeed.zero.GatheredParameters(list(engine.module.parameters()), enabled=stage == 3):
         checksum = sum(parameter.double().sum().item() for parameter in engine.module.parameters())

@@ -21,10 +21,9 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
+from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves
 from reporting import report
 
-CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
-RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 WIDTH = 64
 
 
@@ -56,27 +55,42 @@ def shard(model: nn.Sequential, device: str, config: dict) -> nn.Module:
 
 def save(step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Every rank writes its part; the folder gets its name when all are done."""
-    draft = CHECKPOINTS / ".draft"
-    if dist.get_rank() == 0:
+    rank = dist.get_rank()
+    draft, folder = CHECKPOINTS / ".draft", CHECKPOINTS / f"step-{step:06d}"
+    if saves(rank):
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
     dist.barrier()
-    parameters, states = get_state_dict(model, optimizer)
-    dcp.save({"model": parameters, "optimizer": states, "step": step}, checkpoint_id=draft)
-    if dist.get_rank() == 0:
-        draft.rename(CHECKPOINTS / f"step-{step:06d}")
+    if SHARED:
+        parameters, states = get_state_dict(model, optimizer)
+        dcp.save({"model": parameters, "optimizer": states, "step": step}, checkpoint_id=draft)
+    else:
+        # A part that lies on another node cannot be read: each rank keeps all that is its own.
+        own = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+        torch.save(own, draft / f"rank-{rank}.pt")
+        dist.barrier()
+    if saves(rank):
+        (draft / "complete").touch()
+        # A step that is done again, after another node has lost it, takes the place of the first.
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
     dist.barrier()
 
 
 def load(model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-    newest = max(CHECKPOINTS.glob("step-*"), default=None)
-    if not (RESUME and newest):
+    folder, rank = chosen("step-*"), dist.get_rank()
+    if not folder:
         return 0
-    parameters, states = get_state_dict(model, optimizer)
-    state = {"model": parameters, "optimizer": states, "step": 0}
-    dcp.load(state, checkpoint_id=newest)
-    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
-    print(f"[Rank {dist.get_rank()}] resumes at step {state['step']} from {newest.name}", flush=True)
+    if SHARED:
+        parameters, states = get_state_dict(model, optimizer)
+        state = {"model": parameters, "optimizer": states, "step": 0}
+        dcp.load(state, checkpoint_id=folder)
+        set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+    else:
+        state = torch.load(folder / f"rank-{rank}.pt", weights_only=False)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+    print(f"[Rank {rank}] resumes at step {state['step']} from {folder.name}", flush=True)
     return state["step"]
 
 
@@ -115,7 +129,7 @@ def main() -> None:
         optimizer.step()
         optimizer.zero_grad()
         step += 1
-        if step == args.crash_at and rank == world - 1 and not RESUME:
+        if step == args.crash_at and rank == world - 1 and RESTARTS == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         mean = loss.detach().clone()
         dist.all_reduce(mean)

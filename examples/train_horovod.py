@@ -7,16 +7,14 @@
 import argparse
 import os
 import signal
-from pathlib import Path
 
 import horovod.torch as hvd
 import torch
 from torch import nn
 
+from checkpoints import CHECKPOINTS, RESTARTS, chosen, saves
 from reporting import report
 
-CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
-RESUME = os.environ.get("FERMI_RESUME") == "1"
 WIDTH = 32
 
 
@@ -39,9 +37,9 @@ def main() -> None:
     model = nn.Sequential(nn.Linear(WIDTH, 64), nn.ReLU(), nn.Linear(64, 1)).to(device)
     inner = torch.optim.SGD(model.parameters(), 1e-2 * world)
     step = 0
-    newest = max(CHECKPOINTS.glob("step-*.pt"), default=None) if RESUME and rank == 0 else None
-    if newest:
-        state = torch.load(newest, map_location=device)
+    checkpoint = chosen("step-*.pt") if rank == 0 else None
+    if checkpoint:
+        state = torch.load(checkpoint, map_location=device)
         model.load_state_dict(state["model"])
         inner.load_state_dict(state["optimizer"])
         step = state["step"]
@@ -50,8 +48,8 @@ def main() -> None:
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     hvd.broadcast_optimizer_state(inner, root_rank=0)
     optimizer = hvd.DistributedOptimizer(inner, named_parameters=model.named_parameters())
-    if step and rank == 0:
-        print(f"[Rank {rank}] resumes at step {step} from {newest.name}", flush=True)
+    if step:
+        print(f"[Rank {rank}] resumes at step {step}", flush=True)
     generator = torch.Generator()
     while step < args.steps:
         generator.manual_seed(step * world + rank)
@@ -61,11 +59,11 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         step += 1
-        if step == args.crash_at and rank == world - 1 and not RESUME:
+        if step == args.crash_at and rank == world - 1 and RESTARTS == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
             report(step, args.steps, loss.item(), aloud=step % args.save_every == 0)
-        if step % args.save_every == 0 and rank == 0:
+        if step % args.save_every == 0 and saves(rank):
             save({"model": model.state_dict(), "optimizer": inner.state_dict(), "step": step})
     checksum = sum(parameter.double().sum().item() for parameter in model.parameters())
     print(f"[Rank {rank}] done: step {step}, parameters {checksum:.6f}", flush=True)

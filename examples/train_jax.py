@@ -4,14 +4,14 @@
     fermi run --nproc-per-node 2 examples/train_jax.py
     mpirun -np 2 python examples/train_jax.py
 
-Process-aware: only process 0 prints, writes progress and saves checkpoints; the batch is split by the process count.
+Process-aware: only process 0 prints, writes progress and saves checkpoints, and where nodes share no folder the first
+process of each node saves too; the batch is split by the process count.
 """
 
 import argparse
 import os
 import signal
 import traceback
-from pathlib import Path
 
 import numpy as np
 
@@ -21,10 +21,9 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from checkpoints import CHECKPOINTS, RESTARTS, chosen, saves
 from reporting import report
 
-CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
-RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 WIDTH = 32
 
 
@@ -71,11 +70,10 @@ def main() -> None:
     random = np.random.default_rng(0)
     start = {"in": random.normal(size=(WIDTH, 64)) * 0.2, "out": random.normal(size=(64, 1)) * 0.2}
     step = 0
-    newest = max(CHECKPOINTS.glob("step-*.npz"), default=None) if RESUME else None
-    if newest:
-        stored = np.load(newest)
+    if checkpoint := chosen("step-*.npz"):
+        stored = np.load(checkpoint)
         start, step = {name: stored[name] for name in start}, int(stored["step"])
-        print(f"[Rank {rank}] resumes at step {step} from {newest.name}", flush=True)
+        print(f"[Rank {rank}] resumes at step {step} from {checkpoint.name}", flush=True)
     weights = {name: jax.device_put(value.astype(np.float32), whole) for name, value in start.items()}
     local_batch_size = args.batch_size // jax.process_count()
     if micro := os.environ.get("FERMI_MICRO_BATCH_SIZE"):
@@ -90,13 +88,15 @@ def main() -> None:
         # JAX computes behind the script's back; waiting here keeps the processes in step.
         value = float(loss.addressable_data(0))
         step += 1
-        if step == args.crash_at and rank == world - 1 and not RESUME:
+        if step == args.crash_at and rank == world - 1 and RESTARTS == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
             report(step, args.steps, value)
-        if step % args.save_every == 0 and rank == 0:
-            print(f"step {step}/{args.steps} loss {value:.4f}", flush=True)
-            save(step, weights)
+        if step % args.save_every == 0:
+            if rank == 0:
+                print(f"step {step}/{args.steps} loss {value:.4f}", flush=True)
+            if saves(rank):
+                save(step, weights)
     checksum = sum(float(np.asarray(value.addressable_data(0), np.float64).sum()) for value in weights.values())
     print(f"[Rank {rank}] done: step {step} of {world} processes, parameters {checksum:.6f}", flush=True)
     if world > 1:

@@ -12,16 +12,14 @@ import contextlib
 import os
 import signal
 import warnings
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
 
+from checkpoints import CHECKPOINTS, RESTARTS, SHARED, chosen, saves, withdraw_later
 from reporting import report
 
 warnings.filterwarnings("ignore")
-CHECKPOINTS = Path(os.environ.get("FERMI_CHECKPOINT_DIR", "checkpoints"))
-RESUME = os.environ.get("FERMI_RESUME") == "1" or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 VOCABULARY = 128
 
 
@@ -97,13 +95,13 @@ def main() -> None:
     optimizer = torch.optim.Adam(model.parameters(), args.lr)
     step = 0
     # Each tensor parallel part is a file of its own; data parallel copies hold the same.
-    done = max(CHECKPOINTS.glob("step-*/complete"), default=None) if RESUME else None
-    if done:
+    if done := chosen("step-*/complete"):
         state = torch.load(done.parent / f"tensor-{tensor_rank}.pt", map_location=device, weights_only=False)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         step = state["step"]
         print(f"[Rank {rank}] resumes at step {step}", flush=True)
+    withdraw_later(step, rank)
     tokens = torch.randint(0, VOCABULARY, (args.micro_batch_size, args.seq_length + 1),
                            generator=torch.Generator().manual_seed(7 + data_rank)).to(device)
     places = torch.arange(args.seq_length, device=device).unsqueeze(0).expand(args.micro_batch_size, -1)
@@ -118,19 +116,22 @@ def main() -> None:
                 parameter.grad /= layout.get_data_parallel_world_size()
         optimizer.step()
         step += 1
-        if step == args.crash_at and rank == world - 1 and not RESUME:
+        if step == args.crash_at and rank == world - 1 and RESTARTS == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         if rank == 0:
             report(step, args.train_iters, loss.item())
         if step % args.save_interval == 0:
             folder = CHECKPOINTS / f"step-{step:06d}"
             folder.mkdir(parents=True, exist_ok=True)
-            if data_rank == 0:
+            if data_rank == 0 or not SHARED:
                 state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
-                torch.save(state, folder / f"tensor-{tensor_rank}.pt")
+                # On a node of its own several ranks may hold the same part: the last one's stands, whole.
+                torch.save(state, folder / f"draft-{rank}.pt")
+                (folder / f"draft-{rank}.pt").rename(folder / f"tensor-{tensor_rank}.pt")
             dist.barrier()
-            if rank == 0:
+            if saves(rank):
                 (folder / "complete").touch()
+            if rank == 0:
                 print(f"step {step}/{args.train_iters} loss {loss.item():.4f}", flush=True)
     here = sum(parameter.numel() for parameter in model.parameters())
     print(f"[Rank {rank}] done: step {step}, parameters {checksum(model):.6f}, holds {here}", flush=True)

@@ -12,7 +12,7 @@ pub mod said;
 use std::path::Path;
 
 use crate::support::{Place, is_left_out, torch_python};
-use job::{Fate, Job, SharedMemory, beside_python, free_port, has};
+use job::{Fate, Job, SharedMemory, Storage, beside_python, free_port, has};
 use said::{End, last_line, numbers};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn ddp_with_two_ranks_ends_alike_through_agents_after_a_kill_and_by_torchrun() {
     assert_eq!(theirs.step, 3.0 * 32.0);
     job.under_run(&place, 2, Fate::DiesAt(40, 32)).is_as(&theirs);
     assert!(place.run_folder().join("launch/pytorch_ddp_config.yaml").is_file());
-    job.through_agents(&[1, 1], Fate::Undisturbed).is_as(&theirs);
+    job.through_agents(&[1, 1], Fate::Undisturbed, Storage::Own).is_as(&theirs);
 }
 
 #[test]
@@ -42,12 +42,30 @@ fn ddp_with_four_ranks_ends_alike_through_agents_and_under_fermi_run() {
     let job = ddp(&["--epochs", "6"]);
     let ours = job.under_run(&Place::new(), 4, Fate::Undisturbed);
     assert_eq!(ours.step, 6.0 * 16.0);
-    job.through_agents(&[2, 2], Fate::Undisturbed).is_as(&ours);
+    job.through_agents(&[2, 2], Fate::Undisturbed, Storage::Own).is_as(&ours);
 }
 
 #[test]
 fn ddp_on_unequal_nodes_goes_on_after_a_killed_rank() {
-    let end = ddp(&["--epochs", "20"]).through_agents(&[1, 2], Fate::KilledAfter("epoch 2/20"));
+    let end = ddp(&["--epochs", "20"]).through_agents(&[1, 2], Fate::KilledAfter("epoch 2/20"), Storage::Shared);
+    assert_eq!(end.step, 20.0 * 21.0);
+}
+
+/// The last rank is killed at step 150 of 320, 22 steps behind the checkpoint of step 128, in whatever way it is started.
+#[test]
+fn ddp_on_two_nodes_goes_on_from_one_step_with_a_shared_folder_and_without() {
+    let job = ddp(&[]);
+    let alone = job.under_run(&Place::new(), 2, Fate::Undisturbed);
+    for storage in [Storage::Own, Storage::Shared] {
+        job.under_run_on_two_nodes(Fate::DiesAt(150, 128), storage).is_as(&alone);
+        job.through_agents(&[1, 1], Fate::DiesAt(150, 128), storage).is_as(&alone);
+    }
+}
+
+/// Whichever rank is killed, wherever the nodes then are in their saving.
+#[test]
+fn ddp_on_unequal_nodes_without_a_shared_folder_goes_on_after_a_killed_rank() {
+    let end = ddp(&["--epochs", "20"]).through_agents(&[2, 1], Fate::KilledAfter("epoch 2/20"), Storage::Own);
     assert_eq!(end.step, 20.0 * 21.0);
 }
 
@@ -61,14 +79,15 @@ fn fsdp_with_two_ranks_ends_alike_after_a_kill_and_by_torchrun() {
     let job = fsdp(&["--steps", "40", "--save-every", "10"]);
     let theirs = job.by_launcher(&beside_python("torchrun"), &TORCHRUN, &[]);
     job.under_run(&Place::new(), 2, Fate::DiesAt(25, 20)).is_as(&theirs);
-    job.through_agents(&[1, 1], Fate::DiesAt(25, 20)).is_as(&theirs);
+    job.through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Shared).is_as(&theirs);
+    job.through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Own).is_as(&theirs);
 }
 
 #[test]
 fn fsdp_with_four_ranks_really_shards_on_unequal_nodes_and_under_fermi_run() {
     let job = fsdp(&["--steps", "40", "--save-every", "10"]);
     let ours = job.under_run(&Place::new(), 4, Fate::Undisturbed);
-    let theirs = job.through_agents(&[1, 3], Fate::Undisturbed);
+    let theirs = job.through_agents(&[1, 3], Fate::Undisturbed, Storage::Own);
     ours.is_as(&theirs);
     for log in ours.logs.iter().chain(&theirs.logs) {
         let (held, whole) = (numbers(last_line(log), "holds ")[0], numbers(last_line(log), " of ")[0]);
@@ -114,9 +133,11 @@ fn zero_2_goes_on_from_a_checkpoint_that_all_ranks_have_written() {
         return;
     }
     let job = deepspeed(2, &["--steps", "200", "--save-every", "20"]);
-    let end = job.through_agents(&[1, 1], Fate::KilledAfter("step 40/200"));
-    assert_eq!(end.step, 200.0);
-    is_of_stage(&end, 2);
+    for storage in [Storage::Shared, Storage::Own] {
+        let end = job.through_agents(&[1, 1], Fate::KilledAfter("step 40/200"), storage);
+        assert_eq!(end.step, 200.0);
+        is_of_stage(&end, 2);
+    }
 }
 
 #[test]
@@ -128,7 +149,7 @@ fn zero_1_and_zero_3_end_alike_through_agents_and_under_fermi_run() {
         let job = deepspeed(stage, &["--steps", "40", "--save-every", "10"]);
         let ours = job.under_run(&Place::new(), 2, Fate::Undisturbed);
         is_of_stage(&ours, stage);
-        let theirs = job.through_agents(&[1, 1], Fate::Undisturbed);
+        let theirs = job.through_agents(&[1, 1], Fate::Undisturbed, Storage::Own);
         is_of_stage(&theirs, stage);
         ours.is_as(&theirs);
         ours
@@ -145,7 +166,7 @@ fn jax_without_an_argument_ends_alike_after_a_killed_process_and_by_mpirun() {
     let job = job("jax", "train_jax.py", &["--steps", "60", "--save-every", "10"], json!({}));
     let ours = job.under_run(&Place::new(), 2, Fate::DiesAt(35, 30));
     assert_eq!(ours.step, 60.0);
-    let theirs = job.through_agents(&[1, 1], Fate::DiesAt(35, 30));
+    let theirs = job.through_agents(&[1, 1], Fate::DiesAt(35, 30), Storage::Own);
     theirs.is_as(&ours);
     assert!(last_line(&theirs.logs[1]).contains("of 2 processes"));
     if !is_left_out("mpirun") {
@@ -180,7 +201,7 @@ fn megatron_core_with_the_cpu_shim_goes_on_after_a_killed_rank_through_agents() 
     if !has("megatron", "megatron.core") {
         return;
     }
-    let end = megatron().through_agents(&[1, 1], Fate::DiesAt(25, 20));
+    let end = megatron().through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Own);
     assert_eq!(end.step, 40.0);
     is_divided(&end);
 }

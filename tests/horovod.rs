@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engines::job::{Fate, Job};
+use crate::engines::job::{Fate, Job, Storage};
 use crate::support::{Fleet, Place, Run, python, script};
 use serde_json::json;
 
@@ -77,8 +77,8 @@ fn the_real_horovod_ends_alike_through_agents_after_a_kill_and_by_horovodrun() {
     };
     let ours = job.under_run(&Place::new(), 2, Fate::DiesAt(35, 30));
     assert_eq!(ours.step, 60.0);
-    job.through_agents(&[1, 1], Fate::DiesAt(35, 30)).is_as(&ours);
-    job.through_agents(&[1, 2], Fate::Undisturbed);
+    job.through_agents(&[1, 1], Fate::DiesAt(35, 30), Storage::Own).is_as(&ours);
+    job.through_agents(&[1, 2], Fate::Undisturbed, Storage::Own);
     let options = ["--gloo", "-np", "2", "--network-interfaces", "lo", "--output-filename", "logs"];
     let options = [&options[..], &[python.to_str().unwrap()]].concat();
     job.by_launcher(&python.with_file_name("horovodrun"), &options, &[]).is_as(&ours);

@@ -230,10 +230,12 @@ fn ctrl_c_on_any_node_stops_all() {
 #[test]
 fn an_elastic_run_goes_on_with_those_who_remain_and_takes_in_who_comes_back() {
     let Some(hosts) = Hosts::new(3) else { return };
+    // One that comes back has a new folder, in which there is nothing to go on from.
+    let shared = tempfile::tempdir().unwrap();
     let start = |host: usize| {
         let options = ["--nnodes", "1:3", "--rdzv-endpoint", "10.77.0.1:29555", "--rdzv-conf", "last_call_timeout=1"];
         let mut command = hosts.run(host, &options);
-        command.args(["--json", "--max-restarts", "5"]);
+        command.args(["--json", "--max-restarts", "5", "--checkpoint-dir"]).arg(shared.path());
         Run::start(&mut trains(command, "5000"))
     };
     let runs: Vec<Run> = (1..=3).map(start).collect();

@@ -13,6 +13,7 @@
 #![allow(clippy::print_stderr, reason = "what is left out is said aloud")]
 
 mod bad_input;
+mod checkpoints;
 mod contract;
 mod docs;
 mod engines;

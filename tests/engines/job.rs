@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::said::{End, assert_resumed, has_ended};
+use super::said::{End, assert_resumed, has_ended, numbers};
 use crate::support::{Fleet, Place, Run, eventually, is_left_out, signal, torch_python};
 
 /// What is trained, the same in every way.
@@ -29,6 +29,15 @@ pub enum Fate {
     DiesAt(u32, u32),
     /// The test kills it when rank 0 has said this, wherever it then is.
     KilledAfter(&'static str),
+}
+
+/// Where the nodes of a training keep their checkpoints.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// In one folder that all of them see, named for the task or run.
+    Shared,
+    /// Each in its own, as it is where nothing is said.
+    Own,
 }
 
 impl Fate {
@@ -90,13 +99,13 @@ impl Job {
         repository().join("examples").join(self.script)
     }
 
-    /// A task on agents with so many workers each; the checkpoints are on a disk that they share, as in a cluster.
-    pub fn through_agents(&self, workers: &[u32], fate: Fate) -> End {
+    /// A task on agents with so many workers each.
+    pub fn through_agents(&self, workers: &[u32], fate: Fate, storage: Storage) -> End {
         let names: Vec<String> = (0..workers.len()).map(|node| format!("node{node}")).collect();
         let nodes: Vec<(&str, u32)> = names.iter().map(String::as_str).zip(workers.iter().copied()).collect();
         let fleet = Fleet::of(&nodes);
         let ranks: u32 = workers.iter().sum();
-        let id = self.create(&fleet, ranks, fate);
+        let id = self.create(&fleet, ranks, fate, storage);
         if let Fate::KilledAfter(said) = fate {
             rank_zero_says(&fleet, &id, 1, |log| log.contains(said));
             kill_rank(&fleet, &id, ranks - 1);
@@ -117,24 +126,30 @@ impl Job {
             assert!(headline.starts_with(&blamed) && headline.ends_with("SIGKILL"), "{headline}");
             let first = fleet.log(&id, 1, 0);
             assert_resumed(&first, &logs[0], fate.resumes_at());
+            assert_same_step(&logs);
+            assert_found(&fleet, &id, workers.len(), storage);
             logs[0].insert_str(0, &first);
         }
         End::of(logs)
     }
 
-    fn create(&self, fleet: &Fleet, ranks: u32, fate: Fate) -> String {
+    fn create(&self, fleet: &Fleet, ranks: u32, fate: Fate, storage: Storage) -> String {
         let mut argv = vec![self.script().to_str().unwrap().to_owned()];
         argv.extend(self.words.iter().map(|word| (*word).to_owned()).chain(fate.words()));
-        let mut env: serde_json::Map<String, Value> =
+        let env: serde_json::Map<String, Value> =
             engine_variables().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        env.insert("FERMI_CHECKPOINT_DIR".into(), fleet.place.path().join("shared").to_str().into());
+        let shared = fleet.place.path().join("shared");
+        let mut options = json!({ "framework": self.settings });
+        if storage == Storage::Shared {
+            options["checkpointDir"] = shared.to_str().into();
+        }
         let divided = json!({
             "dataParallel": ranks / self.tensor_parallel, "pipelineParallel": 1, "tensorParallel": self.tensor_parallel,
         });
         fleet.create(json!({
             "taskName": self.framework,
             "command": { "argv": argv, "env": env, "interpreter": self.python },
-            "options": { "framework": self.settings },
+            "options": options,
             "policies": { "restart": { "maxRestarts": fate.attempts() - 1 } },
             "distributedConfig": {
                 "framework": self.framework,
@@ -177,6 +192,42 @@ impl Job {
         End::of(logs)
     }
 
+    /// `fermi run --nnodes 2 …`, once for each of two nodes with a rank each, on this machine.
+    pub fn under_run_on_two_nodes(&self, fate: Fate, storage: Storage) -> End {
+        let port = free_port();
+        let _left = SharedMemory(&port);
+        let shared = tempfile::tempdir().unwrap();
+        let places = [Place::new(), Place::new()];
+        let restarts = (fate.attempts() - 1).to_string();
+        let runs = [0, 1].map(|node: usize| {
+            let rank = node.to_string();
+            let options = ["--nnodes", "2", "--node-rank", &rank, "--master-addr", "127.0.0.1", "--master-port", &port];
+            let mut command = places[node].run(options);
+            command.args(["--max-restarts", &restarts, "--framework", self.framework, "-n", "1"]);
+            if storage == Storage::Shared {
+                command.arg("--checkpoint-dir").arg(shared.path());
+            }
+            command.arg(self.script()).args(self.words).args(fate.words());
+            command.env("PYTHON_EXEC", self.python).envs(engine_variables());
+            Run::start(&mut command)
+        });
+        for run in runs {
+            let ended = run.ended().expect(0);
+            let said = match storage {
+                Storage::Shared => "all 2 nodes see one checkpoint folder",
+                Storage::Own => "the newest checkpoint that is whole on every node",
+            };
+            ended.says(&[said]);
+        }
+        let last = fate.attempts() - 1;
+        let logs: Vec<String> = places.iter().map(|place| place.rank_text(last, 0, "stdout.log")).collect();
+        let first = places[0].rank_text(0, 0, "stdout.log");
+        assert_resumed(&first, &logs[0], fate.resumes_at());
+        assert_same_step(&logs);
+        places.iter().for_each(Place::assert_empty);
+        End::of(logs)
+    }
+
     /// The script as its engine's own launcher starts it: `options` are the launcher's, `words` more for the script.
     pub fn by_launcher(&self, program: &Path, options: &[&str], words: &[&str]) -> End {
         let place = Place::new();
@@ -192,6 +243,30 @@ impl Job {
         logs.sort_by_key(|log| log.find("[Rank 1] done"));
         End::of(logs)
     }
+}
+
+/// Every rank that says where it goes on says the same.
+fn assert_same_step(logs: &[String]) {
+    let steps: Vec<f64> = logs.iter().flat_map(|log| numbers(log, "resumes at step ")).collect();
+    assert_eq!(steps.len(), logs.len(), "a rank does not say where it goes on: {steps:?}");
+    assert!(steps.iter().all(|step| *step == steps[0]), "the ranks go on from different steps: {steps:?}");
+}
+
+/// The task's events say whether the nodes have one folder.
+fn assert_found(fleet: &Fleet, id: &str, nodes: usize, storage: Storage) {
+    let events = fleet.get(&format!("/training-tasks/{id}/events?pageSize=1000"));
+    let texts: Vec<&str> = events["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| event["kind"] == "checkpoints.found")
+        .map(|event| event["text"]["en"].as_str().unwrap())
+        .collect();
+    let said = match storage {
+        Storage::Shared => format!("all {nodes} nodes see one checkpoint folder"),
+        Storage::Own => "the newest checkpoint that is whole on every node".to_owned(),
+    };
+    assert!(texts.len() == 2 && texts[1].contains(&said), "{events:#}");
 }
 
 /// Waits for it as long as the task has not failed.

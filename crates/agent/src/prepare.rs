@@ -137,7 +137,10 @@ pub fn prepare(
         run: Some(cluster.run(run)),
         launch: cluster.launch(run),
         output: cluster.outputs(&run.task),
-        checkpoint: cluster.outputs(&run.task).join("checkpoints"),
+        checkpoint: match &assignment.checkpoint_dir {
+            Some(folder) => PathBuf::from(folder),
+            None => cluster.outputs(&run.task).join("checkpoints"),
+        },
         source: PathBuf::new(),
     };
     for folder in folders.run.iter().chain([&folders.launch]) {
@@ -158,6 +161,7 @@ pub fn prepare(
         task_id: run.task.to_string(),
         torch_run_id: run.task.to_string(),
         generation: run.generation.get(),
+        owner: format!("{}/{}", cluster.name, run.task),
     };
     let meeting = meeting(assignment, &cluster.name);
     let prepared = launch::prepare(&assignment.launch, &site, &assignment.policy, identity, meeting, ranks)
@@ -275,6 +279,7 @@ pub(crate) mod tests {
             master: Master { address: "127.0.0.1".into(), port: None },
             interpreter: None,
             source: None,
+            checkpoint_dir: None,
             secret: "s".into(),
         }
     }
@@ -311,6 +316,17 @@ pub(crate) mod tests {
         assert_eq!(fs::read_to_string(launch.join("late")).unwrap(), "29500");
         assert_eq!(bundle.checkpoint_dir, outputs.join("checkpoints"));
         assert!(bundle.checkpoint_dir.is_dir());
+    }
+
+    #[test]
+    fn checkpoints_live_where_the_task_says_and_belong_to_the_task_of_this_cluster() {
+        let shared = tempfile::tempdir().unwrap();
+        let folder = shared.path().join("of all nodes/ckpt");
+        let named = folder.to_str().unwrap().to_owned();
+        let (_data, made) = try_it(|assignment| assignment.checkpoint_dir = Some(named));
+        let bundle = made.unwrap();
+        assert_eq!((&bundle.checkpoint_dir, bundle.owner.as_str()), (&folder, "c/task-1"));
+        assert!(folder.is_dir());
     }
 
     #[test]

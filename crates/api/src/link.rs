@@ -225,6 +225,9 @@ pub struct Assignment {
     pub interpreter: Option<String>,
     #[serde(default)]
     pub source: Option<Source>,
+    /// Where the task's checkpoints live; a folder of the task on this node where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint_dir: Option<String>,
     /// What the supervisors of this run must know to talk to each other.
     pub secret: String,
 }

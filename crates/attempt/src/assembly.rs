@@ -30,6 +30,9 @@ pub struct Greeting {
     /// The node rank it wants, when its user named one.
     pub node_rank: Option<u32>,
     pub ranks: u32,
+    /// Whether it answers when it is asked for its checkpoints; older releases do not.
+    #[serde(default)]
+    pub tells_checkpoints: bool,
 }
 
 /// Why a node gets no ranks.
@@ -72,6 +75,7 @@ impl Greeting {
             name: bundle.node_name.clone(),
             node_rank: bundle.gathering.node_rank,
             ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
+            tells_checkpoints: true,
         }
     }
 }
@@ -140,6 +144,7 @@ struct Peer {
     name: String,
     ranks: u32,
     wants: Option<u32>,
+    tells_checkpoints: bool,
 }
 
 /// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
@@ -165,7 +170,12 @@ impl Assembly {
     /// Takes a node in, or says why not. The answer is the node's number.
     pub fn welcome(&mut self, greeting: &Greeting) -> Result<usize, JoinRefusal> {
         self.check(greeting)?;
-        let peer = Peer { name: greeting.name.clone(), ranks: greeting.ranks, wants: greeting.node_rank };
+        let peer = Peer {
+            name: greeting.name.clone(),
+            ranks: greeting.ranks,
+            wants: greeting.node_rank,
+            tells_checkpoints: greeting.tells_checkpoints,
+        };
         let number = self.peers.len();
         if let Some(node_rank) = peer.wants {
             self.taken.insert(node_rank, number);
@@ -243,7 +253,7 @@ impl Assembly {
             .map(|(number, peer)| {
                 let ranks = first..first + peer.ranks;
                 first = ranks.end;
-                (number, NodeRanks { name: peer.name.clone(), ranks })
+                (number, NodeRanks { name: peer.name.clone(), ranks, tells_checkpoints: peer.tells_checkpoints })
             })
             .collect()
     }
@@ -302,6 +312,7 @@ mod tests {
             name: name.into(),
             node_rank,
             ranks,
+            tells_checkpoints: true,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fermi_domain::checkpoint::{Fence, ResumePlan};
 use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
@@ -28,6 +29,9 @@ pub struct NodeBundle {
     /// What torch calls the run: the user's `--rdzv-id`, else the run's own id.
     pub torch_run_id: String,
     pub generation: u64,
+    /// Whose checkpoints this run writes: the same over all generations.
+    #[serde(default)]
+    pub owner: String,
     /// Attempts that earlier launches of the task made; the first one here is one more.
     #[serde(default)]
     pub attempts_before: u32,
@@ -144,19 +148,45 @@ impl NodeBundle {
             master_addr: self.master_addr.clone(),
             master_port: start.master_port,
             resume: start.resume,
+            resume_step: start.resume_step,
+            checkpoints_shared: start.checkpoints_shared,
         }
     }
 
+    /// Where this node's ranks are told to keep checkpoints: the user's own variable wins.
+    pub fn checkpoint_folder(&self) -> PathBuf {
+        let command = self.ranks.first().map(|rank| &rank.command);
+        let named = command.and_then(|command| {
+            let (_, value) = command.env.iter().find(|(name, _)| name == contract::FERMI_CHECKPOINT_DIR)?;
+            let folder = PathBuf::from(value);
+            Some(command.folder.as_ref().map_or_else(|| folder.clone(), |work| work.join(&folder)))
+        });
+        named.unwrap_or_else(|| self.checkpoint_dir.clone())
+    }
+
+    /// How an attempt of this run appears beside its checkpoints.
+    pub fn fence(&self, attempt: u32) -> Fence {
+        Fence { owner: self.owner.clone(), generation: self.generation, attempt, has_ended: false }
+    }
+
     /// The start of an attempt as this node's coordinator orders it.
-    pub fn start(&self, attempt: u32, resume: bool, master_port: u16, position: NodePosition) -> Start {
+    pub fn start(&self, attempt: u32, plan: ResumePlan, master_port: u16, position: NodePosition) -> Start {
         Start {
             task_id: self.task_id.clone(),
             torch_run_id: self.torch_run_id.clone(),
             attempt,
-            resume,
+            resume: plan.resume,
+            resume_step: plan.step,
+            checkpoints_shared: Some(plan.shared),
             master_port,
             position,
         }
+    }
+
+    /// The start of the first attempt as far as it is known before nodes have met and told what they have.
+    pub fn foreseen_start(&self, master_port: u16, position: NodePosition) -> Start {
+        let plan = ResumePlan { resume: self.resume, ..ResumePlan::FRESH };
+        Start { checkpoints_shared: None, ..self.start(1, plan, master_port, position) }
     }
 
     /// Where a rank of an attempt keeps its files, if anything is kept.

@@ -12,6 +12,7 @@
 
 pub mod assembly;
 pub mod bundle;
+pub mod checkpoint_folder;
 pub mod coordinator;
 pub mod deferred;
 pub mod evidence;

@@ -3,6 +3,7 @@
 //! No message carries a command line: what a node runs stands in its own bundle, so that the worst that an unknown peer can do
 //! is refused.
 
+use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::exit::Exit;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -29,9 +30,46 @@ pub struct Start {
     pub torch_run_id: String,
     pub attempt: u32,
     pub resume: bool,
+    /// The step that all nodes go on from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_step: Option<u64>,
+    /// Whether all nodes have one checkpoint folder; a coordinator of an older release does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoints_shared: Option<bool>,
     pub master_port: u16,
     #[serde(rename = "placement")]
     pub position: NodePosition,
+}
+
+/// A look at the checkpoints before an attempt begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Survey {
+    /// The attempt that is about to write there.
+    pub fence: Fence,
+    /// The node's own ranks begin here.
+    pub first_rank: u32,
+    pub mark: MarkDuty,
+}
+
+/// What a node does to find out whether all have one folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MarkDuty {
+    /// There is no other node, or no mark.
+    Nothing,
+    /// It leaves a mark in its folder.
+    Leave,
+    /// It looks for the one that the first node has left.
+    Find(SharedMark),
+}
+
+/// A small file beside the first node's checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedMark {
+    pub name: String,
+    pub nonce: String,
 }
 
 /// What a node is told to do.
@@ -39,6 +77,7 @@ pub struct Start {
 #[serde(rename_all = "camelCase")]
 pub enum NodeCommand {
     Start(Start),
+    Survey(Survey),
     Signal {
         signal: i32,
     },
@@ -73,6 +112,17 @@ pub enum NodeReport {
     },
     NotJoined {
         missing: Vec<u32>,
+    },
+    /// The answer to a [`Survey`].
+    Surveyed {
+        found: NodeCheckpoints,
+        /// What it has left for the others to find.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mark: Option<SharedMark>,
+    },
+    /// A newer generation or attempt of this run writes its checkpoints; the node's ranks are ended.
+    Superseded {
+        generation: u64,
     },
     Swept,
     /// The user at that node asks for the end of the run.

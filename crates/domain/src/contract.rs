@@ -52,6 +52,10 @@ pub const FERMI_PROGRESS_FILE: &str = "FERMI_PROGRESS_FILE";
 pub const FERMI_OUTPUT_DIR: &str = "FERMI_OUTPUT_DIR";
 pub const FERMI_CHECKPOINT_DIR: &str = "FERMI_CHECKPOINT_DIR";
 pub const FERMI_RESUME: &str = "FERMI_RESUME";
+/// The step that every rank goes on from; not set where the script has to find it.
+pub const FERMI_RESUME_STEP: &str = "FERMI_RESUME_STEP";
+/// Whether FERMI_CHECKPOINT_DIR is one folder on all nodes.
+pub const FERMI_CHECKPOINT_SHARED: &str = "FERMI_CHECKPOINT_SHARED";
 pub const FERMI_CHECKPOINT_SIGNAL: &str = "FERMI_CHECKPOINT_SIGNAL";
 pub const FERMI_BACKEND: &str = "FERMI_BACKEND";
 pub const FERMI_NODE_NAME: &str = "FERMI_NODE_NAME";
@@ -100,8 +104,14 @@ pub struct AttemptFacts {
     pub max_restarts: u32,
     pub master_addr: String,
     pub master_port: u16,
-    /// Whether the script shall continue from its newest checkpoint.
+    /// Whether the script shall continue from a checkpoint.
     pub resume: bool,
+    /// Which one, where all nodes have it.
+    #[serde(default)]
+    pub resume_step: Option<u64>,
+    /// Whether all nodes have one checkpoint folder; none where that was not found out.
+    #[serde(default)]
+    pub checkpoints_shared: Option<bool>,
 }
 
 /// Where one rank of one attempt writes.
@@ -146,8 +156,17 @@ pub fn rank_variables(place: &RankPosition, facts: &AttemptFacts, files: &RankFi
     set(FERMI_PROGRESS_FILE, files.progress_file.clone());
     set(FERMI_OUTPUT_DIR, files.output_dir.clone());
     set(FERMI_CHECKPOINT_DIR, files.checkpoint_dir.clone());
+    if let Some(shared) = facts.checkpoints_shared {
+        set(FERMI_CHECKPOINT_SHARED, u8::from(shared).to_string());
+    }
     if facts.resume {
         set(FERMI_RESUME, "1".to_owned());
+    } else if facts.attempt > 1 {
+        // A script that knows torch's restart count alone would resume.
+        set(FERMI_RESUME, "0".to_owned());
+    }
+    if let Some(step) = facts.resume_step.filter(|_| facts.resume) {
+        set(FERMI_RESUME_STEP, step.to_string());
     }
     set(FERMI_NODE_NAME, place.node_name.clone());
     set(FERMI_WORKER_ID, format!("{}-{}", place.node_name, place.local_rank));
@@ -180,7 +199,9 @@ mod tests {
             max_restarts: 3,
             master_addr: "127.0.0.1".into(),
             master_port: 29500,
-            resume: attempt > 1,
+            resume: attempt == 2,
+            resume_step: (attempt == 2).then_some(128),
+            checkpoints_shared: Some(attempt == 1),
         };
         let files = RankFiles {
             error_file: "/e".into(),
@@ -229,6 +250,15 @@ mod tests {
         let second = variables_of(2);
         assert_eq!(value(&second, TORCHELASTIC_RESTART_COUNT), Some("1"));
         assert_eq!(value(&second, FERMI_RESUME), Some("1"));
+        assert_eq!((value(&first, FERMI_RESUME_STEP), value(&second, FERMI_RESUME_STEP)), (None, Some("128")));
+        assert_eq!(value(&first, FERMI_CHECKPOINT_SHARED), Some("1"));
+    }
+
+    #[test]
+    fn a_later_attempt_that_begins_anew_says_so() {
+        let anew = variables_of(3);
+        assert_eq!((value(&anew, FERMI_RESUME), value(&anew, FERMI_RESUME_STEP)), (Some("0"), None));
+        assert_eq!(value(&anew, FERMI_CHECKPOINT_SHARED), Some("0"));
     }
 
     #[test]

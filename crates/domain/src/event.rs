@@ -58,6 +58,30 @@ pub enum RunEvent {
     NodeBack { name: String },
     #[serde(rename = "node.lost")]
     NodeLost { name: String, text: Text },
+    /// What the nodes found in their checkpoint folders, and what follows for the attempt that begins.
+    #[serde(rename = "checkpoints.found")]
+    CheckpointsFound {
+        attempt: u32,
+        /// How many nodes were asked.
+        nodes: u32,
+        /// Whether all have one folder.
+        shared: bool,
+        /// What FERMI_RESUME says.
+        resume: bool,
+        /// What FERMI_RESUME_STEP says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<u64>,
+        text: Text,
+        /// What would make it better, for front ends to spell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        settings: Vec<Setting>,
+    },
+    /// A newer generation or attempt of the same run writes these checkpoints; the ranks here were ended.
+    #[serde(rename = "checkpoints.superseded")]
+    CheckpointsSuperseded { attempt: u32, generation: u64, text: Text },
+    /// Another run that has not ended writes into the same folder.
+    #[serde(rename = "checkpoints.foreign")]
+    CheckpointsForeign { attempt: u32, owner: String, text: Text },
     #[serde(rename = "attempt.started")]
     AttemptStarted { attempt: u32, master_addr: String, master_port: u16, resume: bool },
     #[serde(rename = "rank.started")]

@@ -5,6 +5,7 @@
 
 pub mod aggregate;
 pub mod auto;
+pub mod checkpoint;
 pub mod contract;
 pub mod disk;
 pub mod environment;

@@ -104,6 +104,9 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     if request.options.master_port == Some(0) {
         return Err(RequestRefusal::MasterPortInvalid);
     }
+    if let Some(path) = request.options.checkpoint_dir.as_deref().filter(|path| !is_plain_absolute(path)) {
+        return Err(RequestRefusal::CheckpointFolderInvalid { path: path.to_owned() });
+    }
     let wanted = &request.distributed_config;
     let environments = environments(&wanted.node_ids, known)?;
     let (master_node, framework) = if environments.len() > 1 {
@@ -141,6 +144,17 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             labels: request.labels.clone(),
         },
     })
+}
+
+/// The longest path that Linux takes.
+const LONGEST_PATH: usize = 4_096;
+
+/// A path that means the same on every node: absolute, without a way back up, a variable or a placeholder in it.
+fn is_plain_absolute(path: &str) -> bool {
+    path.starts_with('/')
+        && path.len() < LONGEST_PATH
+        && !path.split('/').any(|part| part == "..")
+        && !path.chars().any(|letter| letter.is_control() || "${}<>".contains(letter))
 }
 
 /// Checks a copy of a task against the environments as they are now: the same rules, and the same refusals, as for a

@@ -46,6 +46,8 @@ pub enum VerdictKind {
     SupervisorLost { node: String },
     /// A node was silent for longer than the task allows.
     NodeLost { node: String },
+    /// A newer generation of the same run writes its checkpoints.
+    Superseded { node: String, generation: u64 },
     /// Nothing was started: the request, a port or a file was not as it must be.
     LaunchRefused {
         reason: Text,
@@ -90,7 +92,7 @@ impl Verdict {
             VerdictKind::Succeeded | VerdictKind::StoppedByUser => None,
             VerdictKind::RankFailed | VerdictKind::LaunchRefused { .. } => Some(FailureClass::User),
             VerdictKind::StartTimedOut { .. } | VerdictKind::NodeLost { .. } => Some(FailureClass::Infrastructure),
-            VerdictKind::SupervisorLost { .. } => Some(FailureClass::Platform),
+            VerdictKind::SupervisorLost { .. } | VerdictKind::Superseded { .. } => Some(FailureClass::Platform),
         };
         Self { class, kind, first: None, diagnosis: None, evidence: Vec::new(), traceback: None, others: Vec::new() }
     }
@@ -122,6 +124,12 @@ impl Verdict {
             VerdictKind::NodeLost { node } => {
                 Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
             }
+            VerdictKind::Superseded { node, generation } => Text::new(
+                format!("节点 {node} 发现本任务的第 {generation} 代正在写入同一检查点，本代已结束"),
+                format!(
+                    "{node} found generation {generation} of this task writing its checkpoints, and this one ended"
+                ),
+            ),
             VerdictKind::LaunchRefused { reason, .. } => {
                 Text::new(format!("未能启动：{}", reason.zh), format!("the launch was refused: {}", reason.en))
             }
@@ -194,6 +202,10 @@ impl VerdictKind {
                     format!("see whether {node} is down or off the network; {patience} says how long to bear with it"),
                 ))
             }
+            Self::Superseded { generation, .. } => Some(Hint::new(
+                format!("无需处理：第 {generation} 代继续训练"),
+                format!("nothing to do: generation {generation} trains on"),
+            )),
             Self::LaunchRefused { settings, .. } => Hint::check(settings),
             Self::Succeeded | Self::RankFailed | Self::StoppedByUser => None,
         }

@@ -127,6 +127,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             Work::Recipe { .. } | Work::Builtin { .. } => None,
         },
         source: task.spec.source.clone(),
+        checkpoint_dir: task.spec.options.checkpoint_dir.clone(),
         secret: run_secret::of(core.secret(), task),
     })
 }

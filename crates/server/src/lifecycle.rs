@@ -77,17 +77,25 @@ pub fn apply(
     let (mut task, revision) = (found.value, found.revision);
     let before = task.clone();
     let mut notes = Vec::new();
+    let mut is_told_once = false;
     for input in inputs {
+        is_told_once |= matches!(input, TaskInput::Journal { .. });
         notes.extend(task.apply(input, cause.now_ms));
     }
     let mut phases = Vec::new();
     let mut has_freed = false;
-    if task != before {
+    let has_changed = task != before;
+    if has_changed {
         tx.update_task(&task, revision, cause.now_ms)?;
+    }
+    // A line of a journal comes once, and is told though it changes nothing; anything else may be said again and again.
+    if has_changed || is_told_once {
         for note in notes {
             phases.extend(note.detail.as_ref().and_then(|detail| detail.phase));
             tx.append_event(event_of(&task, note, cause))?;
         }
+    }
+    if has_changed {
         has_freed = release(tx, &task)?;
     }
     Ok(Changed { task, phases, has_freed, principal: cause.principal.clone() })

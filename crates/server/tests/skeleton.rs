@@ -13,6 +13,7 @@ use axum::http::Request;
 use cluster::Cluster;
 use fermi_api::link::ServerMessage;
 use fermi_domain::event::{Outcome, Record, RunEvent, VERSION};
+use fermi_domain::language::Text;
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use futures_util::StreamExt;
 use serde_json::json;
@@ -195,6 +196,24 @@ async fn a_request_has_a_number_and_a_callers_own_is_kept_if_it_is_one_word() {
     for unfit in ["a b", "x=\"y\"", ""] {
         assert_ne!(number(&cluster.send(ask(unfit)).await), unfit);
     }
+}
+
+#[tokio::test]
+async fn a_line_of_a_journal_is_an_event_though_it_changes_nothing_and_only_once() {
+    let mut cluster = Cluster::start().await;
+    fermi_server::start_reconcilers(&cluster.core);
+    let request = Request::post("/api/v1/training-tasks").header("content-type", "application/json");
+    cluster.send(request.body(Body::from(ONE)).unwrap()).await;
+    let ServerMessage::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
+    let text = Text::new("别的训练也在用", "another training uses it");
+    let event = RunEvent::CheckpointsForeign { attempt: 1, owner: "c/task-9".into(), text };
+    let line = serde_json::to_string(&Record { v: VERSION, seq: 1, time_ms: 1, event }).unwrap() + "\n";
+    let path = format!("{RUN}/journal?offset=0");
+    assert_eq!(cluster.piece(Some("env-001"), &path, line.as_bytes()).await.status, 200);
+    assert_eq!(cluster.piece(Some("env-001"), &path, line.as_bytes()).await.status, 409);
+    let events = cluster.get("/api/v1/training-tasks/task-1/events").await.json();
+    let told = events["data"]["items"].as_array().unwrap().iter();
+    assert_eq!(told.filter(|event| event["kind"] == "checkpoints.foreign").count(), 1, "{events:#}");
 }
 
 #[tokio::test]

@@ -28,6 +28,12 @@ pub struct TrainerConfig {
     pub checkpoint_every: u64,
     /// Continue from the newest complete checkpoint of `checkpoint_dir`, or start afresh if it holds none.
     pub resume: bool,
+    /// With `resume`: the checkpoint of this step instead of the newest.
+    pub resume_step: Option<u64>,
+    /// Without `resume`: begin anew although the folder holds checkpoints, which stay.
+    pub begins_anew: bool,
+    /// Whether all nodes have the same `checkpoint_dir`; where each has its own, the first rank of each node writes.
+    pub checkpoints_shared: bool,
     pub progress_file: Option<PathBuf>,
     pub log_every: u64,
     /// Sleep this long in every step, so that a small model can play a long training.
@@ -55,6 +61,9 @@ impl Default for TrainerConfig {
             checkpoint_dir: None,
             checkpoint_every: 50,
             resume: false,
+            resume_step: None,
+            begins_anew: false,
+            checkpoints_shared: true,
             progress_file: None,
             log_every: 10,
             throttle: None,

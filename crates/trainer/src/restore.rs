@@ -1,4 +1,4 @@
-//! Where a run begins: at the newest checkpoint, or at the beginning. Rank 0 finds out and the others follow, because
+//! Where a run begins: at the checkpoint that it was told, at the newest, or at the beginning. Rank 0 finds out and the others follow, because
 //! they may not see its disk.
 
 use fermi_collective::{Communicator, OperationError};
@@ -19,17 +19,18 @@ enum Found {
 pub(crate) fn restore(
     world: &mut Communicator,
     folder: &Folder,
+    step: Option<u64>,
     identity: &Identity,
     state: &mut State,
 ) -> Result<Vec<String>, TrainError> {
     let mut warnings = Vec::new();
     let found = if world.rank() == 0 {
-        match folder.newest(identity) {
-            Ok(newest) => {
+        match step {
+            Some(step) => folder.exactly(step, identity).map(Some),
+            None => folder.newest(identity).map(|newest| {
                 warnings = newest.warnings;
-                Ok(newest.state)
-            }
-            Err(error) => Err(error),
+                newest.state
+            }),
         }
     } else {
         Ok(None)

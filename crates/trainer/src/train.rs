@@ -76,7 +76,7 @@ pub fn train(config: &TrainerConfig, position: &RankPosition, out: &mut dyn Writ
 
     let mut resumed_from = None;
     if let Some(folder) = folder.as_ref().filter(|_| config.resume) {
-        let warnings = restore(&mut world, folder, &identity, &mut state)?;
+        let warnings = restore(&mut world, folder, config.resume_step, &identity, &mut state)?;
         warnings.iter().try_for_each(|warning| narrator.line(warning)).map_err(TrainError::Output)?;
         if state.step > 0 {
             resumed_from = Some(state.step);
@@ -85,8 +85,9 @@ pub fn train(config: &TrainerConfig, position: &RankPosition, out: &mut dyn Writ
     }
 
     let mut run = Run::new(config, plan, model, state, world);
-    // Others only read their copy of the state; one writer is enough and the only safe number.
-    let folder = folder.filter(|_| position.is_first());
+    // Others only read their copy of the state; one writer per folder is enough and the only safe number.
+    let writes = position.is_first() || (!config.checkpoints_shared && position.local_rank == 0);
+    let folder = folder.filter(|_| writes);
     let tokens_per_s = run_steps(&mut run, folder.as_ref(), &identity, &mut narrator)?;
     let summary = Summary {
         parameter_checksum: run.agreed_checksum()?,
@@ -112,6 +113,7 @@ fn prepare(config: &TrainerConfig, position: &RankPosition) -> Result<BatchPlan,
     if let Some(folder) = &config.checkpoint_dir
         && position.is_first()
         && !config.resume
+        && !config.begins_anew
     {
         Folder::new(folder).require_empty()?;
     }

@@ -131,6 +131,7 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
         master: Master { address: "127.0.0.1".into(), port: None },
         interpreter: None,
         source: None,
+        checkpoint_dir: None,
         secret: "s".into(),
     }
 }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `supervisorLost`, `nodeLost` or `launchRefused`.
+    /// `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `supervisorLost`, `nodeLost`, `superseded` or `launchRefused`.
     pub kind: String,
     /// Whose matter it is; null when nothing went wrong.
     pub class: Option<FailureClass>,
@@ -103,6 +103,7 @@ fn kind(kind: &VerdictKind) -> &'static str {
         VerdictKind::StoppedByUser => "stoppedByUser",
         VerdictKind::SupervisorLost { .. } => "supervisorLost",
         VerdictKind::NodeLost { .. } => "nodeLost",
+        VerdictKind::Superseded { .. } => "superseded",
         VerdictKind::LaunchRefused { .. } => "launchRefused",
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use fermi_domain::checkpoint::{NodeCheckpoints, ResumePlan};
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{Recurrence, Role};
 use fermi_domain::healing::{self, Decision, FailedAttempt};
@@ -19,40 +20,63 @@ const EVIDENCE_MS: u64 = 2_000;
 const AFTER_KILL_MS: u64 = 5_000;
 
 #[derive(Debug, PartialEq)]
-enum State {
+pub(super) enum State {
     Idle,
-    Assembling { until: u64 },
-    Running { check_joined_at: Option<u64> },
-    Gathering { until: u64 },
-    Stopping { rungs: VecDeque<Rung>, until: u64 },
-    Killing { until: u64 },
-    Sweeping { waiting_for: BTreeSet<usize> },
-    BackingOff { until: u64 },
+    Assembling {
+        until: u64,
+    },
+    /// Nodes look at their checkpoints: those that have not answered, and what the others found.
+    Surveying {
+        until: u64,
+        waiting_for: BTreeSet<usize>,
+        found: BTreeMap<usize, NodeCheckpoints>,
+    },
+    Running {
+        check_joined_at: Option<u64>,
+    },
+    Gathering {
+        until: u64,
+    },
+    Stopping {
+        rungs: VecDeque<Rung>,
+        until: u64,
+    },
+    Killing {
+        until: u64,
+    },
+    Sweeping {
+        waiting_for: BTreeSet<usize>,
+    },
+    BackingOff {
+        until: u64,
+    },
     Over,
 }
 
 /// The coordinator of a run.
 #[derive(Debug)]
 pub struct Coordinator {
-    policy: Policy,
-    nodes: Vec<NodeRanks>,
+    pub(super) policy: Policy,
+    pub(super) nodes: Vec<NodeRanks>,
     /// Nodes without a supervisor, since when and how.
-    lost: BTreeMap<usize, (u64, Loss)>,
-    state: State,
-    attempt: u32,
-    restarts_used: u32,
-    start_up_failures_in_a_row: u32,
-    started_ms: u64,
-    made_progress: bool,
+    pub(super) lost: BTreeMap<usize, (u64, Loss)>,
+    pub(super) state: State,
+    pub(super) attempt: u32,
+    pub(super) restarts_used: u32,
+    pub(super) start_up_failures_in_a_row: u32,
+    pub(super) started_ms: u64,
+    pub(super) made_progress: bool,
     /// Living ranks and their nodes.
-    alive: BTreeMap<u32, usize>,
+    pub(super) alive: BTreeMap<u32, usize>,
     /// Nodes that were asked who never came, and have not answered.
-    unanswered: BTreeSet<usize>,
+    pub(super) unanswered: BTreeSet<usize>,
     /// Ranks that ended badly by themselves, not by our signals.
-    failed: Vec<Ended>,
-    never_came: Vec<u32>,
-    stopped_by: Option<i32>,
-    effects: Vec<RunEffect>,
+    pub(super) failed: Vec<Ended>,
+    pub(super) never_came: Vec<u32>,
+    pub(super) stopped_by: Option<i32>,
+    /// A newer generation of the run was found: the node that found it, and which.
+    pub(super) superseded_by: Option<(usize, u64)>,
+    pub(super) effects: Vec<RunEffect>,
 }
 
 impl Coordinator {
@@ -72,6 +96,7 @@ impl Coordinator {
             failed: Vec::new(),
             never_came: Vec::new(),
             stopped_by: None,
+            superseded_by: None,
             effects: Vec::new(),
         }
     }
@@ -81,6 +106,7 @@ impl Coordinator {
         match &self.state {
             State::Running { check_joined_at } => *check_joined_at,
             State::Assembling { until }
+            | State::Surveying { until, .. }
             | State::Gathering { until }
             | State::Stopping { until, .. }
             | State::Killing { until }
@@ -111,13 +137,15 @@ impl Coordinator {
             }
             NodeReport::NotJoined { missing } => self.not_joined(node, missing, now_ms),
             NodeReport::Swept => self.swept(node, now_ms),
+            NodeReport::Surveyed { found, .. } => self.surveyed(node, found, now_ms),
+            NodeReport::Superseded { generation } => self.superseded(node, generation, now_ms),
             NodeReport::StopAsked { signal } => self.stop_asked(signal, now_ms),
             NodeReport::KillAsked => self.kill_asked(now_ms),
             NodeReport::RankStarted { .. } | NodeReport::Alive => {}
         }
     }
 
-    fn assemble(&mut self, now_ms: u64) {
+    pub(super) fn assemble(&mut self, now_ms: u64) {
         self.state = State::Assembling { until: now_ms.saturating_add(self.policy.join_timeout_ms) };
         self.effects.push(RunEffect::Assemble);
     }
@@ -146,16 +174,18 @@ impl Coordinator {
                     self.all_swept(now_ms);
                 }
             }
+            // No rank was started, so nothing is lost but the node: it is waited for as before.
+            State::Surveying { .. } => self.assemble(now_ms),
             State::Idle | State::Assembling { .. } | State::BackingOff { .. } | State::Over => {}
         }
     }
 
     /// Nodes that are there.
-    fn present(&self) -> BTreeSet<usize> {
+    pub(super) fn present(&self) -> BTreeSet<usize> {
         (0..self.nodes.len()).filter(|node| !self.lost.contains_key(node)).collect()
     }
 
-    fn start(&mut self, now_ms: u64) {
+    pub(super) fn start_ranks(&mut self, plan: ResumePlan, now_ms: u64) {
         self.attempt += 1;
         self.started_ms = now_ms;
         self.made_progress = false;
@@ -169,8 +199,7 @@ impl Coordinator {
             .flat_map(|(node, node_ranks)| node_ranks.ranks.clone().map(move |rank| (rank, node)))
             .collect();
         self.state = State::Running { check_joined_at: self.policy.start_timeout_ms.map(|timeout| now_ms + timeout) };
-        let resume = self.policy.resume || self.attempt > 1;
-        self.effects.push(RunEffect::StartRanks { attempt: self.attempt, resume });
+        self.effects.push(RunEffect::StartRanks { attempt: self.attempt, plan });
     }
 
     fn rank_ended(&mut self, rank: u32, exit: Exit, failure: Failure, now_ms: u64) {
@@ -188,6 +217,7 @@ impl Coordinator {
             }
             State::Idle
             | State::Assembling { .. }
+            | State::Surveying { .. }
             | State::Sweeping { .. }
             | State::BackingOff { .. }
             | State::Over => {}
@@ -242,13 +272,13 @@ impl Coordinator {
         self.state = State::Stopping { rungs: rest, until: now_ms.saturating_add(grace_ms) };
     }
 
-    fn kill(&mut self, now_ms: u64) {
+    pub(super) fn kill(&mut self, now_ms: u64) {
         self.effects.push(RunEffect::Tell(RunEvent::Killing { attempt: self.attempt }));
         self.effects.push(RunEffect::KillRanks);
         self.state = State::Killing { until: now_ms + AFTER_KILL_MS };
     }
 
-    fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self) {
         // A run whose only node is lost would have no node to answer; its coordinator is gone with it.
         self.state = State::Sweeping { waiting_for: self.present() };
         self.effects.push(RunEffect::Sweep);
@@ -282,7 +312,7 @@ impl Coordinator {
             }
             // The failed attempt is being ended already; asking means that there shall be no other.
             State::Stopping { .. } | State::Killing { .. } | State::Sweeping { .. } => self.stopped_by = Some(signal),
-            State::Idle | State::Assembling { .. } | State::BackingOff { .. } => {
+            State::Idle | State::Assembling { .. } | State::Surveying { .. } | State::BackingOff { .. } => {
                 self.stopped_by = Some(signal);
                 self.conclude_stopped();
             }
@@ -296,7 +326,7 @@ impl Coordinator {
                 self.stopped_by.get_or_insert(libc::SIGKILL);
                 self.kill(now_ms);
             }
-            State::Idle | State::Assembling { .. } | State::BackingOff { .. } => {
+            State::Idle | State::Assembling { .. } | State::Surveying { .. } | State::BackingOff { .. } => {
                 self.stop_asked(libc::SIGKILL, now_ms);
             }
             State::Killing { .. } | State::Sweeping { .. } | State::Over => {}
@@ -309,6 +339,7 @@ impl Coordinator {
         }
         match &mut self.state {
             State::Assembling { .. } => self.finish(Outcome::Failed, self.case().not_assembled()),
+            State::Surveying { .. } => self.start_by_survey(now_ms),
             State::Running { check_joined_at } => {
                 *check_joined_at = None;
                 self.unanswered = self.present();
@@ -341,7 +372,9 @@ impl Coordinator {
 
     fn all_swept(&mut self, now_ms: u64) {
         let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty() || !self.lost.is_empty();
-        if self.stopped_by.is_some() {
+        if self.superseded_by.is_some() {
+            self.conclude_superseded();
+        } else if self.stopped_by.is_some() {
             self.conclude_stopped();
         } else if went_wrong {
             self.attempt_failed(now_ms);
@@ -397,13 +430,13 @@ impl Coordinator {
         }
     }
 
-    fn finish(&mut self, outcome: Outcome, verdict: Verdict) {
+    pub(super) fn finish(&mut self, outcome: Outcome, verdict: Verdict) {
         self.state = State::Over;
         self.tell(RunEvent::RunEnded { outcome, attempts: self.attempt, verdict: Box::new(verdict) });
         self.effects.push(RunEffect::Finish);
     }
 
-    fn tell(&mut self, event: RunEvent) {
+    pub(super) fn tell(&mut self, event: RunEvent) {
         self.effects.push(RunEffect::Tell(event));
     }
 

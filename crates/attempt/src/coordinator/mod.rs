@@ -6,6 +6,7 @@
 
 mod judgement;
 mod machine;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod vocabulary;

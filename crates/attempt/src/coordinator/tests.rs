@@ -1,5 +1,6 @@
 //! Courses of a run, played without processes.
 
+use fermi_domain::checkpoint::{NodeCheckpoints, ResumePlan};
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{Evidence, diagnose};
 use fermi_domain::healing::RestartPolicy;
@@ -32,8 +33,11 @@ fn policy(max_restarts: u32) -> Policy {
 fn run_of(ranks: u32, policy: Policy) -> Coordinator {
     let mut run = Coordinator::new(policy);
     run.on(RunInput::Begin, 0);
-    let started = run.on(RunInput::Assembled { nodes: vec![NodeRanks { name: "gn6".into(), ranks: 0..ranks }] }, 0);
-    assert_eq!(started, [RunEffect::StartRanks { attempt: 1, resume: false }]);
+    let started = run.on(
+        RunInput::Assembled { nodes: vec![NodeRanks { name: "gn6".into(), ranks: 0..ranks, tells_checkpoints: true }] },
+        0,
+    );
+    assert_eq!(started, [RunEffect::StartRanks { attempt: 1, plan: ResumePlan::FRESH }]);
     run
 }
 
@@ -41,12 +45,115 @@ fn run_of(ranks: u32, policy: Policy) -> Coordinator {
 fn run_of_two_nodes(policy: Policy) -> Coordinator {
     let mut run = Coordinator::new(policy);
     run.on(RunInput::Begin, 0);
-    run.on(RunInput::Assembled { nodes: two_nodes() }, 0);
+    let asked = run.on(RunInput::Assembled { nodes: two_nodes() }, 0);
+    assert_eq!(asked, [RunEffect::SurveyCheckpoints { attempt: 1 }]);
+    run.on(found(0, true, []), 0);
+    let plan = ResumePlan { shared: true, resume: false, step: None };
+    assert_eq!(run.on(found(1, true, []), 0).last(), Some(&RunEffect::StartRanks { attempt: 1, plan }));
     run
 }
 
+/// What a node says of its checkpoints.
+fn found<const N: usize>(node: usize, shares: bool, steps: [u64; N]) -> RunInput {
+    let found = NodeCheckpoints { shares, holds_anything: N > 0, steps: steps.into() };
+    RunInput::Reported { node, report: NodeReport::Surveyed { found, mark: None } }
+}
+
+/// The attempt that begins, and from where.
+fn started(effects: &[RunEffect]) -> Option<(u32, bool, bool, Option<u64>)> {
+    effects.iter().find_map(|effect| match effect {
+        RunEffect::StartRanks { attempt, plan } => Some((*attempt, plan.shared, plan.resume, plan.step)),
+        _ => None,
+    })
+}
+
+/// Two nodes whose first attempt has failed and was swept; they are asked for their checkpoints.
+fn second_attempt_of_two_nodes(policy: Policy) -> Coordinator {
+    let mut run = run_of_two_nodes(policy);
+    run.on(failed(3), 10);
+    for rank in 0..3 {
+        run.on(killed_by_us(rank), 11);
+    }
+    run.on(SWEPT, 12);
+    let effects = run.on(RunInput::Reported { node: 1, report: NodeReport::Swept }, 13);
+    assert_eq!(effects.last(), Some(&RunEffect::SurveyCheckpoints { attempt: 2 }));
+    run
+}
+
+#[test]
+fn nodes_with_folders_of_their_own_go_on_from_the_newest_step_that_all_have() {
+    let mut run = second_attempt_of_two_nodes(policy(1));
+    assert_eq!(run.on(found(1, false, [32, 64]), 20), []);
+    let effects = run.on(found(0, true, [32, 64, 96]), 21);
+    assert_eq!(started(&effects), Some((2, false, true, Some(64))));
+    let told = effects.iter().find_map(|effect| match effect {
+        RunEffect::Tell(RunEvent::CheckpointsFound { step, settings, .. }) => Some((*step, settings.len())),
+        _ => None,
+    });
+    assert_eq!(told, Some((Some(64), 1)));
+}
+
+#[test]
+fn nodes_without_a_common_checkpoint_begin_anew_and_say_so() {
+    let mut run = second_attempt_of_two_nodes(policy(1));
+    run.on(found(0, true, [128]), 20);
+    let effects = run.on(found(1, false, []), 21);
+    assert_eq!(started(&effects), Some((2, false, false, None)));
+    let Some(RunEffect::Tell(RunEvent::CheckpointsFound { text, .. })) = effects.first() else { panic!("{effects:?}") };
+    assert!(text.zh.starts_with("第 2 次启动从头开始："), "{}", text.zh);
+}
+
+#[test]
+fn a_node_of_an_older_release_is_not_waited_for_and_counts_as_one_with_its_own_folder() {
+    let mut run = Coordinator::new(policy(0));
+    run.on(RunInput::Begin, 0);
+    let mut nodes = two_nodes();
+    nodes[1].tells_checkpoints = false;
+    assert_eq!(run.on(RunInput::Assembled { nodes }, 0), [RunEffect::SurveyCheckpoints { attempt: 1 }]);
+    assert_eq!(started(&run.on(found(0, true, []), 1)), Some((1, false, false, None)));
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_not_waited_for_for_ever() {
+    let mut run = second_attempt_of_two_nodes(policy(1));
+    run.on(found(0, true, [32]), 20);
+    assert_eq!(run.wake_at(), Some(30_013));
+    assert_eq!(started(&run.on(RunInput::TimePassed, 30_013)), Some((2, false, false, None)));
+    assert_eq!(run.on(found(1, true, [32]), 30_020), []);
+}
+
+#[test]
+fn a_node_that_is_lost_while_checkpoints_are_looked_at_is_waited_for_and_costs_no_restart() {
+    let mut run = second_attempt_of_two_nodes(policy(1));
+    assert_eq!(run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 20), [RunEffect::Assemble]);
+    let asked = run.on(RunInput::Assembled { nodes: two_nodes() }, 30);
+    assert_eq!(asked, [RunEffect::SurveyCheckpoints { attempt: 2 }]);
+    let last = run.on(RunInput::StopAsked { signal: SIGINT }, 31);
+    assert_eq!(outcome(&last).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
+}
+
+#[test]
+fn a_run_that_finds_a_newer_generation_ends_everywhere_without_a_restart() {
+    let superseded = || RunInput::Reported { node: 1, report: NodeReport::Superseded { generation: 3 } };
+    let verdict = VerdictKind::Superseded { node: "gn7".into(), generation: 3 };
+    let mut run = run_of_two_nodes(policy(5));
+    assert!(wants(&run.on(superseded(), 10), &RunEffect::KillRanks));
+    for rank in 0..4 {
+        run.on(ended(rank, Exit::Signal { signal: 9, core_dumped: false }, ""), 11);
+    }
+    run.on(SWEPT, 12);
+    let last = run.on(RunInput::Reported { node: 1, report: NodeReport::Swept }, 13);
+    assert_eq!(outcome(&last), Some((Outcome::Failed, verdict.clone(), None)));
+    // Before any rank was started.
+    let mut run = second_attempt_of_two_nodes(policy(5));
+    assert_eq!(outcome(&run.on(superseded(), 20)), Some((Outcome::Failed, verdict, None)));
+}
+
 fn two_nodes() -> Vec<NodeRanks> {
-    vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }, NodeRanks { name: "gn7".into(), ranks: 2..4 }]
+    vec![
+        NodeRanks { name: "gn6".into(), ranks: 0..2, tells_checkpoints: true },
+        NodeRanks { name: "gn7".into(), ranks: 2..4, tells_checkpoints: true },
+    ]
 }
 
 const SWEPT: RunInput = RunInput::Reported { node: 0, report: NodeReport::Swept };
@@ -135,8 +242,8 @@ fn a_victim_alone_is_not_waited_on_for_ever() {
 fn a_restart_follows_at_once_and_resumes() {
     let mut run = run_of(1, policy(1));
     run.on(failed(0), 10);
-    let effects = run.on(SWEPT, 11);
-    assert_eq!(effects.last(), Some(&RunEffect::StartRanks { attempt: 2, resume: true }));
+    assert_eq!(run.on(SWEPT, 11).last(), Some(&RunEffect::SurveyCheckpoints { attempt: 2 }));
+    assert_eq!(started(&run.on(found(0, false, [32, 64]), 12)), Some((2, true, true, Some(64))));
     run.on(failed(0), 20);
     assert_eq!(outcome(&run.on(SWEPT, 21)).map(|o| o.0), Some(Outcome::Failed));
 }
@@ -155,6 +262,7 @@ fn repeated_start_up_failures_back_off_and_a_stop_ends_the_wait() {
     for _ in 0..2 {
         run.on(failed(0), 10);
         run.on(SWEPT, 10);
+        run.on(found(0, false, []), 10);
     }
     assert_eq!(run.wake_at(), Some(1_010));
     let last = run.on(RunInput::StopAsked { signal: SIGINT }, 500);
@@ -255,7 +363,7 @@ fn after_a_lost_node_the_restart_waits_until_it_is_back() {
     assert_eq!(effects.last(), Some(&RunEffect::Assemble));
     assert_eq!(run.wake_at(), Some(60_052));
     let effects = run.on(RunInput::Assembled { nodes: two_nodes() }, 900);
-    assert_eq!(effects, [RunEffect::StartRanks { attempt: 2, resume: true }]);
+    assert_eq!(effects, [RunEffect::SurveyCheckpoints { attempt: 2 }]);
 }
 
 #[test]
@@ -265,8 +373,9 @@ fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
     run.on(killed_by_us(0), 51);
     run.on(killed_by_us(1), 51);
     assert_eq!(run.on(SWEPT, 52).last(), Some(&RunEffect::Assemble));
-    let nodes = vec![NodeRanks { name: "gn6".into(), ranks: 0..2 }];
-    assert_eq!(run.on(RunInput::Assembled { nodes }, 60), [RunEffect::StartRanks { attempt: 2, resume: true }]);
+    let nodes = vec![NodeRanks { name: "gn6".into(), ranks: 0..2, tells_checkpoints: true }];
+    assert_eq!(run.on(RunInput::Assembled { nodes }, 60), [RunEffect::SurveyCheckpoints { attempt: 2 }]);
+    assert_eq!(started(&run.on(found(0, false, [8]), 61)), Some((2, true, true, Some(8))));
     run.on(ended(0, Exit::SUCCESS, ""), 70);
     assert_eq!(run.on(ended(1, Exit::SUCCESS, ""), 70), [RunEffect::Sweep]);
     assert_eq!(outcome(&run.on(SWEPT, 71)).map(|o| o.0), Some(Outcome::Succeeded));
@@ -325,6 +434,7 @@ proptest! {
                         starts += 1;
                         prop_assert_eq!(attempt, starts);
                     }
+                    RunEffect::SurveyCheckpoints { .. } => queue.push(found(0, true, [])),
                     RunEffect::Sweep => {
                         swept_since_start = true;
                         queue.push(SWEPT);
@@ -342,7 +452,7 @@ proptest! {
 fn a_later_launch_counts_attempts_on_and_resumes() {
     let mut run = Coordinator::new(Policy { attempts_before: 2, ..policy(0) });
     run.on(RunInput::Begin, 0);
-    let nodes = vec![NodeRanks { name: "a".into(), ranks: 0..1 }];
-    let effects = run.on(RunInput::Assembled { nodes }, 0);
-    assert!(effects.contains(&RunEffect::StartRanks { attempt: 3, resume: true }), "{effects:?}");
+    let nodes = vec![NodeRanks { name: "a".into(), ranks: 0..1, tells_checkpoints: true }];
+    run.on(RunInput::Assembled { nodes }, 0);
+    assert_eq!(started(&run.on(found(0, false, []), 1)), Some((3, true, true, None)));
 }

@@ -1,5 +1,6 @@
 //! What the coordinator is told, what it takes in and what it wants done.
 
+use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::failure::{Diagnosis, Traceback};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
@@ -29,6 +30,8 @@ pub struct Policy {
 pub struct NodeRanks {
     pub name: String,
     pub ranks: std::ops::Range<u32>,
+    /// Whether it answers a survey of its checkpoints; a release that does not counts as one with a folder of its own.
+    pub tells_checkpoints: bool,
 }
 
 /// How a node was lost.
@@ -79,9 +82,13 @@ pub enum RunInput {
 pub enum RunEffect {
     /// Wait for the nodes that are not there yet.
     Assemble,
+    /// Ask every node what it has in its checkpoint folder, and whether that is the first node's.
+    SurveyCheckpoints {
+        attempt: u32,
+    },
     StartRanks {
         attempt: u32,
-        resume: bool,
+        plan: ResumePlan,
     },
     SignalRanks {
         signal: i32,

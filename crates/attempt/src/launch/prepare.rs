@@ -24,6 +24,8 @@ pub struct RunIdentity {
     /// What torch calls the run.
     pub torch_run_id: String,
     pub generation: u64,
+    /// Whose checkpoints it writes: the same over all generations, and of no other run.
+    pub owner: String,
 }
 
 /// A launch that is ready to start.
@@ -74,6 +76,7 @@ pub fn prepare(
         task_id: run.task_id,
         torch_run_id: run.torch_run_id,
         generation: run.generation,
+        owner: run.owner,
         attempts_before: policy.attempts_before,
         live_folder: site.folders.live.clone(),
         run_folder: site.folders.run.clone(),

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
+use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::event::RunEvent;
 use fermi_domain::language::{Explained, Text};
 use fermi_process::clock::Monotonic;
@@ -15,7 +16,7 @@ use crate::assembly::{Assembly, Greeting, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::link::JoinAnswer;
-use crate::node_message::{NodeCommand, NodePosition, NodeReport};
+use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Survey};
 use crate::port::Lease;
 use crate::serves::Serving;
 
@@ -49,6 +50,8 @@ pub struct CoordinatorDriver {
     /// Until when an elastic run that has enough nodes waits for more.
     last_call: Option<Instant>,
     has_started: bool,
+    /// The attempt for which the own node looks at its checkpoints and the others are not asked yet.
+    surveyed: Option<u32>,
     is_over: bool,
 }
 
@@ -83,6 +86,7 @@ impl CoordinatorDriver {
             reminded: Instant::now(),
             last_call: None,
             has_started: false,
+            surveyed: None,
             is_over: false,
         })
     }
@@ -161,7 +165,8 @@ impl CoordinatorDriver {
     fn carry_out(&mut self, effect: RunEffect, node: &mut Node) -> Vec<RunInput> {
         let command = match effect {
             RunEffect::Assemble => return self.assemble(node),
-            RunEffect::StartRanks { attempt, resume } => return self.start(attempt, resume, node),
+            RunEffect::SurveyCheckpoints { attempt } => return self.survey(attempt, node),
+            RunEffect::StartRanks { attempt, plan } => return self.start(attempt, plan, node),
             RunEffect::Tell(event) => return self.tell_all(event, node),
             RunEffect::SignalRanks { signal } => NodeCommand::Signal { signal },
             RunEffect::KillRanks => NodeCommand::Kill,
@@ -214,17 +219,45 @@ impl CoordinatorDriver {
         Some(RunInput::Assembled { nodes })
     }
 
-    fn start(&mut self, attempt: u32, resume: bool, node: &mut Node) -> Vec<RunInput> {
+    /// Asks the own node first: it leaves the mark that the others look for. They are asked when it has answered.
+    fn survey(&mut self, attempt: u32, node: &mut Node) -> Vec<RunInput> {
+        self.surveyed = Some(attempt);
+        let mark = if self.order.len() > 1 { MarkDuty::Leave } else { MarkDuty::Nothing };
+        let own = self.order.iter().position(|number| *number == 0);
+        own.map(|index| self.send_survey(index, attempt, mark, node)).unwrap_or_default()
+    }
+
+    /// Passes the mark on when the own node has left it.
+    fn pass_on_survey(&mut self, report: &NodeReport, node: &mut Node) {
+        let NodeReport::Surveyed { mark, .. } = report else { return };
+        let Some(attempt) = self.surveyed.take() else { return };
+        let duty = mark.clone().map_or(MarkDuty::Nothing, MarkDuty::Find);
+        for index in 0..self.order.len() {
+            if self.order[index] != 0 {
+                // Only the own node has inputs for the coordinator at once.
+                let _ = self.send_survey(index, attempt, duty.clone(), node);
+            }
+        }
+    }
+
+    fn send_survey(&mut self, index: usize, attempt: u32, mark: MarkDuty, node: &mut Node) -> Vec<RunInput> {
+        let first_rank = self.positions[index].first_rank;
+        let survey = Survey { fence: node.bundle().fence(attempt), first_rank, mark };
+        self.send(index, NodeCommand::Survey(survey), node)
+    }
+
+    fn start(&mut self, attempt: u32, plan: ResumePlan, node: &mut Node) -> Vec<RunInput> {
         let master_port = self.lease.port;
         if let Err(error) = self.serving.start(node.bundle().serves, master_port) {
             // Ranks say themselves that the port does not answer.
             node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
         }
         let master_addr = node.bundle().master_addr.clone();
+        let resume = plan.resume;
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
         for index in 0..self.order.len() {
             let position = self.positions[index].clone();
-            let start = node.bundle().start(attempt, resume, master_port, position);
+            let start = node.bundle().start(attempt, plan, master_port, position);
             inputs.extend(self.send(index, NodeCommand::Start(start), node));
         }
         inputs
@@ -261,6 +294,9 @@ impl CoordinatorDriver {
     fn take_reports(&mut self, number: usize, reports: Vec<NodeReport>, node: &mut Node) {
         let Some(index) = self.order.iter().position(|seated| *seated == number) else { return };
         for report in reports {
+            if number == 0 {
+                self.pass_on_survey(&report, node);
+            }
             self.feed(RunInput::Reported { node: index, report }, node);
         }
     }

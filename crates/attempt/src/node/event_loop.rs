@@ -275,7 +275,7 @@ impl EventLoop {
             .into_iter()
             .chain(control.map(|fd| (fd, self.node.events.has_waiting())))
             .chain(role.map(|fd| (fd, role_waits)))
-            .chain([(executor.terminal_fd(), false)])
+            .chain([(executor.terminal_fd(), false), (executor.checkpoints_fd(), false)])
             .chain(executor.rank_fds().map(|fd| (fd, false)))
             .map(|(fd, has_waiting)| PollFd::new(fd, flags(has_waiting)))
             .collect();

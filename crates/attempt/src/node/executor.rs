@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
+use fermi_domain::checkpoint::Fence;
 use fermi_domain::exit::Exit;
 use fermi_domain::launch::Serves;
 use fermi_process::cgroup::Cgroup;
@@ -14,13 +15,14 @@ use fermi_process::pty::WindowSize;
 use fermi_process::stale::{Keeper, LiveRun};
 use fermi_process::sweep;
 
+use super::checkpoint_watch::{CheckpointFinding, CheckpointWatch, GoesOnFrom};
 use super::event_sink::EventSink;
 use super::rank_processes::{RankProcess, RankProcesses};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
 use crate::joined;
-use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start};
+use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start, Survey};
 use fermi_domain::event::RunEvent;
 
 /// How long the reading of a dead rank's last lines may take.
@@ -40,6 +42,9 @@ pub struct Executor {
     attempt: u32,
     master_port: u16,
     oom_kills: u64,
+    checkpoints: CheckpointWatch,
+    /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
+    surveyed: Option<Fence>,
     /// What the terminal did not get and no event has told yet, and when one last did.
     dropped: Dropped,
     told_dropped: Option<Instant>,
@@ -49,6 +54,8 @@ impl Executor {
     pub fn new(bundle: NodeBundle) -> io::Result<Self> {
         Ok(Self {
             cgroup: Cgroup::create(&bundle.run_id),
+            checkpoints: CheckpointWatch::new(bundle.checkpoint_folder(), &bundle.run_id)?,
+            surveyed: None,
             bundle,
             ranks: RankProcesses::default(),
             pump: Pump::new()?,
@@ -80,6 +87,11 @@ impl Executor {
     /// Readable when there is something to tell of the terminal.
     pub fn terminal_fd(&self) -> BorrowedFd<'_> {
         self.pump.gap_fd()
+    }
+
+    /// Readable when there is news of the checkpoint folder.
+    pub fn checkpoints_fd(&self) -> BorrowedFd<'_> {
+        self.checkpoints.as_fd()
     }
 
     /// How long the terminal's reader has taken nothing although there is something for it.
@@ -115,7 +127,12 @@ impl Executor {
     /// Does what the coordinator says and answers at once, where there is an answer.
     pub fn obey(&mut self, command: NodeCommand, events: &mut EventSink) -> Vec<NodeReport> {
         match command {
-            NodeCommand::Start(start) => return self.start_ranks(&start, events),
+            NodeCommand::Start(start) => {
+                let reports = self.start_ranks(&start, events);
+                self.watch_checkpoints(&start);
+                return reports;
+            }
+            NodeCommand::Survey(survey) => self.survey(survey),
             NodeCommand::Signal { signal } => self.ranks.signal(signal),
             NodeCommand::Kill => self.ranks.signal(libc::SIGKILL),
             NodeCommand::CheckJoined => {
@@ -143,8 +160,61 @@ impl Executor {
     /// Looks for ranks that have ended.
     pub fn look(&mut self, events: &mut EventSink) -> Vec<NodeReport> {
         self.look_at_terminal(events);
+        let findings = self.checkpoints.findings();
+        let mut reports: Vec<NodeReport> =
+            findings.into_iter().filter_map(|finding| self.checkpoints_told(finding, events)).collect();
         let dead = self.ranks.reap();
-        dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)).collect()
+        reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
+        reports
+    }
+
+    fn survey(&mut self, survey: Survey) {
+        self.surveyed = Some(survey.fence.clone());
+        let ranks = u32::try_from(self.bundle.ranks.len()).unwrap_or(u32::MAX);
+        let first = survey.first_rank;
+        self.checkpoints.survey(survey, first..first.saturating_add(ranks));
+    }
+
+    /// Watches over the folder while ranks run. A node that was not asked and does not coordinate knows no name that all
+    /// nodes use for the run.
+    fn watch_checkpoints(&mut self, start: &Start) {
+        let own = || self.bundle.gathering.coordinates.then(|| self.bundle.fence(start.attempt));
+        let surveyed = self.surveyed.clone().filter(|fence| fence.attempt == start.attempt);
+        if let Some(fence) = surveyed.or_else(own) {
+            let goes_on_from = match (start.resume, start.resume_step) {
+                (false, _) => GoesOnFrom::Beginning,
+                (true, Some(step)) => GoesOnFrom::Step(step),
+                (true, None) => GoesOnFrom::Any,
+            };
+            self.surveyed = Some(fence.clone());
+            self.checkpoints.begin(fence, goes_on_from);
+        }
+    }
+
+    /// Takes what the watch says of the attempt that it was last asked about; what it says of others comes too late.
+    fn checkpoints_told(&mut self, finding: CheckpointFinding, events: &mut EventSink) -> Option<NodeReport> {
+        let current = self.surveyed.as_ref().map(|fence| fence.attempt);
+        let folder = self.checkpoints.folder();
+        match finding {
+            CheckpointFinding::Surveyed { attempt, found, mark } if Some(attempt) == current => {
+                Some(NodeReport::Surveyed { found, mark })
+            }
+            CheckpointFinding::Superseded { attempt, by } if Some(attempt) == current => {
+                self.ranks.signal(libc::SIGKILL);
+                let (generation, text) = (by.generation, by.superseded(&folder));
+                events.record(RunEvent::CheckpointsSuperseded { attempt, generation, text });
+                Some(NodeReport::Superseded { generation })
+            }
+            CheckpointFinding::Foreign { attempt, by } if Some(attempt) == current => {
+                let text = by.foreign(&folder);
+                events.record(RunEvent::CheckpointsForeign { attempt, owner: by.owner, text });
+                None
+            }
+            CheckpointFinding::Surveyed { .. }
+            | CheckpointFinding::Superseded { .. }
+            | CheckpointFinding::Foreign { .. }
+            | CheckpointFinding::Left => None,
+        }
     }
 
     fn rank_ended(&mut self, process: &RankProcess, exit: Exit, events: &mut EventSink) -> NodeReport {
@@ -249,6 +319,8 @@ impl Executor {
     }
 
     pub fn sweep(&mut self, events: &mut EventSink) {
+        self.surveyed = None;
+        self.checkpoints.rest();
         let mut ranks = std::mem::take(&mut self.ranks);
         for (process, exit) in ranks.reap() {
             process.record_exit(&exit, false);
@@ -270,7 +342,8 @@ impl Executor {
         self.sweep(events);
     }
 
-    pub fn clean_up(&self) {
+    pub fn clean_up(&mut self) {
+        self.checkpoints.leave();
         if let Some(cgroup) = &self.cgroup {
             cgroup.remove();
         }

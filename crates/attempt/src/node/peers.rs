@@ -298,6 +298,7 @@ mod tests {
             name: "gn7".into(),
             node_rank: None,
             ranks: 1,
+            tells_checkpoints: true,
         }
     }
 

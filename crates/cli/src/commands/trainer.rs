@@ -75,7 +75,8 @@ pub fn execute(flags: &TrainerFlags) -> ExitCode {
 
 fn config(flags: &TrainerFlags, position: &RankPosition) -> TrainerConfig {
     let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let is_first_attempt = std::env::var(contract::FERMI_ATTEMPT).is_ok_and(|attempt| attempt == "1");
+    let is = |name: &str, wanted: &str| std::env::var(name).is_ok_and(|value| value == wanted);
+    let is_first_attempt = is(contract::FERMI_ATTEMPT, "1");
     TrainerConfig {
         preset: flags.preset,
         steps: flags.steps,
@@ -88,7 +89,10 @@ fn config(flags: &TrainerFlags, position: &RankPosition) -> TrainerConfig {
         seed: flags.seed,
         checkpoint_dir: flags.checkpoint_dir.clone().or_else(|| path(contract::FERMI_CHECKPOINT_DIR)),
         checkpoint_every: flags.checkpoint_every,
-        resume: flags.resume || std::env::var(contract::FERMI_RESUME).is_ok_and(|value| value == "1"),
+        resume: flags.resume || is(contract::FERMI_RESUME, "1"),
+        resume_step: std::env::var(contract::FERMI_RESUME_STEP).ok().and_then(|step| step.parse().ok()),
+        begins_anew: is(contract::FERMI_RESUME, "0"),
+        checkpoints_shared: !is(contract::FERMI_CHECKPOINT_SHARED, "0"),
         progress_file: path(contract::FERMI_PROGRESS_FILE),
         log_every: flags.log_every,
         throttle: flags.throttle.map(Duration::from_millis),

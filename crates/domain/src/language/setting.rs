@@ -54,6 +54,7 @@ pub enum Setting {
     DataParallel,
     PipelineParallel,
     TensorParallel,
+    CheckpointFolder,
 }
 
 /// What a setting is called.
@@ -69,7 +70,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -82,6 +83,7 @@ impl Setting {
         Self::DataParallel,
         Self::PipelineParallel,
         Self::TensorParallel,
+        Self::CheckpointFolder,
     ];
 
     fn names(self) -> Names {
@@ -115,6 +117,9 @@ impl Setting {
                 "张量并行",
                 "Tensor parallel",
             ),
+            Self::CheckpointFolder => {
+                names("--checkpoint-dir", Some("options.checkpointDir"), "检查点文件夹", "Checkpoint folder")
+            }
         }
     }
 

@@ -57,6 +57,9 @@ pub enum RequestRefusal {
     LabelsInvalid,
     /// Port 0 cannot be reached.
     MasterPortInvalid,
+    CheckpointFolderInvalid {
+        path: String,
+    },
     /// The launch mode `group`, as long as there are no groups.
     GroupsNotSupported,
     /// `policies.onDisconnect.stopAfter`, which no supervisor carries out.
@@ -216,6 +219,23 @@ impl RequestRefusal {
                     "give one from 1 to 65535, or leave it out and Fermi picks a free one",
                 ),
             ),
+            Self::CheckpointFolderInvalid { path } => (
+                Text::new(
+                    format!("检查点文件夹 “{path}” 不是每个节点都能照用的路径"),
+                    format!("The checkpoint folder '{path}' is no path that every node can use as it stands"),
+                ),
+                Hint::new(
+                    format!(
+                        "{} 填写绝对路径，不含 ..、变量和占位符，最好是所有节点共享的文件夹；不填则每个节点用任务自己的文件夹",
+                        Setting::CheckpointFolder
+                    ),
+                    format!(
+                        "give {} an absolute path without .., variables and placeholders, best a folder that all nodes \
+                         share; without it each node has a folder of the task's own",
+                        Setting::CheckpointFolder
+                    ),
+                ),
+            ),
             Self::GroupsNotSupported => (
                 Text::new("尚不支持以分组启动", "Tasks cannot be started on a group yet"),
                 Hint::new(
@@ -282,6 +302,7 @@ impl RequestRefusal {
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
             Self::LabelsInvalid => "labels",
             Self::MasterPortInvalid => "options.masterPort",
+            Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
             Self::GroupsNotSupported => "launchMode",
             Self::StopAfterNotSupported => "policies.onDisconnect",
             Self::DatasetUnknown { .. } => "datasetId",
@@ -315,6 +336,7 @@ impl Explained for RequestRefusal {
             Self::WorkersUnknown { .. } => "workers_unknown",
             Self::LabelsInvalid => "labels_invalid",
             Self::MasterPortInvalid => "master_port_invalid",
+            Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
             Self::GroupsNotSupported => "groups_not_supported",
             Self::StopAfterNotSupported => "stop_after_not_supported",
             Self::DatasetUnknown { .. } => "dataset_unknown",

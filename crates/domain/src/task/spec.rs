@@ -133,6 +133,10 @@ pub struct LaunchOptions {
     pub torch_debug: Option<String>,
     /// Whether each CUDA call waits for its end, to find the one that fails.
     pub cuda_launch_blocking: Option<bool>,
+    /// Where checkpoints live, an absolute path on every node; best one that all nodes share. Else a folder of the task on
+    /// each node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_dir: Option<String>,
     /// Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub framework: serde_json::Map<String, serde_json::Value>,

@@ -171,6 +171,35 @@ fn a_port_that_nobody_could_reach_is_refused() {
 }
 
 #[test]
+fn a_checkpoint_folder_means_the_same_on_every_node() {
+    for (path, is_taken) in [
+        ("/shared/训练 1/ckpt", true),
+        ("checkpoints", false),
+        ("", false),
+        ("~/ckpt", false),
+        ("/shared/../etc", false),
+        ("/shared/$USER", false),
+        ("/shared/{task}", false),
+        ("/a\nb", false),
+    ] {
+        let mut request = request();
+        request.options.checkpoint_dir = Some(path.into());
+        match validate(&request, &known()) {
+            Ok(accepted) => {
+                assert!(is_taken, "{path}");
+                assert_eq!(accepted.spec.options.checkpoint_dir.as_deref(), Some(path));
+            }
+            Err(refused) => {
+                assert!(!is_taken, "{path}");
+                let told = (refused.id(), refused.field());
+                assert_eq!(told, ("checkpoint_folder_invalid", Some("options.checkpointDir".into())));
+                assert!(refused.hint().unwrap().spelled(FrontEnd::CommandLine).zh.contains("--checkpoint-dir"));
+            }
+        }
+    }
+}
+
+#[test]
 fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     let mut group = request();
     group.launch_mode = LaunchMode::Group("nope".into());

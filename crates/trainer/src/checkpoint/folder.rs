@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::file::{Damage, Identity, State, read, write, write_latest};
 
-/// The newest, and one more in case it is damaged.
-const KEPT: usize = 2;
+/// The newest and those before it: one may be damaged, and a node that was killed while it saved lacks the newest.
+const KEPT: usize = 3;
 
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -26,6 +26,8 @@ pub enum CheckpointError {
     },
     #[error("{} belongs to another training: {difference}; choose another folder or the same settings", path.display())]
     Different { path: PathBuf, difference: String },
+    #[error("the checkpoint {} is not usable: {reason}", path.display())]
+    Unusable { path: PathBuf, reason: String },
     #[error(
         "{} already holds a checkpoint of step {step}; resume from it, or choose an empty folder",
         folder.display()
@@ -76,6 +78,15 @@ impl Folder {
             }
         }
         Ok(Newest { state: None, warnings })
+    }
+
+    /// The checkpoint of this step and no other: all nodes were told the same.
+    pub fn exactly(&self, step: u64, identity: &Identity) -> Result<State, CheckpointError> {
+        let path = self.path_of(step);
+        read(&path, step, identity).map_err(|damage| match damage {
+            Damage::Different(difference) => CheckpointError::Different { path, difference },
+            Damage::Torn(reason) => CheckpointError::Unusable { path, reason },
+        })
     }
 
     /// Writes a checkpoint and then drops those that are no longer needed, in this order.
@@ -146,12 +157,22 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_two_are_kept_and_latest_names_the_newest() {
-        let (_root, folder) = saved(&[9, 10, 100]);
-        assert_eq!(folder.steps().unwrap(), [100, 10]);
+    fn the_newest_three_are_kept_and_latest_names_the_newest() {
+        let (_root, folder) = saved(&[8, 9, 10, 100]);
+        assert_eq!(folder.steps().unwrap(), [100, 10, 9]);
         assert_eq!(fs::read_to_string(folder.path.join("latest")).unwrap(), "step-100\n");
         let names = fs::read_dir(&folder.path).unwrap().count();
-        assert_eq!(names, 3, "nothing unfinished is left behind");
+        assert_eq!(names, 4, "nothing unfinished is left behind");
+    }
+
+    #[test]
+    fn the_step_that_was_asked_for_is_read_and_newer_ones_stay_when_it_goes_on_from_there() {
+        let (_root, folder) = saved(&[10, 20, 30]);
+        assert_eq!(folder.exactly(10, &identity(3)).unwrap(), state(10));
+        assert!(matches!(folder.exactly(15, &identity(3)), Err(CheckpointError::Unusable { .. })));
+        assert!(matches!(folder.exactly(20, &identity(4)), Err(CheckpointError::Different { .. })));
+        folder.save(&state(11), &identity(3)).unwrap();
+        assert_eq!(folder.steps().unwrap(), [30, 20, 11, 10]);
     }
 
     #[test]

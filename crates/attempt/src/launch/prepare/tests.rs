@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::contract::{Inherited, SIGNALS_TO_HANDLE};
 use fermi_domain::ids::{Rank, WorkerId};
 use fermi_domain::launch::RankLaunch;
@@ -56,7 +57,13 @@ fn meeting() -> Meeting {
 }
 
 fn identity() -> RunIdentity {
-    RunIdentity { run_id: "c-run".into(), task_id: "task-1".into(), torch_run_id: "task-1".into(), generation: 4 }
+    RunIdentity {
+        run_id: "c-run".into(),
+        task_id: "task-1".into(),
+        torch_run_id: "task-1".into(),
+        generation: 4,
+        owner: "c/task-1".into(),
+    }
 }
 
 fn made_with(launch: &NodeLaunch, site: &Site, policy: &RunPolicy) -> NodeBundle {
@@ -69,7 +76,7 @@ fn made(launch: &NodeLaunch) -> NodeBundle {
 }
 
 fn command(bundle: &NodeBundle, local: usize) -> (Vec<String>, BTreeMap<String, String>) {
-    let start = bundle.start(bundle.attempts_before + 1, false, 29_511, bundle.own_position());
+    let start = bundle.start(bundle.attempts_before + 1, ResumePlan::FRESH, 29_511, bundle.own_position());
     let command = bundle.command(&bundle.ranks[local], &bundle.facts(&start));
     let words = command.argv.iter().map(|word| word.to_str().unwrap().to_owned());
     (words.collect(), command.env.into_iter().collect())

@@ -139,6 +139,7 @@ impl Start {
             task_id: String::new(),
             torch_run_id: "launch".to_owned(),
             generation: 1,
+            owner: String::new(),
         };
         let meeting = Meeting {
             gathering: Gathering::alone(),
@@ -153,7 +154,7 @@ impl Start {
     fn launch(&self, launch: &TaskLaunch, nodes: &[Prepared], files: &[&str]) -> Value {
         let commands = |prepared: &Prepared| -> Vec<RankCommand> {
             let bundle = &prepared.bundle;
-            let facts = bundle.facts(&bundle.start(1, false, self.port, bundle.own_position()));
+            let facts = bundle.facts(&bundle.foreseen_start(self.port, bundle.own_position()));
             bundle.ranks.iter().map(|rank| bundle.command(rank, &facts)).collect()
         };
         let commands: Vec<Vec<RankCommand>> = nodes.iter().map(commands).collect();

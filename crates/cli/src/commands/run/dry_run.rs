@@ -18,7 +18,7 @@ pub fn show(plan: &Plan, as_json: bool) {
     let placement = bundle.made_for.clone().unwrap_or_else(|| bundle.own_position());
     bundle.take_place(&placement);
     let port = first_port(&bundle);
-    let facts = bundle.facts(&bundle.start(1, bundle.resume, port, placement));
+    let facts = bundle.facts(&bundle.foreseen_start(port, placement));
     let ranks = bundle.ranks.iter().map(|rank| (&rank.place, bundle.command(rank, &facts)));
     let files = plan.files.texts(&bundle.deferred, port);
     let text = if as_json {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{FrontEnd, Language, Setting, Text};
 
 use super::plan::Plan;
 
@@ -84,6 +84,11 @@ impl Narrator {
             RunEvent::NodeLost { name, text } => {
                 Text::new(format!("节点 {name} 已丢失：{}", text.zh), format!("{name} is lost: {}", text.en))
             }
+            // Of one node only what differs from what every restart does.
+            RunEvent::CheckpointsFound { nodes, text, settings, .. } if *nodes > 1 => {
+                told_with(text, settings, self.language)
+            }
+            RunEvent::CheckpointsSuperseded { text, .. } | RunEvent::CheckpointsForeign { text, .. } => text.clone(),
             RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
             RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
                 restart(*attempt, *after_ms, *restarts_used, *max_restarts)
@@ -119,6 +124,15 @@ impl Narrator {
             en.push_str(&note);
         }
         Text::new(zh, en)
+    }
+}
+
+/// A sentence with the settings that it is about.
+fn told_with(text: &Text, settings: &[Setting], language: Language) -> Text {
+    let names: Vec<_> = settings.iter().map(|setting| setting.spelled(FrontEnd::CommandLine, language)).collect();
+    match names.join(", ") {
+        none if none.is_empty() => text.clone(),
+        names => Text::new(format!("{}（{names}）", text.zh), format!("{} ({names})", text.en)),
     }
 }
 

@@ -62,7 +62,11 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
             .filter(|id| id != "none")
             .or_else(|| position.as_ref().map(slurm::SlurmPosition::run))
             .unwrap_or_else(|| machine.run_id.clone()),
-        generation: 1,
+        // A job that is queued again is the same training in another generation.
+        generation: position.as_ref().map_or(1, |position| u64::from(position.restarts) + 1),
+        owner: position
+            .as_ref()
+            .map_or_else(|| machine.run_id.clone(), |position| format!("slurm-{}.{}", position.label(), position.step)),
     };
     let site = Site {
         folders,

@@ -59,6 +59,9 @@ pub struct RequestFlags {
     /// The port of rank 0; a taken one is refused [default: the first free one from 29500 up]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
+    /// Where checkpoints live on every node, best a folder that all share [default: one of the task's own on each node]
+    #[arg(long, value_name = "DIR")]
+    checkpoint_dir: Option<String>,
     /// A variable for every rank
     #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
     env_var: Vec<(String, String)>,
@@ -116,7 +119,11 @@ impl RequestFlags {
             command,
             recipe,
             source,
-            options: LaunchOptions { master_port: self.port, ..engine.options },
+            options: LaunchOptions {
+                master_port: self.port,
+                checkpoint_dir: self.checkpoint_dir.clone(),
+                ..engine.options
+            },
             policies: Policies { restart: RestartPolicy { max_restarts: self.max_restarts }, ..Policies::default() },
             priority: self.priority,
             labels: self.label.iter().cloned().collect(),

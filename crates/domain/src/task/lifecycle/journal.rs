@@ -62,6 +62,9 @@ impl Transition<'_> {
             RunEvent::Refused { message, settings, .. } => {
                 self.fail(Verdict::of(VerdictKind::LaunchRefused { reason: message, settings }));
             }
+            RunEvent::CheckpointsFound { text, .. } => self.note("checkpoints.found", text),
+            RunEvent::CheckpointsSuperseded { text, .. } => self.note("checkpoints.superseded", text),
+            RunEvent::CheckpointsForeign { text, .. } => self.note("checkpoints.foreign", text),
             RunEvent::Waiting { .. }
             | RunEvent::NodeJoined { .. }
             | RunEvent::NodeLinked { .. }
