@@ -144,6 +144,11 @@ fn hello(number: usize) -> Hello {
         version: LINK_VERSION,
         fermi: env!("CARGO_PKG_VERSION").to_owned(),
         instance: format!("bench-{number}"),
+        machine: None,
+        process: None,
+        credential: None,
+        seal: None,
+        next_seal: None,
         name: format!("gn{number}"),
         kind: EnvironmentKind::Ssh,
         zone: Some("bench".to_owned()),
@@ -158,6 +163,7 @@ fn hello(number: usize) -> Hello {
         versions: Versions::default(),
         boot: format!("boot-{number}"),
         runs: Vec::new(),
+        seen: None,
     }
 }
 

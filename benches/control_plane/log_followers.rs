@@ -15,7 +15,8 @@ use crate::report::{Bound, Report, Table};
 const RANKS: u32 = 16;
 const FOLLOWERS: usize = 100;
 /// A rank writes 20 of them in a second.
-const SCRIPT: &str = "i=0; while :; do i=$((i+1)); echo \"step $i loss 1.2345 tokens/s 12345 of rank $RANK\"; sleep 0.05; done";
+const SCRIPT: &str =
+    "i=0; while :; do i=$((i+1)); echo \"step $i loss 1.2345 tokens/s 12345 of rank $RANK\"; sleep 0.05; done";
 const SPAN: Duration = Duration::from_secs(10);
 /// What has come is read so often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -57,7 +58,12 @@ pub fn measure(report: &mut Report) -> Result<(), Trouble> {
     table.print();
     println!("  each follower heard {least} to {most} bytes in {} s", SPAN.as_secs());
     report.promise("100 log followers: CPU of the server, %", Bound::AtMost(30.0), followed, "");
-    report.promise("100 log followers: more open files after 10 s", Bound::AtMost(0.0), files_after as f64 - files as f64, "");
+    report.promise(
+        "100 log followers: more open files after 10 s",
+        Bound::AtMost(0.0),
+        files_after as f64 - files as f64,
+        "",
+    );
     report.keep(
         "logFollowers",
         json!({

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine; who waits so long waits in vain.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Looks until there is something to see; a test that waits in vain says what for.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

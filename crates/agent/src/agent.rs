@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
+use fermi_attempt::run_result::{self, RunResult};
 use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
@@ -54,6 +55,9 @@ struct Owned {
 pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> Result<(), AgentError> {
     let server = options.server.clone();
     let data = DataFolder::take(&options.data_dir)?;
+    if data.is_copy {
+        tracing::warn!(folder = %options.data_dir.display(), "the data folder is a copy; this agent is another one");
+    }
     retention::start(options.data_dir.clone())?;
     // Should both keepers of a run die at once, what they held comes back to us and is reaped.
     sweep::become_subreaper()?;
@@ -352,8 +356,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 }
                 cluster.delete_run(&run);
             }
-            AgentEffect::Send(message) => {
-                if let AgentMessage::Gone { run } = &message {
+            AgentEffect::Send(mut message) => {
+                if let AgentMessage::Gone { run, ended } = &mut message {
+                    *ended = run_result::result(&cluster.run(run)).and_then(RunResult::into_event).map(Box::new);
                     self.tell(AgentNews::Gone { run: run.clone() });
                 }
                 self.outbox.send(message);

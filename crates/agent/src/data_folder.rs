@@ -11,6 +11,7 @@
 //! <data>/<cluster>/runs/<run>/keepers.lock        held by the keepers that live
 //! <data>/<cluster>/runs/<run>/never               this run must not be started
 //! <data>/<cluster>/tasks/<task>/outputs           what ranks write, over all launches of the task
+//! <data>/<cluster>/tasks/<task>/source            the task's own copy of its code, where ranks start
 //! <data>/<cluster>/sources/<digest>               code that was sent
 //! ```
 
@@ -175,6 +176,11 @@ impl ClusterFolder {
 
     pub fn outputs(&self, task: &TaskId) -> PathBuf {
         self.root.join("tasks").join(task.as_str()).join("outputs")
+    }
+
+    /// The task's own copy of the code that was sent.
+    pub fn source_of(&self, task: &TaskId) -> PathBuf {
+        self.root.join("tasks").join(task.as_str()).join("source")
     }
 
     pub fn sources(&self) -> PathBuf {

@@ -230,9 +230,13 @@ fn source_folder(
 ) -> Result<Option<PathBuf>, PrepareRefusal> {
     match &assignment.source {
         Some(Source::Path(path)) => Ok(Some(PathBuf::from(path))),
-        Some(Source::Snapshot(digest)) => source::folder(&cluster.sources(), digest, || fetch(digest))
-            .map(Some)
-            .map_err(|error| PrepareRefusal::NoSnapshot { digest: digest.clone(), error: error.to_string() }),
+        Some(Source::Snapshot(digest)) => {
+            let missing =
+                |error: SourceError| PrepareRefusal::NoSnapshot { digest: digest.clone(), error: error.to_string() };
+            let sent = source::folder(&cluster.sources(), digest, || fetch(digest)).map_err(missing)?;
+            let home = cluster.source_of(&assignment.run.task);
+            source::own_copy(&sent, &home).map(Some).map_err(|error| PrepareRefusal::folder(&home, &error))
+        }
         None => Ok(None),
     }
 }

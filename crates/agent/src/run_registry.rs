@@ -142,7 +142,7 @@ impl RunRegistry {
 
     fn never(&mut self, run: RunKey) -> Vec<AgentEffect> {
         self.runs.insert(run.clone(), RunState::Never);
-        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(AgentMessage::Gone { run })]
+        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(AgentMessage::Gone { run, ended: None })]
     }
 
     fn end(&mut self, run: RunKey, signal: i32) -> Vec<AgentEffect> {
@@ -217,7 +217,7 @@ pub enum FoundRun {
 fn last_word(run: &RunKey, state: &RunState) -> Option<AgentEffect> {
     match state {
         RunState::Over { journal: true, streams: true } | RunState::Never => {
-            Some(AgentEffect::Send(AgentMessage::Gone { run: run.clone() }))
+            Some(AgentEffect::Send(AgentMessage::Gone { run: run.clone(), ended: None }))
         }
         RunState::Failed(failed) => Some(AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()))),
         RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over { .. } => None,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     fn gone(run: &str) -> AgentEffect {
-        AgentEffect::Send(AgentMessage::Gone { run: key(run) })
+        AgentEffect::Send(AgentMessage::Gone { run: key(run), ended: None })
     }
 
     const RUN: &str = "task-1-g1-n0-i1";

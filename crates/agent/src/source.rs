@@ -52,6 +52,36 @@ pub fn folder(
     done.map(|()| home)
 }
 
+/// A task's own copy of the code, which its ranks may write to: two tasks of one source must not see each other's files.
+/// Made once; what the ranks of earlier launches left there stays.
+pub fn own_copy(source: &Path, home: &Path) -> io::Result<PathBuf> {
+    if home.is_dir() {
+        return Ok(home.to_owned());
+    }
+    let draft = home.with_extension("part");
+    let _ = fs::remove_dir_all(&draft);
+    copy_tree(source, &draft)?;
+    fs::rename(&draft, home)?;
+    Ok(home.to_owned())
+}
+
+/// Copies files (sharing their blocks where the file system can), folders and links as they are.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    crate::data_folder::make(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, to) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            copy_tree(&entry.path(), &to)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    fs::set_permissions(to, fs::metadata(from)?.permissions())
+}
+
 fn fetch(
     open: impl FnOnce() -> Result<Box<dyn Read>, SourceError>,
     draft: &Path,
@@ -220,5 +250,25 @@ mod tests {
         bytes.push(0);
         assert!(matches!(get(sources.path(), bytes.clone(), &digest), Err(SourceError::OtherDigest(_))));
         assert!(matches!(get(sources.path(), bytes, "../x"), Err(SourceError::BadDigest(_))));
+    }
+
+    #[test]
+    fn a_task_writes_to_a_copy_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("sources/x");
+        fs::create_dir_all(source.join("sub")).unwrap();
+        fs::write(source.join("sub/train.py"), "code").unwrap();
+        std::os::unix::fs::symlink("sub/train.py", source.join("link.py")).unwrap();
+        let homes = ["task-1", "task-2"].map(|task| folder.path().join(task).join("source"));
+        for home in &homes {
+            fs::create_dir_all(home.parent().unwrap()).unwrap();
+            assert_eq!(own_copy(&source, home).unwrap(), *home);
+        }
+        fs::write(homes[0].join("sub/train.py"), "changed").unwrap();
+        fs::write(homes[0].join("result"), "1").unwrap();
+        assert_eq!(fs::read_to_string(homes[1].join("link.py")).unwrap(), "code");
+        assert_eq!(fs::read_to_string(source.join("sub/train.py")).unwrap(), "code");
+        own_copy(&source, &homes[0]).unwrap();
+        assert_eq!(fs::read_to_string(homes[0].join("result")).unwrap(), "1", "what earlier launches left stays");
     }
 }

@@ -24,7 +24,7 @@ pub fn effect(effect: &AgentEffect, environment: Option<&EnvironmentId>) -> Span
         AgentEffect::UploadRest(run) => ("upload the rest", run),
         AgentEffect::RefuseForEver(run) => ("refuse for ever", run),
         AgentEffect::Delete(run) => ("delete", run),
-        AgentEffect::Send(AgentMessage::Gone { run }) => ("tell that it is gone", run),
+        AgentEffect::Send(AgentMessage::Gone { run, .. }) => ("tell that it is gone", run),
         AgentEffect::Send(AgentMessage::LaunchFailed(failed)) => ("tell that it failed", &failed.run),
         AgentEffect::Send(AgentMessage::Hello(_) | AgentMessage::Heartbeat(_)) => return Span::none(),
     };

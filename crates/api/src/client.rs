@@ -23,7 +23,7 @@ pub use address::{BadAddress, DEFAULT_SERVER, ServerAddress};
 pub use error::{ClientError, RefusedAnswer};
 pub use follow::{Follower, Moment};
 pub use query::{Query, segment};
-pub use resources::LogQuery;
+pub use resources::{EnvironmentWord, LogQuery};
 
 /// Where every path of the API begins.
 pub const API: &str = "/api/v1";

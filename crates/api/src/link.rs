@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
+use fermi_domain::event::RunEvent;
 pub use fermi_domain::fleet::KnownRun;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{Setting, StoredMessage, Text};
@@ -39,7 +40,12 @@ pub enum AgentMessage {
     /// Nothing of this run was started, and nothing will be.
     LaunchFailed(LaunchFailed),
     /// No process of the run is left on this node, and all that it wrote has been taken by the server.
-    Gone { run: RunKey },
+    Gone {
+        run: RunKey,
+        /// How the run ended, by the record beside its journal: on a full disk the journal may lack its last line.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ended: Option<Box<RunEvent>>,
+    },
 }
 
 /// What the server sends.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use fermi_domain::event::{Outcome, RunEvent};
-use fermi_domain::verdict::Verdict;
+use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::in_place;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,16 @@ impl RunResult {
         })
     }
 
+    /// The `run.ended` that it was made of; none where a verdict was too long to be kept.
+    pub fn into_event(self) -> Option<RunEvent> {
+        let verdict = self.verdict.or_else(|| match self.outcome {
+            Outcome::Succeeded => Some(Box::new(Verdict::of(VerdictKind::Succeeded))),
+            Outcome::Stopped { .. } => Some(Box::new(Verdict::of(VerdictKind::StoppedByUser))),
+            Outcome::Failed => None,
+        })?;
+        Some(RunEvent::RunEnded { outcome: self.outcome, attempts: self.attempts, verdict })
+    }
+
     /// Puts the result in the room that [`reserve`] has taken.
     pub fn write(mut self, run_folder: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec(&self)?;
@@ -70,8 +80,6 @@ pub fn result(run_folder: &Path) -> Option<RunResult> {
 
 #[cfg(test)]
 mod tests {
-    use fermi_domain::verdict::VerdictKind;
-
     use super::*;
 
     fn ended(evidence: usize) -> RunResult {

@@ -98,6 +98,20 @@ pub enum EnvironmentStatus {
     Suspect,
     /// Its agent has been silent for too long, or never came.
     Offline,
+    /// An operator has taken it out of service: what runs goes on, nothing new starts.
+    Drained,
+    /// An operator has declared its machine lost; it serves again when its agent comes.
+    Lost,
+}
+
+/// What operators have said of an environment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Duty {
+    #[default]
+    Serves,
+    Drained,
+    Lost,
 }
 
 /// The longest name of an environment: its workers' names become file names.
@@ -120,7 +134,7 @@ impl EnvironmentStatus {
     pub fn is_reachable(self) -> bool {
         match self {
             Self::Running | Self::Busy => true,
-            Self::Suspect | Self::Offline => false,
+            Self::Suspect | Self::Offline | Self::Drained | Self::Lost => false,
         }
     }
 
@@ -131,14 +145,16 @@ impl EnvironmentStatus {
             Self::Busy => Text::new("使用中", "Busy"),
             Self::Suspect => Text::new("连接不稳", "Suspect"),
             Self::Offline => Text::new("离线", "Offline"),
+            Self::Drained => Text::new("已停用", "Drained"),
+            Self::Lost => Text::new("已丢失", "Lost"),
         }
     }
 
     /// Whether a task may name it. A busy one can be named: the task waits.
     pub fn can_be_chosen(self) -> bool {
         match self {
-            Self::Running | Self::Busy | Self::Suspect => true,
-            Self::Offline => false,
+            Self::Running | Self::Busy | Self::Suspect | Self::Drained => true,
+            Self::Offline | Self::Lost => false,
         }
     }
 }

@@ -1,20 +1,22 @@
 //! What every part of the server shares: the store, the streams, the agents that are here, the loops in the background
 //! and the bells that wake them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fermi_domain::environment::{Environment, EnvironmentStatus};
-use fermi_domain::ids::TaskId;
+use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
+use fermi_domain::fleet::Liveness;
+use fermi_domain::ids::{EnvironmentId, Generation, TaskId};
 use fermi_store::chunks::ChunkStore;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
-use crate::hub::{Hub, Liveness};
+use crate::hub::Hub;
 use crate::kept::Account;
 
 /// A handle on everything; cheap to clone.
@@ -32,12 +34,19 @@ struct Inner {
     disk: Disk,
     account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
+    /// The digests of what agents must show, by environment.
+    credentials: RwLock<HashMap<EnvironmentId, String>>,
     bells: Bells,
     /// Counts the moments at which a waiting task may have become able to start.
     openings: AtomicU64,
     logs: broadcast::Sender<TaskId>,
+    /// Of which launch an attempt is, for those whose bytes come in now; bounded.
+    attempts: Mutex<HashMap<(TaskId, u32), Generation>>,
     shutdown: watch::Sender<bool>,
 }
+
+/// Attempts whose launch is remembered; beyond them it is looked up again.
+const MOST_ATTEMPTS: usize = 10_000;
 
 /// Each wakes one reconciler.
 #[derive(Debug, Default)]
@@ -67,9 +76,11 @@ impl Core {
             folder,
             account: Account::default(),
             environments: RwLock::default(),
+            credentials: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
             logs: broadcast::channel(1_024).0,
+            attempts: Mutex::default(),
             shutdown: watch::channel(false).0,
         }))
     }
@@ -142,6 +153,24 @@ impl Core {
         self.0.logs.subscribe()
     }
 
+    /// The launch that an attempt is known to be of.
+    pub fn generation_of(&self, task: &TaskId, attempt: u32) -> Option<Generation> {
+        self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner).get(&(task.clone(), attempt)).copied()
+    }
+
+    pub fn note_generation(&self, task: &TaskId, attempt: u32, generation: Generation) {
+        let mut attempts = self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        if attempts.len() >= MOST_ATTEMPTS {
+            attempts.clear();
+        }
+        attempts.insert((task.clone(), attempt), generation);
+    }
+
+    /// What was noted of a task that is deleted.
+    pub fn forget_generations(&self, task: &TaskId) {
+        self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _), _| known != task);
+    }
+
     pub fn tell_logs_grown(&self, task: &TaskId) {
         // Without followers there is no one to wake.
         let _ = self.0.logs.send(task.clone());
@@ -152,25 +181,36 @@ impl Core {
         self.0.environments.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The digest of the credential that the agent of an environment must show; none where it was given none.
+    pub fn credential_of(&self, environment: &EnvironmentId) -> Option<String> {
+        self.0.credentials.read().unwrap_or_else(PoisonError::into_inner).get(environment).cloned()
+    }
+
     /// Reads the environments and leases anew; called when one of them has changed, never per request.
     pub async fn refresh_environments(&self) -> Result<(), StoreError> {
         let (rows, leases) =
             self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
+        let mut credentials = HashMap::new();
         let environments: Vec<Environment> = rows
             .into_iter()
             .map(|row| {
                 let mut environment = row.environment;
                 let is_busy = environment.workers().iter().all(|worker| leases.contains_key(&worker.id));
-                environment.status = match self.0.hub.liveness(&environment.id) {
-                    Liveness::Here if is_busy => EnvironmentStatus::Busy,
-                    Liveness::Here => EnvironmentStatus::Running,
-                    Liveness::Suspect => EnvironmentStatus::Suspect,
-                    Liveness::Offline => EnvironmentStatus::Offline,
+                environment.status = match (row.duty, self.0.hub.liveness(&environment.id)) {
+                    (Duty::Lost, _) => EnvironmentStatus::Lost,
+                    (_, Liveness::Offline) => EnvironmentStatus::Offline,
+                    (_, Liveness::Suspect) => EnvironmentStatus::Suspect,
+                    (Duty::Drained, Liveness::Here) => EnvironmentStatus::Drained,
+                    (Duty::Serves, Liveness::Here) if is_busy => EnvironmentStatus::Busy,
+                    (Duty::Serves, Liveness::Here) => EnvironmentStatus::Running,
                 };
+                credentials
+                    .extend(row.identity.and_then(|identity| Some((environment.id.clone(), identity.credential?))));
                 environment
             })
             .collect();
         *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);
+        *self.0.credentials.write().unwrap_or_else(PoisonError::into_inner) = credentials;
         self.0.openings.fetch_add(1, Ordering::Release);
         Ok(())
     }

@@ -8,24 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fermi_api::link::{Heartbeat, ServerMessage};
+use fermi_domain::fleet::{Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
 use tokio::sync::mpsc;
 
 use crate::samples::{RankUse, Sample, Samples};
-
-/// After this silence an environment is suspect.
-pub const SUSPECT_AFTER: Duration = Duration::from_secs(4);
-/// After this one it is offline.
-pub const OFFLINE_AFTER: Duration = Duration::from_secs(15);
-
-/// How well an environment is heard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Liveness {
-    Here,
-    Suspect,
-    Offline,
-}
 
 /// Whether a message reached an agent's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +41,8 @@ impl AgentConnection {
 
 #[derive(Debug)]
 struct AgentSession {
-    instance: String,
+    /// Which process it is; none of an agent of an earlier release.
+    process: Option<String>,
     connection: Option<AgentConnection>,
     heard: Instant,
     samples: Samples,
@@ -90,10 +79,11 @@ impl Hub {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether another agent than this one answers under the environment's name.
-    pub fn is_taken(&self, environment: &EnvironmentId, instance: &str) -> bool {
+    /// Whether another process than this one answers under the environment's name.
+    pub fn is_answering(&self, environment: &EnvironmentId, process: Option<&str>) -> bool {
         self.sessions().get(environment).is_some_and(|session| {
-            session.instance != instance && session.connection.is_some() && session.heard.elapsed() < SUSPECT_AFTER
+            let is_other = session.process.as_deref().zip(process).is_none_or(|(ours, theirs)| ours != theirs);
+            is_other && session.connection.is_some() && session.heard.elapsed() < SUSPECT_AFTER
         })
     }
 
@@ -101,20 +91,20 @@ impl Hub {
     pub fn connect(
         &self,
         environment: &EnvironmentId,
-        instance: &str,
+        process: Option<&str>,
         messages: mpsc::Sender<ServerMessage>,
     ) -> AgentConnection {
         let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let connection = AgentConnection { number, messages };
         let mut sessions = self.sessions();
         let session = sessions.entry(environment.clone()).or_insert_with(|| AgentSession {
-            instance: String::new(),
+            process: None,
             connection: None,
             heard: Instant::now(),
             samples: self.before().remove(environment).unwrap_or_default(),
             sent: HashMap::new(),
         });
-        session.instance = instance.to_owned();
+        session.process = process.map(str::to_owned);
         session.connection = Some(connection.clone());
         session.heard = Instant::now();
         session.sent.clear();
@@ -145,11 +135,7 @@ impl Hub {
         let session = sessions.get(environment);
         let silence = session.map_or(self.started, |session| session.heard).elapsed();
         let is_connected = session.is_some_and(|session| session.connection.is_some());
-        match silence {
-            silence if silence >= OFFLINE_AFTER => Liveness::Offline,
-            silence if silence >= SUSPECT_AFTER || !is_connected => Liveness::Suspect,
-            _ => Liveness::Here,
-        }
+        Liveness::of(silence, is_connected)
     }
 
     /// How long ago something was heard; none since the server started.
@@ -249,9 +235,9 @@ impl Hub {
 mod tests {
     use super::*;
 
-    fn connected(hub: &Hub, instance: &str) -> (AgentConnection, mpsc::Receiver<ServerMessage>) {
+    fn connected(hub: &Hub, process: &str) -> (AgentConnection, mpsc::Receiver<ServerMessage>) {
         let (send, messages) = mpsc::channel(8);
-        (hub.connect(&"env-001".into(), instance, send), messages)
+        (hub.connect(&"env-001".into(), Some(process), send), messages)
     }
 
     #[test]
@@ -259,9 +245,10 @@ mod tests {
         let hub = Hub::default();
         let environment = EnvironmentId::from("env-001");
         let (connection, _words) = connected(&hub, "a");
-        assert!(hub.is_taken(&environment, "b") && !hub.is_taken(&environment, "a"));
+        assert!(hub.is_answering(&environment, Some("b")) && !hub.is_answering(&environment, Some("a")));
+        assert!(hub.is_answering(&environment, None), "one of an earlier release might be anyone");
         hub.leave(&environment, connection.number);
-        assert!(!hub.is_taken(&environment, "b"));
+        assert!(!hub.is_answering(&environment, Some("b")));
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Changed {
     pub task: Task,
     /// Its phases on the way, in their order.
     pub phases: Vec<PhaseChange>,
+    /// Whether anything about it is other than before.
+    pub has_changed: bool,
     /// Workers of it may be leased by others now.
     pub has_freed: bool,
     pub principal: Principal,
@@ -98,7 +100,7 @@ pub fn apply(
     if has_changed {
         has_freed = release(tx, &task)?;
     }
-    Ok(Changed { task, phases, has_freed, principal: cause.principal.clone() })
+    Ok(Changed { task, phases, has_changed, has_freed, principal: cause.principal.clone() })
 }
 
 /// Gives back the leases that the task needs no more. Says whether there were any.
@@ -217,7 +219,8 @@ impl Core {
 
     /// What has to be done when changes are on disk: they are logged, and the loops that act on them are woken.
     async fn follow_up(&self, changes: &[Changed]) {
-        if changes.is_empty() {
+        // A loop that is woken for nothing would find the same and wake itself without end.
+        if !changes.iter().any(|changed| changed.has_changed) {
             return;
         }
         changes.iter().for_each(Changed::log);

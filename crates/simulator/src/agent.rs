@@ -413,7 +413,7 @@ impl World {
                 self.tell(|_| format!("{environment} says {}", brief_agent(&message)));
                 match self.server.hear(&environment, *message, self.now, &mut self.truth) {
                     Ok(answer) => {
-                        for answer in answer {
+                        if let Some(answer) = answer {
                             self.post(link, Letter::ToAgent(Box::new(answer)));
                         }
                     }
@@ -724,7 +724,7 @@ fn brief_server(message: &ServerMessage) -> String {
 
 fn brief_agent(message: &AgentMessage) -> String {
     match message {
-        AgentMessage::Gone { run } => format!("gone {run}"),
+        AgentMessage::Gone { run, .. } => format!("gone {run}"),
         AgentMessage::LaunchFailed(failed) => format!("launch failed {}", failed.run),
         AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) => String::new(),
     }

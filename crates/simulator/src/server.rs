@@ -263,7 +263,7 @@ impl Server {
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
         let (run, input) = match message {
-            AgentMessage::Gone { run } => (run.clone(), TaskInput::Gone { node: run.node_rank }),
+            AgentMessage::Gone { run, .. } => (run.clone(), TaskInput::Gone { node: run.node_rank }),
             AgentMessage::LaunchFailed(failed) => {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })
@@ -638,6 +638,7 @@ fn assignment(task: &Task, node: &NodeRun) -> Assignment {
         master: Master { address: String::new(), port: task.master_port },
         interpreter: None,
         source: None,
+        checkpoint_dir: None,
         secret: String::new(),
     }
 }

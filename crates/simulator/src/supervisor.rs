@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use fermi_api::link::Assignment;
 use fermi_attempt::assembly::{Assembly, Greeting, LINK_VERSION};
 use fermi_attempt::coordinator::{Coordinator, Failure, Loss, Policy, RunEffect, RunInput};
-use fermi_attempt::node_message::{NodeCommand, NodePosition, NodeReport, Start};
+use fermi_attempt::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Start, Survey};
+use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::exit::Exit;
 use fermi_domain::task::RunKey;
@@ -201,13 +202,17 @@ impl World {
                 first.is_assembling = true;
                 return self.assembled(index).into_iter().collect();
             }
-            RunEffect::StartRanks { attempt, resume } => return self.start_attempt(index, attempt, resume),
+            RunEffect::SurveyCheckpoints { .. } => {
+                let fence = Fence { owner: String::new(), generation: 0, attempt: 0, has_ended: false };
+                NodeCommand::Survey(Survey { fence, first_rank: 0, mark: MarkDuty::Nothing })
+            }
+            RunEffect::StartRanks { attempt, plan } => return self.start_attempt(index, attempt, plan.resume),
             RunEffect::Tell(event) => {
                 if first.order.is_empty() {
                     self.record(index, event);
                     return Vec::new();
                 }
-                NodeCommand::Tell(Box::new(event))
+                NodeCommand::Tell(Some(Box::new(event)))
             }
             RunEffect::SignalRanks { signal } => NodeCommand::Signal { signal },
             RunEffect::KillRanks => NodeCommand::Kill,
@@ -235,12 +240,14 @@ impl World {
 
     fn start_attempt(&mut self, index: usize, attempt: u32, resume: bool) -> Vec<RunInput> {
         let started = RunEvent::AttemptStarted { attempt, master_addr: String::new(), master_port: 29_500, resume };
-        let mut inputs = self.command_all(index, &NodeCommand::Tell(Box::new(started)));
+        let mut inputs = self.command_all(index, &NodeCommand::Tell(Some(Box::new(started))));
         let start = Start {
             task_id: String::new(),
             torch_run_id: String::new(),
             attempt,
             resume,
+            resume_step: None,
+            checkpoints_shared: None,
             master_port: 29_500,
             position: NodePosition { first_rank: 0, world_size: 0, node_rank: 0, node_count: 0 },
         };
@@ -469,8 +476,13 @@ impl World {
                 vec![NodeReport::Swept]
             }
             NodeCommand::Tell(event) => {
-                self.record(index, *event);
+                if let Some(event) = event {
+                    self.record(index, *event);
+                }
                 Vec::new()
+            }
+            NodeCommand::Survey(_) => {
+                vec![NodeReport::Surveyed { found: NodeCheckpoints::default(), mark: None }]
             }
             NodeCommand::Over | NodeCommand::Alive => Vec::new(),
         }
@@ -642,5 +654,6 @@ fn greeting(assignment: &Assignment) -> Greeting {
         name: assignment.launch.node_name.clone(),
         node_rank: Some(assignment.run.node_rank.0),
         ranks: u32::try_from(assignment.launch.ranks.len()).unwrap_or(u32::MAX),
+        tells_checkpoints: true,
     }
 }

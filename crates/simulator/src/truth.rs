@@ -7,6 +7,7 @@ use std::rc::Rc;
 use fermi_domain::ids::{Generation, TaskId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::task::Task;
+use fermi_domain::verdict::VerdictKind;
 
 /// A file that grows: shared by the rank that writes it, the agent that sends it, and this record.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,8 @@ struct TaskTruth {
     launches: BTreeMap<Launch, LaunchTruth>,
     /// The launch in which every rank returned 0, since a user last asked for a start.
     finished: Option<Launch>,
+    /// Keepers or ranks of it were killed, or their machines stood still, were cut off or went down.
+    is_harmed: bool,
 }
 
 /// The record.
@@ -111,6 +114,11 @@ impl Truth {
         }
     }
 
+    /// Something has happened to a process of a task.
+    pub fn harmed(&mut self, task: &TaskId) {
+        self.tasks.entry(task.clone()).or_default().is_harmed = true;
+    }
+
     /// Whether a rank of a task lives anywhere.
     pub fn lives(&self, task: &TaskId) -> bool {
         self.tasks.get(task).is_some_and(|truth| truth.launches.values().any(|launch| launch.living > 0))
@@ -120,8 +128,21 @@ impl Truth {
         if task.phase == from {
             return;
         }
-        let Some(truth) = self.tasks.get_mut(&task.id) else { return };
+        let truth = self.tasks.entry(task.id.clone()).or_default();
+        let is_taken_for_dead =
+            task.verdict.as_ref().is_some_and(|verdict| matches!(verdict.kind, VerdictKind::SupervisorLost { .. }));
         match task.phase {
+            TaskPhase::Starting if from == TaskPhase::Queued => {
+                let (asked, given) = (task.spec.distributed.node_ids.len(), task.nodes.len());
+                if asked != given {
+                    let what = format!("{} asked for {asked} nodes and starts on {given}", task.id);
+                    self.broken(now, "a task runs on all nodes that it names", what);
+                }
+            }
+            TaskPhase::Failed if is_taken_for_dead && !truth.is_harmed => {
+                let what = format!("a supervisor of {} is called dead, and nothing has happened to it", task.id);
+                self.broken(now, "nothing is called dead that is not", what);
+            }
             TaskPhase::Initializing if from.is_final() => truth.finished = None,
             TaskPhase::Succeeded if truth.finished.is_none() => {
                 let what = format!("{} succeeded, and not all of its ranks returned 0", task.id);

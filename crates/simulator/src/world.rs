@@ -352,6 +352,7 @@ impl World {
     }
 
     fn stop_machine(&mut self, machine: usize) {
+        self.harm_machine(machine);
         self.tell(|_| format!("machine {machine} goes down"));
         for agent in 0..self.agents.len() {
             if self.agents[agent].machine == machine {
@@ -367,8 +368,22 @@ impl World {
         self.machines[machine].is_up = false;
     }
 
+    /// What is done to a machine is done to the tasks on it.
+    fn harm_machine(&mut self, machine: usize) {
+        let here = self.keepers.iter().filter(|keepers| keepers.machine == machine);
+        for keepers in here {
+            self.truth.harmed(&keepers.run.task);
+        }
+    }
+
     fn act(&mut self, action: Action) {
         self.tell(|_| format!("{action:?}"));
+        match action {
+            Action::Pause { machine, .. } | Action::Cut { machine, .. } => {
+                self.harm_machine(usize::from(machine) % MACHINES);
+            }
+            _ => {}
+        }
         let index = |number: u8, count: usize| usize::from(number) % count.max(1);
         let seconds = |count: u8| u64::from(count) * 1_000;
         match action {
@@ -383,8 +398,14 @@ impl World {
                 if let Some(id) = self.task(task).filter(|_| self.server.is_up) {
                     self.next_key += 1;
                     let key = self.next_key;
-                    for _ in 0..=u8::from(again) {
+                    let _ = self.server.restart(&id, key, self.now, &mut self.truth);
+                    if again {
+                        let before = self.server.database.tasks.get(&id).cloned();
                         let _ = self.server.restart(&id, key, self.now, &mut self.truth);
+                        if self.server.database.tasks.get(&id) != before.as_ref() {
+                            let what = format!("a restart of {id} that was sent twice is done twice");
+                            self.truth.broken(self.now, "a request that is repeated is done once", what);
+                        }
                     }
                     self.ring_server();
                 }
@@ -417,11 +438,13 @@ impl World {
             }
             Action::KillSupervisor { run } => {
                 if let Some(keepers) = self.living(run) {
+                    self.truth.harmed(&self.keepers[keepers].run.task);
                     self.keepers_exit(keepers);
                 }
             }
             Action::KillBothKeepers { run } => {
                 if let Some(keepers) = self.living(run) {
+                    self.truth.harmed(&self.keepers[keepers].run.task);
                     self.kill_both_keepers(keepers);
                 }
             }
@@ -478,7 +501,6 @@ impl World {
                     files.has_lock = false;
                 }
             }
-            Action::SpoilAssignment { .. } => {}
             Action::SecondAgent { machine } => self.second_agent(index(machine, MACHINES)),
             Action::CopyFolder { machine, to } => self.copy_folder(index(machine, MACHINES), index(to, MACHINES)),
             Action::KillServer { back_after_ms } => {
@@ -518,13 +540,12 @@ impl World {
             return;
         }
         self.next_key += 1;
-        for _ in 0..=u8::from(again) {
-            let made = self.server.create(nodes.clone(), u32::from(restarts), self.next_key, self.now);
-            if let Ok(id) = made
-                && !self.created.contains(&id)
-            {
-                self.created.push(id);
-            }
+        let (key, restarts) = (self.next_key, u32::from(restarts));
+        let Ok(id) = self.server.create(nodes.clone(), restarts, key, self.now) else { return };
+        self.created.push(id.clone());
+        if again && self.server.create(nodes, restarts, key, self.now).is_ok_and(|other| other != id) {
+            let what = format!("the request that made {id} has made another task as well");
+            self.truth.broken(self.now, "a request that is repeated is done once", what);
         }
         self.ring_server();
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::{
-    environment::Environment,
+    environment::{Duty, Environment},
+    fleet::Identity,
     ids::{EnvironmentId, TaskId},
 };
 use rusqlite::{OptionalExtension, Params, Row, params};
@@ -20,10 +21,8 @@ use crate::{
 pub struct Registration {
     /// Its id is given by the store.
     pub environment: Environment,
-    /// Which agent it is; another one under the same name is a different machine.
-    pub instance: Option<String>,
-    /// Which start of the machine.
-    pub boot: Option<String>,
+    /// Who speaks for it from now on; none where somebody wrote it down.
+    pub identity: Option<Identity>,
     pub labels: BTreeMap<String, String>,
 }
 
@@ -31,8 +30,9 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentRow {
     pub environment: Environment,
-    pub instance: Option<String>,
-    pub boot: Option<String>,
+    /// Who speaks for it; of an earlier release's agent, as much as that one said.
+    pub identity: Option<Identity>,
+    pub duty: Duty,
     pub labels: BTreeMap<String, String>,
     pub first_seen_ms: u64,
     /// When its agent last came.
@@ -45,6 +45,8 @@ pub struct EnvironmentRow {
 pub enum DeleteEnvironmentError {
     #[error("{by} holds its workers")]
     Leased { by: TaskId },
+    #[error("{by} names it and is not over")]
+    Named { by: TaskId },
     #[error("it does not exist")]
     Missing,
     #[error(transparent)]
@@ -78,9 +80,7 @@ impl View<'_> {
     }
 
     fn environments_by(&self, which: &str, parameters: impl Params) -> Result<Vec<EnvironmentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!(
-            "SELECT seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document FROM environments {which}"
-        ))?;
+        let mut statement = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM environments {which}"))?;
         let mut rows = statement.query(parameters)?;
         let mut environments = Vec::new();
         while let Some(row) = rows.next()? {
@@ -90,14 +90,20 @@ impl View<'_> {
     }
 }
 
+const COLUMNS: &str = "seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document, identity, duty";
+
 fn read(row: &Row<'_>) -> Result<EnvironmentRow, StoreError> {
     let (labels, json): (String, String) = (row.get(3)?, row.get(7)?);
     let mut environment: Environment = document("environment", &json)?;
     environment.id = EnvironmentId(numbered::ENVIRONMENT.write(row.get(0)?));
+    let (kept, duty): (Option<String>, Option<String>) = (row.get(8)?, row.get(9)?);
+    let (instance, boot): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+    let of_before =
+        instance.map(|instance| Identity { instance, boot: boot.unwrap_or_default(), ..Identity::default() });
     Ok(EnvironmentRow {
         environment,
-        instance: row.get(1)?,
-        boot: row.get(2)?,
+        identity: kept.map(|json| document("environment", &json)).transpose()?.or(of_before),
+        duty: duty.map(|json| document("environment", &json)).transpose()?.unwrap_or_default(),
         labels: document("environment", &labels)?,
         first_seen_ms: unsigned(row.get(4)?),
         registered_ms: unsigned(row.get(5)?),
@@ -109,25 +115,46 @@ impl Transaction<'_> {
     /// Takes in an environment: a new name gets the next id, a known one keeps its own.
     pub fn register_environment(&mut self, new: &Registration, now_ms: u64) -> Result<EnvironmentRow, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "INSERT INTO environments (name, instance, boot, labels, first_seen_ms, registered_ms, revision, document) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6) ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, \
-             boot = excluded.boot, labels = excluded.labels, registered_ms = excluded.registered_ms, \
-             revision = revision + 1, document = excluded.document \
-             RETURNING seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document",
+            // One that was lost is back.
+            &format!(
+                "INSERT INTO environments (name, instance, boot, labels, first_seen_ms, registered_ms, revision, \
+                 document, identity) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
+                 instance = excluded.instance, boot = excluded.boot, labels = excluded.labels, \
+                 registered_ms = excluded.registered_ms, revision = revision + 1, document = excluded.document, \
+                 identity = excluded.identity, duty = CASE duty WHEN '\"lost\"' THEN NULL ELSE duty END \
+                 RETURNING {COLUMNS}"
+            ),
         )?;
         let mut rows = statement.query(params![
             new.environment.name,
-            new.instance,
-            new.boot,
+            new.identity.as_ref().map(|identity| &identity.instance),
+            new.identity.as_ref().map(|identity| &identity.boot),
             json("environment", &new.labels)?,
             signed(now_ms),
             json("environment", &new.environment)?,
+            new.identity.as_ref().map(|identity| json("environment", identity)).transpose()?,
         ])?;
         let kept = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         read(kept)
     }
 
-    /// Forgets an environment, unless a task holds workers of it.
+    /// Notes what an operator says of an environment; false where there is none.
+    pub fn set_duty(&mut self, id: &EnvironmentId, duty: Duty) -> Result<bool, StoreError> {
+        let Some(seq) = environment_seq(id) else { return Ok(false) };
+        let duty = (duty != Duty::Serves).then(|| json("environment", &duty)).transpose()?;
+        let sql = "UPDATE environments SET duty = ?2, revision = revision + 1 WHERE seq = ?1";
+        Ok(self.connection.prepare_cached(sql)?.execute(params![seq, duty])? > 0)
+    }
+
+    /// Lets another agent speak for an environment; the one that did is a stranger from now on.
+    pub fn revoke_identity(&mut self, id: &EnvironmentId) -> Result<(), StoreError> {
+        let Some(seq) = environment_seq(id) else { return Ok(()) };
+        let sql = "UPDATE environments SET identity = NULL, instance = NULL, boot = NULL WHERE seq = ?1";
+        self.connection.prepare_cached(sql)?.execute([seq])?;
+        Ok(())
+    }
+
+    /// Forgets an environment, unless a task holds workers of it, or names it and is not over.
     pub fn delete_environment(&mut self, id: &EnvironmentId) -> Result<(), DeleteEnvironmentError> {
         let seq = environment_seq(id).ok_or(DeleteEnvironmentError::Missing)?;
         let holder: Option<i64> = self
@@ -137,6 +164,17 @@ impl Transaction<'_> {
             .optional()?;
         if let Some(holder) = holder {
             return Err(DeleteEnvironmentError::Leased { by: task_id(holder) });
+        }
+        let waiting: Option<i64> = self
+            .connection
+            .prepare_cached(
+                "SELECT seq FROM tasks WHERE phase IN (0, 1, 2, 3, 4, 5) AND EXISTS (SELECT 1 FROM \
+                 json_each(document, '$.spec.distributed.nodeIds') WHERE value = ?1) ORDER BY seq LIMIT 1",
+            )?
+            .query_row([id.as_str()], |row| row.get(0))
+            .optional()?;
+        if let Some(waiting) = waiting {
+            return Err(DeleteEnvironmentError::Named { by: task_id(waiting) });
         }
         match self.connection.prepare_cached("DELETE FROM environments WHERE seq = ?1")?.execute([seq])? {
             0 => Err(DeleteEnvironmentError::Missing),

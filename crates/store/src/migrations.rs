@@ -5,7 +5,11 @@
 use rusqlite::Connection;
 
 /// All steps, in order.
-const STEPS: &[&str] = &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_principals.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_principals.sql"),
+    include_str!("migrations/0003_identity.sql"),
+];
 
 /// The version that this binary writes.
 pub(crate) const NEWEST: i64 = STEPS.len() as i64;

@@ -15,6 +15,8 @@ use crate::source::SourceError;
 /// A server that takes longer for a piece than this is not answering.
 const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+/// The code of a task comes within this time, or the launch fails.
+const ARCHIVE_PATIENCE: Duration = Duration::from_secs(600);
 /// No answer of ours is longer.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
@@ -126,6 +128,8 @@ impl HttpUploadClient {
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
+        // A server that is gone without a word must not leave the task starting for ever.
+        let request = request.config().timeout_recv_body(Some(ARCHIVE_PATIENCE)).build();
         let response = request.call().map_err(|error| SourceError::NotFetched(error.to_string()))?;
         match response.status() {
             StatusCode::OK => Ok(Box::new(response.into_body().into_reader())),

@@ -145,7 +145,9 @@ fn is_hello(word: &AgentMessage) -> bool {
 }
 
 fn await_gone(server: &PlayedServer, run: &str) {
-    wait_for(&format!("Gone of {run}"), || server.heard(|word| *word == AgentMessage::Gone { run: key(run) }));
+    wait_for(&format!("Gone of {run}"), || {
+        server.heard(|word| matches!(word, AgentMessage::Gone { run: gone, .. } if *gone == key(run)))
+    });
 }
 
 fn marked(run: &str) -> usize {

@@ -37,6 +37,26 @@ impl LogQuery {
     }
 }
 
+/// What an operator says of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnvironmentWord {
+    Lost,
+    Replace,
+    Drain,
+    Resume,
+}
+
+impl EnvironmentWord {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Replace => "replace",
+            Self::Drain => "drain",
+            Self::Resume => "resume",
+        }
+    }
+}
+
 fn task_path(id: &str, rest: &str) -> String {
     format!("{API}/training-tasks/{}{rest}", segment(id))
 }
@@ -56,6 +76,11 @@ impl Client {
 
     pub fn environment(&self, id: &str) -> Got<Environment> {
         self.get(&format!("{API}/environments/{}", segment(id)), &Query::new())
+    }
+
+    /// Tells the server what an operator knows of an environment.
+    pub fn say_of_environment(&self, id: &str, word: EnvironmentWord) -> Got<Value> {
+        self.post(&format!("{API}/environments/{}/{}", segment(id), word.as_str()), &serde_json::json!({}))
     }
 
     pub fn delete_environment(&self, id: &str) -> Got<Value> {

@@ -30,6 +30,10 @@ pub struct EnvironmentCounts {
     pub busy: u32,
     pub suspect: u32,
     pub offline: u32,
+    #[serde(default)]
+    pub drained: u32,
+    #[serde(default)]
+    pub lost: u32,
     pub total: u32,
 }
 

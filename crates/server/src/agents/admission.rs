@@ -19,6 +19,14 @@ pub enum AdmissionRefusal {
     NameTaken {
         name: String,
     },
+    /// Runs of another machine under this name may live.
+    NameHeld {
+        name: String,
+    },
+    /// The agent's data folder is a copy.
+    Copy {
+        name: String,
+    },
     /// A number that no machine has.
     TooMuch {
         /// The field of the hello.
@@ -38,6 +46,8 @@ impl Explained for AdmissionRefusal {
             Self::OtherVersion { .. } => "versions_differ",
             Self::NoName { .. } => "name_invalid",
             Self::NameTaken { .. } => "name_taken",
+            Self::NameHeld { .. } => "name_held",
+            Self::Copy { .. } => "data_folder_copied",
             Self::TooMuch { .. } => "too_much",
             Self::Unavailable { .. } => "unavailable",
         }
@@ -59,6 +69,17 @@ impl Explained for AdmissionRefusal {
                 let name = name.escape_debug();
                 Text::new(format!("环境名“{name}”无效"), format!("'{name}' is no name for an environment"))
             }
+            Self::NameHeld { name } => Text::new(
+                format!("环境名“{name}”属于另一台失去联系的机器，其上可能仍有训练在运行"),
+                format!("the name '{name}' is another machine's, which is out of reach and may still be training"),
+            ),
+            Self::Copy { name } => Text::new(
+                format!("该数据目录是 {name} 的副本：原来的代理之后又连接过，或它属于另一台机器"),
+                format!(
+                    "this data folder is a copy of that of {name}: its own agent has come since, or it belongs to \
+                     another machine"
+                ),
+            ),
             Self::NameTaken { name } => Text::new(
                 format!("名为 {name} 的环境已由另一个代理连接"),
                 format!("another agent is connected under the name {name}"),
@@ -85,6 +106,19 @@ impl Explained for AdmissionRefusal {
             Self::NoName { .. } => Hint::new(
                 format!("只能用字母、数字、- _ .，至多 {LONGEST_NAME} 个字符，且不以 . 或 - 开头"),
                 format!("use letters, digits, - _ and ., at most {LONGEST_NAME}, and begin with neither . nor -"),
+            ),
+            Self::NameHeld { name } => Hint::new(
+                format!("用 --name 取另一个名字；若那台机器已关闭，运行 fermi env replace {name}"),
+                format!("take another --name; if that machine is off, run `fermi env replace {name}`"),
+            ),
+            Self::Copy { name } => Hint::new(
+                format!(
+                    "换用新的 --data-dir 和另一个 --name；若要用这台机器代替 {name}，运行 fermi env replace {name}"
+                ),
+                format!(
+                    "use a new --data-dir and another --name; to put this machine in the place of {name}, run \
+                     `fermi env replace {name}`"
+                ),
             ),
             Self::NameTaken { .. } => {
                 Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")

@@ -12,12 +12,12 @@ use tracing::Instrument;
 
 use super::journal_lines::{self, Lines};
 use super::owner;
+use super::sender::Sender;
 use super::streams::{Offset, answer};
-use crate::caller::Caller;
 use crate::core::Core;
 use crate::lifecycle::{self, Cause, Changed, LifecycleError};
 
-pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(run): Path<RunKey>) -> Response {
+pub async fn length(State(core): State<Core>, Sender(agent): Sender, Path(run): Path<RunKey>) -> Response {
     if let Err(refused) = owner::check(&core, &agent, &run).await {
         return *refused;
     }
@@ -54,7 +54,7 @@ impl Taking {
 
 pub async fn take(
     State(core): State<Core>,
-    Caller(agent): Caller,
+    Sender(agent): Sender,
     Path(run): Path<RunKey>,
     Query(Offset { offset }): Query<Offset>,
     bytes: Bytes,
@@ -67,7 +67,7 @@ pub async fn take(
         Ok(Taking::Taken { length, .. }) => answer(StatusCode::OK, length),
         Ok(Taking::Foreign) => owner::refused(&agent, &run),
         Ok(Taking::Elsewhere { length }) => answer(StatusCode::CONFLICT, length),
-        Ok(Taking::Unwanted) => answer(StatusCode::GONE, 0),
+        Ok(Taking::Unwanted) => owner::unwanted(&core, &run),
         Err(error) => unavailable(&WriteError::flatten(error)),
     }
 }

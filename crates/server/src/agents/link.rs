@@ -7,23 +7,24 @@ use std::time::Duration;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
-use fermi_api::link::{AgentMessage, Hello, KnownRun, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
+use fermi_api::link::{AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
 use fermi_domain::environment::{Environment, EnvironmentStatus, is_name};
+use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Impostor, Introduction, OFFLINE_AFTER, Standing};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{Explained, FrontEnd, Text};
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{NodeRunState, RunKey, TaskInput};
+use fermi_domain::task::{RunKey, TaskInput};
 use fermi_store::environments::Registration;
 use fermi_store::events::NewEvent;
-use fermi_store::{StoreError, Transaction, WriteError};
+use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::admission::AdmissionRefusal;
-use super::bounds;
+use super::{bounds, identity};
 use crate::core::Core;
-use crate::hub::{AgentConnection, OFFLINE_AFTER};
+use crate::hub::AgentConnection;
 use crate::lifecycle::{self, Cause, LifecycleError};
 
 /// Who connects has this long to introduce itself.
@@ -53,12 +54,13 @@ async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
                 environment: id.clone(),
                 cluster: core.store().cluster().to_owned(),
                 heartbeat_ms: HEARTBEAT_MS,
+                credential: admitted.credential.clone(),
             };
             let span = tracing::info_span!("agent", environment = %id);
             let session = async {
                 tracing::info!(name = %hello.name, %peer, version = hello.version, "an agent has come");
                 if send(&mut socket, &ServerMessage::Welcome(welcome)).await {
-                    if let Err(error) = compare_runs(&core, &admitted, &hello.runs).await {
+                    if let Err(error) = compare_runs(&core, &admitted, &hello).await {
                         // The agent dials again and says hello anew, so that nothing is compared by halves.
                         tracing::error!(%error, "an agent's runs could not be compared with what is stored");
                     } else {
@@ -73,7 +75,7 @@ async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
         }
         Err(refusal) => {
             tracing::info!(name = %hello.name, %peer, reason = %refusal.text().en, "an agent was refused");
-            send(&mut socket, &refused(&refusal)).await;
+            send(&mut socket, &refused(&refusal, Some(core.store().cluster()))).await;
         }
     }
 }
@@ -84,17 +86,18 @@ async fn first_message(socket: &mut WebSocket) -> Option<Hello> {
         Ok(AgentMessage::Hello(hello)) => Some(*hello),
         Ok(_) => None,
         Err(error) => {
-            send(socket, &refused(&AdmissionRefusal::NotUnderstood { error: error.to_string() })).await;
+            send(socket, &refused(&AdmissionRefusal::NotUnderstood { error: error.to_string() }, None)).await;
             None
         }
     }
 }
 
 /// An agent shows it in a terminal.
-fn refused(refusal: &AdmissionRefusal) -> ServerMessage {
+fn refused(refusal: &AdmissionRefusal, cluster: Option<&str>) -> ServerMessage {
     let reason = refusal.text();
     let hint = refusal.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
-    ServerMessage::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason }
+    let cluster = cluster.map(str::to_owned);
+    ServerMessage::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster }
 }
 
 async fn send(socket: &mut WebSocket, message: &ServerMessage) -> bool {
@@ -108,6 +111,10 @@ struct Admitted {
     /// On whose behalf everything happens that comes over this link.
     principal: Principal,
     connection: AgentConnection,
+    /// Issued at this hello.
+    credential: Option<String>,
+    /// The machine has been started anew since the last hello, so that no process of before can live.
+    is_new_boot: bool,
 }
 
 /// Stores who came and gives it a session; or says why not.
@@ -119,27 +126,80 @@ async fn admit(
 ) -> Result<Admitted, AdmissionRefusal> {
     check(hello)?;
     let unavailable = |error: StoreError| AdmissionRefusal::Unavailable { error: error.to_string() };
-    let name = hello.name.clone();
-    let known = core.store().read(move |view| view.environment_by_name(&name)).await.map_err(unavailable)?;
-    if known.is_some_and(|row| core.hub().is_taken(&row.environment.id, &hello.instance)) {
-        return Err(AdmissionRefusal::NameTaken { name: hello.name.clone() });
-    }
-    let registration = registration(hello, peer);
-    let now_ms = core.now_ms();
-    let registered = core.store().write(move |tx| {
-        let row = tx.register_environment(&registration, now_ms)?;
-        let name = &row.environment.name;
-        let id = row.environment.id.clone();
-        let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
-        let principal = Principal::agent_of(id.clone());
-        let connected = NewEvent::new(now_ms, "environment.connected", text, principal.clone());
-        tx.append_event(connected.about_environment(&id))?;
-        Ok::<_, StoreError>((id, principal))
-    });
-    let (environment, principal) = registered.await.map_err(|error| unavailable(error.flatten()))?;
-    let connection = core.hub().connect(&environment, &hello.instance, messages);
+    let issued = identity::draw().map_err(|error| AdmissionRefusal::Unavailable { error: error.to_string() })?;
+    let (arrival, name) = (Arrival::of(core, hello, peer), hello.name.clone());
+    let registered = core.store().write(move |tx| register(tx, &arrival, issued));
+    let outcome = registered.await.map_err(|error| unavailable(error.flatten()))?;
+    let (environment, credential, is_new_boot) = outcome.map_err(|impostor| match impostor {
+        Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
+        Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
+        Impostor::Copy => AdmissionRefusal::Copy { name },
+    })?;
+    let connection = core.hub().connect(&environment, hello.process.as_deref(), messages);
     core.refresh_environments().await.map_err(unavailable)?;
-    Ok(Admitted { environment, principal, connection })
+    let principal = Principal::agent_of(environment.clone());
+    Ok(Admitted { environment, principal, connection, credential, is_new_boot })
+}
+
+/// Somebody who has said hello, as the registration needs it.
+struct Arrival {
+    hello: Hello,
+    registration: Registration,
+    is_answering: bool,
+    now_ms: u64,
+}
+
+impl Arrival {
+    fn of(core: &Core, hello: &Hello, peer: SocketAddr) -> Self {
+        let known = core.known_environments();
+        let known = known.iter().find(|environment| environment.name == hello.name);
+        Self {
+            hello: hello.clone(),
+            registration: registration(hello, peer),
+            is_answering: known.is_some_and(|known| core.hub().is_answering(&known.id, hello.process.as_deref())),
+            now_ms: core.now_ms(),
+        }
+    }
+}
+
+/// Decides by what is stored, and stores, in one transaction. The answer has the credential that was issued, and whether
+/// the machine was started anew since the last time.
+fn register(
+    tx: &mut Transaction<'_>,
+    arrival: &Arrival,
+    issued: String,
+) -> Result<Result<(EnvironmentId, Option<String>, bool), Impostor>, StoreError> {
+    let Arrival { hello, registration, is_answering, now_ms } = arrival;
+    let shown = hello.credential.as_deref().map(identity::digest);
+    let introduction = Introduction {
+        instance: &hello.instance,
+        machine: hello.machine.as_deref(),
+        boot: &hello.boot,
+        credential: shown.as_deref(),
+        seal: hello.seal.as_deref(),
+        next_seal: hello.next_seal.as_deref(),
+    };
+    let known = tx.environment_by_name(&hello.name)?;
+    let may_have_runs = match &known {
+        Some(row) => fleet::may_have_runs(tx.live_tasks()?.iter().map(|task| &task.value), &row.environment.id),
+        None => false,
+    };
+    let standing = Standing { is_answering: *is_answering, may_have_runs };
+    let admission = fleet::admit(known.as_ref().and_then(|row| row.identity.as_ref()), standing, &introduction);
+    let is_new_boot = match admission {
+        Admission::Refuse(impostor) => return Ok(Err(impostor)),
+        Admission::Register => false,
+        Admission::Return { is_new_boot } => is_new_boot,
+    };
+    let issued = introduction.needs_credential(admission).then_some(issued);
+    let credential = issued.as_deref().map(identity::digest).or_else(|| shown.clone());
+    let identity = Some(Identity::after(&introduction, credential));
+    let row = tx.register_environment(&Registration { identity, ..registration.clone() }, *now_ms)?;
+    let (name, id) = (&row.environment.name, row.environment.id.clone());
+    let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
+    let connected = NewEvent::new(*now_ms, "environment.connected", text, Principal::agent_of(id.clone()));
+    tx.append_event(connected.about_environment(&id))?;
+    Ok(Ok((id, issued, is_new_boot)))
 }
 
 fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
@@ -177,38 +237,26 @@ fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
             declared: hello.declared,
             status: EnvironmentStatus::Running,
         },
-        instance: Some(hello.instance.clone()),
+        // Made when it is decided who comes.
+        identity: None,
         labels: hello.labels.clone(),
-        boot: Some(hello.boot.clone()),
     }
 }
 
 /// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end.
-async fn compare_runs(core: &Core, agent: &Admitted, known: &[KnownRun]) -> Result<(), StoreError> {
+async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<(), StoreError> {
     let Admitted { environment, connection, .. } = agent;
     let tasks = core.store().read(|view| view.live_tasks()).await?;
-    let ours: Vec<(RunKey, NodeRunState)> = tasks
-        .iter()
-        .flat_map(|task| {
-            let task = &task.value;
-            let here = task.nodes.iter().filter(|node| node.environment == *environment);
-            here.map(|node| (task.run_key(node), node.state))
-        })
-        .collect();
-    for (run, state) in &ours {
-        let has_it = known.iter().any(|known| known.run == *run);
-        if *state == NodeRunState::Alive && !has_it {
-            gone(core, agent, run).await;
-        }
-    }
-    for KnownRun { run, alive } in known {
-        let is_wanted = ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
-        if !is_wanted {
-            if *alive {
-                connection.send(ServerMessage::Kill { run: run.clone() });
-            } else {
-                connection.send(ServerMessage::Forget { run: run.clone() });
+    // Nothing of before a start of the machine can live on it.
+    let seen = if agent.is_new_boot { Some(&[][..]) } else { hello.seen.as_deref() };
+    for conclusion in fleet::compare(tasks.iter().map(|task| &task.value), environment, &hello.runs, seen) {
+        match conclusion {
+            Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::Gone { node: run.node_rank }]).await?,
+            Conclusion::Unproven(run) => {
+                tracing::warn!(task = %run.task, %run, "an agent does not know a run that may live; it counts as alive");
             }
+            Conclusion::Kill(run) => drop(connection.send(ServerMessage::Kill { run })),
+            Conclusion::Forget(run) => drop(connection.send(ServerMessage::Forget { run })),
         }
     }
     Ok(())
@@ -222,7 +270,13 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
                 let Ok(Some(Ok(message))) = heard else { return };
                 match message {
                     Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
-                        Ok(message) => receive(core, agent, message).await,
+                        Ok(message) => {
+                            if let Err(error) = receive(core, agent, message).await {
+                                // What is not stored is not acknowledged: the agent dials again and says it once more.
+                                tracing::error!(%error, "what an agent said could not be stored");
+                                return;
+                            }
+                        }
                         // A newer agent may send more than we know.
                         Err(error) => tracing::warn!(%error, "a message of an agent is not understood"),
                     },
@@ -242,33 +296,33 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
     }
 }
 
-async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) {
+async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result<(), StoreError> {
     let Admitted { environment, connection, .. } = agent;
-    match message {
+    let (run, inputs) = match message {
         AgentMessage::Heartbeat(heartbeat) => {
-            core.hub().beat(environment, connection.number, bounds::within(*heartbeat))
+            core.hub().beat(environment, connection.number, bounds::within(*heartbeat));
+            return Ok(());
         }
         AgentMessage::LaunchFailed(failed) => {
             let (node, message) = (failed.run.node_rank, failed.stored());
-            apply(core, agent, &failed.run, TaskInput::LaunchFailed { node, message }).await;
-            connection.send(ServerMessage::Forget { run: failed.run });
+            (failed.run, vec![TaskInput::LaunchFailed { node, message }])
         }
-        AgentMessage::Gone { run } => {
-            gone(core, agent, &run).await;
-            core.hub().forget(environment, &run);
-            connection.send(ServerMessage::Forget { run });
+        AgentMessage::Gone { run, ended } => {
+            let node = run.node_rank;
+            let ended = ended.map(|event| TaskInput::Ended { node, event });
+            (run, ended.into_iter().chain([TaskInput::Gone { node }]).collect())
         }
-        AgentMessage::Hello(_) => {}
-    }
-}
-
-async fn gone(core: &Core, agent: &Admitted, run: &RunKey) {
-    let node = run.node_rank;
-    apply(core, agent, run, TaskInput::Gone { node }).await;
+        AgentMessage::Hello(_) => return Ok(()),
+    };
+    apply(core, agent, &run, inputs).await?;
+    core.hub().forget(environment, &run);
+    // The agent deletes what it has of the run: only what is stored is acknowledged.
+    connection.send(ServerMessage::Forget { run });
+    Ok(())
 }
 
 /// Lets something happen to the task of a run, if the run is of its present launch and belongs to this environment.
-async fn apply(core: &Core, agent: &Admitted, run: &RunKey, input: TaskInput) {
+async fn apply(core: &Core, agent: &Admitted, run: &RunKey, inputs: Vec<TaskInput>) -> Result<(), StoreError> {
     let cause = Cause { principal: agent.principal.clone(), now_ms: core.now_ms() };
     let key = run.clone();
     let work = move |tx: &mut Transaction<'_>| {
@@ -277,12 +331,18 @@ async fn apply(core: &Core, agent: &Admitted, run: &RunKey, input: TaskInput) {
         if node.is_none_or(|node| !cause.principal.is_agent_of(&node.environment)) {
             return Ok(None);
         }
-        lifecycle::apply(tx, &key.task, [input], &cause).map(Some)
+        lifecycle::apply(tx, &key.task, inputs, &cause).map(Some)
     };
     let span = tracing::info_span!("run", task = %run.task, %run);
     let outcome = core.change(work, Option::as_slice).instrument(span).await;
-    if let Err(error) = outcome.map_err(WriteError::<LifecycleError>::flatten) {
-        tracing::error!(%run, %error, "what happened to a run could not be stored");
+    match outcome.map_err(WriteError::<LifecycleError>::flatten) {
+        Ok(_) => Ok(()),
+        Err(LifecycleError::Store(error) | LifecycleError::Update(UpdateError::Store(error))) => Err(error),
+        // It was deleted or changed at the same time, which cannot be inside one transaction; the next hello compares.
+        Err(error @ (LifecycleError::NotFound(_) | LifecycleError::Update(_))) => {
+            tracing::warn!(%run, %error, "what happened to a run was not stored");
+            Ok(())
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 
 mod admission;
 mod bounds;
+mod identity;
 mod journal;
 mod journal_lines;
 mod link;
 mod owner;
+mod sender;
 mod snapshots;
 mod streams;
 

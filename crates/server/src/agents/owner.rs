@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use fermi_api::link::{Taken, UnwantedRun};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -9,7 +10,7 @@ use fermi_domain::task::RunKey;
 use fermi_store::{StoreError, View};
 
 use super::journal::unavailable;
-use super::streams::answer;
+use super::streams::answer_with;
 use crate::core::Core;
 use crate::envelope::ApiProblem;
 
@@ -21,9 +22,16 @@ pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(
         Ok(Some(environment)) if principal.is_agent_of(&environment) => Ok(()),
         Ok(Some(_)) => Err(Box::new(refused(principal, run))),
         // Of a task that was deleted, or of a launch that nobody remembers.
-        Ok(None) => Err(Box::new(answer(StatusCode::GONE, 0))),
+        Ok(None) => Err(Box::new(unwanted(core, run))),
         Err(error) => Err(Box::new(unavailable(&error))),
     }
+}
+
+/// The last word on a run: nothing of it is taken, now or later. It names the run and this cluster, so that no answer of a
+/// proxy or of another program can be taken for it.
+pub fn unwanted(core: &Core, run: &RunKey) -> Response {
+    let unwanted = UnwantedRun { cluster: core.store().cluster().to_owned(), run: run.clone() };
+    answer_with(StatusCode::GONE, Taken { length: 0, unwanted: Some(unwanted) })
 }
 
 /// The answer to a caller that sends what belongs to another environment.

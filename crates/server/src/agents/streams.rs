@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
 use fermi_domain::disk::GapReason;
+use fermi_domain::fleet::Wanted;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::RunKey;
@@ -17,7 +18,7 @@ use serde::Deserialize;
 
 use super::journal::unavailable;
 use super::owner;
-use crate::caller::Caller;
+use super::sender::Sender;
 use crate::core::Core;
 use crate::disk::PieceTaken;
 use crate::envelope::ApiProblem;
@@ -34,7 +35,7 @@ fn name((run, attempt, rank, kind): (RunKey, u32, u32, StreamKind)) -> StreamNam
     StreamName { task: run.task, attempt, rank, kind }
 }
 
-pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(stream): StreamPath) -> Response {
+pub async fn length(State(core): State<Core>, Sender(agent): Sender, Path(stream): StreamPath) -> Response {
     if let Err(refused) = owner::check(&core, &agent, &stream.0).await {
         return *refused;
     }
@@ -48,7 +49,7 @@ pub async fn length(State(core): State<Core>, Caller(agent): Caller, Path(stream
 
 pub async fn take(
     State(core): State<Core>,
-    Caller(agent): Caller,
+    Sender(agent): Sender,
     Path(stream): StreamPath,
     Query(Offset { offset }): Query<Offset>,
     bytes: Bytes,
@@ -73,6 +74,7 @@ pub async fn take(
         }
         Ok(Err(PieceRefusal::Append(AppendError::Offset { have }))) => answer(StatusCode::CONFLICT, have),
         Ok(Err(PieceRefusal::NoSuchStream)) => no_such_stream(&run, attempt, rank),
+        Ok(Err(PieceRefusal::Unwanted)) => owner::unwanted(&core, &run),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
     }
@@ -83,6 +85,10 @@ pub async fn take(
 enum PieceRefusal {
     #[error("no rank of the task can have this stream")]
     NoSuchStream,
+    #[error("the attempt of this number is another launch's")]
+    Unwanted,
+    #[error("the journal has not told of the attempt yet")]
+    NotYet,
     #[error(transparent)]
     Append(#[from] AppendError),
     #[error(transparent)]
@@ -96,14 +102,20 @@ fn keep(
     offset: u64,
     bytes: &[u8],
 ) -> Result<PieceTaken, PieceRefusal> {
-    let (attempt, rank) = (stream.1, stream.2);
+    let (run, attempt, rank) = (stream.0.clone(), stream.1, stream.2);
     let name = name(stream);
     let chunks = &**core.chunks();
-    if chunks.length(&name).map_err(AppendError::from)? == 0 {
+    if core.generation_of(&name.task, attempt) != Some(run.generation) {
         let id = name.task.clone();
         let task = core.store().read_blocking(move |view| view.task(&id))?;
-        if task.is_some_and(|task| !task.value.may_have_written(attempt, rank)) {
+        let task = task.ok_or(PieceRefusal::Unwanted)?.value;
+        if !task.may_have_written(attempt, rank) {
             return Err(PieceRefusal::NoSuchStream);
+        }
+        match task.wants_stream(&run, attempt) {
+            Wanted::Yes => core.note_generation(&name.task, attempt, run.generation),
+            Wanted::NotYet => return Err(PieceRefusal::NotYet),
+            Wanted::Never => return Err(PieceRefusal::Unwanted),
         }
     }
     Ok(core.disk().take(chunks, &name, offset, bytes)?)
@@ -132,7 +144,11 @@ async fn tell_gap(core: &Core, run: &RunKey, reason: GapReason) {
 
 /// How much of a stream the server has.
 pub fn answer(status: StatusCode, length: u64) -> Response {
+    answer_with(status, Taken { length, unwanted: None })
+}
+
+pub fn answer_with(status: StatusCode, taken: Taken) -> Response {
     let message = status.canonical_reason().unwrap_or_default();
-    let body = serde_json::json!({ "code": status.as_u16(), "message": message, "data": Taken { length } });
+    let body = serde_json::json!({ "code": status.as_u16(), "message": message, "data": taken });
     (status, Json(body)).into_response()
 }

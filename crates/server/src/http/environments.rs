@@ -63,7 +63,7 @@ pub async fn show(State(core): State<Core>, EnvironmentPath(id): EnvironmentPath
 pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPath) -> Reply {
     let known = core.known_environments();
     let status = known.iter().find(|environment| environment.id == id).map(|environment| environment.status);
-    if status.is_some_and(|status| status != EnvironmentStatus::Offline) {
+    if status.is_some_and(|status| !matches!(status, EnvironmentStatus::Offline | EnvironmentStatus::Lost)) {
         return Err(ApiProblem::conflict(
             "environment_online",
             Text::new("开发环境仍在线", "the environment is still here"),
@@ -80,6 +80,11 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
         DeleteEnvironmentError::Leased { by } => ApiProblem::conflict(
             "environment_leased",
             Text::new(format!("{by} 仍占用其 Worker"), format!("{by} holds its workers")),
+        )
+        .hint(Text::new(format!("先停止 {by}"), format!("stop {by} first"))),
+        DeleteEnvironmentError::Named { by } => ApiProblem::conflict(
+            "environment_named",
+            Text::new(format!("{by} 尚未结束，仍在等待它"), format!("{by} is not over and names it")),
         )
         .hint(Text::new(format!("先停止 {by}"), format!("stop {by} first"))),
         DeleteEnvironmentError::Store(error) => error.into(),
@@ -230,8 +235,10 @@ fn filter(text: &str) -> Result<Vec<Check>, ApiProblem> {
 }
 
 fn status(word: &str) -> Option<EnvironmentStatus> {
-    use EnvironmentStatus::{Busy, Offline, Running, Suspect};
-    [Running, Busy, Suspect, Offline].into_iter().find(|status| status.text().en.eq_ignore_ascii_case(word))
+    use EnvironmentStatus::{Busy, Drained, Lost, Offline, Running, Suspect};
+    [Running, Busy, Suspect, Offline, Drained, Lost]
+        .into_iter()
+        .find(|status| status.text().en.eq_ignore_ascii_case(word))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,13 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
-use fermi_store::Transaction;
 use fermi_store::idempotency::Remembered;
+use fermi_store::{StoreError, Transaction};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer};
 
 const HEADER: &str = "idempotency-key";
@@ -44,6 +45,19 @@ impl Key {
         })?;
         let digest = HEXLOWER.encode(&Sha256::digest(body));
         Ok(Some(Self { scope: scope.to_owned(), key: key.to_owned(), digest }))
+    }
+}
+
+/// The answer that was given under this key before. To be asked before a request is checked: what it names may have
+/// changed since, and it was granted all the same.
+pub async fn earlier(core: &Core, key: Option<&Key>) -> Result<Option<EnvelopeAnswer>, ApiProblem> {
+    let Some(Key { scope, key, digest }) = key else { return Ok(None) };
+    let (scope, key) = (scope.clone(), key.clone());
+    let found: Result<_, StoreError> = core.store().read(move |view| view.recall(&scope, &key)).await;
+    match found? {
+        None => Ok(None),
+        Some(earlier) if earlier.digest == *digest => recalled(&earlier).map(Some),
+        Some(_) => Err(another_body()),
     }
 }
 

@@ -6,6 +6,7 @@
 mod app_state;
 mod body;
 mod datasets;
+mod duty;
 mod environments;
 mod events;
 mod fan_out;
@@ -93,6 +94,10 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(environments::list))
         .routes(routes!(environments::show, environments::delete))
         .routes(routes!(environments::metrics))
+        .routes(routes!(duty::lost))
+        .routes(routes!(duty::replace))
+        .routes(routes!(duty::drain))
+        .routes(routes!(duty::resume))
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::show, datasets::delete))
         .routes(routes!(datasets::create_version, datasets::versions))

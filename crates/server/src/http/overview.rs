@@ -40,8 +40,13 @@ pub async fn show(State(core): State<Core>) -> Reply {
             EnvironmentStatus::Running => by_status.running += 1,
             EnvironmentStatus::Busy => by_status.busy += 1,
             EnvironmentStatus::Suspect => by_status.suspect += 1,
+            EnvironmentStatus::Drained => by_status.drained += 1,
             EnvironmentStatus::Offline => {
                 by_status.offline += 1;
+                continue;
+            }
+            EnvironmentStatus::Lost => {
+                by_status.lost += 1;
                 continue;
             }
         }

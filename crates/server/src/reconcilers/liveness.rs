@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use fermi_domain::fleet;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -11,12 +12,11 @@ use fermi_store::{StoreError, WriteError};
 
 use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::hub;
 
 pub struct Liveness {
     core: Core,
     /// What was said last of each environment.
-    told: HashMap<EnvironmentId, hub::Liveness>,
+    told: HashMap<EnvironmentId, fleet::Liveness>,
 }
 
 impl Liveness {
@@ -63,20 +63,20 @@ impl BackgroundLoop for Liveness {
     }
 }
 
-fn event(now_ms: u64, id: &EnvironmentId, name: &str, liveness: hub::Liveness) -> NewEvent {
+fn event(now_ms: u64, id: &EnvironmentId, name: &str, liveness: fleet::Liveness) -> NewEvent {
     let (kind, text) = match liveness {
-        hub::Liveness::Here => (
+        fleet::Liveness::Here => (
             "environment.back",
             Text::new(format!("开发环境 {name} 已恢复"), format!("the environment {name} is back")),
         ),
-        hub::Liveness::Suspect => (
+        fleet::Liveness::Suspect => (
             "environment.suspect",
             Text::new(
                 format!("开发环境 {name} 暂时没有心跳；其上的训练不受影响"),
                 format!("nothing is heard of the environment {name}; what trains there goes on"),
             ),
         ),
-        hub::Liveness::Offline => (
+        fleet::Liveness::Offline => (
             "environment.offline",
             Text::new(
                 format!("开发环境 {name} 已离线：检查机器与网络，或重新启动 fermi agent"),

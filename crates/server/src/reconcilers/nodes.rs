@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use fermi_api::link::ServerMessage;
+use fermi_domain::environment::EnvironmentStatus;
+use fermi_domain::fleet::Liveness;
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{DesiredState, NodeRun, Task, TaskInput};
 use fermi_store::{StoreError, UpdateError};
@@ -10,7 +13,7 @@ use fermi_store::{StoreError, UpdateError};
 use crate::assignment::{self, AssignmentError};
 use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::hub::{Delivery, Liveness};
+use crate::hub::Delivery;
 use crate::lifecycle::LifecycleError;
 
 pub struct Nodes {
@@ -47,6 +50,13 @@ impl BackgroundLoop for Nodes {
 }
 
 async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
+    let known = core.known_environments();
+    let is_lost =
+        |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Lost);
+    // Also what came to count on a machine after it was declared lost.
+    for node in task.lost_nodes(is_lost) {
+        apply(core, task, TaskInput::NodeLost { node }).await?;
+    }
     if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;
     } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {

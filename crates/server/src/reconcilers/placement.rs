@@ -6,7 +6,7 @@ use std::time::Duration;
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::{TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
-use fermi_domain::placement::{Board, Placement, Queued};
+use fermi_domain::placement::{Board, Look, Placement, Queued};
 use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{Task, TaskInput};
@@ -81,9 +81,10 @@ struct Seen {
 async fn look(core: &Core, seen: &mut Option<Seen>) -> Result<(), StoreError> {
     let openings = core.openings();
     let environments = core.known_environments();
-    let has_started = match seen.as_mut().filter(|seen| seen.openings == openings) {
-        Some(Seen { board, .. }) => look_at_new(core, &environments, board).await?,
-        None => {
+    let look = Look::since(seen.as_ref().map(|seen| seen.openings), openings);
+    let has_started = match (look, seen.as_mut()) {
+        (Look::New, Some(Seen { board, .. })) => look_at_new(core, &environments, board).await?,
+        _ => {
             let leases = core.store().read(|view| view.leases()).await?;
             let mut board = Board::new(leases.clone());
             let has_started = look_at_all(core, &environments, &mut board).await?;

@@ -97,11 +97,11 @@ impl Cluster {
             declared: true,
             status: EnvironmentStatus::Running,
         };
-        let new = Registration { environment, instance: None, boot: None, labels: Default::default() };
+        let new = Registration { environment, identity: None, labels: Default::default() };
         let written = self.core.store().write(move |tx| tx.register_environment(&new, 1)).await;
         let row = written.map_err(WriteError::<StoreError>::flatten).unwrap();
         let (words, line) = mpsc::channel(64);
-        let number = self.core.hub().connect(&row.environment.id, "instance", words).number;
+        let number = self.core.hub().connect(&row.environment.id, Some("process"), words).number;
         self.lines.push((row.environment.id.clone(), number, line));
         self.core.refresh_environments().await.unwrap();
         row.environment.id

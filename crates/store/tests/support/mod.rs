@@ -3,6 +3,7 @@
 
 use fermi_domain::{
     environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions},
+    fleet::Identity,
     ids::{EnvironmentId, TaskId},
     language::Text,
     phase::TaskPhase,
@@ -65,7 +66,8 @@ pub fn registration(name: &str) -> Registration {
         declared: false,
         status: EnvironmentStatus::Running,
     };
-    Registration { environment, instance: Some("a".into()), boot: Some("b".into()), labels: Default::default() }
+    let identity = Identity { instance: "a".into(), boot: "b".into(), ..Identity::default() };
+    Registration { environment, identity: Some(identity), labels: Default::default() }
 }
 
 /// A write that must succeed.

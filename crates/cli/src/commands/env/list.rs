@@ -84,6 +84,7 @@ pub fn colour(status: EnvironmentStatus) -> Colour {
     match status {
         EnvironmentStatus::Running => Colour::Good,
         EnvironmentStatus::Busy | EnvironmentStatus::Suspect => Colour::Busy,
-        EnvironmentStatus::Offline => Colour::Bad,
+        EnvironmentStatus::Drained => Colour::Busy,
+        EnvironmentStatus::Offline | EnvironmentStatus::Lost => Colour::Bad,
     }
 }

@@ -39,6 +39,11 @@ pub enum TaskInput {
         node: NodeRank,
         event: Box<RunEvent>,
     },
+    /// How a node's run ended, by the record beside its journal, which may lack that line.
+    Ended {
+        node: NodeRank,
+        event: Box<RunEvent>,
+    },
     /// An agent could not start its part.
     LaunchFailed {
         node: NodeRank,

@@ -223,7 +223,7 @@ fn a_restart_of_a_running_task_goes_through_stop_and_queue() {
     play.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser);
     assert_eq!(play.task.phase, TaskPhase::Stopped, "its processes may still be there");
     play.swept();
-    assert_eq!((play.task.phase, play.task.stop, play.task.resume), (TaskPhase::Queued, None, true));
+    assert_eq!((play.task.phase, play.task.stop, play.task.resume), (TaskPhase::Initializing, None, true));
     play.placed();
     assert_eq!(play.task.generation.0, 2);
 }
@@ -232,7 +232,7 @@ fn a_restart_of_a_running_task_goes_through_stop_and_queue() {
 fn a_failed_task_runs_again_on_request() {
     let mut play = Play::running(0);
     play.ended(Outcome::Failed, VerdictKind::RankFailed).swept().play(TaskInput::RestartAsked);
-    assert_eq!((play.task.phase, play.task.verdict.clone()), (TaskPhase::Queued, None));
+    assert_eq!((play.task.phase, play.task.verdict.clone()), (TaskPhase::Initializing, None));
 }
 
 #[test]
@@ -345,4 +345,92 @@ fn leases_are_given_back_node_by_node_once_a_task_is_over() {
     assert_eq!(play.task.releasable(), Release::Environments(vec![&"b".into()]));
     play.gone(0).gone(2);
     assert_eq!(play.task.releasable(), Release::All);
+}
+
+#[test]
+fn a_lost_machine_sends_the_task_back_to_the_queue_once_the_others_are_swept() {
+    for node in 0..3 {
+        let mut play = Play::running(1);
+        play.play(TaskInput::NodeLost { node: NodeRank(node) });
+        assert_eq!(play.task.phase, TaskPhase::Restarting, "{node}");
+        let killed = play.task.desired_states().iter().filter(|wanted| **wanted == DesiredState::Kill).count();
+        assert_eq!(killed, 2, "the launch is over on the machines that are left");
+        play.swept();
+        assert_eq!((play.task.phase, play.task.resume), (TaskPhase::Initializing, true));
+        assert_eq!(play.task.releasable(), Release::All);
+        play.placed();
+        assert_eq!((play.task.phase, play.task.generation.0), (TaskPhase::Starting, 2));
+    }
+}
+
+#[test]
+fn a_lost_machine_ends_a_task_that_may_not_start_again_and_frees_one_that_was_asked_to_stop() {
+    let mut play = Play::running(0);
+    play.play(TaskInput::NodeLost { node: NodeRank(0) });
+    assert_eq!(play.task.phase, TaskPhase::Failed);
+    assert_eq!(
+        play.task.verdict.as_ref().map(|verdict| &verdict.kind),
+        Some(&VerdictKind::NodeLost { node: "a".into() })
+    );
+    let mut play = Play::running(3);
+    play.play(TaskInput::StopAsked(StopIntent { force: true, then_restart: false })).gone(1).gone(2);
+    assert_eq!(play.task.phase, TaskPhase::Stopping);
+    play.play(TaskInput::NodeLost { node: NodeRank(0) });
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+#[test]
+fn a_stop_of_a_task_whose_coordinator_died_ends_when_the_last_node_is_swept() {
+    let mut play = Play::running(2);
+    play.gone(0).play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    assert_eq!(play.task.phase, TaskPhase::Stopping);
+    play.gone(1).gone(2);
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+/// All ranks have returned 0, and the supervisor that would have said so is gone.
+#[test]
+fn exits_that_are_all_zero_outrank_a_lost_coordinator() {
+    let exits = |play: &mut Play| {
+        for rank in 0..6 {
+            let event = RunEvent::RankExited { attempt: 1, rank, local_rank: rank % 2, pid: 100, exit: Exit::SUCCESS };
+            play.told(rank / 2, event);
+        }
+    };
+    let mut play = Play::running(2);
+    exits(&mut play);
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Succeeded, "known when it is lost");
+    let mut play = Play::running(2);
+    play.gone(0);
+    exits(&mut play);
+    play.gone(1).gone(2);
+    assert_eq!(play.task.phase, TaskPhase::Succeeded, "known before the next launch");
+    let mut play = Play::running(0);
+    exits(&mut play);
+    play.ended(Outcome::Failed, VerdictKind::NodeLost { node: "b".into() });
+    assert_eq!(play.task.phase, TaskPhase::Succeeded, "known though the coordinator thinks otherwise");
+}
+
+#[test]
+fn the_record_beside_a_journal_tells_how_a_run_ended() {
+    let ended = |outcome, kind| TaskInput::Ended {
+        node: NodeRank(0),
+        event: Box::new(RunEvent::RunEnded { outcome, attempts: 1, verdict: Box::new(Verdict::of(kind)) }),
+    };
+    let mut play = Play::running(3);
+    play.play(ended(Outcome::Succeeded, VerdictKind::Succeeded)).gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Succeeded);
+    play.play(ended(Outcome::Failed, VerdictKind::StoppedByUser));
+    assert_eq!(play.task.verdict.as_ref().map(|verdict| &verdict.kind), Some(&VerdictKind::Succeeded));
+}
+
+#[test]
+fn a_clock_that_was_set_back_delays_no_restart_for_longer_than_the_policy_does() {
+    let mut play = Play::running(1);
+    play.now = 10_000_000_000;
+    play.gone(0).gone(1);
+    play.now = 5_000;
+    play.gone(2);
+    assert_eq!(play.task.phase, TaskPhase::Starting);
 }

@@ -25,6 +25,9 @@ impl Transition<'_> {
             TaskInput::MustWait { reason } => self.must_wait(reason),
             TaskInput::Placed { rank_map } => self.placed(rank_map),
             TaskInput::Journal { node, event } => self.read(node, *event),
+            // A result that the journal has told as well is known.
+            TaskInput::Ended { node, event } if !self.task.phase.is_final() => self.read(node, *event),
+            TaskInput::Ended { .. } => {}
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
             TaskInput::Gone { node } => self.gone(node),
             TaskInput::NodeLost { node } => self.node_lost(node),
@@ -130,6 +133,8 @@ impl Transition<'_> {
         let name = run.name.clone();
         if self.task.phase.is_final() {
             self.requeue_when_swept();
+        } else if self.task.restart_at_ms.is_some() {
+            // This launch was given up before; it is being swept.
         } else if node.0 == 0 {
             self.coordinator_lost(&name);
         } else if self.coordinator_waits() {

@@ -20,35 +20,44 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::{TaskPath, checked};
+use crate::http::idempotency::{Key, once};
 use crate::lifecycle::{self, Cause, Changed, to_the_end};
 
 /// How many tasks one bulk request may name.
 const MOST_AT_ONCE: usize = 1_000;
 
 /// Ends a task by its stop ladder, or at once.
-#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/stop", tag = "training-tasks", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/stop", tag = "training-tasks", 
+    params(("id" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     request_body = Option<StopRequest>,
     responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn stop(
     State(core): State<Core>,
     Caller(caller): Caller,
     TaskPath(id): TaskPath,
+    headers: HeaderMap,
     body: OptionalBody<StopRequest>,
 ) -> Reply {
-    one(&core, id, Verb::Stop { force: body.value.force }, caller).await
+    let key = Key::of(&headers, &format!("training-tasks/{id}/stop"), &body.bytes)?;
+    one(&core, id, Verb::Stop { force: body.value.force }, key, caller).await
 }
 
 /// Starts a task anew: now if it is over, else as soon as it has ended.
-#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/restart", tag = "training-tasks", params(("id" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/training-tasks/{id}/restart", tag = "training-tasks", 
+    params(("id" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     request_body = Option<Empty>,
     responses((status = 200, body = Envelope<TaskRow>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn restart(
     State(core): State<Core>,
     Caller(caller): Caller,
     TaskPath(id): TaskPath,
-    _body: OptionalBody<Empty>,
+    headers: HeaderMap,
+    body: OptionalBody<Empty>,
 ) -> Reply {
-    one(&core, id, Verb::Restart, caller).await
+    let key = Key::of(&headers, &format!("training-tasks/{id}/restart"), &body.bytes)?;
+    one(&core, id, Verb::Restart, key, caller).await
 }
 
 /// Forgets a task that is over, with its logs.
@@ -162,13 +171,23 @@ impl Verb {
     }
 }
 
-async fn one(core: &Core, id: TaskId, verb: Verb, caller: Principal) -> Reply {
+async fn one(core: &Core, id: TaskId, verb: Verb, key: Option<Key>, caller: Principal) -> Reply {
     let now_ms = core.now_ms();
     let cause = Cause { principal: caller, now_ms };
     let span = tracing::info_span!("task", task = %id);
-    let change = core.change(move |tx| act(tx, &id, verb, &cause), std::slice::from_ref);
-    let changed = change.instrument(span).await.map_err(WriteError::flatten)?;
-    EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms))
+    let work = move |tx: &mut Transaction<'_>| {
+        let mut changes = Vec::new();
+        let answer = once(tx, key.as_ref(), now_ms, |tx| {
+            let changed = act(tx, &id, verb, &cause)?;
+            let answer = EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms));
+            changes.push(changed);
+            answer
+        })?;
+        Ok((answer, changes))
+    };
+    let change = core.change(work, |(_, changes)| changes);
+    let (answer, _) = change.instrument(span).await.map_err(WriteError::<ApiProblem>::flatten)?;
+    Ok(answer)
 }
 
 /// Does it if it can be done now. Answers with the task as it is then, or as it was.
@@ -198,15 +217,16 @@ fn remove(tx: &mut Transaction<'_>, task: Task, cause: &Cause) -> Result<Changed
     let text = Text::new(format!("任务“{name}”已删除"), format!("the task '{name}' was deleted"));
     let deleted = NewEvent::new(cause.now_ms, "task.deleted", text, cause.principal.clone());
     tx.append_event(deleted.about_task(&task.id))?;
-    Ok(Changed { task, phases: Vec::new(), has_freed: false, principal: cause.principal.clone() })
+    Ok(Changed { task, phases: Vec::new(), has_changed: true, has_freed: false, principal: cause.principal.clone() })
 }
 
 /// Streams that a crash leaves here belong to no task, and the retention removes them.
 async fn forget_streams(core: &Core, tasks: Vec<TaskId>) {
     tasks.iter().for_each(|task| core.disk().forget(task));
-    let chunks = core.chunks().clone();
+    let (chunks, forgetful) = (core.chunks().clone(), core.clone());
     let removed = tokio::task::spawn_blocking(move || {
         for task in &tasks {
+            forgetful.forget_generations(task);
             if let Err(error) = chunks.delete(task) {
                 tracing::warn!(%task, %error, "the streams of a deleted task could not be removed");
             }

@@ -19,7 +19,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
-use crate::http::idempotency::{Key, once};
+use crate::http::idempotency::{Key, earlier, once};
 use crate::lifecycle::{self, Cause, CreateError, CreatedLine, to_the_end};
 use crate::plan;
 
@@ -37,6 +37,9 @@ pub async fn create(
 ) -> Reply {
     let environments = core.known_environments();
     let key = Key::of(&headers, "training-tasks", &body.bytes)?;
+    if let Some(answer) = earlier(&core, key.as_ref()).await? {
+        return Ok(answer);
+    }
     let accepted = validate(&body.value, &environments)?;
     let decided = checked(&accepted.spec, &environments)?;
     let is_unspoken = body.value.command.is_none() && body.value.recipe.is_none();
@@ -64,6 +67,9 @@ pub async fn clone(
     body: OptionalBody<CloneRequest>,
 ) -> Reply {
     let key = Key::of(&headers, &format!("training-tasks/{id}/clone"), &body.bytes)?;
+    if let Some(answer) = earlier(&core, key.as_ref()).await? {
+        return Ok(answer);
+    }
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
     let task = found?.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;

@@ -1,0 +1,82 @@
+//! Who sends a piece: the agent of an environment that shows its credential, and means this cluster.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER};
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
+use subtle::ConstantTimeEq;
+
+use super::identity;
+use crate::caller::Caller;
+use crate::core::Core;
+use crate::envelope::ApiProblem;
+
+/// The principal of a request of an agent.
+#[derive(Clone, Debug)]
+pub struct Sender(pub Principal);
+
+impl FromRequestParts<Core> for Sender {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, core: &Core) -> Result<Self, ApiProblem> {
+        let Caller(principal) = Caller::from_request_parts(parts, core).await?;
+        check_cluster(&parts.headers, core.store().cluster())?;
+        let kept = match &principal {
+            Principal::Agent { environment } => core.credential_of(environment),
+            Principal::System | Principal::User { .. } => None,
+        };
+        if let Some(kept) = kept {
+            check_credential(&parts.headers, &kept)?;
+        }
+        Ok(Self(principal))
+    }
+}
+
+/// An agent that does not say which cluster it means is of an earlier release.
+fn check_cluster(headers: &HeaderMap, ours: &str) -> Result<(), ApiProblem> {
+    match headers.get(CLUSTER_HEADER) {
+        Some(meant) if meant.as_bytes() != ours.as_bytes() => {
+            let text = Text::new("这是发给另一个集群的", "this is meant for another cluster");
+            let hint = Text::new("代理会重新连接", "the agent connects anew by itself");
+            Err(ApiProblem::new(StatusCode::MISDIRECTED_REQUEST, "another_cluster", text).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_credential(headers: &HeaderMap, kept: &str) -> Result<(), ApiProblem> {
+    let shown = headers.get(CREDENTIAL_HEADER).and_then(|value| value.to_str().ok()).map(identity::digest);
+    if shown.is_some_and(|shown| bool::from(shown.as_bytes().ct_eq(kept.as_bytes()))) {
+        return Ok(());
+    }
+    let text = Text::new("凭证与该环境不符", "this is not the credential of the environment");
+    let hint = Text::new(
+        "只有该环境自己的代理可以发送；凭证在其数据目录中",
+        "only the environment's own agent may send this; its credential is in its data folder",
+    );
+    Err(ApiProblem::new(StatusCode::FORBIDDEN, "credential_invalid", text).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), value.parse().unwrap())])
+    }
+
+    #[test]
+    fn pieces_for_another_cluster_and_of_another_agent_are_refused() {
+        assert!(check_cluster(&headers(CLUSTER_HEADER, "c"), "c").is_ok());
+        assert!(check_cluster(&HeaderMap::new(), "c").is_ok());
+        let refused = check_cluster(&headers(CLUSTER_HEADER, "other"), "c").unwrap_err();
+        assert_eq!(refused.status, StatusCode::MISDIRECTED_REQUEST);
+        let kept = identity::digest("k");
+        assert!(check_credential(&headers(CREDENTIAL_HEADER, "k"), &kept).is_ok());
+        for wrong in [HeaderMap::new(), headers(CREDENTIAL_HEADER, "other"), headers(CREDENTIAL_HEADER, "")] {
+            assert_eq!(check_credential(&wrong, &kept).unwrap_err().status, StatusCode::FORBIDDEN);
+        }
+    }
+}
