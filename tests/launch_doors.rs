@@ -25,7 +25,7 @@ os.rename(path + ".new", path + ".json")
 const NODE: &str = "gn6";
 
 /// What a rank inherits from the door, and what tells runs apart.
-const NOT_COMPARED: [&str; 20] = [
+const NOT_COMPARED: [&str; 21] = [
     "HOME",
     "LANG",
     "LC_CTYPE",
@@ -40,6 +40,7 @@ const NOT_COMPARED: [&str; 20] = [
     "USER",
     "_",
     "FERMI_ATTEMPT",
+    "FERMI_CHECKPOINT_SHARED",
     "FERMI_GENERATION",
     "FERMI_PROGRESS_FILE",
     "FERMI_RUN_MARK",
