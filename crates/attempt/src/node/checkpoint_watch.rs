@@ -299,3 +299,71 @@ impl Watcher {
         self.tell(CheckpointFinding::Left);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::time::Instant;
+
+    use super::*;
+
+    fn fence(attempt: u32) -> Fence {
+        Fence { owner: "c/task-1".into(), generation: 1, attempt, has_ended: false }
+    }
+
+    /// What the watch of a node with rank 0 finds in its folder before this attempt.
+    fn surveyed(watch: &mut CheckpointWatch, attempt: u32, mark: MarkDuty) -> (NodeCheckpoints, Option<SharedMark>) {
+        watch.survey(Survey { fence: fence(attempt), first_rank: 0, mark }, 0..1);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            for finding in watch.findings() {
+                if let CheckpointFinding::Surveyed { found, mark, .. } = finding {
+                    return (found, mark);
+                }
+            }
+            assert!(Instant::now() < deadline, "no answer");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn save(folder: &Path, step: u64, text: &str) {
+        fs::write(folder.join(format!("step-{step}.pt")), text).unwrap();
+    }
+
+    #[test]
+    fn steps_that_an_attempt_went_back_behind_count_again_when_they_are_written_again() {
+        let root = tempfile::tempdir().unwrap();
+        let mut watch = CheckpointWatch::new(root.path().to_owned(), "n0").unwrap();
+        [10, 20, 30].into_iter().for_each(|step| save(root.path(), step, "of the first course"));
+        assert_eq!(surveyed(&mut watch, 2, MarkDuty::Nothing).0.steps, [10, 20, 30].into());
+        watch.begin(fence(2), GoesOnFrom::Step(10));
+        watch.rest();
+        assert_eq!(surveyed(&mut watch, 3, MarkDuty::Nothing).0.steps, [10].into());
+        save(root.path(), 20, "of the second course");
+        let (found, _) = surveyed(&mut watch, 3, MarkDuty::Nothing);
+        assert_eq!((found.steps, found.holds_anything), ([10, 20].into(), true));
+        watch.leave();
+        assert!(CheckpointFolder::new(root.path().to_owned(), "n0").fence().is_some_and(|fence| fence.has_ended));
+    }
+
+    #[test]
+    fn two_nodes_of_one_folder_find_out_and_a_newer_attempt_ends_the_survey_of_an_older() {
+        let root = tempfile::tempdir().unwrap();
+        let (mut first, mut second) = (
+            CheckpointWatch::new(root.path().to_owned(), "n0").unwrap(),
+            CheckpointWatch::new(root.path().to_owned(), "n1").unwrap(),
+        );
+        let (found, mark) = surveyed(&mut first, 4, MarkDuty::Leave);
+        let mark = mark.unwrap();
+        assert!(found.shares && surveyed(&mut second, 4, MarkDuty::Find(mark.clone())).0.shares);
+        assert_eq!(surveyed(&mut first, 4, MarkDuty::Leave).1, Some(mark), "others may be looking for it already");
+        let other = tempfile::tempdir().unwrap();
+        let mut elsewhere = CheckpointWatch::new(other.path().to_owned(), "n2").unwrap();
+        let (_, mark) = surveyed(&mut first, 5, MarkDuty::Leave);
+        assert!(!surveyed(&mut elsewhere, 5, MarkDuty::Find(mark.unwrap())).0.shares);
+        second.survey(Survey { fence: fence(3), first_rank: 0, mark: MarkDuty::Nothing }, 0..1);
+        let finding = second.findings.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(matches!(finding, CheckpointFinding::Superseded { attempt: 3, by } if by == fence(5)));
+    }
+}
