@@ -370,7 +370,7 @@ fn a_log_folder_of_the_users_gets_torchruns_layout() {
         names.retain(|name| !name.starts_with('.'));
         names
     };
-    assert_eq!(names(&run), ["attempt_0", "journal.ndjson"]);
+    assert_eq!(names(&run), ["attempt_0", "journal.ndjson", "result.json"]);
     assert_eq!(names(&run.join("attempt_0")), ["0", "1"]);
     assert_eq!(names(&run.join("attempt_0/1")), ["exit.json", "stderr.log", "stdout.log"]);
 }

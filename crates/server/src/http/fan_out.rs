@@ -235,8 +235,8 @@ impl LogFanOut {
 impl BackgroundLoop for LogFanOut {
     const NAME: &'static str = "log fan-out";
     const PERIOD: Duration = Duration::from_secs(10);
-    /// Followers are woken ten times a second at most, however many ranks write.
-    const BREATH: Duration = Duration::from_millis(100);
+    /// Followers are woken four times a second at most, however many ranks write.
+    const BREATH: Duration = Duration::from_millis(250);
 
     async fn woken(&mut self) {
         match self.grown.recv().await {
