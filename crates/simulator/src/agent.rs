@@ -164,6 +164,9 @@ impl GrowingFile for GrowingBytes {
     }
 }
 
+/// A journal, or what a rank wrote in an attempt, on its way.
+type NamedFile<'a> = (Option<(u32, u32)>, &'a mut UploadFile<GrowingBytes>);
+
 /// The way of one piece to the server and of its answer back.
 struct Carrier<'a> {
     server: &'a mut Server,
@@ -198,7 +201,8 @@ impl Carrier<'_> {
         let (status, taken) = match (self.stream, piece) {
             (None, None) => self.server.journal_length(self.environment, self.run),
             (None, Some((offset, bytes))) => {
-                self.server.take_journal(self.environment, self.run, offset, bytes, self.now, self.lines, self.truth)
+                let piece = (offset, bytes);
+                self.server.take_journal(self.environment, self.run, piece, self.now, self.lines, self.truth)
             }
             (Some(stream), piece) => {
                 self.server.take_stream(self.environment, self.run, stream, piece, self.now, self.truth)
@@ -616,7 +620,7 @@ impl World {
             if uploads.is_unwanted[kind] {
                 continue;
             }
-            let files: Vec<(Option<(u32, u32)>, &mut UploadFile<GrowingBytes>)> = if is_journal {
+            let files: Vec<NamedFile<'_>> = if is_journal {
                 vec![(None, &mut uploads.journal)]
             } else {
                 uploads.streams.iter_mut().map(|(name, file)| (Some(*name), file)).collect()

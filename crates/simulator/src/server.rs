@@ -322,8 +322,7 @@ impl Server {
         &mut self,
         from: &EnvironmentId,
         run: &RunKey,
-        offset: u64,
-        bytes: &[u8],
+        (offset, bytes): (u64, &[u8]),
         now: u64,
         lines: &Lines,
         truth: &mut Truth,
@@ -431,7 +430,7 @@ impl Server {
     fn live_tasks(&self) -> impl Iterator<Item = &Task> {
         let is_live = |task: &&Task| {
             let is_waiting = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
-            !is_waiting && !(task.phase.is_final() && task.is_swept())
+            !(is_waiting || task.phase.is_final() && task.is_swept())
         };
         self.database.tasks.values().filter(is_live)
     }

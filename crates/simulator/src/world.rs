@@ -270,7 +270,8 @@ impl World {
         }
         match stream {
             None => {
-                self.server.take_journal(environment, run, offset, bytes, self.now, &self.lines, &mut self.truth);
+                let piece = (offset, bytes);
+                self.server.take_journal(environment, run, piece, self.now, &self.lines, &mut self.truth);
             }
             Some(stream) => {
                 let piece = Some((offset, bytes));

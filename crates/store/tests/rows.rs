@@ -6,6 +6,8 @@ mod support;
 use std::collections::HashSet;
 
 use fermi_domain::{
+    environment::Duty,
+    fleet::Identity,
     ids::{EnvironmentId, Generation, TaskId, WorkerId},
     phase::TaskPhase,
     principal::Principal,
@@ -112,7 +114,7 @@ fn an_environment_keeps_its_id_under_its_name() {
     assert_eq!((first.environment.id.as_str(), second.environment.id.as_str()), ("env-001", "env-002"));
     let mut again = registration("gn6");
     again.environment.cpu_cores = 64;
-    again.instance = Some("other".into());
+    again.identity = Some(Identity { instance: "other".into(), seal: Some("s".into()), ..Identity::default() });
     let again = write(&store, move |tx| tx.register_environment(&again, 200));
     assert_eq!((again.environment.id.as_str(), again.revision), ("env-001", 2));
     assert_eq!((again.first_seen_ms, again.registered_ms, again.environment.cpu_cores), (100, 200, 64));
@@ -121,6 +123,25 @@ fn an_environment_keeps_its_id_under_its_name() {
     assert_eq!(read(&store, |view| view.environment_by_name("GN6")), None);
     let kept = read(&store, |view| view.environment(&EnvironmentId::from("env-001")));
     assert_eq!(kept, Some(again));
+}
+
+#[test]
+fn what_operators_say_stays_but_a_lost_environment_serves_when_it_is_back() {
+    let (_folder, store) = open();
+    let id = write(&store, |tx| tx.register_environment(&registration("gn6"), 100)).environment.id;
+    let duty_after = |duty: Duty| {
+        let wanted = id.clone();
+        assert!(write(&store, move |tx| tx.set_duty(&wanted, duty)));
+        let (wanted, before) = (id.clone(), read(&store, |view| view.environment_by_name("gn6")).unwrap().duty);
+        assert_eq!(before, duty);
+        write(&store, move |tx| tx.revoke_identity(&wanted));
+        assert_eq!(read(&store, |view| view.environment_by_name("gn6")).unwrap().identity, None);
+        write(&store, |tx| tx.register_environment(&registration("gn6"), 200)).duty
+    };
+    assert_eq!(duty_after(Duty::Drained), Duty::Drained);
+    assert_eq!(duty_after(Duty::Lost), Duty::Serves);
+    assert_eq!(duty_after(Duty::Serves), Duty::Serves);
+    assert!(!write(&store, |tx| tx.set_duty(&EnvironmentId::from("env-009"), Duty::Lost)));
 }
 
 fn worker(name: &str) -> (WorkerId, EnvironmentId) {

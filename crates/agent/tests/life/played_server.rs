@@ -98,7 +98,12 @@ impl PlayedServer {
                 Ok(Message::Text(text)) => {
                     let message: AgentMessage = serde_json::from_str(&text).unwrap();
                     if matches!(message, AgentMessage::Hello(_)) {
-                        let welcome = Welcome { environment: "env-1".into(), cluster: "c1".into(), heartbeat_ms: 100 };
+                        let welcome = Welcome {
+                            environment: "env-1".into(),
+                            cluster: "c1".into(),
+                            heartbeat_ms: 100,
+                            credential: None,
+                        };
                         let text = serde_json::to_string(&ServerMessage::Welcome(welcome)).unwrap();
                         socket.send(Message::text(text)).unwrap();
                     }

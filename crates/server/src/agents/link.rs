@@ -130,7 +130,7 @@ async fn admit(
     let (arrival, name) = (Arrival::of(core, hello, peer), hello.name.clone());
     let registered = core.store().write(move |tx| register(tx, &arrival, issued));
     let outcome = registered.await.map_err(|error| unavailable(error.flatten()))?;
-    let (environment, credential, is_new_boot) = outcome.map_err(|impostor| match impostor {
+    let Registered { environment, credential, is_new_boot } = outcome.map_err(|impostor| match impostor {
         Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
         Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
         Impostor::Copy => AdmissionRefusal::Copy { name },
@@ -162,13 +162,19 @@ impl Arrival {
     }
 }
 
-/// Decides by what is stored, and stores, in one transaction. The answer has the credential that was issued, and whether
-/// the machine was started anew since the last time.
+/// Who was stored: with the credential that was issued, and whether the machine was started anew since the last time.
+struct Registered {
+    environment: EnvironmentId,
+    credential: Option<String>,
+    is_new_boot: bool,
+}
+
+/// Decides by what is stored, and stores, in one transaction.
 fn register(
     tx: &mut Transaction<'_>,
     arrival: &Arrival,
     issued: String,
-) -> Result<Result<(EnvironmentId, Option<String>, bool), Impostor>, StoreError> {
+) -> Result<Result<Registered, Impostor>, StoreError> {
     let Arrival { hello, registration, is_answering, now_ms } = arrival;
     let shown = hello.credential.as_deref().map(identity::digest);
     let introduction = Introduction {
@@ -199,7 +205,7 @@ fn register(
     let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
     let connected = NewEvent::new(*now_ms, "environment.connected", text, Principal::agent_of(id.clone()));
     tx.append_event(connected.about_environment(&id))?;
-    Ok(Ok((id, issued, is_new_boot)))
+    Ok(Ok(Registered { environment: id, credential: issued, is_new_boot }))
 }
 
 fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
