@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built test test-long test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
+.PHONY: help build built test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,8 +69,13 @@ $(VENV)/.made-from-%: | tools
 test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Megatron-core on the real engines
 	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test it --no-fail-fast -E 'test(/^engines::/)'
 
-test-long: build venv ## The tests of slow readers with readers and connections that stall for a minute
-	FERMI_TEST_LONG=1 $(CARGO) nextest run $(PROFILE) -p fermi-cli --test it --no-fail-fast -E 'test(/^slow_readers::/)'
+test-long: build venv ## Slow readers that stall for a minute; the simulator with each repair reverted
+	FERMI_TEST_LONG=1 $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast -E 'test(/^slow_readers::/)'
+	crates/simulator/teeth.sh
+
+HISTORIES := 1000000
+simulate: ## A million seeded histories of a cluster under faults (HISTORIES=n); make test plays ten thousand
+	$(CARGO) run $(PROFILE) -p fermi-simulator --bin simulate -- $(HISTORIES)
 
 test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
 	@tests/engines/horovod.sh "$(VENV)" "$(CACHE)/horovod"

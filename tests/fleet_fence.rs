@@ -171,7 +171,13 @@ fn a_task_that_is_over_starts_again_on_an_idle_cluster_and_once_per_key() {
     fleet.task_is(&task, "succeeded");
     let restart = || {
         let path = format!("http://{}/api/v1/training-tasks/{task}/restart", fleet.address());
-        ureq::post(path).header("idempotency-key", "once").send("{}").unwrap().status().as_u16()
+        ureq::post(path)
+            .header("idempotency-key", "once")
+            .header("content-type", "application/json")
+            .send("{}")
+            .unwrap()
+            .status()
+            .as_u16()
     };
     assert_eq!((restart(), restart()), (200, 200));
     let ended = eventually("the second attempt", || {

@@ -173,7 +173,7 @@ async fn a_task_is_stopped_restarted_cloned_and_deleted_in_that_order_only() {
     assert_eq!(shown["data"]["verdict"]["kind"], "stoppedByUser");
     assert_eq!(shown["data"]["spec"]["name"], "gpt3-pretraining");
     assert_eq!(cluster.post(&format!("{task}/restart"), "").await.status, 200);
-    assert_eq!(cluster.get(task).await.json()["data"]["status"], "queued");
+    assert_eq!(cluster.get(task).await.json()["data"]["status"], "initializing");
     let clone = cluster.post(&format!("{task}/clone"), r#"{"taskName":"again"}"#).await.json();
     assert_eq!(clone["data"]["taskId"], "task-2");
     let bulk = r#"{"action":"stop","ids":["task-1","task-2","task-77","../x"]}"#;

@@ -19,6 +19,10 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 const ONE: &str = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]}}"#;
+/// A line of a journal with which its first attempt is known.
+const ATTEMPT: &[u8] =
+    br#"{"v":1,"seq":1,"timeMs":1,"event":"attempt.started","attempt":1,"masterAddr":"a","masterPort":1,"resume":false}
+"#;
 const RUN: &str = "/api/agent/v1/runs/task-1-g1-n0-i1";
 
 /// Where lines of the log go.
@@ -81,6 +85,8 @@ async fn a_panic_in_any_loop_is_counted_logged_and_its_work_goes_on() {
         let piece = tokio::time::timeout(Duration::from_secs(30), events.next()).await.expect("no event came");
         heard += std::str::from_utf8(&piece.unwrap().unwrap()).unwrap();
     }
+    // Bytes are taken of attempts that the journal has told of.
+    assert_eq!(cluster.piece(Some("env-001"), &format!("{RUN}/journal?offset=0"), ATTEMPT).await.status, 200);
     let stream = format!("{RUN}/streams/1/0/stdout?offset=0");
     assert_eq!(cluster.piece(Some("env-001"), &stream, b"hello\n").await.status, 200);
     let piece = tokio::time::timeout(Duration::from_secs(30), logs.next()).await.expect("no line came");
@@ -173,8 +179,12 @@ async fn a_piece_is_taken_from_the_environment_of_its_run_alone() {
             assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (403, Some("another_environment")));
         }
         assert_eq!(cluster.get(path).await.status, 403);
-        let came = cluster.piece(Some("env-001"), &offset, b"x\n").await;
-        assert_eq!((came.status.as_u16(), &came.json()["data"]["length"]), (200, &json!(2)));
+    }
+    let early = cluster.piece(Some("env-001"), &format!("{stream}?offset=0"), b"x\n").await;
+    assert_eq!(early.status, 503, "the journal has not told of the attempt yet");
+    for (path, bytes) in [(&journal, ATTEMPT), (&stream, b"x\n")] {
+        let came = cluster.piece(Some("env-001"), &format!("{path}?offset=0"), bytes).await;
+        assert_eq!((came.status.as_u16(), &came.json()["data"]["length"]), (200, &json!(bytes.len())));
     }
     for odd in ["streams/4294967295/0/stdout", "streams/0/0/stdout", "streams/1/77/stdout"] {
         let came = cluster.piece(Some("env-001"), &format!("{RUN}/{odd}?offset=0"), b"x\n").await;
@@ -182,6 +192,7 @@ async fn a_piece_is_taken_from_the_environment_of_its_run_alone() {
     }
     let gone = cluster.piece(Some("env-001"), "/api/agent/v1/runs/task-9-g1-n0-i1/journal?offset=0", b"x\n").await;
     assert_eq!(gone.status, 410);
+    assert_eq!(gone.json()["data"]["unwanted"]["run"], "task-9-g1-n0-i1");
 }
 
 #[tokio::test]

@@ -211,7 +211,7 @@ impl Server {
         if let Admission::Refuse(impostor) = admission {
             return Err(format!("{impostor:?}"));
         }
-        let issued = introduction.needs_credential(admission).then(|| {
+        let issued = introduction.needs_credential(known.map(|(_, identity)| identity), admission).then(|| {
             self.next_credential += 1;
             format!("k{}", self.next_credential)
         });

@@ -177,6 +177,13 @@ fn a_worker_is_leased_to_one_task_and_all_or_none_are() {
     lease(&store, &two, &["gn7-0"]).unwrap();
     let id = one.clone();
     assert_eq!(write(&store, move |tx| tx.release(&id)), 1);
+    let refused = store.write_blocking(|tx| tx.delete_environment(&EnvironmentId::from("env-001"))).unwrap_err();
+    assert!(matches!(refused, WriteError::Refused(DeleteEnvironmentError::Named { by }) if by == one));
+    for task in [one.clone(), two.clone()] {
+        let mut over = read(&store, move |view| view.task(&task)).unwrap();
+        over.value.phase = TaskPhase::Stopped;
+        store.write_blocking(move |tx| tx.update_task(&over.value, over.revision, 7)).unwrap();
+    }
     store.write_blocking(|tx| tx.delete_environment(&EnvironmentId::from("env-001"))).unwrap();
     let leases = read(&store, |view| view.leases());
     assert_eq!(leases, [("gn7-0".parse().unwrap(), two)].into());

@@ -88,6 +88,10 @@ pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<
 }
 
 fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
+    // The welcome that issued its credential was lost; but the server has the seal that it proposed then.
+    if known.seal.is_some() && known.seal.as_deref() == hello.next_seal {
+        return true;
+    }
     match (known.credential.as_deref(), hello.credential) {
         (Some(ours), Some(theirs)) => ours == theirs,
         // An agent of a release without credentials, before or after one that has them.
@@ -96,10 +100,13 @@ fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
 }
 
 impl Introduction<'_> {
-    /// Whether a credential is to be issued: the agent can keep one, and shows none that is known.
-    pub fn needs_credential(&self, admission: Admission) -> bool {
+    /// Whether a credential is to be issued to an agent that was admitted: it can keep one, and does not show the one that
+    /// is known.
+    pub fn needs_credential(&self, known: Option<&Identity>, admission: Admission) -> bool {
         let can_keep = self.seal.is_some() || self.next_seal.is_some();
-        can_keep && (self.credential.is_none() || admission == Admission::Register)
+        let is_shown =
+            self.credential.is_some() && known.and_then(|known| known.credential.as_deref()) == self.credential;
+        can_keep && (admission == Admission::Register || !is_shown)
     }
 }
 
@@ -142,6 +149,19 @@ mod tests {
         let lost = Identity { seal: Some("s2".into()), ..known.clone() };
         let again = admit(Some(&lost), Standing::default(), &HELLO);
         assert_eq!(again, Admission::Return { is_new_boot: false });
+    }
+
+    /// It had a credential of before, another agent took its name for a while, and then it was registered anew.
+    #[test]
+    fn an_agent_whose_registration_was_lost_on_its_way_is_known_by_the_seal_that_it_proposed() {
+        let kept = Identity::after(&HELLO, Some("new".into()));
+        let again = admit(Some(&kept), Standing { is_answering: false, may_have_runs: true }, &HELLO);
+        assert_eq!(again, Admission::Return { is_new_boot: false });
+        assert!(HELLO.needs_credential(Some(&kept), again));
+        let shown = Introduction { credential: Some("new"), ..HELLO };
+        assert!(
+            !shown.needs_credential(Some(&kept), again) && shown.needs_credential(Some(&kept), Admission::Register)
+        );
     }
 
     #[test]

@@ -146,11 +146,11 @@ mod tests {
         queued        -      starting -      -       -          -         failed stopped  -  -
         starting      -      -        -      running restarting succeeded failed stopping -  -
         running       -      -        -      -       restarting succeeded failed stopping -  -
-        restarting    -      starting queued -       -          -         failed stopping -  -
+        restarting    -      starting initializing - -          succeeded failed stopping -  -
         stopping      -      -        -      -       -          succeeded -      stopping stopped  -
-        succeeded     -      -        -      -       -          -         -      -        -  queued
-        failed        -      -        -      -       -          -         -      -        -  queued
-        stopped       -      -        -      -       -          -         -      -        -  queued
+        succeeded     -      -        -      -       -          -         -      -        -  initializing
+        failed        -      -        -      -       -          -         -      -        -  initializing
+        stopped       -      -        -      -       -          -         -      -        -  initializing
     ";
 
     #[test]

@@ -116,13 +116,15 @@ mod tests {
     fn a_specification_is_mapped_onto_the_environments_that_are_there() {
         let mut spec: TaskSpec = serde_json::from_value(serde_json::json!({
             "name": "x", "work": {"kind": "builtin"},
-            "distributed": {"enabled": true, "nodeIds": ["b", "a", "gone"], "masterNode": "a", "workers": {"b": [1]}}
+            "distributed": {"enabled": true, "nodeIds": ["b", "a"], "masterNode": "a", "workers": {"b": [1]}}
         }))
         .unwrap();
         let known = [environment("a", "gn1", 2, "A100", "z"), environment("b", "gn2", 2, "A100", "z")];
         let map = of_spec(&spec, &known).unwrap();
         let workers: Vec<String> = map.slots().iter().map(|slot| slot.worker.to_string()).collect();
         assert_eq!(workers, ["gn1-0", "gn1-1", "gn2-1"]);
+        spec.distributed.node_ids.push("gone".into());
+        assert_eq!(of_spec(&spec, &known).unwrap_err().id(), "node_missing", "the world does not shrink");
         spec.distributed.node_ids.clear();
         assert_eq!(of_spec(&spec, &known).unwrap_err().id(), "workers_required");
     }

@@ -191,13 +191,14 @@ fn register(
         None => false,
     };
     let standing = Standing { is_answering: *is_answering, may_have_runs };
-    let admission = fleet::admit(known.as_ref().and_then(|row| row.identity.as_ref()), standing, &introduction);
+    let identity = known.as_ref().and_then(|row| row.identity.as_ref());
+    let admission = fleet::admit(identity, standing, &introduction);
     let is_new_boot = match admission {
         Admission::Refuse(impostor) => return Ok(Err(impostor)),
         Admission::Register => false,
         Admission::Return { is_new_boot } => is_new_boot,
     };
-    let issued = introduction.needs_credential(admission).then_some(issued);
+    let issued = introduction.needs_credential(identity, admission).then_some(issued);
     let credential = issued.as_deref().map(identity::digest).or_else(|| shown.clone());
     let identity = Some(Identity::after(&introduction, credential));
     let row = tx.register_environment(&Registration { identity, ..registration.clone() }, *now_ms)?;

@@ -21,39 +21,39 @@ use crate::lifecycle::{self, Cause, Changed};
 #[utoipa::path(post, path = "/api/v1/environments/{id}/lost", tag = "environments", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn lost(State(core): State<Core>, Caller(caller): Caller, EnvironmentPath(id): EnvironmentPath) -> Reply {
-    say(&core, id, Word::Lost, caller).await
+    say(&core, id, DutyWord::Lost, caller).await
 }
 
 /// Lets another machine take the name of an environment whose own is lost.
 #[utoipa::path(post, path = "/api/v1/environments/{id}/replace", tag = "environments", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn replace(State(core): State<Core>, Caller(caller): Caller, EnvironmentPath(id): EnvironmentPath) -> Reply {
-    say(&core, id, Word::Replace, caller).await
+    say(&core, id, DutyWord::Replace, caller).await
 }
 
 /// Takes an environment out of service: what runs there goes on, and nothing new starts.
 #[utoipa::path(post, path = "/api/v1/environments/{id}/drain", tag = "environments", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn drain(State(core): State<Core>, Caller(caller): Caller, EnvironmentPath(id): EnvironmentPath) -> Reply {
-    say(&core, id, Word::Drain, caller).await
+    say(&core, id, DutyWord::Drain, caller).await
 }
 
 /// Puts an environment back into service.
 #[utoipa::path(post, path = "/api/v1/environments/{id}/resume", tag = "environments", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure)))]
 pub async fn resume(State(core): State<Core>, Caller(caller): Caller, EnvironmentPath(id): EnvironmentPath) -> Reply {
-    say(&core, id, Word::Resume, caller).await
+    say(&core, id, DutyWord::Resume, caller).await
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+enum DutyWord {
     Lost,
     Replace,
     Drain,
     Resume,
 }
 
-impl Word {
+impl DutyWord {
     fn duty(self) -> Duty {
         match self {
             Self::Lost | Self::Replace => Duty::Lost,
@@ -90,7 +90,7 @@ impl Word {
     }
 }
 
-async fn say(core: &Core, id: EnvironmentId, word: Word, caller: Principal) -> Reply {
+async fn say(core: &Core, id: EnvironmentId, word: DutyWord, caller: Principal) -> Reply {
     let is_answering = core.hub().is_answering(&id, None);
     if word.duty() == Duty::Lost && is_answering {
         return Err(ApiProblem::conflict(
@@ -114,7 +114,7 @@ async fn say(core: &Core, id: EnvironmentId, word: Word, caller: Principal) -> R
 fn note(
     tx: &mut Transaction<'_>,
     id: &EnvironmentId,
-    word: Word,
+    word: DutyWord,
     cause: &Cause,
 ) -> Result<(Text, Vec<Changed>), ApiProblem> {
     let row = tx.environment(id)?.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, id.as_str()))?;
@@ -132,7 +132,7 @@ fn note(
             }
         }
     }
-    if word == Word::Replace {
+    if word == DutyWord::Replace {
         tx.revoke_identity(id)?;
     }
     Ok((text, changes))
