@@ -346,6 +346,11 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 }
             }
             AgentEffect::RefuseForEver(run) => {
+                // Its files may have been deleted while it ran: it is called gone only when nothing of it is left.
+                let killed = stale::end_marked(&cluster.run_id(&run));
+                if killed > 0 {
+                    self.tell(AgentNews::Swept { run: cluster.run_id(&run), killed });
+                }
                 // On a full disk this agent still remembers it.
                 let _ = cluster.refuse_for_ever(&run);
             }

@@ -242,7 +242,9 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::options().create(true).write(true).truncate(true).mode(0o600).open(&draft)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(draft, path)
+    fs::rename(draft, path)?;
+    // The name must survive a power cut as well as the bytes.
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// The name of this agent, and whether its folder turned out to be a copy: then it gets a name of its own, and the passes
@@ -270,7 +272,14 @@ fn instance(root: &Path) -> io::Result<(String, bool)> {
             let _ = fs::remove_file(entry.path().join(PASS));
         }
     }
-    write_private(&home_path, &serde_json::to_vec(&Home::of(&path)?)?)?;
+    let here = Home::of(&path)?;
+    if home.as_ref() != Some(&here) {
+        let written = write_private(&home_path, &serde_json::to_vec(&here)?);
+        // On a full disk an agent starts all the same; only a copy must not forget that it is one.
+        if is_copy {
+            written?;
+        }
+    }
     Ok((instance, is_copy))
 }
 

@@ -83,8 +83,8 @@ pub fn watch(
     thread::Builder::new().name("watch".into()).stack_size(128 * 1024).spawn(move || {
         while let Err(error) = file.lock() {
             if error.kind() != io::ErrorKind::Interrupted {
-                // Without locks the look is all there is.
-                thread::sleep(Duration::from_millis(100));
+                // Without locks the look below is all there is.
+                break;
             }
         }
         drop(file);
@@ -113,7 +113,7 @@ pub fn signal(run_id: String, lock: PathBuf, live_notes: PathBuf, signal: i32) {
     }
     let later = move || {
         let deadline = Instant::now() + NOTE_PATIENCE;
-        let may_live = || life(&run_id, &lock, &live_notes) != Life::Dead;
+        let may_live = || lock_says(&lock) != Witness::Dead;
         while Instant::now() < deadline && may_live() && !try_signal(&live_notes, &run_id, signal) {
             thread::sleep(LOOK_EVERY);
         }

@@ -131,21 +131,27 @@ pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
 
 /// Whether a process carries the variable with this value; the error where processes cannot be looked at.
 pub fn is_carried(name: &str, value: &str) -> io::Result<bool> {
-    fs::read_dir("/proc")?;
-    // Those of other users cannot be read; a run's own can.
-    read("/proc/self/environ")?;
+    can_look()?;
     Ok(!carrying(name, value).is_empty())
 }
 
 /// The values that a variable has in the environments of all processes that can be read.
-pub fn values_of(name: &str) -> BTreeSet<String> {
+pub fn values_of(name: &str) -> io::Result<BTreeSet<String>> {
+    can_look()?;
     let prefix = format!("{name}=");
     let value_in = |pid: i32| {
         let environ = read(&format!("/proc/{pid}/environ")).ok()?;
         let pair = environ.split(|byte| *byte == 0).find(|pair| pair.starts_with(prefix.as_bytes()))?;
         String::from_utf8(pair[prefix.len()..].to_vec()).ok()
     };
-    pids().filter_map(value_in).collect()
+    Ok(pids().filter_map(value_in).collect())
+}
+
+/// Whether processes can be looked at: with all descriptors in use, for one, nothing would be found.
+fn can_look() -> io::Result<()> {
+    fs::read_dir("/proc")?;
+    // Those of other users cannot be read; a run's own can.
+    read("/proc/self/environ").map(drop)
 }
 
 /// The command line of a process as a person would type it; its short name when it has none.

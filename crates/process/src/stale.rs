@@ -110,6 +110,11 @@ pub fn sweep_stale(live: &Path) -> Vec<Ended> {
         .collect()
 }
 
+/// Ends every process that carries the mark of a run, whatever is left of its files. Says how many there were.
+pub fn end_marked(run: &str) -> usize {
+    end(&LiveRun { run: run.to_owned(), boot: String::new(), keepers: Vec::new(), cgroup: None })
+}
+
 fn end(run: &LiveRun) -> usize {
     let mut killed = 0;
     if let Some(cgroup) = run.cgroup.clone().and_then(Cgroup::at) {

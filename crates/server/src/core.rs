@@ -42,6 +42,8 @@ struct Inner {
     logs: broadcast::Sender<TaskId>,
     /// Of which launch an attempt is, for those whose bytes come in now; bounded.
     attempts: Mutex<HashMap<(TaskId, u32), Generation>>,
+    /// Held while an agent is admitted: two of one name must not both find it free.
+    admissions: tokio::sync::Mutex<()>,
     shutdown: watch::Sender<bool>,
 }
 
@@ -81,6 +83,7 @@ impl Core {
             openings: AtomicU64::default(),
             logs: broadcast::channel(1_024).0,
             attempts: Mutex::default(),
+            admissions: tokio::sync::Mutex::default(),
             shutdown: watch::channel(false).0,
         }))
     }
@@ -91,6 +94,11 @@ impl Core {
 
     pub fn chunks(&self) -> &Arc<dyn ChunkStore> {
         &self.0.chunks
+    }
+
+    /// One agent is admitted at a time.
+    pub async fn admission_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.admissions.lock().await
     }
 
     pub fn hub(&self) -> &Hub {

@@ -111,6 +111,20 @@ impl Hub {
         connection
     }
 
+    /// Whether this is the connection that an environment's agent has now.
+    pub fn is_current(&self, environment: &EnvironmentId, connection: u64) -> bool {
+        let sessions = self.sessions();
+        let current = sessions.get(environment).and_then(|session| session.connection.as_ref());
+        current.is_some_and(|current| current.number == connection)
+    }
+
+    /// Ends the connection of an environment's agent, which has to say hello anew.
+    pub fn hang_up(&self, environment: &EnvironmentId) {
+        if let Some(session) = self.sessions().get_mut(environment) {
+            session.connection = None;
+        }
+    }
+
     /// The connection is broken, unless the agent has a newer one.
     pub fn leave(&self, environment: &EnvironmentId, connection: u64) {
         if let Some(session) = self.sessions().get_mut(environment)

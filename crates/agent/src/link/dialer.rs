@@ -99,9 +99,10 @@ impl Dialer {
         let Pass { credential, seal, next_seal } = self.passes.propose().clone();
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let is_known = |run: &RunKey| runs.iter().any(|known| known.run == *run);
-        let seen = self.passes.cluster().map(runs_with_processes).unwrap_or_default();
-        let seen = seen.into_iter().filter(|run| !is_known(run)).collect();
-        Hello { credential, seal, next_seal, runs, seen: Some(seen), ..self.hello.clone() }
+        // Without a look, or without knowing for which cluster, nothing is claimed.
+        let seen = self.passes.cluster().and_then(runs_with_processes);
+        let seen = seen.map(|seen| seen.into_iter().filter(|run| !is_known(run)).collect());
+        Hello { credential, seal, next_seal, runs, seen, ..self.hello.clone() }
     }
 
     /// Talks until the connection breaks, or until the agent ends.
@@ -142,11 +143,12 @@ impl Dialer {
     }
 }
 
-/// The runs of a cluster that have processes on this machine, whatever is left of their files.
-fn runs_with_processes(cluster: &str) -> Vec<RunKey> {
+/// The runs of a cluster that have processes on this machine, whatever is left of their files; none where that cannot be
+/// told.
+fn runs_with_processes(cluster: &str) -> Option<Vec<RunKey>> {
     let prefix = format!("{cluster}-");
-    let marks = procfs::values_of(FERMI_RUN_MARK);
-    marks.iter().filter_map(|mark| mark.strip_prefix(&prefix)?.parse().ok()).collect()
+    let marks = procfs::values_of(FERMI_RUN_MARK).ok()?;
+    Some(marks.iter().filter_map(|mark| mark.strip_prefix(&prefix)?.parse().ok()).collect())
 }
 
 /// A quarter more or less, so that agents that lost their server together do not come back together.

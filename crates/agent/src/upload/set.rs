@@ -113,7 +113,9 @@ impl UploadSet {
 
     /// Whether all has arrived that ever will.
     pub fn is_done(&self) -> bool {
-        self.ends && (self.unwanted || self.files.iter().all(|file| !file.is_open))
+        // Streams are taken once the journal has told of their attempt; one that was deleted never will.
+        let has_journal = self.what.folder.join(journal::FILE_NAME).exists();
+        self.ends && (self.unwanted || !has_journal || self.files.iter().all(|file| !file.is_open))
     }
 }
 
@@ -169,6 +171,8 @@ mod tests {
         set.ends = true;
         set.discover();
         assert_eq!(set.files.len(), 6);
+        assert!(set.is_done(), "without a journal nothing of it is ever taken");
+        std::fs::write(folder.path().join(journal::FILE_NAME), "").unwrap();
         assert!(!set.is_done());
         set.unwanted = true;
         assert!(set.is_done());

@@ -75,16 +75,25 @@ pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<
     if standing.is_answering {
         return Admission::Refuse(Impostor::NameTaken);
     }
-    if !is_same(known, hello) {
-        return if standing.may_have_runs { Admission::Refuse(Impostor::NameHeld) } else { Admission::Register };
-    }
+    let is_same = is_same(known, hello);
     let is_elsewhere = known.machine.as_deref().zip(hello.machine).is_some_and(|(ours, theirs)| ours != theirs);
-    let is_sealed =
-        known.seal.is_none() || known.seal.as_deref() == hello.seal || known.seal.as_deref() == hello.next_seal;
-    if is_elsewhere || !is_sealed {
-        return Admission::Refuse(Impostor::Copy);
+    if is_same && !is_elsewhere && is_sealed(known, hello) {
+        let is_known = !known.boot.is_empty() && !hello.boot.is_empty();
+        return Admission::Return { is_new_boot: is_known && known.boot != hello.boot };
     }
-    Admission::Return { is_new_boot: known.boot != hello.boot }
+    match (standing.may_have_runs, is_same) {
+        (false, _) => Admission::Register,
+        (true, true) => Admission::Refuse(Impostor::Copy),
+        (true, false) => Admission::Refuse(Impostor::NameHeld),
+    }
+}
+
+/// Whether it shows the last seal, or the one that it proposed at a hello whose welcome was lost. An agent of a release
+/// without seals shows none.
+fn is_sealed(known: &Identity, hello: &Introduction<'_>) -> bool {
+    let kept = known.seal.as_deref();
+    let is_of_before = hello.seal.is_none() && hello.next_seal.is_none();
+    kept.is_none() || is_of_before || kept == hello.seal || kept == hello.next_seal
 }
 
 fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
@@ -168,11 +177,12 @@ mod tests {
     fn a_copy_is_told_by_its_machine_by_its_seal_and_by_the_original_that_answers() {
         let known = known();
         let copy = Admission::Refuse(Impostor::Copy);
-        let at_rest = Standing::default();
+        let busy = Standing { is_answering: false, may_have_runs: true };
         let answering = Standing { is_answering: true, may_have_runs: true };
-        assert_eq!(admit(Some(&known), at_rest, &Introduction { machine: Some("other"), ..HELLO }), copy);
+        assert_eq!(admit(Some(&known), busy, &Introduction { machine: Some("other"), ..HELLO }), copy);
         let old = Introduction { seal: Some("s0"), next_seal: Some("mine"), ..HELLO };
-        assert_eq!(admit(Some(&known), at_rest, &old), copy);
+        assert_eq!(admit(Some(&known), busy, &old), copy);
+        assert_eq!(admit(Some(&known), Standing::default(), &old), Admission::Register, "nothing can be doubled");
         assert_eq!(admit(Some(&known), answering, &HELLO), Admission::Refuse(Impostor::NameTaken));
     }
 
@@ -197,5 +207,7 @@ mod tests {
         let kept = Identity::after(&old, None);
         assert_eq!(admit(Some(&kept), Standing::default(), &old), Admission::Return { is_new_boot: false });
         assert_eq!(admit(Some(&kept), Standing::default(), &HELLO), Admission::Return { is_new_boot: false });
+        let busy = Standing { is_answering: false, may_have_runs: true };
+        assert_eq!(admit(Some(&known()), busy, &old), Admission::Return { is_new_boot: false }, "one release back");
     }
 }

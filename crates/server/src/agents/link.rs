@@ -127,6 +127,7 @@ async fn admit(
     check(hello)?;
     let unavailable = |error: StoreError| AdmissionRefusal::Unavailable { error: error.to_string() };
     let issued = identity::draw().map_err(|error| AdmissionRefusal::Unavailable { error: error.to_string() })?;
+    let _turn = core.admission_turn().await;
     let (arrival, name) = (Arrival::of(core, hello, peer), hello.name.clone());
     let registered = core.store().write(move |tx| register(tx, &arrival, issued));
     let outcome = registered.await.map_err(|error| unavailable(error.flatten()))?;
@@ -275,6 +276,10 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
         tokio::select! {
             heard = timeout(OFFLINE_AFTER, socket.recv()) => {
                 let Ok(Some(Ok(message))) = heard else { return };
+                // The agent has a newer connection, or was declared lost: what comes over this one does not count.
+                if !core.hub().is_current(&agent.environment, agent.connection.number) {
+                    return;
+                }
                 match message {
                     Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
                         Ok(message) => {
@@ -292,7 +297,6 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
                 }
             }
             message = messages.recv() => {
-                // The sender is dropped when the agent has a newer connection.
                 let Some(message) = message else { return };
                 if !send(socket, &message).await {
                     return;

@@ -105,6 +105,10 @@ async fn say(core: &Core, id: EnvironmentId, word: DutyWord, caller: Principal) 
     let (wanted, cause) = (id.clone(), Cause { principal: caller, now_ms: core.now_ms() });
     let change = core.change(move |tx| note(tx, &wanted, word, &cause), |(_, changes)| changes);
     let (text, _) = change.await.map_err(WriteError::<ApiProblem>::flatten)?;
+    if word.duty() == Duty::Lost {
+        // Should its agent be heard again, it says hello, and what still runs there is ended.
+        core.hub().hang_up(&id);
+    }
     core.refresh_environments().await?;
     core.ring();
     EnvelopeAnswer::said(text, &Empty {})

@@ -26,6 +26,8 @@ impl Transition<'_> {
                     record.exit = Some(exit);
                 }
             }
+            // A follower's own end is never a success: this is the coordinator's word, which its own journal has not brought.
+            RunEvent::RunEnded { outcome: Outcome::Succeeded, verdict, .. } if !is_first => self.succeed(*verdict),
             // What the coordinator tells stands in the journals of all nodes; its own is the one that counts.
             _ if !is_first => {}
             RunEvent::AttemptStarted { attempt, resume, master_port, .. } => {
@@ -135,7 +137,8 @@ impl Transition<'_> {
                 format!("attempt {number}: {world} ranks, master {at}:{port}{}", resumed.1),
             ),
         );
-        if self.task.phase == TaskPhase::Restarting {
+        // One that is heard of after its launch was given up starts nothing.
+        if self.task.phase == TaskPhase::Restarting && self.task.restart_at_ms.is_none() {
             self.turn(TaskEvent::WorkersLeased);
         }
     }
@@ -197,6 +200,10 @@ impl Transition<'_> {
     }
 
     fn restart_scheduled(&mut self, used: u32, most: u32, after_ms: u64) {
+        if self.task.restart_at_ms.is_some() {
+            // Its launch has been given up meanwhile.
+            return;
+        }
         // The coordinator counts its own restarts; those of generations before are added by its budget.
         let before = self.task.spec.policies.restart.max_restarts.saturating_sub(most);
         self.task.restarts_used = before + used;
@@ -254,13 +261,15 @@ impl Transition<'_> {
     pub(super) fn succeed(&mut self, verdict: Verdict) {
         let number = self.task.attempt().map_or(0, |attempt| attempt.number.get());
         self.turn_attempt(number, AttemptEvent::EndedWell);
-        self.task.verdict = Some(verdict);
-        self.turn(TaskEvent::Finished);
+        if self.turn(TaskEvent::Finished) {
+            self.task.verdict = Some(verdict);
+        }
     }
 
     /// It is over, badly; or on request, if somebody had asked.
     pub(super) fn fail(&mut self, verdict: Verdict) {
-        if self.task.has_returned_zero() {
+        // Ranks that were asked to stop may return 0 without having finished.
+        if self.task.stop.is_none() && self.task.has_returned_zero() {
             // A node was given up before its ranks' exits came through; its own journal has them.
             self.succeed(Verdict::of(VerdictKind::Succeeded));
             return;

@@ -434,3 +434,37 @@ fn a_clock_that_was_set_back_delays_no_restart_for_longer_than_the_policy_does()
     play.gone(2);
     assert_eq!(play.task.phase, TaskPhase::Starting);
 }
+
+/// The first node is out of reach, and what its coordinator said stands in the journals of the others.
+#[test]
+fn a_success_that_members_were_told_of_counts() {
+    let mut play = Play::running(0);
+    let verdict = Box::new(Verdict::of(VerdictKind::Succeeded));
+    play.told(1, RunEvent::RunEnded { outcome: Outcome::Succeeded, attempts: 1, verdict });
+    assert_eq!(play.task.phase, TaskPhase::Succeeded);
+    play.gone(1).gone(2).play(TaskInput::CoordinatorUnreachable);
+    assert_eq!(play.task.phase, TaskPhase::Succeeded);
+}
+
+#[test]
+fn what_is_heard_of_a_launch_after_it_was_given_up_starts_nothing() {
+    let mut play = Play::running(2);
+    play.failed(1).play(TaskInput::NodeLost { node: NodeRank(0) });
+    let late = RunEvent::RestartScheduled { attempt: 2, after_ms: 0, restarts_used: 1, max_restarts: 2 };
+    play.told(0, late).attempt_started(2);
+    assert_eq!((play.task.phase, play.task.restarts_used), (TaskPhase::Restarting, 1));
+    play.gone(1).gone(2);
+    assert_eq!(play.task.phase, TaskPhase::Initializing);
+}
+
+#[test]
+fn ranks_that_return_zero_because_they_were_asked_to_stop_have_not_succeeded() {
+    let mut play = Play::running(0);
+    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    for rank in 0..6 {
+        let event = RunEvent::RankExited { attempt: 1, rank, local_rank: rank % 2, pid: 100, exit: Exit::SUCCESS };
+        play.told(rank / 2, event);
+    }
+    play.gone(0);
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
