@@ -105,7 +105,8 @@ fn keep(
     let (run, attempt, rank) = (stream.0.clone(), stream.1, stream.2);
     let name = name(stream);
     let chunks = &**core.chunks();
-    if core.generation_of(&name.task, attempt) != Some(run.generation) {
+    let is_new = chunks.length(&name).map_err(AppendError::from)? == 0;
+    if is_new || core.generation_of(&name.task, attempt) != Some(run.generation) {
         let id = name.task.clone();
         let task = core.store().read_blocking(move |view| view.task(&id))?;
         let task = task.ok_or(PieceRefusal::Unwanted)?.value;
