@@ -594,8 +594,16 @@ impl World {
         self.start_agent(agent);
     }
 
+    /// An operator who has looked says so: not of a name under which another machine trains meanwhile.
     fn declare_lost(&mut self, machine: usize) {
         let name = self.agents[machine].name.clone();
+        let trains = |keepers: &Keepers| {
+            let is_alive = keepers.is_up || !keepers.alive.is_empty();
+            is_alive && self.agents[keepers.agent].name == name && self.machines[keepers.machine].is_up
+        };
+        if self.keepers.iter().any(trains) {
+            return;
+        }
         if let Some(id) = self.server.environment_named(&name).filter(|_| self.server.is_up) {
             let _ = self.server.declare_lost(&id, self.now, &mut self.truth);
             self.ring_server();
