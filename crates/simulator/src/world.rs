@@ -476,7 +476,10 @@ impl World {
                 }
             }
             Action::Pause { machine, for_s } => {
-                self.machines[index(machine, MACHINES)].paused_until = self.now + seconds(for_s);
+                // Never shorter than before: what waits for its end arrives in the order in which it was sent.
+                let until = self.now + seconds(for_s);
+                let machine = &mut self.machines[index(machine, MACHINES)];
+                machine.paused_until = machine.paused_until.max(until);
             }
             Action::Cut { machine, way, for_s } => {
                 let until = self.now + seconds(for_s);
@@ -618,7 +621,6 @@ impl World {
         for machine in 0..self.machines.len() {
             let now = self.now;
             let entry = &mut self.machines[machine];
-            entry.paused_until = entry.paused_until.min(now);
             (entry.cut_to_server_until, entry.cut_to_agent_until, entry.cut_from_peers_until) = (now, now, now);
             (entry.proxy, entry.late_until) = (None, now);
             self.start_machine(machine);
