@@ -18,6 +18,7 @@ use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
 use crate::kept::Account;
+use crate::refreshes::Refreshes;
 
 /// A handle on everything; cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,6 +35,7 @@ struct Inner {
     disk: Disk,
     account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
+    refreshes: Refreshes,
     /// The digests of what agents must show, by environment.
     credentials: RwLock<HashMap<EnvironmentId, String>>,
     bells: Bells,
@@ -78,6 +80,7 @@ impl Core {
             folder,
             account: Account::default(),
             environments: RwLock::default(),
+            refreshes: Refreshes::default(),
             credentials: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
@@ -196,6 +199,10 @@ impl Core {
 
     /// Reads the environments and leases anew; called when one of them has changed, never per request.
     pub async fn refresh_environments(&self) -> Result<(), StoreError> {
+        self.0.refreshes.serve(|| self.read_environments()).await
+    }
+
+    async fn read_environments(&self) -> Result<(), StoreError> {
         let (rows, leases) =
             self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
         let mut credentials = HashMap::new();

@@ -20,6 +20,7 @@ mod lifecycle;
 pub mod openapi;
 mod plan;
 mod reconcilers;
+mod refreshes;
 mod run_secret;
 mod sample_files;
 mod samples;
