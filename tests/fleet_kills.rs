@@ -1,12 +1,26 @@
 //! The kill matrix of the control plane: whoever is killed, whenever, the outcome is as promised, nothing is left behind,
 //! and no byte of a log is lost or doubled.
 
+use std::fs;
+use std::path::PathBuf;
+
 use crate::support::{Fleet, eventually, signal};
 use serde_json::Value;
 
-/// Numbered lines at a steady pace; from the second attempt on the same again.
-const COUNT: &str =
-    "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo \"line $i of rank $RANK\"; sleep 0.02; done; echo done";
+/// Numbered lines at a steady pace, the last three of them once the blow has fallen; from the second attempt on the same
+/// again.
+fn count(fleet: &Fleet) -> String {
+    let struck = struck(fleet);
+    let gate = format!("[ $i -ne {} ] || until [ -e {} ]; do sleep 0.01; done", LINES - 3, struck.display());
+    let line = "echo \"line $i of rank $RANK\"; sleep 0.02";
+    format!("i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); {line}; {gate}; done; echo done")
+}
+
+/// A file that says that the blow has fallen.
+fn struck(fleet: &Fleet) -> PathBuf {
+    fleet.place.path().join("struck")
+}
+
 const LINES: u32 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,9 +131,10 @@ fn check_log(fleet: &Fleet, id: &str, attempt: u32, rank: u32, is_whole: bool) {
 
 fn play(victim: Victim, moment: Moment) {
     let mut fleet = fleet();
-    let id = fleet.run_script(COUNT, 2);
+    let id = fleet.run_script(&count(&fleet), 2);
     wait_for(moment, &fleet, &id);
     strike(victim, &mut fleet, &id);
+    fs::write(struck(&fleet), "").unwrap();
     let task = fleet.task_is(&id, "succeeded");
     let attempts = task["attempts"].as_array().unwrap().clone();
     let last = attempts.last().unwrap()["number"].as_u64().unwrap() as u32;
@@ -194,9 +209,10 @@ matrix! {
 fn without_restarts_the_death_of_any_supervisor_fails_the_task_and_names_the_node() {
     for (agent, node) in [(0, "first"), (1, "second")] {
         let fleet = fleet();
-        let id = fleet.run_script(COUNT, 0);
+        let id = fleet.run_script(&count(&fleet), 0);
         fleet.says(&id, 1, 1, "line 5 ");
         signal(eventually("keepers", || fleet.keepers(agent)).1, libc::SIGKILL);
+        fs::write(struck(&fleet), "").unwrap();
         let task = fleet.task_is(&id, "failed");
         let headline = task["verdict"]["headline"]["en"].as_str().unwrap();
         assert_eq!(headline, format!("the supervisor on {node} died, and its processes with it"));
@@ -207,9 +223,10 @@ fn without_restarts_the_death_of_any_supervisor_fails_the_task_and_names_the_nod
 #[test]
 fn a_server_that_is_away_for_a_while_finds_the_training_done() {
     let mut fleet = fleet();
-    let id = fleet.run_script(COUNT, 0);
+    let id = fleet.run_script(&count(&fleet), 0);
     fleet.says(&id, 1, 1, "line 5 ");
     fleet.kill_server();
+    fs::write(struck(&fleet), "").unwrap();
     eventually("the training to end without the server", || {
         fleet.keepers(0).is_none().then_some(()).and(fleet.keepers(1).is_none().then_some(()))
     });
