@@ -30,6 +30,7 @@ mod hosts;
 mod kill_matrix;
 mod launch_doors;
 mod launch_generate;
+mod leases;
 mod logs;
 mod plan;
 mod restarts;

@@ -15,6 +15,7 @@ use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
+use fermi_process::lease::{self, ServerLease};
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
 
@@ -32,6 +33,9 @@ use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
 use crate::upload::{HttpUploadClient, UploadKind, UploadOrder, Uploader, WelcomedAs};
 use crate::wake::{self, Beat, Pulse};
+
+/// An answer of the server that is older renews no lease.
+const OLDEST_ANSWER_MS: u64 = 5_000;
 
 /// What is told to the one thread.
 enum Event {
@@ -107,6 +111,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         ready: HashMap::new(),
         assignments: HashMap::new(),
         environment: None,
+        server_heard_ms: 0,
         shared,
         journals,
         streams,
@@ -176,6 +181,8 @@ struct Agent<T> {
     ready: HashMap<RunKey, Box<NodeBundle>>,
     assignments: HashMap<RunKey, Box<Assignment>>,
     environment: Option<EnvironmentId>,
+    /// When the server was last asked something that it has answered, by [`lease::boot_ms`].
+    server_heard_ms: u64,
     shared: Shared,
     journals: Uploader,
     streams: Uploader,
@@ -201,6 +208,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         match event {
             Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome),
             Event::Link(LinkNews::Message(message)) => self.obey(message),
+            Event::Link(LinkNews::Answered { asked_ms }) => self.answered(asked_ms),
             Event::Link(LinkNews::Lost { reason, retry_in }) => {
                 self.shared.pulse.set(Beat::Away);
                 self.tell(AgentNews::Lost { reason, retry_in });
@@ -230,6 +238,29 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
     }
 
+    /// The server was there when it was asked: runs that hold a lease from it may go on. An answer that has lain about is
+    /// worth nothing, since the server counts from when it gave it.
+    fn answered(&mut self, asked_ms: u64) {
+        self.server_heard_ms = self.server_heard_ms.max(asked_ms);
+        if lease::boot_ms().saturating_sub(asked_ms) > OLDEST_ANSWER_MS {
+            return;
+        }
+        let Some(cluster) = &self.cluster else { return };
+        for known in self.registry.known().into_iter().filter(|known| known.alive) {
+            keepers::renew_lease(&cluster.run_id(&known.run), &cluster.live);
+        }
+    }
+
+    /// What a run holds from the server when it is started; none for one that goes on without it.
+    fn lease_of(&self, assignment: &Assignment) -> Result<Option<ServerLease>, PrepareRefusal> {
+        let Some(length_ms) = assignment.policy.server_lease_ms else { return Ok(None) };
+        let until_ms = self.server_heard_ms.saturating_add(length_ms);
+        if until_ms <= lease::boot_ms() {
+            return Err(PrepareRefusal::ServerLost);
+        }
+        Ok(Some(ServerLease { length_ms, until_ms }))
+    }
+
     fn is_ours(&self, owned: &Owned) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.name == owned.cluster)
     }
@@ -256,6 +287,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             uploader.order(UploadOrder::Welcomed(sender.clone()));
         }
         self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
+        self.answered(lease::boot_ms());
         self.apply(AgentInput::Welcomed);
     }
 
@@ -391,7 +423,13 @@ impl<T: Fn(AgentNews)> Agent<T> {
     }
 
     fn start(&mut self, run: &RunKey, cluster: &ClusterFolder) {
-        let (Some(bundle), Some(assignment)) = (self.ready.remove(run), self.assignments.remove(run)) else { return };
+        let (Some(mut bundle), Some(assignment)) = (self.ready.remove(run), self.assignments.remove(run)) else {
+            return;
+        };
+        match self.lease_of(&assignment) {
+            Ok(lease) => bundle.server_lease = lease,
+            Err(refusal) => return self.failed(refusal.for_run(run.clone())),
+        }
         let started = cluster
             .write_assignment(&assignment)
             .and_then(|()| keepers::start(*bundle, &cluster.keepers_lock(run), &self.hidden));

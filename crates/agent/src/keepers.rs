@@ -15,6 +15,7 @@ use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::launcher;
 use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::fleet::{self, Life, Witness};
+use fermi_process::lease::SERVER_HEARD;
 use fermi_process::procfs;
 use fermi_process::stale::{self, Ended, LiveRun};
 
@@ -104,6 +105,14 @@ pub fn watch(
         gone(ended);
     })?;
     Ok(())
+}
+
+/// Tells the warden of a run, and nobody else, that the server was heard.
+pub fn renew_lease(run_id: &str, live_notes: &Path) {
+    if let Some(warden) = LiveRun::read(live_notes, run_id).and_then(|note| note.warden()) {
+        // One that is gone needs no lease.
+        let _ = warden.signal(SERVER_HEARD as i32);
+    }
 }
 
 /// Sends a signal to the supervisor of a run, and to nobody else. One that has just been started is waited for.

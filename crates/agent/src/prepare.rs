@@ -39,6 +39,8 @@ pub enum PrepareRefusal {
         digest: String,
         error: String,
     },
+    /// The server has not been heard for longer than the task may go on without it.
+    ServerLost,
     /// The launch itself is refused.
     Launch(Notice),
 }
@@ -72,6 +74,7 @@ impl Explained for PrepareRefusal {
             Self::Unwritable { .. } => "folder_unwritable",
             Self::NoFolder { .. } => "folder_missing",
             Self::NoSnapshot { .. } => "snapshot_missing",
+            Self::ServerLost => "server_lost",
             Self::Launch(notice) => notice.id(),
         }
     }
@@ -95,6 +98,10 @@ impl Explained for PrepareRefusal {
             Self::NoSnapshot { digest, error } => Text::new(
                 format!("无法取得代码快照 {digest}：{error}"),
                 format!("cannot get the snapshot {digest}: {error}"),
+            ),
+            Self::ServerLost => Text::new(
+                "准备期间与服务器失联的时间超过任务允许的时限（stopAfter）",
+                "the server was out of reach for longer than the task allows (stopAfter) while its start was prepared",
             ),
             Self::Launch(notice) => notice.text(),
         }
@@ -120,6 +127,10 @@ impl Explained for PrepareRefusal {
             Self::NoSnapshot { .. } => {
                 Hint::new("重新提交任务以再次上传代码", "submit the task again, which uploads the code anew")
             }
+            Self::ServerLost => Hint::new(
+                "检查该节点与服务器之间的网络，再重启任务",
+                "look at the network between this node and the server, then restart the task",
+            ),
             Self::Launch(notice) => return notice.hint(),
         })
     }

@@ -7,6 +7,7 @@ use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::launch::{RunPolicy, Serves};
+use fermi_process::lease::ServerLease;
 use fermi_process::output::Show;
 use fermi_process::spawn::RankCommand;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct NodeBundle {
     pub restarts: RestartPolicy,
     pub ladder: StopLadder,
     pub start_timeout_ms: Option<u64>,
+    /// What the run holds from the server: its ranks end when it has not been heard for so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_lease: Option<ServerLease>,
     /// Continue from the newest checkpoint already in the first attempt.
     pub resume: bool,
     /// Lines of stdout with one of these words go to `filtered_stdout.log` too.
@@ -91,6 +95,17 @@ pub struct Gathering {
 }
 
 impl Gathering {
+    /// For how long the ranks of a node may go on from when the coordinator has heard it. An elastic run goes on without
+    /// a node, so that its ranks must be ended by then; in a run of a fixed size the others wait for it.
+    pub fn member_lease_ms(&self) -> Option<u64> {
+        self.is_elastic().then_some(self.node_lost_after_ms / 5 * 3)
+    }
+
+    /// After how long a silence of the coordinator a node ends its ranks: where it holds a lease, before that ends.
+    pub fn coordinator_lost_after_ms(&self) -> u64 {
+        if self.is_elastic() { self.node_lost_after_ms / 2 } else { self.node_lost_after_ms }
+    }
+
     pub fn is_elastic(&self) -> bool {
         self.least_nodes < self.nodes
     }

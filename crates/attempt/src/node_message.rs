@@ -91,6 +91,10 @@ pub enum NodeCommand {
     Over,
     /// Nothing, except that the coordinator lives.
     Alive,
+    /// The answer to a [`NodeReport::Ping`].
+    Pong {
+        sent_ms: u64,
+    },
 }
 
 /// What a node reports.
@@ -130,7 +134,13 @@ pub enum NodeReport {
         signal: i32,
     },
     KillAsked,
+    /// Nothing, except that the node lives; as a node of an older release says it.
     Alive,
+    /// The node lives, and asks for an answer: with it, it knows that the coordinator has heard it since.
+    Ping {
+        /// By the node's own clock.
+        sent_ms: u64,
+    },
 }
 
 /// An event of a kind that this release does not know is none; one of a known kind that cannot be read is an error.

@@ -3,9 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::environment::Environment;
 use crate::ids::{TaskId, WorkerId};
-use crate::language::Text;
+use crate::language::{Explained, Text};
 use crate::phase::TaskPhase;
+use crate::rank_map::{self, RankMap};
+use crate::task::Task;
 
 /// Which tasks of the queue a look covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,20 +34,20 @@ impl Look {
     }
 }
 
-/// A task in the queue, with all workers it needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
-    pub task: TaskId,
-    pub workers: Vec<WorkerId>,
-    /// Environments among its own that are not there now, by name.
-    pub unreachable: Vec<String>,
-}
-
 /// What becomes of a queued task now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    Start,
+    Start { rank_map: RankMap },
     Wait { reason: Text },
+}
+
+/// A task in the queue, with all workers it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Queued {
+    task: TaskId,
+    workers: Vec<WorkerId>,
+    /// Environments among its own that are not there now, by name.
+    unreachable: Vec<String>,
 }
 
 /// How many names a reason lists.
@@ -63,20 +66,39 @@ impl Board {
     }
 
     /// Decides for the next task of the queue. Call it in the queue's order.
-    pub fn place(&mut self, queued: &Queued) -> Placement {
+    pub fn decide(&mut self, task: &Task, environments: &[Environment]) -> Placement {
+        let rank_map = match rank_map::of_spec(&task.spec, environments) {
+            Ok(rank_map) => rank_map,
+            Err(error) => return Placement::Wait { reason: error.text() },
+        };
+        let workers = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
+        let unreachable = environments
+            .iter()
+            .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
+            .filter(|environment| !environment.status.is_reachable())
+            .map(|environment| environment.name.clone())
+            .collect();
+        match self.place(&Queued { task: task.id.clone(), workers, unreachable }) {
+            Ok(()) => Placement::Start { rank_map },
+            Err(reason) => Placement::Wait { reason },
+        }
+    }
+
+    /// Gives the workers, or says what the task waits for.
+    fn place(&mut self, queued: &Queued) -> Result<(), Text> {
         let holders = distinct(queued.workers.iter().filter_map(|worker| self.held.get(worker)));
         let is_free = holders.is_empty() && queued.workers.iter().all(|worker| !self.reserved.contains(worker));
         if is_free && queued.unreachable.is_empty() {
             for worker in &queued.workers {
                 self.held.insert(worker.clone(), queued.task.clone());
             }
-            return Placement::Start;
+            return Ok(());
         }
         // A task that waits for a machine that is not there holds up no other task on the rest.
         if queued.unreachable.is_empty() {
             self.reserved.extend(queued.workers.iter().cloned());
         }
-        Placement::Wait { reason: reason(queued, &holders) }
+        Err(reason(queued, &holders))
     }
 
     /// Whether no later task can start any more on these workers.
@@ -124,14 +146,14 @@ mod tests {
     }
 
     fn starts(board: &mut Board, queued: &Queued) -> bool {
-        board.place(queued) == Placement::Start
+        board.place(queued).is_ok()
     }
 
     #[test]
     fn a_worker_serves_one_task_and_the_next_says_for_whom_it_waits() {
         let mut board = Board::default();
         assert!(starts(&mut board, &queued("task-1", &["a-0", "b-0"])));
-        let Placement::Wait { reason } = board.place(&queued("task-2", &["b-0"])) else { panic!("started") };
+        let reason = board.place(&queued("task-2", &["b-0"])).unwrap_err();
         assert_eq!(reason.en, "waits for workers that task-1 uses");
     }
 

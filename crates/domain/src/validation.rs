@@ -17,6 +17,7 @@ use crate::{
         DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
         TaskSpec, Work,
     },
+    units::Seconds,
     warnings::{Warning, warnings},
 };
 
@@ -276,9 +277,13 @@ fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), RequestRefusa
         LaunchMode::Existing => {}
         LaunchMode::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
     }
+    if policies.start_timeout == Some(Seconds(0)) {
+        return Err(RequestRefusal::StartTimeoutInvalid);
+    }
     match policies.on_disconnect {
         OnDisconnect::Keep => Ok(()),
-        OnDisconnect::StopAfter(_) => Err(RequestRefusal::StopAfterNotSupported),
+        OnDisconnect::StopAfter(after) if after < OnDisconnect::SHORTEST => Err(RequestRefusal::StopAfterTooShort),
+        OnDisconnect::StopAfter(_) => Ok(()),
     }
 }
 

@@ -5,7 +5,8 @@
 //! supervisor, starts the ranks ([`spawn`]), reads what they write ([`output`]) and takes note of how they end
 //! ([`exit_record`], [`journal`]). Both are subreapers: whatever a rank forks, double-forks or moves to a session of its
 //! own comes back to one of them when its parent dies. When the supervisor dies the warden ends every process below it;
-//! when the warden dies the supervisor does ([`sweep`]). Where the kernel lets us, a cgroup ([`cgroup`]) holds the
+//! when the warden dies the supervisor does ([`sweep`]). The
+//! warden also keeps the [`lease`] of a run that must end when it has lost its coordinator or its server. Where the kernel lets us, a cgroup ([`cgroup`]) holds the
 //! processes together as well, and every process carries a mark in its environment, so that even the death of both
 //! keepers at once leaves something by which the next start finds and ends the rest ([`stale`]).
 //!
@@ -19,6 +20,7 @@ pub mod exit_record;
 pub mod fork_exec;
 pub mod in_place;
 pub mod journal;
+pub mod lease;
 pub mod output;
 pub mod pidfd;
 pub mod procfs;

@@ -73,7 +73,18 @@ impl LiveRun {
 
     /// The supervisor, if it is the very process that wrote the note.
     pub fn supervisor(&self) -> Option<PidFd> {
-        let keeper = self.keepers.last().filter(|_| self.boot == procfs::boot_id())?;
+        self.keeper(self.keepers.last()?)
+    }
+
+    /// The warden, if it is the very process that the note names.
+    pub fn warden(&self) -> Option<PidFd> {
+        self.keeper(self.keepers.first()?)
+    }
+
+    fn keeper(&self, keeper: &Keeper) -> Option<PidFd> {
+        if self.boot != procfs::boot_id() {
+            return None;
+        }
         let handle = PidFd::open(keeper.pid).ok()?;
         // The handle is held before the look: the number cannot have changed hands in between.
         keeper.lives().then_some(handle)

@@ -1,7 +1,8 @@
 //! The warden: a process above the supervisor that does nothing but outlive it.
 //!
 //! `enter` forks while there is still one thread only. The parent becomes the warden and never returns; the child, which
-//! returns, is the supervisor. Either ends all processes of the run on this node when the other dies.
+//! returns, is the supervisor. Either ends all processes of the run on this node when the other dies. The
+//! warden also does so when a [`Lease`] ends.
 
 use std::fs::File;
 use std::io;
@@ -15,6 +16,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getppid, setsid};
 
+use crate::lease::{Lease, SERVER_HEARD, boot_ms};
 use crate::pidfd::PidFd;
 use crate::sweep;
 
@@ -32,12 +34,21 @@ pub const FOR_RANKS: [Signal; 2] = [Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// How long the supervisor has to end the run in order after the launcher's death, before the warden does it by force.
 const ORDERLY: Duration = Duration::from_millis(60);
+/// How often a lease is looked at: a wait does not count the time during which the machine sleeps.
+const LOOK_AT_LEASE_EVERY: Duration = Duration::from_millis(500);
+
+/// What the supervisor has of its warden.
+#[derive(Debug)]
+pub struct Warden {
+    pub process: PidFd,
+    pub lease: Lease,
+}
 
 /// Splits this process in two; returns in the supervisor only, with a handle on the warden.
 ///
 /// Must be called while the process has a single thread. Descriptors in `supervisors_own` are closed in the warden, so
 /// that their other ends see when the supervisor dies.
-pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::Result<PidFd> {
+pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::Result<Warden> {
     let launcher = match on_launcher_death {
         LauncherDeath::EndsRun => Some(PidFd::open(getppid().as_raw())?),
         LauncherDeath::RunGoesOn => None,
@@ -52,6 +63,7 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
     // Set, not added to: what the launcher had blocked is its own affair.
     blocked.thread_set_mask().map_err(io::Error::from)?;
 
+    let lease = Lease::new()?;
     let warden = nix::unistd::getpid();
     // SAFETY: there is one thread, so the child's memory is whole.
     match unsafe { fork() }.map_err(io::Error::from)? {
@@ -60,18 +72,18 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
                 // SAFETY: the caller gives these descriptors up in this process.
                 unsafe { libc::close(*fd) };
             }
-            let code = keep_watch(child, launcher, &mask);
+            let code = keep_watch(child, launcher, mask, &lease);
             // SAFETY: this process may be a copy of a launcher, none of whose ends may run here.
             unsafe { libc::_exit(code) }
         }
         ForkResult::Child => {
             be_called(c"fermi-super");
             sweep::become_subreaper()?;
-            let handle = PidFd::open(warden.as_raw())?;
+            let process = PidFd::open(warden.as_raw())?;
             if getppid() != warden {
                 return Err(io::Error::other("the warden died while the supervisor was starting"));
             }
-            Ok(handle)
+            Ok(Warden { process, lease })
         }
     }
 }
@@ -83,17 +95,21 @@ fn be_called(name: &std::ffi::CStr) {
 }
 
 /// The whole life of a warden. Returns its exit code: the supervisor's.
-fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
+fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease: &Lease) -> i32 {
     be_called(c"fermi-warden");
+    mask.add(SERVER_HEARD);
+    // Where this fails the signal is ignored, and the lease ends as if nothing were heard.
+    let _ = mask.thread_block();
     release_streams();
     let Ok(handle) = PidFd::open(supervisor.as_raw()) else {
         sweep::end_descendants(|_, _| {});
         return 1;
     };
-    let signals = SignalFd::with_flags(mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
+    let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
     let mut forced_at: Option<Instant> = None;
     loop {
-        let mut fds = vec![PollFd::new(handle.as_fd(), PollFlags::POLLIN)];
+        let mut fds =
+            vec![PollFd::new(handle.as_fd(), PollFlags::POLLIN), PollFd::new(lease.bell(), PollFlags::POLLIN)];
         if let Some(signals) = &signals {
             fds.push(PollFd::new(signals.as_fd(), PollFlags::POLLIN));
         }
@@ -101,10 +117,14 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
         if let Some(launcher) = watching_launcher {
             fds.push(PollFd::new(launcher.as_fd(), PollFlags::POLLIN));
         }
-        let timeout = forced_at.map_or(PollTimeout::NONE, |at| {
-            let left = at.saturating_duration_since(Instant::now());
-            PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::ZERO)
-        });
+        let lease_left = lease.until().map(|until| Duration::from_millis(until.saturating_sub(boot_ms())));
+        let left = forced_at
+            .map(|at| at.saturating_duration_since(Instant::now()))
+            .into_iter()
+            .chain(lease_left.map(|left| left.min(LOOK_AT_LEASE_EVERY)))
+            .min();
+        let timeout = left
+            .map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::ZERO));
         let ready = poll(&mut fds, timeout);
         let is_ready = |index: usize| fds.get(index).and_then(|fd| fd.any()).unwrap_or(false);
         if matches!(ready, Ok(n) if n > 0) {
@@ -115,19 +135,25 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mask: &SigSet) -> i32 {
                 forced_at = Some(Instant::now() + ORDERLY);
             }
             drop(fds);
-            pass_on_signals(signals.as_ref(), &handle);
+            lease.hush();
+            take_signals(signals.as_ref(), &handle, lease);
         }
-        if forced_at.is_some_and(|at| Instant::now() >= at) {
+        let is_forced = forced_at.is_some_and(|at| Instant::now() >= at);
+        if is_forced || lease.until().is_some_and(|until| boot_ms() >= until) {
             break;
         }
     }
     finish(supervisor, &handle)
 }
 
-/// A signal to the warden is meant for the run.
-fn pass_on_signals(signals: Option<&SignalFd>, supervisor: &PidFd) {
+/// A signal to the warden is meant for the run, but for the one that is meant for its lease.
+fn take_signals(signals: Option<&SignalFd>, supervisor: &PidFd, lease: &Lease) {
     while let Some(Ok(Some(info))) = signals.map(SignalFd::read_signal) {
         let signal = i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM);
+        if signal == SERVER_HEARD as i32 {
+            lease.server_heard();
+            continue;
+        }
         // The supervisor that cannot be signalled is dead, which the next poll shows.
         let _ = supervisor.signal(signal);
     }

@@ -10,6 +10,7 @@ use fermi_domain::language::{StoredMessage, Text};
 use fermi_domain::launch::{RunPolicy, TaskLaunch};
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
+use fermi_domain::units::Seconds;
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
 use fermi_store::StoreError;
 
@@ -114,6 +115,8 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             restarts: RestartPolicy { max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used) },
             ladder: policies.stop.clone(),
             node_lost_after_ms: policies.node_lost_after.as_millis(),
+            start_timeout_ms: policies.start_timeout.map(Seconds::as_millis),
+            server_lease_ms: policies.server_lease_ms(),
             attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
             resume: task.resume,
             ..RunPolicy::default()

@@ -144,12 +144,31 @@ impl Hub {
         }
     }
 
+    /// Something was heard, whatever it was: what an agent concludes from our answers must not outlast what is known of it
+    /// here.
+    pub fn heard_of(&self, environment: &EnvironmentId, connection: u64) {
+        if let Some(session) = self.sessions().get_mut(environment)
+            && session.connection.as_ref().is_some_and(|current| current.number == connection)
+        {
+            session.heard = Instant::now();
+        }
+    }
+
+    fn heard(&self, session: Option<&AgentSession>) -> Instant {
+        session.map_or(self.started, |session| session.heard)
+    }
+
     pub fn liveness(&self, environment: &EnvironmentId) -> Liveness {
         let sessions = self.sessions();
         let session = sessions.get(environment);
-        let silence = session.map_or(self.started, |session| session.heard).elapsed();
+        let silence = self.heard(session).elapsed();
         let is_connected = session.is_some_and(|session| session.connection.is_some());
         Liveness::of(silence, is_connected)
+    }
+
+    /// For how long nothing was heard; before the server started, everything may have been.
+    pub fn silent_for(&self, environment: &EnvironmentId) -> Duration {
+        self.heard(self.sessions().get(environment)).elapsed()
     }
 
     /// How long ago something was heard; none since the server started.

@@ -300,7 +300,7 @@ async fn a_task_on_a_group_is_refused_and_a_copy_as_a_request_would_be() {
         "distributedConfig": {"nodeIds": ["env-001"]}});
     let came = cluster.post("/api/v1/training-tasks", &group.to_string()).await;
     assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some("groups_not_supported")));
-    let stop_after = json!({"taskName": "g", "policies": {"onDisconnect": {"stopAfter": 60}}, "command": {"argv": ["a"]},
+    let stop_after = json!({"taskName": "g", "policies": {"onDisconnect": {"stopAfter": 5}}, "command": {"argv": ["a"]},
         "distributedConfig": {"nodeIds": ["env-001"]}});
     let came = cluster.post("/api/v1/training-tasks", &stop_after.to_string()).await;
     assert_eq!((came.status.as_u16(), came.json()["error"]["field"].as_str()), (422, Some("policies.onDisconnect")));

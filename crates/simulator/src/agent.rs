@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use fermi_agent::adoption::{self, Traces};
 use fermi_agent::run_registry::{AgentEffect, AgentInput, RunRegistry};
 use fermi_agent::upload::{GrowingFile, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
-use fermi_api::link::{AgentMessage, Assignment, ServerMessage};
+use fermi_api::link::{AgentMessage, Assignment, LaunchFailed, ServerMessage};
 use fermi_domain::fleet::{self, Witness};
 use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
 use fermi_domain::task::RunKey;
 
 use crate::lines::Lines;
@@ -105,6 +106,8 @@ pub struct Agent {
     pause_ms: u64,
     is_upload_due: bool,
     pub dies_when_it_starts: bool,
+    /// When the server was last known to have been there.
+    pub server_heard_ms: u64,
     /// The agent whose machine was cloned. The seal tells the two apart once the original has come back.
     pub clone_of: Option<usize>,
 }
@@ -125,8 +128,13 @@ impl Agent {
             pause_ms: 100,
             is_upload_due: false,
             dies_when_it_starts: false,
+            server_heard_ms: 0,
             clone_of: None,
         }
+    }
+
+    pub fn live_runs(&self) -> Vec<RunKey> {
+        self.registry.known().into_iter().filter(|known| known.alive).map(|known| known.run).collect()
     }
 }
 
@@ -245,6 +253,7 @@ impl World {
         agent.uploads.clear();
         agent.assignments.clear();
         (agent.link, agent.environment, agent.pause_ms, agent.is_upload_due) = (None, None, 100, false);
+        agent.server_heard_ms = 0;
         let found: Vec<(RunKey, Traces)> =
             self.agents[index].folder.runs.iter().map(|(run, files)| (run.clone(), self.traces(files))).collect();
         for (run, traces) in found {
@@ -435,6 +444,7 @@ impl World {
                 agent_.folder.seal = agent_.folder.next_seal.take();
                 agent_.environment = Some(environment);
                 agent_.pause_ms = 100;
+                self.server_answered(agent, self.now);
                 self.agent_hears(agent, AgentInput::Welcomed);
                 self.ring_uploads(agent);
             }
@@ -522,6 +532,14 @@ impl World {
 
     fn start_run(&mut self, index: usize, run: &RunKey) {
         let Some(assignment) = self.agents[index].assignments.remove(run) else { return };
+        let heard_ms = self.agents[index].server_heard_ms;
+        let lease_until_ms = assignment.policy.server_lease_ms.map(|length| heard_ms + length);
+        if lease_until_ms.is_some_and(|until| until <= self.now) {
+            let (reason, hint) = (Text::new("", ""), Text::new("", ""));
+            let failed = LaunchFailed { run: run.clone(), reason, hint, settings: Vec::new() };
+            self.agent_hears(index, AgentInput::Failed(failed));
+            return;
+        }
         // What is about to be started stands on disk before it is.
         let files = RunFiles { has_lock: true, ..RunFiles::default() };
         self.agents[index].folder.runs.insert(run.clone(), files);
@@ -531,7 +549,7 @@ impl World {
             self.at(at, Event::AgentBack { agent: index });
             return;
         }
-        let keepers = self.start_keepers(index, assignment);
+        let keepers = self.start_keepers(index, assignment, lease_until_ms);
         if let Some(files) = self.agents[index].folder.runs.get_mut(run) {
             files.keepers = Some(keepers);
         }

@@ -6,6 +6,7 @@
 //! assembly). What is played here is only what carries them out: the database, files, processes and the network.
 
 mod agent;
+mod lease;
 mod lines;
 pub mod plan;
 mod server;

@@ -10,13 +10,13 @@ use fermi_domain::fleet::{
 };
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
-use fermi_domain::language::Explained;
 use fermi_domain::launch::{NodeLaunch, RankLaunch, RunPolicy};
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::placement::{Board, Look, Placement, Queued};
+use fermi_domain::placement::{Board, Look, Placement};
 use fermi_domain::rank_map;
 use fermi_domain::task::{
-    DesiredState, DistributedConfig, NodeRun, Policies, Release, RunKey, StopIntent, Task, TaskInput, TaskSpec, Work,
+    DesiredState, DistributedConfig, NodeRun, OnDisconnect, Policies, Release, RunKey, StopIntent, Task, TaskInput,
+    TaskSpec, Work,
 };
 use fermi_domain::units::Bytes;
 
@@ -141,10 +141,13 @@ impl Server {
     }
 
     fn liveness(&self, environment: &EnvironmentId, now: u64) -> Liveness {
-        let session = self.sessions.get(environment);
-        let heard = session.map_or(self.started_ms, |session| session.heard_ms);
-        let is_connected = session.is_some_and(|session| session.link.is_some());
-        Liveness::of(Duration::from_millis(now.saturating_sub(heard)), is_connected)
+        let is_connected = self.sessions.get(environment).is_some_and(|session| session.link.is_some());
+        Liveness::of(self.silent_for(environment, now), is_connected)
+    }
+
+    fn silent_for(&self, environment: &EnvironmentId, now: u64) -> Duration {
+        let heard = self.sessions.get(environment).map_or(self.started_ms, |session| session.heard_ms);
+        Duration::from_millis(now.saturating_sub(heard))
     }
 
     fn environments(&self, now: u64) -> Vec<Environment> {
@@ -450,27 +453,15 @@ impl Server {
             self.database.tasks.values().filter(|task| look.covers(task.phase)).map(|task| task.id.clone()).collect();
         for id in queue {
             let Some(task) = self.database.tasks.get(&id) else { continue };
-            let input = match rank_map::of_spec(&task.spec, &environments) {
-                Err(error) => TaskInput::MustWait { reason: error.text() },
-                Ok(rank_map) => {
-                    let unreachable = environments
-                        .iter()
-                        .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
-                        .filter(|environment| !environment.status.is_reachable())
-                        .map(|environment| environment.name.clone())
-                        .collect();
-                    let workers: Vec<WorkerId> = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
-                    match board.place(&Queued { task: id.clone(), workers, unreachable }) {
-                        Placement::Wait { reason } => TaskInput::MustWait { reason },
-                        Placement::Start => {
-                            self.write(now)?;
-                            for slot in rank_map.slots() {
-                                let holder = (id.clone(), slot.environment.clone());
-                                self.database.leases.insert(slot.worker.clone(), holder);
-                            }
-                            TaskInput::Placed { rank_map }
-                        }
+            let input = match board.decide(task, &environments) {
+                Placement::Wait { reason } => TaskInput::MustWait { reason },
+                Placement::Start { rank_map } => {
+                    self.write(now)?;
+                    for slot in rank_map.slots() {
+                        let holder = (id.clone(), slot.environment.clone());
+                        self.database.leases.insert(slot.worker.clone(), holder);
                     }
+                    TaskInput::Placed { rank_map }
                 }
             };
             self.apply(&id, [input], now, truth)?;
@@ -493,7 +484,12 @@ impl Server {
         }
         self.database.next_task += 1;
         let id = TaskId::from(format!("task-{}", self.database.next_task).as_str());
-        let task = Task::new(id.clone(), spec(nodes, restarts), self.wall(now));
+        // Every second task ends when it has lost the server for long.
+        let on_disconnect = match self.database.next_task % 2 {
+            0 => OnDisconnect::StopAfter(OnDisconnect::SHORTEST),
+            _ => OnDisconnect::Keep,
+        };
+        let task = Task::new(id.clone(), spec(nodes, restarts, on_disconnect), self.wall(now));
         self.database.tasks.insert(id.clone(), task);
         self.database.answers.insert(key, id.clone());
         self.is_rung = true;
@@ -551,7 +547,9 @@ impl Server {
     fn give_up_lost_nodes(&mut self, id: &TaskId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         let Some(task) = self.database.tasks.get(id) else { return Ok(()) };
         let lost = task.lost_nodes(|environment| self.database.lost.contains(environment));
-        let inputs: Vec<TaskInput> = lost.into_iter().map(|node| TaskInput::NodeLost { node }).collect();
+        let without_lease = task.nodes_without_lease(|environment| self.silent_for(environment, now));
+        let inputs: Vec<TaskInput> =
+            lost.into_iter().chain(without_lease).map(|node| TaskInput::NodeLost { node }).collect();
         if inputs.is_empty() {
             return Ok(());
         }
@@ -591,7 +589,7 @@ fn environment(id: &EnvironmentId, name: &str) -> Environment {
     }
 }
 
-fn spec(nodes: Vec<EnvironmentId>, restarts: u32) -> TaskSpec {
+fn spec(nodes: Vec<EnvironmentId>, restarts: u32, on_disconnect: OnDisconnect) -> TaskSpec {
     TaskSpec {
         name: String::new(),
         dataset: None,
@@ -601,7 +599,7 @@ fn spec(nodes: Vec<EnvironmentId>, restarts: u32) -> TaskSpec {
         source: None,
         distributed: DistributedConfig { enabled: true, node_ids: nodes, ..DistributedConfig::default() },
         options: fermi_domain::task::LaunchOptions::default(),
-        policies: Policies { restart: RestartPolicy { max_restarts: restarts }, ..Policies::default() },
+        policies: Policies { restart: RestartPolicy { max_restarts: restarts }, on_disconnect, ..Policies::default() },
         priority: 0,
         labels: BTreeMap::new(),
     }
@@ -632,6 +630,7 @@ fn assignment(task: &Task, node: &NodeRun) -> Assignment {
             join_timeout_ms: 60_000,
             attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
             resume: task.resume,
+            server_lease_ms: task.spec.policies.server_lease_ms(),
             ..RunPolicy::default()
         },
         master: Master { address: String::new(), port: task.master_port },

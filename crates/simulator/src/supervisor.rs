@@ -25,10 +25,12 @@ pub struct Keepers {
     pub agent: usize,
     pub machine: usize,
     pub is_up: bool,
-    assignment: Box<Assignment>,
+    pub assignment: Box<Assignment>,
     /// Ranks that live, each with its attempt.
     pub alive: BTreeMap<u32, u32>,
     role: Role,
+    /// Until when it may go on without the server, where it holds a lease from it.
+    pub lease_until_ms: Option<u64>,
     /// When something last came over the link to the other node, for members.
     last_letter_ms: u64,
 }
@@ -77,7 +79,7 @@ pub enum PeerLetter {
 }
 
 impl World {
-    pub fn start_keepers(&mut self, agent: usize, assignment: Box<Assignment>) -> usize {
+    pub fn start_keepers(&mut self, agent: usize, assignment: Box<Assignment>, lease_until_ms: Option<u64>) -> usize {
         let run = assignment.run.clone();
         let role = if run.node_rank.0 == 0 {
             let policy = Policy {
@@ -114,6 +116,7 @@ impl World {
             assignment,
             alive: BTreeMap::new(),
             role,
+            lease_until_ms,
             last_letter_ms: 0,
         });
         let at = self.soon(1..20);
@@ -484,7 +487,7 @@ impl World {
             NodeCommand::Survey(_) => {
                 vec![NodeReport::Surveyed { found: NodeCheckpoints::default(), mark: None }]
             }
-            NodeCommand::Over | NodeCommand::Alive => Vec::new(),
+            NodeCommand::Over | NodeCommand::Alive | NodeCommand::Pong { .. } => Vec::new(),
         }
     }
 
@@ -595,6 +598,11 @@ impl World {
 
     /// Both keepers die at once: their ranks go on until somebody finds them.
     pub fn kill_both_keepers(&mut self, index: usize) {
+        if self.keepers[index].lease_until_ms.is_some() {
+            // Ranks die with their supervisor; what has forked away from them is beyond a lease until the agent looks.
+            self.keepers_exit(index);
+            return;
+        }
         self.keepers[index].is_up = false;
         self.close_links(index);
         self.watch_soon(index);

@@ -282,6 +282,7 @@ impl World {
 
     fn tick(&mut self) {
         self.at(self.now + TICK_MS, Event::Tick);
+        self.end_leases();
         if !self.server.is_up {
             return;
         }
@@ -292,8 +293,13 @@ impl World {
             let machine = &self.machines[self.agents[self.links[link].agent].machine];
             let is_heard = machine.is_up && self.now >= machine.cut_to_server_until && self.now >= machine.paused_until;
             let environment = self.links[link].environment.clone();
+            let is_answered = is_heard && self.now >= machine.cut_to_agent_until;
             if is_heard {
                 self.server.heard(&environment, link, self.now);
+            }
+            if is_answered {
+                let agent = self.links[link].agent;
+                self.server_answered(agent, self.now);
             }
         }
         let offline = u64::try_from(OFFLINE_AFTER.as_millis()).unwrap_or(u64::MAX);

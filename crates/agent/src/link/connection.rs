@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentMessage, Hello, LINK_PATH, ServerMessage, Welcome};
 use fermi_domain::language::Text;
+use fermi_process::lease;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 use tungstenite::client::IntoClientRequest;
@@ -17,7 +18,7 @@ use tungstenite::{Error, Message, WebSocket};
 
 /// How long the server may take to let us in.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
-/// After so long a silence the server is asked whether it is there.
+/// The server is asked this often whether it is there: what it says of itself does not show that it hears us.
 const ASK_AFTER: Duration = Duration::from_secs(2);
 /// After so long a silence it is not.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -43,6 +44,8 @@ pub struct ServerConnection {
     heard: Instant,
     asked: Instant,
     has_unsent: bool,
+    /// The newest question that the server has answered, until it is taken: when it was asked, by [`lease::boot_ms`].
+    answered_ms: Option<u64>,
 }
 
 impl ServerConnection {
@@ -63,7 +66,7 @@ impl ServerConnection {
             HandshakeError::Interrupted(_) => ConnectionError::Lost("the server does not answer".to_owned()),
         })?;
         let now = Instant::now();
-        let mut connection = Self { socket, heard: now, asked: now, has_unsent: false };
+        let mut connection = Self { socket, heard: now, asked: now, has_unsent: false, answered_ms: None };
         connection.send(&AgentMessage::Hello(Box::new(hello)))?;
         let welcome = connection.await_welcome()?;
         connection.socket.get_ref().set_nonblocking(true).map_err(ConnectionError::lost)?;
@@ -136,6 +139,10 @@ impl ServerConnection {
                 Ok(Message::Close(_)) => {
                     return Err(ConnectionError::Lost("the server closed the connection".to_owned()));
                 }
+                Ok(Message::Pong(payload)) => {
+                    self.heard = Instant::now();
+                    self.answered_ms = payload.as_ref().try_into().ok().map(u64::from_le_bytes).or(self.answered_ms);
+                }
                 Ok(_) => self.heard = Instant::now(),
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(messages),
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -148,7 +155,7 @@ impl ServerConnection {
 
     /// How long nothing has to be done about silence.
     fn until_silence_counts(&self) -> PollTimeout {
-        let next = (self.heard.max(self.asked) + ASK_AFTER).min(self.heard + SILENCE);
+        let next = (self.asked + ASK_AFTER).min(self.heard + SILENCE);
         let left = next.saturating_duration_since(Instant::now()).as_millis() + 1;
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     }
@@ -158,11 +165,16 @@ impl ServerConnection {
         if silence >= SILENCE {
             return Err(ConnectionError::Lost(format!("nothing was heard of the server for {} s", silence.as_secs())));
         }
-        if silence >= ASK_AFTER && self.asked.elapsed() >= ASK_AFTER {
+        if self.asked.elapsed() >= ASK_AFTER {
             self.asked = Instant::now();
-            self.write(Message::Ping(Vec::new().into()))?;
+            self.write(Message::Ping(lease::boot_ms().to_le_bytes().to_vec().into()))?;
         }
         Ok(())
+    }
+
+    /// When the newest question was asked that the server has answered since the last call.
+    pub fn take_answered(&mut self) -> Option<u64> {
+        self.answered_ms.take()
     }
 
     /// Says that we leave, if that is possible at once.

@@ -28,8 +28,18 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub enum LinkNews {
     Welcomed(Welcome),
     Message(ServerMessage),
-    Lost { reason: String, retry_in: Duration },
-    Refused { reason: Text, hint: Text },
+    /// The server has answered a question that was asked then, by [`boot_ms`](fermi_process::lease::boot_ms).
+    Answered {
+        asked_ms: u64,
+    },
+    Lost {
+        reason: String,
+        retry_in: Duration,
+    },
+    Refused {
+        reason: Text,
+        hint: Text,
+    },
 }
 
 /// What the thread needs.
@@ -123,9 +133,18 @@ impl Dialer {
                 }
                 tell(LinkNews::Message(message));
             }
+            // Without runs nobody needs to know.
+            let answered = connection.take_answered().filter(|_| self.has_live_runs());
+            if let Some(asked_ms) = answered {
+                tell(LinkNews::Answered { asked_ms });
+            }
         }
         connection.close();
         Ok(())
+    }
+
+    fn has_live_runs(&self) -> bool {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known.alive)
     }
 
     /// Sleeps, unless the agent ends.

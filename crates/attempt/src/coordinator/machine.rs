@@ -141,7 +141,7 @@ impl Coordinator {
             NodeReport::Superseded { generation } => self.superseded(node, generation, now_ms),
             NodeReport::StopAsked { signal } => self.stop_asked(signal, now_ms),
             NodeReport::KillAsked => self.kill_asked(now_ms),
-            NodeReport::RankStarted { .. } | NodeReport::Alive => {}
+            NodeReport::RankStarted { .. } | NodeReport::Alive | NodeReport::Ping { .. } => {}
         }
     }
 

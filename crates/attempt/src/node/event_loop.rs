@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_process::descriptors;
 use fermi_process::pidfd::PidFd;
-use fermi_process::warden::{FOR_RANKS, LauncherDeath};
+use fermi_process::warden::{FOR_RANKS, LauncherDeath, Warden};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::SigSet;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -43,7 +43,7 @@ pub enum SupervisorError {
 /// Takes the bundle, which comes as an order over the socket unless it is here, runs the ranks to their end, and returns.
 pub fn run(
     mut control: UnixStream,
-    warden: PidFd,
+    warden: Warden,
     on_launcher_death: LauncherDeath,
     bundle: Option<NodeBundle>,
 ) -> Result<(), SupervisorError> {
@@ -128,7 +128,7 @@ impl EventLoop {
         bundle: NodeBundle,
         control: UnixStream,
         inbox: Inbox,
-        warden: PidFd,
+        Warden { process: warden, lease }: Warden,
         on_launcher_death: LauncherDeath,
     ) -> io::Result<Self> {
         allow_files_for(&bundle);
@@ -136,7 +136,7 @@ impl EventLoop {
         let mut mask = SigSet::thread_get_mask()?;
         FOR_RANKS.into_iter().for_each(|signal| mask.remove(signal));
         Ok(Self {
-            node: Node { events: EventSink::new(&bundle, &control)?, executor: Executor::new(bundle)? },
+            node: Node { events: EventSink::new(&bundle, &control)?, executor: Executor::new(bundle)?, lease },
             control: Some(control),
             inbox,
             warden,
@@ -151,6 +151,9 @@ impl EventLoop {
     /// Takes the port and lets the coordinator begin; or says why the run cannot begin, and answers false.
     fn begin(&mut self) -> io::Result<bool> {
         let bundle = self.node.bundle();
+        if let Some(lease) = bundle.server_lease {
+            self.node.lease.hold_from_server(lease);
+        }
         if bundle.gathering.coordinates {
             match port::lease(bundle.master_port) {
                 Ok(lease) => self.role = CoordinatorRole::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),

@@ -152,7 +152,7 @@ impl Executor {
                     events.record(*event);
                 }
             }
-            NodeCommand::Over | NodeCommand::Alive => {}
+            NodeCommand::Over | NodeCommand::Alive | NodeCommand::Pong { .. } => {}
         }
         Vec::new()
     }

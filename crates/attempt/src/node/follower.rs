@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
+use fermi_process::lease;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use super::local_node::Node;
@@ -24,6 +25,8 @@ const REMIND_EVERY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct FollowerNode {
     state: State,
+    /// When the coordinator was last asked for a sign of life.
+    pinged: Option<Instant>,
     over: bool,
 }
 
@@ -36,7 +39,7 @@ enum State {
 
 impl FollowerNode {
     pub fn new(node: &Node) -> std::io::Result<Self> {
-        Ok(Self { state: State::Joining(Join::start(node)?), over: false })
+        Ok(Self { state: State::Joining(Join::start(node)?), pinged: None, over: false })
     }
 
     pub fn is_over(&self) -> bool {
@@ -136,9 +139,13 @@ impl FollowerNode {
 
     fn obey(&mut self, commands: Vec<NodeCommand>, node: &mut Node) {
         for command in commands {
-            if command == NodeCommand::Over {
-                self.over = true;
-                return;
+            match command {
+                NodeCommand::Over => {
+                    self.over = true;
+                    return;
+                }
+                NodeCommand::Pong { sent_ms } => renew_lease(sent_ms, node),
+                _ => {}
             }
             let reports = node.obey(command);
             self.report(reports);
@@ -156,12 +163,16 @@ impl FollowerNode {
 
     fn mind_silence(&mut self, node: &mut Node) {
         let State::Linked(link) = &mut self.state else { return };
-        if link.owes_heartbeat() {
-            let _ = link.send(&NodeReport::Alive);
+        let gathering = &node.bundle().gathering;
+        let ping_every = link::HEARTBEAT.min(Duration::from_millis(gathering.node_lost_after_ms / 6));
+        if self.pinged.is_none_or(|at| at.elapsed() >= ping_every) {
+            self.pinged = Some(Instant::now());
+            let _ = link.send(&NodeReport::Ping { sent_ms: lease::boot_ms() });
         }
-        if link.silence().max(link.stuck_for()) >= Duration::from_millis(node.bundle().gathering.node_lost_after_ms) {
+        if link.silence().max(link.stuck_for()) >= Duration::from_millis(gathering.coordinator_lost_after_ms()) {
             // Cut off: the others go on without us or wait for us. Our ranks must not go on alone.
             node.end_at_once();
+            node.lease.drop_coordinator();
             if node.bundle().restarts.max_restarts == 0 {
                 let lost = VerdictKind::NodeLost { node: node.bundle().master_addr.clone() };
                 self.end(Outcome::Failed, Verdict::of(lost), node);
@@ -190,6 +201,13 @@ impl FollowerNode {
             self.state = State::Gone;
             node.record(RunEvent::RunEnded { outcome, attempts: 0, verdict: Box::new(verdict) });
         }
+    }
+}
+
+/// The coordinator has heard what was sent then: it does not give this node up before its patience has passed from there.
+fn renew_lease(sent_ms: u64, node: &Node) {
+    if let Some(length) = node.bundle().gathering.member_lease_ms() {
+        node.lease.renew_coordinator(sent_ms.saturating_add(length));
     }
 }
 

@@ -1,6 +1,7 @@
 //! This node as the coordinator driver and the follower see it.
 
 use fermi_domain::event::RunEvent;
+use fermi_process::lease::Lease;
 
 use super::event_sink::EventSink;
 use super::executor::Executor;
@@ -12,6 +13,8 @@ use crate::node_message::{NodeCommand, NodeReport};
 pub struct Node {
     pub executor: Executor,
     pub events: EventSink,
+    /// Kept by the warden.
+    pub lease: Lease,
 }
 
 impl Node {

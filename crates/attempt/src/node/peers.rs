@@ -230,6 +230,12 @@ impl Peers {
     fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
         let Some(peer) = self.joined.get_mut(&number) else { return };
         let (reports, reading) = peer.link.receive().unwrap_or((Vec::new(), Reading::Closed));
+        for report in &reports {
+            if let NodeReport::Ping { sent_ms } = report {
+                // A link that cannot be written is cut, which shows when it is read.
+                let _ = peer.link.send(&NodeCommand::Pong { sent_ms: *sent_ms });
+            }
+        }
         let is_heard = reading == Reading::Some;
         let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });

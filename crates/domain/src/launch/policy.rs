@@ -16,6 +16,12 @@ pub struct RunPolicy {
     pub node_lost_after_ms: u64,
     /// How long is waited for the other nodes.
     pub join_timeout_ms: u64,
+    /// How long ranks may take from their start until they have come together; none for as long as they like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_timeout_ms: Option<u64>,
+    /// How long ranks go on when the server is not heard; none for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_lease_ms: Option<u64>,
     /// Attempts that were made before this launch; the next one is one more.
     pub attempts_before: u32,
     /// Continue from the newest checkpoint already in the first attempt.
@@ -34,6 +40,8 @@ impl Default for RunPolicy {
             ladder: StopLadder::default(),
             node_lost_after_ms: Self::USUAL_NODE_LOST_MS,
             join_timeout_ms: Self::USUAL_JOIN_MS,
+            start_timeout_ms: None,
+            server_lease_ms: None,
             attempts_before: 0,
             resume: false,
         }

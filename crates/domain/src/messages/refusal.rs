@@ -6,7 +6,7 @@ use crate::{
     framework::Framework,
     ids::EnvironmentId,
     language::{Explained, Hint, Setting, Text},
-    task::Strategy,
+    task::{OnDisconnect, Strategy},
 };
 
 /// The first mistake of a request.
@@ -62,8 +62,9 @@ pub enum RequestRefusal {
     },
     /// The launch mode `group`, as long as there are no groups.
     GroupsNotSupported,
-    /// `policies.onDisconnect.stopAfter`, which no supervisor carries out.
-    StopAfterNotSupported,
+    /// `policies.onDisconnect.stopAfter` of less than [`OnDisconnect::SHORTEST`].
+    StopAfterTooShort,
+    StartTimeoutInvalid,
     DatasetUnknown {
         id: String,
     },
@@ -243,14 +244,28 @@ impl RequestRefusal {
                     "set launchMode to existing and name the environments in nodeIds",
                 ),
             ),
-            Self::StopAfterNotSupported => (
-                Text::new(
-                    "尚不支持失联后自动停止（stopAfter）",
-                    "Stopping a task that has lost the server (stopAfter) is not supported yet",
-                ),
+            Self::StopAfterTooShort => {
+                let shortest = OnDisconnect::SHORTEST.0;
+                (
+                    Text::new(
+                        format!("失联后自动停止（stopAfter）不能短于 {shortest} 秒"),
+                        format!(
+                            "A training that has lost the server stops after {shortest} s at the earliest (stopAfter)"
+                        ),
+                    ),
+                    Hint::new(
+                        format!("设为 {shortest} 秒或更长；设为 keep 则失联时继续训练"),
+                        format!(
+                            "give {shortest} s or more; with keep a training goes on while the server is out of reach"
+                        ),
+                    ),
+                )
+            }
+            Self::StartTimeoutInvalid => (
+                Text::new("启动时限必须大于 0", "The start time-out must be more than 0"),
                 Hint::new(
-                    "去掉 onDisconnect 或设为 keep：与服务器失联时训练会继续",
-                    "leave onDisconnect out or set it to keep: a training goes on while the server is out of reach",
+                    "去掉 startTimeout，或设为启动所需的秒数",
+                    "leave startTimeout out, or give the seconds that a start may take",
                 ),
             ),
             Self::DatasetUnknown { id } => {
@@ -304,7 +319,8 @@ impl RequestRefusal {
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
             Self::GroupsNotSupported => "launchMode",
-            Self::StopAfterNotSupported => "policies.onDisconnect",
+            Self::StopAfterTooShort => "policies.onDisconnect",
+            Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
             Self::ModelUnknown { .. } => "modelId",
@@ -338,7 +354,8 @@ impl Explained for RequestRefusal {
             Self::MasterPortInvalid => "master_port_invalid",
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
             Self::GroupsNotSupported => "groups_not_supported",
-            Self::StopAfterNotSupported => "stop_after_not_supported",
+            Self::StopAfterTooShort => "stop_after_too_short",
+            Self::StartTimeoutInvalid => "start_timeout_invalid",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
             Self::ModelUnknown { .. } => "model_unknown",

@@ -64,6 +64,11 @@ impl TaskPhase {
         Self::Stopped,
     ];
 
+    /// Whether something of it runs on machines, or is about to.
+    pub fn has_runs(self) -> bool {
+        matches!(self, Self::Starting | Self::Running | Self::Restarting | Self::Stopping)
+    }
+
     /// Whether it is over: nothing happens to it unless somebody wants it to run again.
     pub fn is_final(self) -> bool {
         match self {

@@ -4,7 +4,7 @@ mod lifecycle;
 mod record;
 mod spec;
 
-pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput};
+pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput, waits_for_machine};
 pub use record::{
     AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopIntent, Task,
 };

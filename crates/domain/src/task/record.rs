@@ -32,6 +32,9 @@ pub struct Task {
     /// Who asked for it; not known of a task that an older release stored.
     #[serde(default)]
     pub created_by: Option<Principal>,
+    /// Since when it is in its phase; not known of a task that an older release stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase_since_ms: Option<u64>,
     #[serde(default)]
     pub started_ms: Option<u64>,
     #[serde(default)]
@@ -160,6 +163,7 @@ impl Task {
             reason: None,
             created_ms: now_ms,
             created_by: None,
+            phase_since_ms: Some(now_ms),
             started_ms: None,
             ended_ms: None,
             rank_map: None,

@@ -199,6 +199,23 @@ pub struct Policies {
     /// How long a node may be silent before it counts as lost.
     pub node_lost_after: Seconds,
     pub on_disconnect: OnDisconnect,
+    /// How long a launch may take until every rank has joined; left out, ranks may take as long as they like once they are
+    /// started, and their nodes [`Policies::USUAL_START`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_timeout: Option<Seconds>,
+}
+
+impl Policies {
+    /// How long the nodes of a launch may take to come up where nothing else is said.
+    pub const USUAL_START: Seconds = Seconds(1_200);
+
+    /// How long ranks go on when the server is not heard; none for ever.
+    pub fn server_lease_ms(&self) -> Option<u64> {
+        match self.on_disconnect {
+            OnDisconnect::Keep => None,
+            OnDisconnect::StopAfter(after) => Some(after.as_millis()),
+        }
+    }
 }
 
 impl Default for Policies {
@@ -208,6 +225,7 @@ impl Default for Policies {
             stop: StopLadder::default(),
             node_lost_after: Seconds(15),
             on_disconnect: OnDisconnect::default(),
+            start_timeout: None,
         }
     }
 }
@@ -220,9 +238,13 @@ pub enum OnDisconnect {
     /// Train on; nobody may start a second attempt meanwhile.
     #[default]
     Keep,
-    /// Stop the ranks after this long, so that another attempt may begin elsewhere. Refused for a new task: no supervisor
-    /// carries it out.
+    /// Stop the ranks after this long, so that another attempt may begin. The warden of each node keeps the time.
     StopAfter(Seconds),
+}
+
+impl OnDisconnect {
+    /// A shorter time would end trainings by a server that is being restarted.
+    pub const SHORTEST: Seconds = Seconds(20);
 }
 
 #[cfg(test)]

@@ -210,9 +210,14 @@ fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     assert_eq!(stored, group.launch_mode);
 
     let mut stop_after = request();
-    stop_after.policies.on_disconnect = OnDisconnect::StopAfter(crate::units::Seconds(60));
+    stop_after.policies.on_disconnect = OnDisconnect::StopAfter(OnDisconnect::SHORTEST);
+    assert!(validate(&stop_after, &known()).is_ok());
+    stop_after.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(19));
     let refused = validate(&stop_after, &known()).unwrap_err();
-    assert_eq!((refused.id(), refused.field().as_deref()), ("stop_after_not_supported", Some("policies.onDisconnect")));
+    assert_eq!((refused.id(), refused.field().as_deref()), ("stop_after_too_short", Some("policies.onDisconnect")));
+    stop_after.policies = Policies { start_timeout: Some(Seconds(0)), ..Policies::default() };
+    let refused = validate(&stop_after, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field().as_deref()), ("start_timeout_invalid", Some("policies.startTimeout")));
 }
 
 #[test]

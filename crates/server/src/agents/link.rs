@@ -280,6 +280,7 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
                 if !core.hub().is_current(&agent.environment, agent.connection.number) {
                     return;
                 }
+                core.hub().heard_of(&agent.environment, agent.connection.number);
                 match message {
                     Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
                         Ok(message) => {

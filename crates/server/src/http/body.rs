@@ -13,7 +13,7 @@ use super::suggestion::closest;
 use crate::envelope::ApiProblem;
 
 /// Names that are read because a stored task may have them, and with which a request is refused.
-const NOT_FOR_REQUESTS: [&str; 2] = ["group", "stopAfter"];
+const NOT_FOR_REQUESTS: [&str; 1] = ["group"];
 
 /// The largest body of a JSON request.
 pub const LARGEST_BODY: usize = 1 << 20;
@@ -375,8 +375,8 @@ mod tests {
             (r#"{"launchMode":5}"#, "字段 launchMode 应为 existing", "the field launchMode must be existing"),
             (
                 r#"{"policies":{"onDisconnect":[1]}}"#,
-                "字段 policies.onDisconnect 应为 keep",
-                "the field policies.onDisconnect must be keep",
+                "字段 policies.onDisconnect 应为 keep 或 stopAfter",
+                "the field policies.onDisconnect must be keep or stopAfter",
             ),
             (r#"{"taskName":5}"#, "字段 taskName 应为字符串", "the field taskName must be a string"),
             (r#"{"priority":"x"}"#, "字段 priority 应为整数", "the field priority must be a whole number"),
@@ -393,7 +393,7 @@ mod tests {
             let problem = read::<CreateRequest>(body.as_bytes()).unwrap_err();
             assert_eq!((&*problem.text.zh, &*problem.text.en), (zh, en), "{body}");
             let hint = problem.hint.unwrap().spelled(FrontEnd::Api).en;
-            assert!(!hint.contains("group") && !hint.contains("stopAfter"), "{hint}");
+            assert!(!hint.contains("group"), "{hint}");
         }
     }
 

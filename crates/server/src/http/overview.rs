@@ -59,12 +59,13 @@ pub async fn show(State(core): State<Core>) -> Reply {
     }
     let tasks: BTreeMap<String, u64> =
         counts.into_iter().map(|(phase, count)| (phase.text().en.into_owned(), count)).collect();
+    let known = core.known_environments();
     EnvelopeAnswer::ok(&Overview {
         tasks,
         environments: by_status,
         workers,
         gpus,
-        active_tasks: active.rows.into_iter().map(view::row).collect(),
+        active_tasks: active.rows.into_iter().map(|row| view::row(row, &known)).collect(),
         events: events.iter().rev().map(event).collect(),
     })
 }

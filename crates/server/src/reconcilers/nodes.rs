@@ -54,10 +54,13 @@ async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
     let is_lost =
         |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Lost);
     // Also what came to count on a machine after it was declared lost.
-    for node in task.lost_nodes(is_lost) {
+    let without_lease = task.nodes_without_lease(|id| core.hub().silent_for(id));
+    for node in task.lost_nodes(is_lost).into_iter().chain(without_lease) {
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
-    if task.is_due(core.now_ms()) {
+    if task.is_start_overdue(core.now_ms()) {
+        apply(core, task, TaskInput::StartOverdue).await?;
+    } else if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;
     } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {
         apply(core, task, TaskInput::CoordinatorUnreachable).await?;

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::{TaskId, WorkerId};
-use fermi_domain::language::{Explained, Text};
-use fermi_domain::placement::{Board, Look, Placement, Queued};
+use fermi_domain::placement::{Board, Look, Placement};
 use fermi_domain::principal::Principal;
-use fermi_domain::rank_map::{self, RankMap};
-use fermi_domain::task::{Task, TaskInput};
+use fermi_domain::task::TaskInput;
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueueCursor;
 use fermi_store::{StoreError, WriteError};
@@ -110,7 +108,7 @@ async fn look_at_new(core: &Core, environments: &[Environment], board: &mut Boar
             return Ok(has_started);
         }
         before = first;
-        let news = page.iter().map(|task| (task.value.id.clone(), decide(&task.value, environments, board))).collect();
+        let news = page.iter().map(|task| (task.value.id.clone(), board.decide(&task.value, environments))).collect();
         has_started |= carry_out(core, news).await?;
     }
 }
@@ -123,46 +121,21 @@ async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Boar
         let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
         let Some(last) = page.last() else { break };
         after = QueueCursor::of(&last.value);
-        let news = page.iter().map(|task| (task.value.id.clone(), decide(&task.value, environments, board))).collect();
+        let news = page.iter().map(|task| (task.value.id.clone(), board.decide(&task.value, environments))).collect();
         has_started |= carry_out(core, news).await?;
     }
     Ok(has_started | look_at_new(core, environments, board).await?)
 }
 
-/// What is decided for a task, before it is stored.
-enum Decided {
-    Start { rank_map: RankMap },
-    Wait { reason: Text },
-}
-
-fn decide(task: &Task, environments: &[Environment], board: &mut Board) -> Decided {
-    let rank_map = match rank_map::of_spec(&task.spec, environments) {
-        Ok(rank_map) => rank_map,
-        Err(error) => return Decided::Wait { reason: error.text() },
-    };
-    let workers: Vec<WorkerId> = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
-    let unreachable = environments
-        .iter()
-        .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
-        .filter(|environment| !environment.status.is_reachable())
-        .map(|environment| environment.name.clone())
-        .collect();
-    let queued = Queued { task: task.id.clone(), workers, unreachable };
-    match board.place(&queued) {
-        Placement::Start => Decided::Start { rank_map },
-        Placement::Wait { reason } => Decided::Wait { reason },
-    }
-}
-
 /// Stores what was decided, all of it at once. Answers whether something starts.
-async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, StoreError> {
+async fn carry_out(core: &Core, news: Vec<(TaskId, Placement)>) -> Result<bool, StoreError> {
     let cause = Cause { principal: Principal::System, now_ms: core.now_ms() };
     let stored = core.store().write(move |tx| {
         let mut has_started = false;
         let mut all = Vec::with_capacity(news.len());
-        for (id, decided) in news {
-            let input = match decided {
-                Decided::Start { rank_map } => {
+        for (id, placement) in news {
+            let input = match placement {
+                Placement::Start { rank_map } => {
                     let generation = tx.task(&id)?.map(|task| task.value.generation).unwrap_or_default();
                     let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
                     match tx.lease(workers, &id, generation) {
@@ -174,7 +147,7 @@ async fn carry_out(core: &Core, news: Vec<(TaskId, Decided)>) -> Result<bool, St
                     has_started = true;
                     TaskInput::Placed { rank_map }
                 }
-                Decided::Wait { reason } => TaskInput::MustWait { reason },
+                Placement::Wait { reason } => TaskInput::MustWait { reason },
             };
             match lifecycle::apply(tx, &id, [input], &cause) {
                 Ok(changed) => all.push(changed),

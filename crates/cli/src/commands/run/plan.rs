@@ -82,7 +82,6 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let omp_num_threads = said_omp(machine, &ranks);
     let prepared = prepare(&launch, &site, &policy, identity, meeting, ranks);
     let Prepared { mut bundle, files } = prepared.map_err(|outside| RunProblem::of_framework(&outside))?;
-    bundle.start_timeout_ms = flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?;
     bundle.stdout_filters = filters::words(flags.duplicate_stdout_filters.as_deref());
     bundle.stderr_filters = filters::words(flags.duplicate_stderr_filters.as_deref());
     let slurm = position.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });

@@ -17,8 +17,9 @@ pub fn read(flags: &RunFlags, machine: &Machine, is_requeued: bool) -> Result<Ru
         ladder: ladder(flags, machine)?,
         node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
         join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
-        attempts_before: 0,
+        start_timeout_ms: flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?,
         resume: flags.resume || is_requeued,
+        ..RunPolicy::default()
     })
 }
 

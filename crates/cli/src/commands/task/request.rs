@@ -8,7 +8,8 @@ use fermi_api::v1::{CreateRequest, Environment, RequestedCommand, RequestedNodes
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
-use fermi_domain::task::{LaunchOptions, Policies, Source};
+use fermi_domain::task::{LaunchOptions, OnDisconnect, Policies, Source};
+use fermi_domain::units::Seconds;
 use fermi_domain::validation::BUILTIN;
 
 use super::source;
@@ -62,6 +63,16 @@ pub struct RequestFlags {
     /// Where checkpoints live on every node, best a folder that all share [default: one of the task's own on each node]
     #[arg(long, value_name = "DIR")]
     checkpoint_dir: Option<String>,
+    /// End the ranks of a node that has not heard the server for so long, so that another attempt may begin [default:
+    /// train on]
+    #[arg(long, value_name = "SECONDS")]
+    stop_after: Option<u64>,
+    /// How long a launch may take until every rank has joined [default: as long as it takes; the nodes 1200]
+    #[arg(long, value_name = "SECONDS")]
+    start_timeout: Option<u64>,
+    /// How long a node may be silent before it counts as lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    node_lost_after: u64,
     /// A variable for every rank
     #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
     env_var: Vec<(String, String)>,
@@ -124,11 +135,21 @@ impl RequestFlags {
                 checkpoint_dir: self.checkpoint_dir.clone(),
                 ..engine.options
             },
-            policies: Policies { restart: RestartPolicy { max_restarts: self.max_restarts }, ..Policies::default() },
+            policies: self.policies(),
             priority: self.priority,
             labels: self.label.iter().cloned().collect(),
             ..CreateRequest::default()
         })
+    }
+
+    fn policies(&self) -> Policies {
+        Policies {
+            restart: RestartPolicy { max_restarts: self.max_restarts },
+            node_lost_after: Seconds(self.node_lost_after),
+            on_disconnect: self.stop_after.map_or(OnDisconnect::Keep, |after| OnDisconnect::StopAfter(Seconds(after))),
+            start_timeout: self.start_timeout.map(Seconds),
+            ..Policies::default()
+        }
     }
 
     fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, CommandProblem> {

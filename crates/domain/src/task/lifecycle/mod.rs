@@ -8,6 +8,9 @@ mod journal;
 #[cfg(test)]
 mod tests;
 mod transition;
+mod waiting;
+
+pub use waiting::waits_for_machine;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +68,8 @@ pub enum TaskInput {
     /// A user asks for another launch of a task that is over.
     RestartAsked,
     TimePassed,
+    /// It should have come up by now.
+    StartOverdue,
 }
 
 /// What a task's log says about a [`TaskInput`].

@@ -1,5 +1,7 @@
 //! Courses of a task, played from its creation to its end.
 
+use std::time::Duration;
+
 use super::journal::MOST_INCARNATIONS;
 use super::*;
 use crate::{
@@ -10,7 +12,8 @@ use crate::{
     language::{FrontEnd, Setting},
     phase::TaskPhase,
     rank_map::{ChosenNode, for_task},
-    task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, TaskSpec, Work},
+    task::{DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, TaskSpec, Work},
+    units::Seconds,
     verdict::{Verdict, VerdictKind},
 };
 
@@ -118,6 +121,44 @@ fn the_first_node_starts_alone_and_the_others_when_it_has_a_port() {
     assert_eq!(play.task.master_port, Some(29500));
     play.run_started(1).run_started(2);
     assert_eq!(play.task.desired_states(), [DesiredState::Rest; 3]);
+}
+
+#[test]
+fn a_launch_says_for_whom_it_waits_and_for_how_long_it_may() {
+    let mut play = Play::new(0);
+    play.placed();
+    let waits = |play: &Play, offline: &str| play.task.waits_for(|id| id.as_str() == offline).map(|text| text.en);
+    assert_eq!(waits(&play, "").unwrap(), "waits for a to start its part");
+    assert!(waits(&play, "a").unwrap().contains("fermi env lost a"));
+    assert_eq!(waits(&play, "b").unwrap(), "waits for a to start its part", "nothing is asked of it yet");
+    play.run_started(0);
+    assert_eq!(waits(&play, "").unwrap(), "waits for b, c to start its part");
+    play.run_started(1).run_started(2);
+    assert_eq!(waits(&play, "").unwrap(), "waits for the ranks on a, b, c");
+    let since = play.task.phase_since_ms.unwrap();
+    assert!(!play.task.is_start_overdue(since + 1_200_000) && play.task.is_start_overdue(since + 1_200_001));
+    play.task.spec.policies.start_timeout = Some(Seconds(60));
+    assert!(!play.task.clone().apply(TaskInput::StartOverdue, since + 60_001).is_empty());
+    let mut late = play.task.clone();
+    late.apply(TaskInput::StartOverdue, since + 60_001);
+    assert_eq!(late.phase, TaskPhase::Failed);
+    let VerdictKind::StartTimedOut { missing } = late.verdict.unwrap().kind else { panic!("another verdict") };
+    assert_eq!(missing.len(), 6);
+    play.attempt_started(1);
+    assert_eq!(waits(&play, ""), None, "all ranks are up");
+    assert!(waits(&play, "b").unwrap().contains("goes on"));
+    assert!(!play.task.is_start_overdue(since + 60_001));
+}
+
+#[test]
+fn a_machine_that_is_silent_for_longer_than_its_lease_has_ended_its_ranks() {
+    let mut play = Play::running(1);
+    let silent =
+        |seconds: u64| move |id: &EnvironmentId| Duration::from_secs(if id.as_str() == "b" { seconds } else { 0 });
+    assert_eq!(play.task.nodes_without_lease(silent(100_000)), [], "it was not asked to end them");
+    play.task.spec.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(60));
+    assert_eq!(play.task.nodes_without_lease(silent(70)), []);
+    assert_eq!(play.task.nodes_without_lease(silent(76)), [NodeRank(1)]);
 }
 
 #[test]

@@ -35,6 +35,7 @@ impl Transition<'_> {
             TaskInput::StopAsked(request) => self.stop_asked(request),
             TaskInput::RestartAsked => self.restart_asked(),
             TaskInput::TimePassed => self.begin_again_when_swept(),
+            TaskInput::StartOverdue => self.start_overdue(),
         }
     }
 
@@ -48,6 +49,7 @@ impl Transition<'_> {
         if next != self.task.phase {
             let change = PhaseChange { from: self.task.phase, to: next };
             self.task.phase = next;
+            self.task.phase_since_ms = Some(self.now_ms);
             self.task.reason = None;
             let text = next.text();
             self.notes.push(EventText {
@@ -259,6 +261,14 @@ impl Transition<'_> {
         } else {
             self.launch();
             self.turn(TaskEvent::WorkersLeased);
+        }
+    }
+
+    /// Not all ranks have come up in time: it is over, and says for whom it waited.
+    fn start_overdue(&mut self) {
+        if self.task.is_start_overdue(self.now_ms) {
+            let missing = self.task.missing_ranks();
+            self.fail(Verdict::of(VerdictKind::StartTimedOut { missing }));
         }
     }
 

@@ -175,11 +175,12 @@ async fn one(core: &Core, id: TaskId, verb: Verb, key: Option<Key>, caller: Prin
     let now_ms = core.now_ms();
     let cause = Cause { principal: caller, now_ms };
     let span = tracing::info_span!("task", task = %id);
+    let known = core.known_environments();
     let work = move |tx: &mut Transaction<'_>| {
         let mut changes = Vec::new();
         let answer = once(tx, key.as_ref(), now_ms, |tx| {
             let changed = act(tx, &id, verb, &cause)?;
-            let answer = EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms));
+            let answer = EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms, &known));
             changes.push(changed);
             answer
         })?;

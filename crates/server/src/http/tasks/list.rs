@@ -26,5 +26,6 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let order = filter::task_order(params.text("orderBy"))?;
     let found: Result<_, ListError> =
         core.store().read(move |view| view.list_tasks(&filter, order, wanted.size, wanted.token.as_ref())).await;
-    EnvelopeAnswer::ok(&paging::page(found?, view::row))
+    let known = core.known_environments();
+    EnvelopeAnswer::ok(&paging::page(found?, |row| view::row(row, &known)))
 }

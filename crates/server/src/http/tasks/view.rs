@@ -2,23 +2,27 @@
 
 use fermi_api::v1;
 use fermi_domain::aggregate::Aggregate;
-use fermi_domain::environment::Environment;
+use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{FrontEnd, Language};
 use fermi_domain::rank_map::{self, RankMap};
-use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec};
+use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec, waits_for_machine};
 use fermi_domain::warnings::warnings;
 use fermi_store::tasks::TaskRow;
 
 /// A row of a list.
-pub fn row(row: TaskRow) -> v1::TaskRow {
+pub fn row(row: TaskRow, known: &[Environment]) -> v1::TaskRow {
     let TaskRow { id, name, phase, priority, created_ms, updated_ms, ended_ms, brief, .. } = row;
+    let mut used = known.iter().filter(|known| phase.has_runs() && brief.environments.contains(&known.id));
+    let absent = used.find(|known| known.status == EnvironmentStatus::Offline);
+    let reason = brief.reason.or_else(|| absent.map(|absent| waits_for_machine(&absent.name, phase)));
     let environments: Vec<String> = brief.environments.into_iter().map(|id| id.0).collect();
     v1::TaskRow {
         id: id.0,
         name,
         status: phase,
         status_text: phase.text(),
-        reason: brief.reason,
+        reason,
         headline: brief.headline,
         framework: brief.framework,
         node_count: count(environments.len()),
@@ -38,14 +42,16 @@ pub fn row(row: TaskRow) -> v1::TaskRow {
 }
 
 /// The same of a whole task.
-pub fn row_of(task: &Task, updated_ms: u64) -> v1::TaskRow {
+pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment]) -> v1::TaskRow {
+    let is_offline =
+        |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Offline);
     let environments: Vec<String> = task.spec.distributed.node_ids.iter().map(ToString::to_string).collect();
     v1::TaskRow {
         id: task.id.to_string(),
         name: task.spec.name.clone(),
         status: task.phase,
         status_text: task.phase.text(),
-        reason: task.reason.clone(),
+        reason: task.reason.clone().or_else(|| task.waits_for(is_offline)),
         headline: task.verdict.as_ref().map(|verdict| verdict.headline()),
         framework: task.spec.distributed.framework,
         node_count: count(environments.len()),
@@ -79,7 +85,7 @@ pub fn whole(
         false => warnings(&chosen, distributed.framework, distributed.strategy),
     };
     v1::Task {
-        row: row_of(task, last_change(task)),
+        row: row_of(task, last_change(task), environments),
         distributed_info: distributed_info(&task.spec, environments),
         spec: task.spec.clone(),
         generation: task.generation.0,

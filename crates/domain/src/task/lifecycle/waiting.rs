@@ -1,0 +1,103 @@
+//! What a task waits for, and for how long it may.
+
+use std::time::Duration;
+
+use crate::{
+    ids::{EnvironmentId, NodeRank, Rank},
+    language::Text,
+    phase::TaskPhase,
+    task::{NodeRun, NodeRunState, OnDisconnect, Policies, Task},
+    verdict::MissingRank,
+};
+
+/// How long after its lease nothing of a run can be left on a machine: the agent's last question to the server may have
+/// been answered late, and ending ranks takes a moment.
+const LEASE_MARGIN: Duration = Duration::from_secs(15);
+/// How many names a sentence lists.
+const NAMED: usize = 3;
+
+impl Task {
+    /// Why nothing moves, where the task itself has no reason: a machine that is out of reach, or nodes and ranks that have
+    /// not come up.
+    pub fn waits_for(&self, is_offline: impl Fn(&EnvironmentId) -> bool) -> Option<Text> {
+        let is_open = |node: &&NodeRun| matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive);
+        if let Some(node) = self.nodes.iter().filter(is_open).find(|node| is_offline(&node.environment)) {
+            return Some(waits_for_machine(&node.name, self.phase));
+        }
+        match self.phase {
+            TaskPhase::Starting | TaskPhase::Restarting => self.waits_for_start(),
+            TaskPhase::Stopping => self.waits_for_end(),
+            _ => None,
+        }
+    }
+
+    fn waits_for_start(&self) -> Option<Text> {
+        let wanted = names(self.nodes.iter().filter(|node| node.state == NodeRunState::Wanted));
+        if let Some(names) = wanted {
+            return Some(Text::new(format!("等待 {names} 启动"), format!("waits for {names} to start its part")));
+        }
+        if self.phase == TaskPhase::Restarting {
+            return None;
+        }
+        let missing = self.missing_ranks();
+        let behind = names(self.nodes.iter().filter(|node| missing.iter().any(|rank| rank.node == node.name)));
+        behind.map(|names| Text::new(format!("等待 {names} 上的 rank 启动"), format!("waits for the ranks on {names}")))
+    }
+
+    fn waits_for_end(&self) -> Option<Text> {
+        let alive = names(self.nodes.iter().filter(|node| node.state == NodeRunState::Alive));
+        alive.map(|names| {
+            Text::new(format!("等待 {names} 上的进程结束"), format!("waits for the processes on {names} to end"))
+        })
+    }
+
+    /// The ranks of this launch that are not known to have been started.
+    pub(super) fn missing_ranks(&self) -> Vec<MissingRank> {
+        let Some(map) = &self.rank_map else { return Vec::new() };
+        let attempt = self.attempt().filter(|attempt| attempt.generation == self.generation);
+        let is_up =
+            |rank: u32| attempt.is_some_and(|attempt| attempt.ranks.iter().any(|known| known.rank == Rank(rank)));
+        let node_of = |environment: &EnvironmentId| self.nodes.iter().find(|node| node.environment == *environment);
+        (0..)
+            .zip(map.slots())
+            .filter(|(rank, _)| !is_up(*rank))
+            .filter_map(|(rank, slot)| {
+                Some(MissingRank { rank: Rank(rank), node: node_of(&slot.environment)?.name.clone() })
+            })
+            .collect()
+    }
+
+    /// Whether the launch has taken longer than its policy allows and not all ranks are up.
+    pub fn is_start_overdue(&self, now_ms: u64) -> bool {
+        let allowed = self.spec.policies.start_timeout.unwrap_or(Policies::USUAL_START);
+        let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Starting);
+        since.is_some_and(|since| now_ms.saturating_sub(since) > allowed.as_millis())
+    }
+
+    /// The nodes whose lease has run out while nothing was heard of them: their wardens have ended what ran there.
+    pub fn nodes_without_lease(&self, silent_for: impl Fn(&EnvironmentId) -> Duration) -> Vec<NodeRank> {
+        let OnDisconnect::StopAfter(after) = self.spec.policies.on_disconnect else { return Vec::new() };
+        let over_after = Duration::from_secs(after.0) + LEASE_MARGIN;
+        self.lost_nodes(|environment| silent_for(environment) > over_after)
+    }
+}
+
+/// What is said of a task in this phase, one of whose machines is out of reach.
+pub fn waits_for_machine(name: &str, phase: TaskPhase) -> Text {
+    match phase {
+        TaskPhase::Running => Text::new(
+            format!("{name} 失去联系，其上的训练不受影响；如机器已关闭，运行 fermi env lost {name}"),
+            format!("{name} is out of reach, what trains there goes on; if the machine is off: fermi env lost {name}"),
+        ),
+        _ => Text::new(
+            format!("等待 {name} 恢复联系；如机器已关闭，运行 fermi env lost {name}"),
+            format!("waits for {name}, which is out of reach; if the machine is off: fermi env lost {name}"),
+        ),
+    }
+}
+
+fn names<'a>(nodes: impl Iterator<Item = &'a NodeRun>) -> Option<String> {
+    let names: Vec<&str> = nodes.map(|node| node.name.as_str()).collect();
+    let more = if names.len() > NAMED { " …" } else { "" };
+    (!names.is_empty()).then(|| format!("{}{more}", names[..names.len().min(NAMED)].join(", ")))
+}
