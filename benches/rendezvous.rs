@@ -100,6 +100,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         node_rank: u32::try_from(node).ok(),
         ranks: 8,
         tells_checkpoints: false,
+        meets_at_hosted_store: true,
     };
     let deadline = Instant::now() + PATIENCE;
     loop {

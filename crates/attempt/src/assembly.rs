@@ -33,6 +33,9 @@ pub struct Greeting {
     /// Whether it answers when it is asked for its checkpoints; older releases do not.
     #[serde(default)]
     pub tells_checkpoints: bool,
+    /// Whether its ranks can meet at a store that the coordinator hosts; those of older releases look for rank 0's.
+    #[serde(default)]
+    pub meets_at_hosted_store: bool,
 }
 
 /// Why a node gets no ranks.
@@ -76,6 +79,7 @@ impl Greeting {
             node_rank: bundle.gathering.node_rank,
             ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
             tells_checkpoints: true,
+            meets_at_hosted_store: true,
         }
     }
 }
@@ -145,6 +149,7 @@ struct Peer {
     ranks: u32,
     wants: Option<u32>,
     tells_checkpoints: bool,
+    meets_at_hosted_store: bool,
 }
 
 /// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
@@ -175,6 +180,7 @@ impl Assembly {
             ranks: greeting.ranks,
             wants: greeting.node_rank,
             tells_checkpoints: greeting.tells_checkpoints,
+            meets_at_hosted_store: greeting.meets_at_hosted_store,
         };
         let number = self.peers.len();
         if let Some(node_rank) = peer.wants {
@@ -234,6 +240,16 @@ impl Assembly {
 
     pub fn is_full(&self) -> bool {
         self.missing() == 0
+    }
+
+    /// Whether the run can go on without so many of those who are there.
+    pub fn can_spare(&self, nodes: usize) -> bool {
+        (self.count as usize).saturating_sub(nodes) >= self.least as usize
+    }
+
+    /// Whether all who are there can meet at a store that the coordinator hosts.
+    pub fn all_meet_at_hosted_store(&self) -> bool {
+        self.present().all(|(_, peer)| peer.meets_at_hosted_store)
     }
 
     /// Whether those who are there may start without the others.
@@ -313,6 +329,7 @@ mod tests {
             node_rank,
             ranks,
             tells_checkpoints: true,
+            meets_at_hosted_store: true,
         }
     }
 
@@ -419,5 +436,26 @@ mod tests {
         assert_eq!(assembly.missing(), 1);
         assert!(assembly.welcome(&greeting("b again", Some(1), 2)).is_ok());
         assert_eq!(assembly.node_ranks()[1].1.ranks, 1..3);
+    }
+
+    #[test]
+    fn only_an_elastic_run_with_enough_nodes_can_spare_one() {
+        let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
+        for name in ["a", "b", "c"] {
+            assembly.welcome(&greeting(name, None, 1)).unwrap();
+        }
+        assert!(assembly.can_spare(1) && !assembly.can_spare(2));
+        let mut fixed = super::tests::assembly(1);
+        fixed.welcome(&greeting("a", None, 1)).unwrap();
+        assert!(!fixed.can_spare(1));
+    }
+
+    #[test]
+    fn a_node_of_an_older_release_keeps_the_store_with_rank_0() {
+        let mut assembly = assembly(2);
+        assembly.welcome(&greeting("a", None, 1)).unwrap();
+        assert!(assembly.all_meet_at_hosted_store());
+        assembly.welcome(&Greeting { meets_at_hosted_store: false, ..greeting("b", None, 1) }).unwrap();
+        assert!(!assembly.all_meet_at_hosted_store());
     }
 }

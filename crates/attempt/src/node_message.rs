@@ -37,6 +37,9 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoints_shared: Option<bool>,
     pub master_port: u16,
+    /// Whether the coordinator hosts the store at which torch's ranks meet.
+    #[serde(default)]
+    pub hosted_store: bool,
     #[serde(rename = "placement")]
     pub position: NodePosition,
 }
@@ -130,6 +133,10 @@ pub enum NodeReport {
         signal: i32,
     },
     KillAsked,
+    /// The user at that node asks for its end; where the others can go on without it, they do.
+    LeaveAsked {
+        signal: i32,
+    },
     Alive,
 }
 

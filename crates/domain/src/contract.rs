@@ -89,6 +89,11 @@ pub struct RankPosition {
     pub visible_local_rank: u32,
 }
 
+/// An address and a port as people and URLs write them.
+pub fn endpoint(address: &str, port: u16) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
 /// What the ranks of one attempt share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -104,6 +109,9 @@ pub struct AttemptFacts {
     pub max_restarts: u32,
     pub master_addr: String,
     pub master_port: u16,
+    /// Whether Fermi hosts torch's store there; else rank 0 does.
+    #[serde(default)]
+    pub hosted_store: bool,
     /// Whether the script shall continue from a checkpoint.
     pub resume: bool,
     /// Which one, where all nodes have it.
@@ -147,7 +155,8 @@ pub fn rank_variables(place: &RankPosition, facts: &AttemptFacts, files: &RankFi
     set(TORCHELASTIC_RUN_ID, facts.run_id.clone());
     set(TORCHELASTIC_RESTART_COUNT, facts.attempt.saturating_sub(1).to_string());
     set(TORCHELASTIC_MAX_RESTARTS, facts.max_restarts.to_string());
-    set(TORCHELASTIC_USE_AGENT_STORE, "False".to_owned());
+    // torch reads it as Python writes it.
+    set(TORCHELASTIC_USE_AGENT_STORE, if facts.hosted_store { "True" } else { "False" }.to_owned());
     set(TORCHELASTIC_ERROR_FILE, files.error_file.clone());
     set(PYTHONUNBUFFERED, "1".to_owned());
     set(FERMI_TASK_ID, facts.task_id.clone());
@@ -199,6 +208,7 @@ mod tests {
             max_restarts: 3,
             master_addr: "127.0.0.1".into(),
             master_port: 29500,
+            hosted_store: attempt == 1,
             resume: attempt == 2,
             resume_step: (attempt == 2).then_some(128),
             checkpoints_shared: Some(attempt == 1),
@@ -252,6 +262,14 @@ mod tests {
         assert_eq!(value(&second, FERMI_RESUME), Some("1"));
         assert_eq!((value(&first, FERMI_RESUME_STEP), value(&second, FERMI_RESUME_STEP)), (None, Some("128")));
         assert_eq!(value(&first, FERMI_CHECKPOINT_SHARED), Some("1"));
+        assert_eq!(value(&first, TORCHELASTIC_USE_AGENT_STORE), Some("True"));
+        assert_eq!(value(&second, TORCHELASTIC_USE_AGENT_STORE), Some("False"));
+    }
+
+    #[test]
+    fn an_address_with_colons_gets_brackets_before_a_port() {
+        assert_eq!(endpoint("gn6", 29500), "gn6:29500");
+        assert_eq!(endpoint("fd77::1", 29500), "[fd77::1]:29500");
     }
 
     #[test]
