@@ -101,6 +101,7 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         ranks: 8,
         tells_checkpoints: false,
         meets_at_hosted_store: true,
+        role: None,
     };
     let deadline = Instant::now() + PATIENCE;
     loop {

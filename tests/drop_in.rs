@@ -303,3 +303,29 @@ fn a_late_node_is_told_that_the_run_is_under_way() {
     first.ended().expect(143);
     place.assert_empty();
 }
+
+#[test]
+fn nodes_with_different_roles_count_their_ranks_within_the_role() {
+    let place = Place::new();
+    let endpoint = fermi_endpoint("localhost");
+    let start = |role: &str, ranks: &str| {
+        let mut command = place.run(at("3", &endpoint));
+        let line = "echo $ROLE_NAME $ROLE_RANK of $ROLE_WORLD_SIZE";
+        command.args(["--role", role, "-n", ranks, "--tee", "3", "--log-line-prefix-template", ""]);
+        Run::start(command.args(["--no-python", "sh", "-c", line]))
+    };
+    let lines = lines_of(vec![start("trainer", "2"), start("reader", "1"), start("trainer", "2")]);
+    let expected = ["reader 0 of 1", "trainer 0 of 4", "trainer 1 of 4", "trainer 2 of 4", "trainer 3 of 4"];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_one_that_starts_the_launcher_finds_the_first_failure_in_its_error_file() {
+    let place = Place::new();
+    let script = place.file("fails.py", "raise ValueError('no such luck')\n");
+    let file = place.path().join("reply/error.json");
+    let mut command = place.run([&script]);
+    Run::whole(command.env("TORCHELASTIC_ERROR_FILE", &file)).expect(1);
+    let text = fs::read_to_string(file).unwrap();
+    assert!(text.contains("Python raised ValueError") && text.contains("no such luck"), "{text}");
+}

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use fermi_domain::contract::RolePosition;
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ pub struct Greeting {
     /// Whether its ranks can meet at a store that the coordinator hosts; those of older releases look for rank 0's.
     #[serde(default)]
     pub meets_at_hosted_store: bool,
+    /// The role of its ranks; older releases do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 /// Why a node gets no ranks.
@@ -80,6 +84,7 @@ impl Greeting {
             ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
             tells_checkpoints: true,
             meets_at_hosted_store: true,
+            role: bundle.ranks.first().map(|rank| rank.place.role.clone()),
         }
     }
 }
@@ -150,6 +155,7 @@ struct Peer {
     wants: Option<u32>,
     tells_checkpoints: bool,
     meets_at_hosted_store: bool,
+    role: Option<String>,
 }
 
 /// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
@@ -181,6 +187,7 @@ impl Assembly {
             wants: greeting.node_rank,
             tells_checkpoints: greeting.tells_checkpoints,
             meets_at_hosted_store: greeting.meets_at_hosted_store,
+            role: greeting.role.clone(),
         };
         let number = self.peers.len();
         if let Some(node_rank) = peer.wants {
@@ -250,6 +257,24 @@ impl Assembly {
     /// Whether all who are there can meet at a store that the coordinator hosts.
     pub fn all_meet_at_hosted_store(&self) -> bool {
         self.present().all(|(_, peer)| peer.meets_at_hosted_store)
+    }
+
+    /// Where each node's ranks are among those of its role, in this order of nodes; none where all have the same role, or
+    /// one does not tell its own.
+    pub fn role_positions(&self, order: &[usize]) -> Vec<Option<RolePosition>> {
+        let of = |number: &usize| self.peers.get(*number)?.as_ref();
+        let nodes: Option<Vec<(&str, u32)>> =
+            order.iter().map(|number| of(number).and_then(|peer| Some((peer.role.as_deref()?, peer.ranks)))).collect();
+        let nodes = nodes.unwrap_or_default();
+        if nodes.iter().all(|(role, _)| Some(*role) == nodes.first().map(|(first, _)| *first)) {
+            return vec![None; order.len()];
+        }
+        let sum =
+            |nodes: &[(&str, u32)], role: &str| nodes.iter().filter(|(other, _)| *other == role).map(|it| it.1).sum();
+        let position = |(index, (role, _)): (usize, &(&str, u32))| {
+            Some(RolePosition { first_rank: sum(&nodes[..index], role), world_size: sum(&nodes, role) })
+        };
+        nodes.iter().enumerate().map(position).collect()
     }
 
     /// Whether those who are there may start without the others.
@@ -330,6 +355,7 @@ mod tests {
             ranks,
             tells_checkpoints: true,
             meets_at_hosted_store: true,
+            role: Some("default".into()),
         }
     }
 
@@ -457,5 +483,18 @@ mod tests {
         assert!(assembly.all_meet_at_hosted_store());
         assembly.welcome(&Greeting { meets_at_hosted_store: false, ..greeting("b", None, 1) }).unwrap();
         assert!(!assembly.all_meet_at_hosted_store());
+    }
+
+    #[test]
+    fn ranks_are_counted_within_their_role_where_there_are_several() {
+        let mut assembly = assembly(3);
+        for (name, role) in [("a", "trainer"), ("b", "reader"), ("c", "trainer")] {
+            assembly.welcome(&Greeting { role: Some(role.into()), ..greeting(name, None, 2) }).unwrap();
+        }
+        let at = |first_rank, world_size| Some(RolePosition { first_rank, world_size });
+        assert_eq!(assembly.role_positions(&[0, 1, 2]), [at(0, 4), at(0, 2), at(2, 4)]);
+        assert_eq!(assembly.role_positions(&[0, 2]), [None, None]);
+        assembly.peers[1].as_mut().unwrap().role = None;
+        assert_eq!(assembly.role_positions(&[0, 1, 2]), [None, None, None]);
     }
 }

@@ -171,6 +171,7 @@ impl NodeBundle {
             resume: start.resume,
             resume_step: start.resume_step,
             checkpoints_shared: start.checkpoints_shared,
+            role: start.role,
         }
     }
 
@@ -201,6 +202,7 @@ impl NodeBundle {
             checkpoints_shared: Some(plan.shared),
             master_port,
             hosted_store: self.hosts_store,
+            role: None,
             position,
         }
     }

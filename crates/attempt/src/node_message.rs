@@ -4,6 +4,7 @@
 //! is refused.
 
 use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
+use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -40,6 +41,9 @@ pub struct Start {
     /// Whether the coordinator hosts the store at which torch's ranks meet.
     #[serde(default)]
     pub hosted_store: bool,
+    /// Where among the ranks of its role the node's are, where nodes have different ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RolePosition>,
     #[serde(rename = "placement")]
     pub position: NodePosition,
 }

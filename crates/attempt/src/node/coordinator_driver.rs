@@ -278,9 +278,10 @@ impl CoordinatorDriver {
         let master_addr = node.bundle().master_addr.clone();
         let resume = plan.resume;
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
-        for index in 0..self.order.len() {
+        let roles = self.assembly.role_positions(&self.order);
+        for (index, role) in roles.into_iter().enumerate() {
             let position = self.positions[index].clone();
-            let start = Start { hosted_store, ..node.bundle().start(attempt, plan, master_port, position) };
+            let start = Start { hosted_store, role, ..node.bundle().start(attempt, plan, master_port, position) };
             inputs.extend(self.send(index, NodeCommand::Start(start), node));
         }
         inputs

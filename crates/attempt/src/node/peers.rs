@@ -319,6 +319,7 @@ mod tests {
             ranks: 1,
             tells_checkpoints: true,
             meets_at_hosted_store: true,
+            role: None,
         }
     }
 

@@ -7,6 +7,7 @@
 mod affinity;
 pub(super) mod devices;
 mod dry_run;
+mod error_file;
 mod filters;
 mod flags;
 mod folders;

@@ -51,7 +51,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let RunFolders { folders, runs, job, temporary } = RunFolders::choose(flags, machine, position.as_ref())?;
     let hosts = position.as_ref().map(|position| position.hosts.as_slice()).unwrap_or_default();
     let Framework { mut launch, mut notes, name: framework } = Framework::of(flags, machine, &meeting, &places, hosts)?;
-    launch.hosts_store = store::is_hosted(flags, framework)?;
+    launch.hosts_store = store::is_hosted(flags, framework, &store::script_of(flags))?;
     notes.extend(temporary.as_deref().filter(|_| runs.is_some()).map(kept_elsewhere));
     let ranks = ranks::plan(flags, machine, &program, places)?;
     let policy = policy::read(flags, machine, position.as_ref().is_some_and(|position| position.restarts > 0))?;

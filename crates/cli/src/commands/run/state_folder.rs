@@ -32,17 +32,20 @@ pub fn make_private(path: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Whether this user may write into the folder, or make it.
+/// Whether this user may write into the folder; one that is not there is made, since only that tells.
 fn can_be_made(path: &Path) -> bool {
-    let existing = path.ancestors().find(|folder| folder.exists());
-    existing.is_some_and(|folder| eaccess(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok())
+    if path.is_dir() { can_be_written(path) } else { fs::create_dir_all(path).is_ok() }
+}
+
+fn can_be_written(folder: &Path) -> bool {
+    eaccess(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
 }
 
 /// A folder for temporary things is everybody's: one there that others own or may write to is not used.
 fn is_private(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(meta) => meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o022 == 0,
-        Err(_) => can_be_made(path),
+        Err(_) => path.parent().is_some_and(can_be_written),
     }
 }
 
