@@ -28,6 +28,7 @@ mod report;
 mod restart;
 mod signs;
 mod stats;
+mod store;
 mod teardown;
 mod trainer;
 
@@ -39,13 +40,14 @@ use report::Report;
 
 type Measure = fn(&Lab, &mut Report) -> Result<(), Trouble>;
 
-const MEASURES: [(&str, Measure); 8] = [
+const MEASURES: [(&str, Measure); 9] = [
     ("first-line", first_line::measure),
     ("restart", restart::measure),
     ("memory", memory::measure),
     ("flood", flood::measure),
     ("teardown", teardown::measure),
     ("rendezvous", rendezvous::measure),
+    ("store", store::measure),
     ("trainer", trainer::measure),
     ("collective", collective::measure),
 ];

@@ -100,6 +100,8 @@ fn knock(node: usize, port: u16) -> Result<Link, String> {
         node_rank: u32::try_from(node).ok(),
         ranks: 8,
         tells_checkpoints: false,
+        meets_at_hosted_store: true,
+        role: None,
     };
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -79,7 +79,7 @@ fn cases() -> Vec<Case> {
         flags("a mode that does not exist", &["--mode", "dream"]),
         flags("a rank without a world", &["--rank", "1"]),
         flags("a rank beyond the world", &["--rank", "4", "--world-size", "4"]),
-        flags("a slip of the pen", &["--nproc-per-nod", "2"]),
+        flags("a slip of the pen", &["--nproc-per-nodes", "2"]),
         flags("an option that nobody knows", &["--frobnicate"]),
         flags("a module without Python", &["-m", "--no-python"]),
         flags("a relative path for run-path", &["--run-path"]),

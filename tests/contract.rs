@@ -89,7 +89,7 @@ fn every_rank_gets_torchruns_variables_with_the_right_values() {
             ("TORCHELASTIC_RESTART_COUNT", "0".into()),
             ("TORCHELASTIC_MAX_RESTARTS", "2".into()),
             ("TORCHELASTIC_RUN_ID", "job7".into()),
-            ("TORCHELASTIC_USE_AGENT_STORE", "False".into()),
+            ("TORCHELASTIC_USE_AGENT_STORE", "True".into()),
             ("TORCHELASTIC_ERROR_FILE", path("error.json")),
             ("TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGTERM".into()),
             ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1".into()),

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use fermi_domain::contract::RolePosition;
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,12 @@ pub struct Greeting {
     /// Whether it answers when it is asked for its checkpoints; older releases do not.
     #[serde(default)]
     pub tells_checkpoints: bool,
+    /// Whether its ranks can meet at a store that the coordinator hosts; those of older releases look for rank 0's.
+    #[serde(default)]
+    pub meets_at_hosted_store: bool,
+    /// The role of its ranks; older releases do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 /// Why a node gets no ranks.
@@ -76,6 +83,8 @@ impl Greeting {
             node_rank: bundle.gathering.node_rank,
             ranks: u32::try_from(bundle.ranks.len()).unwrap_or(u32::MAX),
             tells_checkpoints: true,
+            meets_at_hosted_store: true,
+            role: bundle.ranks.first().map(|rank| rank.place.role.clone()),
         }
     }
 }
@@ -145,6 +154,8 @@ struct Peer {
     ranks: u32,
     wants: Option<u32>,
     tells_checkpoints: bool,
+    meets_at_hosted_store: bool,
+    role: Option<String>,
 }
 
 /// Everybody who has come so far. Nodes are known by the order in which they came; number 0 is the coordinator's node.
@@ -175,6 +186,8 @@ impl Assembly {
             ranks: greeting.ranks,
             wants: greeting.node_rank,
             tells_checkpoints: greeting.tells_checkpoints,
+            meets_at_hosted_store: greeting.meets_at_hosted_store,
+            role: greeting.role.clone(),
         };
         let number = self.peers.len();
         if let Some(node_rank) = peer.wants {
@@ -234,6 +247,34 @@ impl Assembly {
 
     pub fn is_full(&self) -> bool {
         self.missing() == 0
+    }
+
+    /// Whether the run can go on without so many of those who are there.
+    pub fn can_spare(&self, nodes: usize) -> bool {
+        (self.count as usize).saturating_sub(nodes) >= self.least as usize
+    }
+
+    /// Whether all who are there can meet at a store that the coordinator hosts.
+    pub fn all_meet_at_hosted_store(&self) -> bool {
+        self.present().all(|(_, peer)| peer.meets_at_hosted_store)
+    }
+
+    /// Where each node's ranks are among those of its role, in this order of nodes; none where all have the same role, or
+    /// one does not tell its own.
+    pub fn role_positions(&self, order: &[usize]) -> Vec<Option<RolePosition>> {
+        let of = |number: &usize| self.peers.get(*number)?.as_ref();
+        let nodes: Option<Vec<(&str, u32)>> =
+            order.iter().map(|number| of(number).and_then(|peer| Some((peer.role.as_deref()?, peer.ranks)))).collect();
+        let nodes = nodes.unwrap_or_default();
+        if nodes.iter().all(|(role, _)| Some(*role) == nodes.first().map(|(first, _)| *first)) {
+            return vec![None; order.len()];
+        }
+        let sum =
+            |nodes: &[(&str, u32)], role: &str| nodes.iter().filter(|(other, _)| *other == role).map(|it| it.1).sum();
+        let position = |(index, (role, _)): (usize, &(&str, u32))| {
+            Some(RolePosition { first_rank: sum(&nodes[..index], role), world_size: sum(&nodes, role) })
+        };
+        nodes.iter().enumerate().map(position).collect()
     }
 
     /// Whether those who are there may start without the others.
@@ -313,6 +354,8 @@ mod tests {
             node_rank,
             ranks,
             tells_checkpoints: true,
+            meets_at_hosted_store: true,
+            role: Some("default".into()),
         }
     }
 
@@ -419,5 +462,39 @@ mod tests {
         assert_eq!(assembly.missing(), 1);
         assert!(assembly.welcome(&greeting("b again", Some(1), 2)).is_ok());
         assert_eq!(assembly.node_ranks()[1].1.ranks, 1..3);
+    }
+
+    #[test]
+    fn only_an_elastic_run_with_enough_nodes_can_spare_one() {
+        let mut assembly = Assembly::new(2, 4, "r".into(), "s".into());
+        for name in ["a", "b", "c"] {
+            assembly.welcome(&greeting(name, None, 1)).unwrap();
+        }
+        assert!(assembly.can_spare(1) && !assembly.can_spare(2));
+        let mut fixed = super::tests::assembly(1);
+        fixed.welcome(&greeting("a", None, 1)).unwrap();
+        assert!(!fixed.can_spare(1));
+    }
+
+    #[test]
+    fn a_node_of_an_older_release_keeps_the_store_with_rank_0() {
+        let mut assembly = assembly(2);
+        assembly.welcome(&greeting("a", None, 1)).unwrap();
+        assert!(assembly.all_meet_at_hosted_store());
+        assembly.welcome(&Greeting { meets_at_hosted_store: false, ..greeting("b", None, 1) }).unwrap();
+        assert!(!assembly.all_meet_at_hosted_store());
+    }
+
+    #[test]
+    fn ranks_are_counted_within_their_role_where_there_are_several() {
+        let mut assembly = assembly(3);
+        for (name, role) in [("a", "trainer"), ("b", "reader"), ("c", "trainer")] {
+            assembly.welcome(&Greeting { role: Some(role.into()), ..greeting(name, None, 2) }).unwrap();
+        }
+        let at = |first_rank, world_size| Some(RolePosition { first_rank, world_size });
+        assert_eq!(assembly.role_positions(&[0, 1, 2]), [at(0, 4), at(0, 2), at(2, 4)]);
+        assert_eq!(assembly.role_positions(&[0, 2]), [None, None]);
+        assembly.peers[1].as_mut().unwrap().role = None;
+        assert_eq!(assembly.role_positions(&[0, 1, 2]), [None, None, None]);
     }
 }

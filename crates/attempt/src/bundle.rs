@@ -56,6 +56,9 @@ pub struct NodeBundle {
     /// What the first node's supervisor offers to the ranks while they run.
     #[serde(default)]
     pub serves: Serves,
+    /// Whether that is the store at which the ranks of a torch program meet; else rank 0 hosts it.
+    #[serde(default)]
+    pub hosts_store: bool,
     /// The one place in the world for which variables and files of a framework were made, when they were made before the
     /// nodes had met.
     #[serde(default)]
@@ -86,6 +89,9 @@ pub struct Gathering {
     pub node_rank: Option<u32>,
     /// Whether this node's supervisor coordinates; the others come to it at the master's address and port.
     pub coordinates: bool,
+    /// Whether it follows instead where another node on this machine coordinates already: the first to come does.
+    #[serde(default)]
+    pub may_follow: bool,
     /// Which run is meant, for nodes of two runs that meet at one port.
     pub run: String,
     pub secret: String,
@@ -118,6 +124,7 @@ impl Gathering {
             last_call_ms: 0,
             node_rank: Some(0),
             coordinates: true,
+            may_follow: false,
             run: String::new(),
             secret: String::new(),
             join_timeout_ms: RunPolicy::USUAL_JOIN_MS,
@@ -136,6 +143,19 @@ impl NodeBundle {
             node_rank: 0,
             node_count: 1,
         }
+    }
+
+    /// Whether this node can come to a coordinator on its own machine. What a framework has made for the first node's
+    /// ranks would be wrong for another's.
+    pub fn may_follow(&self) -> bool {
+        self.gathering.may_follow && self.made_for.is_none()
+    }
+
+    /// Makes this node one that comes to a coordinator at this port.
+    pub fn follow(&mut self, port: u16) {
+        self.gathering.coordinates = false;
+        self.gathering.node_rank = None;
+        self.master_port = MasterPort::Elsewhere(port);
     }
 
     /// Tells the ranks where in the world they are, unless they know.
@@ -162,9 +182,11 @@ impl NodeBundle {
             max_restarts: self.restarts.max_restarts,
             master_addr: self.master_addr.clone(),
             master_port: start.master_port,
+            hosted_store: start.hosted_store,
             resume: start.resume,
             resume_step: start.resume_step,
             checkpoints_shared: start.checkpoints_shared,
+            role: start.role,
         }
     }
 
@@ -194,6 +216,8 @@ impl NodeBundle {
             resume_step: plan.step,
             checkpoints_shared: Some(plan.shared),
             master_port,
+            hosted_store: self.hosts_store,
+            role: None,
             position,
         }
     }

@@ -21,6 +21,7 @@ pub mod joined;
 pub mod launch;
 pub mod launcher;
 pub mod link;
+mod listen;
 pub mod node;
 pub mod node_message;
 pub mod port;

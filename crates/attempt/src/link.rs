@@ -1,7 +1,7 @@
 //! A connection between two supervisors of one run.
 
 use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembly::{Greeting, JoinRefusal};
 use crate::frame::{Inbox, Outbox, Reading};
+use crate::listen;
 
 /// Each side says at least this often that it lives.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -26,8 +27,17 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum JoinAnswer {
-    Welcome { coordinator: String },
+    Welcome {
+        coordinator: String,
+        /// Whether a node may leave without ending the run; older coordinators do not say.
+        #[serde(default)]
+        lets_leave: bool,
+    },
     Refused(JoinRefusal),
+    /// The ranks of a run are at work here. A node may come again: at its next restart the run waits for those it lacks.
+    UnderWay {
+        run: String,
+    },
 }
 
 /// One end of a link.
@@ -40,6 +50,8 @@ pub struct Link {
     heard: Instant,
     spoke: Instant,
     pub peer: String,
+    /// Whether the coordinator at the other end lets a node leave.
+    pub lets_leave: bool,
 }
 
 impl Link {
@@ -51,9 +63,9 @@ impl Link {
 
     fn new(stream: TcpStream, inbox: Inbox) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        let peer = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
+        let peer = stream.peer_addr().map(shown).unwrap_or_default();
         let (heard, spoke) = (Instant::now(), Instant::now());
-        Ok(Self { stream, inbox, outbox: Outbox::default(), is_broken: false, heard, spoke, peer })
+        Ok(Self { stream, inbox, outbox: Outbox::default(), is_broken: false, heard, spoke, peer, lets_leave: false })
     }
 
     /// The other side has introduced itself.
@@ -149,10 +161,14 @@ impl Link {
 /// Opens the port at which nodes come together. Accepted links keep it in use, but not listening, so that rank 0 can
 /// listen on the very same port once this listener is closed: one port serves both.
 pub fn listen(port: u16) -> io::Result<TcpListener> {
-    // std sets SO_REUSEADDR, which the lease's socket on this port has as well.
-    let listener = TcpListener::bind(("0.0.0.0", port))?;
+    let listener = listen::on_all_addresses(port)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// An address as people know it: one of IPv4 that came to a socket for both families has its usual form.
+fn shown(address: SocketAddr) -> String {
+    SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
 }
 
 /// One try to reach the coordinator and be taken in.
@@ -172,7 +188,7 @@ pub fn join(address: &str, port: u16, greeting: &Greeting) -> Result<Link, JoinE
 }
 
 fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> {
-    let tried = stream.peer_addr().map(|address| address.to_string()).unwrap_or_default();
+    let tried = stream.peer_addr().map(shown).unwrap_or_default();
     let not_ours = |source: io::Error| JoinError::NotACoordinator { tried: tried.clone(), source };
     let mut link = Link::new(stream, Inbox::default()).map_err(not_ours)?;
     link.stream.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(not_ours)?;
@@ -181,11 +197,13 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
     loop {
         let silent = || not_ours(io::ErrorKind::TimedOut.into());
         match link.inbox.take().map_err(not_ours)? {
-            Some(JoinAnswer::Welcome { .. }) => {
+            Some(JoinAnswer::Welcome { lets_leave, .. }) => {
                 link.stream.set_nonblocking(true).map_err(not_ours)?;
+                link.lets_leave = lets_leave;
                 return Ok(link);
             }
             Some(JoinAnswer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),
+            Some(JoinAnswer::UnderWay { run }) => return Err(JoinError::UnderWay { run }),
             None => {
                 let before = Instant::now();
                 let reading = link.inbox.fill(&mut link.stream).map_err(not_ours)?;
@@ -208,6 +226,8 @@ pub enum JoinError {
     NotACoordinator { tried: String, source: io::Error },
     #[error("refused")]
     Refused(JoinRefusal),
+    #[error("the run '{run}' is under way there")]
+    UnderWay { run: String },
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! is refused.
 
 use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
+use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -37,6 +38,12 @@ pub struct Start {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoints_shared: Option<bool>,
     pub master_port: u16,
+    /// Whether the coordinator hosts the store at which torch's ranks meet.
+    #[serde(default)]
+    pub hosted_store: bool,
+    /// Where among the ranks of its role the node's are, where nodes have different ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RolePosition>,
     #[serde(rename = "placement")]
     pub position: NodePosition,
 }
@@ -134,6 +141,10 @@ pub enum NodeReport {
         signal: i32,
     },
     KillAsked,
+    /// The user at that node asks for its end; where the others can go on without it, they do.
+    LeaveAsked {
+        signal: i32,
+    },
     /// Nothing, except that the node lives; as a node of an older release says it.
     Alive,
     /// The node lives, and asks for an answer: with it, it knows that the coordinator has heard it since.

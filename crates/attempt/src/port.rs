@@ -7,16 +7,15 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use fermi_domain::language::{Explained, Hint, Setting, Text};
 use fermi_process::procfs;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket, sockopt::ReuseAddr};
 
 use crate::bundle::MasterPort;
+use crate::listen;
 
 pub const FIRST: u16 = 29_500;
 const LAST: u16 = 30_499;
@@ -33,7 +32,12 @@ pub struct Lease {
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
     #[error("port {port} is taken")]
-    Taken { port: u16, holder: Option<Holder> },
+    Taken {
+        port: u16,
+        holder: Option<Holder>,
+        /// Whether it is a run of Fermi on this machine.
+        by_run: bool,
+    },
     #[error("no free port from {FIRST} to {LAST}")]
     NoneFree,
     #[error("cannot use port {port}")]
@@ -54,11 +58,11 @@ impl Explained for LeaseError {
 
     fn text(&self) -> Text {
         match self {
-            Self::Taken { port, holder: Some(Holder { pid, command }) } => Text::new(
+            Self::Taken { port, holder: Some(Holder { pid, command }), .. } => Text::new(
                 format!("端口 {port} 已被占用：进程 {pid}（{command}）"),
                 format!("port {port} is taken by process {pid} ({command})"),
             ),
-            Self::Taken { port, holder: None } => {
+            Self::Taken { port, holder: None, .. } => {
                 Text::new(format!("端口 {port} 已被另一个进程占用"), format!("port {port} is taken by another process"))
             }
             Self::NoneFree => Text::new(
@@ -92,21 +96,26 @@ pub fn lease(wish: MasterPort) -> Result<Lease, LeaseError> {
         MasterPort::Elsewhere(port) => Ok(Lease { port, _bound: None, _name: None }),
         MasterPort::Exactly(port) => match take(port) {
             Ok(lease) => Ok(lease),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                Err(LeaseError::Taken { port, holder: holder(port) })
+            Err(NotTaken { error, by_run }) if error.kind() == io::ErrorKind::AddrInUse => {
+                Err(LeaseError::Taken { port, holder: holder(port), by_run })
             }
-            Err(source) => Err(LeaseError::Refused { port, source }),
+            Err(NotTaken { error, .. }) => Err(LeaseError::Refused { port, source: error }),
         },
         MasterPort::Any => (FIRST..=LAST).find_map(|port| take(port).ok()).ok_or(LeaseError::NoneFree),
     }
 }
 
-fn take(port: u16) -> io::Result<Lease> {
-    let name = SocketAddr::from_abstract_name(format!("fermi/port/{port}"))?;
-    let name = UnixListener::bind_addr(&name)?;
-    let bound = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
-    setsockopt(&bound, ReuseAddr, &true)?;
-    bind(bound.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port)))?;
+/// Why a port could not be taken, and whether a run of Fermi has it.
+struct NotTaken {
+    error: io::Error,
+    by_run: bool,
+}
+
+fn take(port: u16) -> Result<Lease, NotTaken> {
+    let name = SocketAddr::from_abstract_name(format!("fermi/port/{port}"));
+    let name =
+        name.and_then(|name| UnixListener::bind_addr(&name)).map_err(|error| NotTaken { error, by_run: true })?;
+    let bound = listen::bind_all(port).map_err(|error| NotTaken { error, by_run: false })?;
     Ok(Lease { port, _bound: Some(bound), _name: Some(name) })
 }
 
@@ -119,11 +128,11 @@ fn holder(port: u16) -> Option<Holder> {
         .map(|stat| stat.pid)
         .filter(|pid| *pid != me)
         .find(|pid| open_sockets(*pid).iter().any(|inode| inodes.contains(inode)))?;
-    Some(Holder { pid, command: shortened(procfs::command_line(pid)?) })
+    Some(Holder { pid, command: shortened(&procfs::command_line(pid)?) })
 }
 
 /// One line of it: a command may hold a whole script.
-fn shortened(command: String) -> String {
+pub fn shortened(command: &str) -> String {
     const LONGEST: usize = 120;
     let mut command = command.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((end, _)) = command.char_indices().nth(LONGEST) {
@@ -166,7 +175,10 @@ pub fn open_sockets(pid: i32) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+    use std::os::fd::AsRawFd;
+
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, socket};
 
     use super::*;
 
@@ -192,7 +204,11 @@ mod tests {
     fn a_taken_port_is_an_error_and_is_never_moved() {
         let listener = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert!(matches!(lease(MasterPort::Exactly(port)), Err(LeaseError::Taken { port: p, .. }) if p == port));
+        let refused = lease(MasterPort::Exactly(port));
+        assert!(matches!(refused, Err(LeaseError::Taken { port: p, by_run: false, .. }) if p == port), "{refused:?}");
+        let held = lease(MasterPort::Any).unwrap();
+        let refused = lease(MasterPort::Exactly(held.port));
+        assert!(matches!(refused, Err(LeaseError::Taken { by_run: true, .. })), "{refused:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! One folder per noun, one file per verb under [`commands`]. Data goes to stdout, talk to stderr.
 
+mod called_as;
 mod commands;
 mod connection;
 mod exit_code;
@@ -15,10 +16,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments: Vec<OsString> = called_as::words();
     // The keepers of a run come first and alone: they must not wait for anything that commands for people need.
     if arguments.get(1).is_some_and(|word| word == fermi_attempt::launcher::SUPERVISE) {
         return commands::supervise::execute();
+    }
+    if let Some(refusal) = called_as::refusal(&arguments) {
+        speech::complain(&refusal);
+        return ExitCode::from(exit_code::USAGE);
     }
     speech::checked(commands::execute(arguments))
 }

@@ -89,6 +89,11 @@ pub struct RankPosition {
     pub visible_local_rank: u32,
 }
 
+/// An address and a port as people and URLs write them.
+pub fn endpoint(address: &str, port: u16) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
 /// What the ranks of one attempt share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -104,6 +109,9 @@ pub struct AttemptFacts {
     pub max_restarts: u32,
     pub master_addr: String,
     pub master_port: u16,
+    /// Whether Fermi hosts torch's store there; else rank 0 does.
+    #[serde(default)]
+    pub hosted_store: bool,
     /// Whether the script shall continue from a checkpoint.
     pub resume: bool,
     /// Which one, where all nodes have it.
@@ -112,6 +120,17 @@ pub struct AttemptFacts {
     /// Whether all nodes have one checkpoint folder; none where that was not found out.
     #[serde(default)]
     pub checkpoints_shared: Option<bool>,
+    /// Where among the ranks of its role this node's are; none where all ranks have one role.
+    #[serde(default)]
+    pub role: Option<RolePosition>,
+}
+
+/// The ranks of a node among those of the same role (`--role`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RolePosition {
+    pub first_rank: u32,
+    pub world_size: u32,
 }
 
 /// Where one rank of one attempt writes.
@@ -140,14 +159,19 @@ pub fn rank_variables(place: &RankPosition, facts: &AttemptFacts, files: &RankFi
     set(CROSS_RANK, place.node_rank.to_string());
     set(CROSS_SIZE, place.node_count.to_string());
     set(ROLE_NAME, place.role.clone());
-    set(ROLE_RANK, place.rank.to_string());
-    set(ROLE_WORLD_SIZE, place.world_size.to_string());
+    let (role_rank, role_world_size) = match facts.role {
+        Some(role) => (role.first_rank.saturating_add(place.local_rank), role.world_size),
+        None => (place.rank, place.world_size),
+    };
+    set(ROLE_RANK, role_rank.to_string());
+    set(ROLE_WORLD_SIZE, role_world_size.to_string());
     set(MASTER_ADDR, facts.master_addr.clone());
     set(MASTER_PORT, facts.master_port.to_string());
     set(TORCHELASTIC_RUN_ID, facts.run_id.clone());
     set(TORCHELASTIC_RESTART_COUNT, facts.attempt.saturating_sub(1).to_string());
     set(TORCHELASTIC_MAX_RESTARTS, facts.max_restarts.to_string());
-    set(TORCHELASTIC_USE_AGENT_STORE, "False".to_owned());
+    // torch reads it as Python writes it.
+    set(TORCHELASTIC_USE_AGENT_STORE, if facts.hosted_store { "True" } else { "False" }.to_owned());
     set(TORCHELASTIC_ERROR_FILE, files.error_file.clone());
     set(PYTHONUNBUFFERED, "1".to_owned());
     set(FERMI_TASK_ID, facts.task_id.clone());
@@ -199,9 +223,11 @@ mod tests {
             max_restarts: 3,
             master_addr: "127.0.0.1".into(),
             master_port: 29500,
+            hosted_store: attempt == 1,
             resume: attempt == 2,
             resume_step: (attempt == 2).then_some(128),
             checkpoints_shared: Some(attempt == 1),
+            role: (attempt == 2).then_some(RolePosition { first_rank: 2, world_size: 6 }),
         };
         let files = RankFiles {
             error_file: "/e".into(),
@@ -252,6 +278,16 @@ mod tests {
         assert_eq!(value(&second, FERMI_RESUME), Some("1"));
         assert_eq!((value(&first, FERMI_RESUME_STEP), value(&second, FERMI_RESUME_STEP)), (None, Some("128")));
         assert_eq!(value(&first, FERMI_CHECKPOINT_SHARED), Some("1"));
+        assert_eq!((value(&first, ROLE_RANK), value(&first, ROLE_WORLD_SIZE)), (Some("5"), Some("14")));
+        assert_eq!((value(&second, ROLE_RANK), value(&second, ROLE_WORLD_SIZE)), (Some("3"), Some("6")));
+        assert_eq!(value(&first, TORCHELASTIC_USE_AGENT_STORE), Some("True"));
+        assert_eq!(value(&second, TORCHELASTIC_USE_AGENT_STORE), Some("False"));
+    }
+
+    #[test]
+    fn an_address_with_colons_gets_brackets_before_a_port() {
+        assert_eq!(endpoint("gn6", 29500), "gn6:29500");
+        assert_eq!(endpoint("fd77::1", 29500), "[fd77::1]:29500");
     }
 
     #[test]

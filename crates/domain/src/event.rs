@@ -58,6 +58,9 @@ pub enum RunEvent {
     NodeBack { name: String },
     #[serde(rename = "node.lost")]
     NodeLost { name: String, text: Text },
+    /// The user of a node of an elastic run has stopped it there; the others go on without it.
+    #[serde(rename = "node.leaves")]
+    NodeLeaves { name: String, signal: i32 },
     /// What the nodes found in their checkpoint folders, and what follows for the attempt that begins.
     #[serde(rename = "checkpoints.found")]
     CheckpointsFound {
@@ -93,7 +96,14 @@ pub enum RunEvent {
     #[serde(rename = "attempt.killing")]
     Killing { attempt: u32 },
     #[serde(rename = "attempt.swept")]
-    Swept { attempt: u32, killed: usize, survivors: Vec<i32> },
+    Swept {
+        attempt: u32,
+        killed: usize,
+        survivors: Vec<i32>,
+        /// The command lines of some that ranks had left although all of them ended well.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
+    },
     #[serde(rename = "output.lost")]
     OutputLost { attempt: u32, bytes: u64 },
     /// The disk did not take so many lines of the journal before this one.

@@ -41,6 +41,15 @@ pub struct FrameworkCard {
 }
 
 impl Framework {
+    /// Whether its ranks meet at torch's store, and at nothing else at the master's port: only there Fermi can host it.
+    /// JAX's coordinator, Horovod's rendezvous, the built-in trainer and commands of any kind open that port themselves.
+    pub fn meets_at_torch_store(self) -> bool {
+        match self {
+            Self::PytorchDdp | Self::PytorchFsdp | Self::Deepspeed | Self::MegatronLm => true,
+            Self::Horovod | Self::Jax | Self::Command | Self::Builtin => false,
+        }
+    }
+
     /// In the order of the form.
     pub const ALL: [Self; 8] = [
         Self::PytorchDdp,

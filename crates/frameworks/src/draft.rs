@@ -23,6 +23,7 @@ pub(crate) struct Draft {
     /// Of each rank alone, in the order of ranks.
     pub rank_env: Vec<Variables>,
     pub serves: Serves,
+    pub hosts_store: bool,
     pub notes: Vec<Text>,
 }
 
@@ -58,6 +59,7 @@ impl Draft {
             env: Variables::default(),
             rank_env: vec![Variables::default(); order.ranks.slots().len()],
             serves: Serves::Nothing,
+            hosts_store: false,
             notes: note.into_iter().chain(work::nested_launcher(&order.spec.work)).collect(),
         };
         draft.choices(order);
@@ -134,6 +136,7 @@ impl Draft {
             env: self.env.0,
             nodes: nodes.collect(),
             serves: self.serves,
+            hosts_store: self.hosts_store,
             notes: self.notes,
         }
     }

@@ -252,6 +252,8 @@ impl World {
             resume_step: None,
             checkpoints_shared: None,
             master_port: 29_500,
+            hosted_store: false,
+            role: None,
             position: NodePosition { first_rank: 0, world_size: 0, node_rank: 0, node_count: 0 },
         };
         inputs.extend(self.command_all(index, &NodeCommand::Start(start)));
@@ -663,5 +665,7 @@ fn greeting(assignment: &Assignment) -> Greeting {
         node_rank: Some(assignment.run.node_rank.0),
         ranks: u32::try_from(assignment.launch.ranks.len()).unwrap_or(u32::MAX),
         tells_checkpoints: true,
+        meets_at_hosted_store: true,
+        role: None,
     }
 }

@@ -60,6 +60,8 @@ pub struct Coordinator {
     pub(super) nodes: Vec<NodeRanks>,
     /// Nodes without a supervisor, since when and how.
     pub(super) lost: BTreeMap<usize, (u64, Loss)>,
+    /// Nodes that go when the attempt has ended.
+    pub(super) leaving: BTreeSet<usize>,
     pub(super) state: State,
     pub(super) attempt: u32,
     pub(super) restarts_used: u32,
@@ -86,6 +88,7 @@ impl Coordinator {
             policy,
             nodes: Vec::new(),
             lost: BTreeMap::new(),
+            leaving: BTreeSet::new(),
             state: State::Idle,
             restarts_used: 0,
             start_up_failures_in_a_row: 0,
@@ -99,6 +102,11 @@ impl Coordinator {
             superseded_by: None,
             effects: Vec::new(),
         }
+    }
+
+    /// How many attempts have begun.
+    pub fn attempts(&self) -> u32 {
+        self.attempt
     }
 
     /// When the coordinator needs [`RunInput::TimePassed`] at the latest.
@@ -121,6 +129,7 @@ impl Coordinator {
             RunInput::Begin => self.assemble(now_ms),
             RunInput::Assembled { nodes } => self.assembled(nodes, now_ms),
             RunInput::NodeLost { node, loss } => self.node_lost(node, loss, now_ms),
+            RunInput::NodeLeaves { node, signal } => self.node_leaves(node, signal, now_ms),
             RunInput::Reported { node, report } => self.reported(node, report, now_ms),
             RunInput::StopAsked { signal } => self.stop_asked(signal, now_ms),
             RunInput::KillAsked => self.kill_asked(now_ms),
@@ -139,7 +148,8 @@ impl Coordinator {
             NodeReport::Swept => self.swept(node, now_ms),
             NodeReport::Surveyed { found, .. } => self.surveyed(node, found, now_ms),
             NodeReport::Superseded { generation } => self.superseded(node, generation, now_ms),
-            NodeReport::StopAsked { signal } => self.stop_asked(signal, now_ms),
+            // A node that can be spared comes as an input of its own.
+            NodeReport::StopAsked { signal } | NodeReport::LeaveAsked { signal } => self.stop_asked(signal, now_ms),
             NodeReport::KillAsked => self.kill_asked(now_ms),
             NodeReport::RankStarted { .. } | NodeReport::Alive | NodeReport::Ping { .. } => {}
         }
@@ -154,6 +164,7 @@ impl Coordinator {
         if matches!(self.state, State::Assembling { .. }) {
             self.nodes = nodes;
             self.lost.clear();
+            self.leaving.clear();
             self.start(now_ms);
         }
     }
@@ -177,6 +188,25 @@ impl Coordinator {
             // No rank was started, so nothing is lost but the node: it is waited for as before.
             State::Surveying { .. } => self.assemble(now_ms),
             State::Idle | State::Assembling { .. } | State::BackingOff { .. } | State::Over => {}
+        }
+    }
+
+    /// All ranks stop as on request, since those that stay cannot go on without the ones that go; then the nodes come
+    /// together anew, without this one.
+    fn node_leaves(&mut self, node: usize, signal: i32, now_ms: u64) {
+        if node >= self.nodes.len() || self.stopped_by.is_some() || !self.leaving.insert(node) {
+            return;
+        }
+        match self.state {
+            State::Running { .. } | State::Gathering { .. } => self.stop(StopReason::Asked { signal }, now_ms),
+            State::Surveying { .. } | State::Assembling { .. } => self.assemble(now_ms),
+            // It goes when the attempt has ended, or when the next one is about to begin.
+            State::Idle
+            | State::Stopping { .. }
+            | State::Killing { .. }
+            | State::Sweeping { .. }
+            | State::BackingOff { .. }
+            | State::Over => {}
         }
     }
 
@@ -230,7 +260,7 @@ impl Coordinator {
             (State::Killing { .. } | State::Sweeping { .. }, _) => true,
             // Who was asked to stop may answer with any code or signal.
             (State::Stopping { .. }, Exit::Signal { .. }) => true,
-            (State::Stopping { .. }, _) => self.stopped_by.is_some(),
+            (State::Stopping { .. }, _) => self.stopped_by.is_some() || !self.leaving.is_empty(),
             _ => false,
         }
     }
@@ -347,7 +377,8 @@ impl Coordinator {
             }
             State::Gathering { .. } => self.stop(StopReason::Failure, now_ms),
             State::Stopping { rungs, .. } => {
-                let reason = if self.stopped_by.is_some() { StopCause::Asked } else { StopCause::Failure };
+                let is_asked = self.stopped_by.is_some() || !self.leaving.is_empty();
+                let reason = if is_asked { StopCause::Asked } else { StopCause::Failure };
                 match rungs.pop_front() {
                     Some(rung) => {
                         let rest = std::mem::take(rungs);
@@ -371,13 +402,17 @@ impl Coordinator {
     }
 
     fn all_swept(&mut self, now_ms: u64) {
-        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty() || !self.lost.is_empty();
+        let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node));
+        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty() || is_lost;
         if self.superseded_by.is_some() {
             self.conclude_superseded();
         } else if self.stopped_by.is_some() {
             self.conclude_stopped();
         } else if went_wrong {
             self.attempt_failed(now_ms);
+        } else if !self.leaving.is_empty() {
+            // Nothing has failed, so it costs no restart.
+            self.assemble(now_ms);
         } else {
             self.finish(Outcome::Succeeded, Verdict::of(VerdictKind::Succeeded));
         }

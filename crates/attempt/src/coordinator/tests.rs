@@ -382,6 +382,48 @@ fn an_elastic_run_goes_on_with_the_nodes_that_remain() {
 }
 
 #[test]
+fn a_node_that_leaves_costs_no_restart_and_the_others_begin_anew() {
+    let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(0) });
+    let effects = run.on(RunInput::NodeLeaves { node: 1, signal: SIGTERM }, 50);
+    assert!(wants(&effects, &RunEffect::SignalRanks { signal: SIGTERM }));
+    // Asked to stop, ranks may answer with any code: none of them has failed.
+    run.on(killed_by_us(0), 51);
+    run.on(ended(1, Exit::Code { code: 1 }, ""), 52);
+    run.on(ended(2, Exit::Code { code: 143 }, ""), 53);
+    assert_eq!(run.on(killed_by_us(3), 54), [RunEffect::Sweep]);
+    assert_eq!(run.on(RunInput::Reported { node: 1, report: NodeReport::Swept }, 55), []);
+    assert_eq!(run.on(SWEPT, 56), [RunEffect::Assemble]);
+    let nodes = vec![NodeRanks { name: "gn6".into(), ranks: 0..2, tells_checkpoints: true }];
+    assert_eq!(run.on(RunInput::Assembled { nodes }, 60), [RunEffect::SurveyCheckpoints { attempt: 2 }]);
+    run.on(found(0, false, []), 61);
+    run.on(ended(0, Exit::SUCCESS, ""), 70);
+    run.on(ended(1, Exit::SUCCESS, ""), 70);
+    assert_eq!(outcome(&run.on(SWEPT, 71)).map(|o| o.0), Some(Outcome::Succeeded));
+}
+
+#[test]
+fn a_node_that_leaves_and_dies_on_the_way_is_not_a_loss() {
+    let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(0) });
+    run.on(RunInput::NodeLeaves { node: 1, signal: SIGTERM }, 50);
+    run.on(RunInput::NodeLost { node: 1, loss: Loss::SupervisorDied }, 51);
+    run.on(killed_by_us(0), 52);
+    assert_eq!(run.on(killed_by_us(1), 53), [RunEffect::Sweep]);
+    assert_eq!(run.on(SWEPT, 54), [RunEffect::Assemble]);
+}
+
+#[test]
+fn who_stops_the_whole_run_wins_over_one_that_leaves() {
+    let mut run = run_of_two_nodes(Policy { elastic: true, ..policy(3) });
+    run.on(RunInput::NodeLeaves { node: 1, signal: SIGTERM }, 50);
+    run.on(RunInput::StopAsked { signal: SIGINT }, 51);
+    for rank in 0..4 {
+        run.on(killed_by_us(rank), 52);
+    }
+    run.on(RunInput::Reported { node: 1, report: NodeReport::Swept }, 53);
+    assert_eq!(outcome(&run.on(SWEPT, 54)).map(|o| o.0), Some(Outcome::Stopped { signal: SIGINT }));
+}
+
+#[test]
 fn a_node_that_does_not_come_back_ends_the_run() {
     let mut run = run_of_two_nodes(policy(1));
     run.on(RunInput::NodeLost { node: 1, loss: Loss::Silent }, 50);
@@ -398,6 +440,7 @@ fn any_happening(ranks: u32) -> impl Strategy<Value = RunInput> {
         (0..ranks).prop_map(|rank| ended(rank, Exit::Code { code: 1 }, VICTIM)),
         (0..ranks).prop_map(killed_by_us),
         Just(RunInput::StopAsked { signal: SIGINT }),
+        Just(RunInput::NodeLeaves { node: 0, signal: SIGTERM }),
         Just(RunInput::KillAsked),
         Just(RunInput::TimePassed),
         proptest::collection::vec(0..ranks, 0..3)

@@ -64,6 +64,11 @@ pub enum RunInput {
         node: usize,
         loss: Loss,
     },
+    /// A node of an elastic run that has enough others wants to go, with this signal to its ranks.
+    NodeLeaves {
+        node: usize,
+        signal: i32,
+    },
     Reported {
         node: usize,
         report: NodeReport,

@@ -95,6 +95,7 @@ pub fn prepare(
         ranks,
         deferred,
         serves: launch.serves,
+        hosts_store: launch.hosts_store,
         restarts: policy.restarts,
         ladder: policy.ladder.clone(),
         start_timeout_ms: policy.start_timeout_ms,

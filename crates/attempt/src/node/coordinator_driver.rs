@@ -1,13 +1,14 @@
 //! Drives the coordinator: what happens goes in, and its decisions go to this node and, over links, to all others.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fermi_domain::checkpoint::ResumePlan;
-use fermi_domain::event::RunEvent;
+use fermi_domain::event::{Outcome, RunEvent};
 use fermi_domain::language::{Explained, Text};
+use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::clock::Monotonic;
 
 use super::local_node::Node;
@@ -16,9 +17,9 @@ use crate::assembly::{Assembly, Greeting, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::link::JoinAnswer;
-use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Survey};
+use crate::node_message::{MarkDuty, NodeCommand, NodePosition, NodeReport, Start, Survey};
 use crate::port::Lease;
-use crate::serves::Serving;
+use crate::serves::{Served, Serving};
 
 /// A node that was silent so long is shown as suspect.
 const SUSPECT_AFTER: Duration = Duration::from_secs(4);
@@ -41,6 +42,8 @@ pub struct CoordinatorDriver {
     is_elastic: bool,
     peers: Peers,
     serving: Serving,
+    /// The assembly numbers of nodes that go at the next assembling, and their signals.
+    leaving: BTreeMap<usize, i32>,
     /// When the links were last looked over for silence.
     looked: Instant,
     /// Assembly numbers in the order of node ranks; the own node is number 0.
@@ -80,6 +83,7 @@ impl CoordinatorDriver {
             is_elastic: gathering.is_elastic(),
             peers: Peers::new(gathering.nodes)?,
             serving: Serving::default(),
+            leaving: BTreeMap::new(),
             looked: Instant::now(),
             order: Vec::new(),
             positions: Vec::new(),
@@ -184,6 +188,7 @@ impl CoordinatorDriver {
     fn assemble(&mut self, node: &mut Node) -> Vec<RunInput> {
         // The port is the listener's now.
         self.serving.stop();
+        self.release_leaving();
         if !self.assembly.is_full()
             && let Err(error) = self.peers.listen(self.lease.port)
         {
@@ -195,6 +200,18 @@ impl CoordinatorDriver {
         self.last_call = Some(Instant::now() + call);
         self.reminded = Instant::now();
         self.assembled().into_iter().collect()
+    }
+
+    /// Lets those go who want to: for them the run is over.
+    fn release_leaving(&mut self) {
+        for (number, signal) in std::mem::take(&mut self.leaving) {
+            let (outcome, verdict) = (Outcome::Stopped { signal }, Box::new(Verdict::of(VerdictKind::StoppedByUser)));
+            let ended = RunEvent::RunEnded { outcome, attempts: self.coordinator.attempts(), verdict };
+            self.peers.send(number, &NodeCommand::Tell(Some(Box::new(ended))));
+            self.peers.send(number, &NodeCommand::Over);
+            self.peers.release(number);
+            self.assembly.leave(number);
+        }
     }
 
     /// The nodes of the attempt, when all are there, or enough and the last call is over.
@@ -248,16 +265,23 @@ impl CoordinatorDriver {
 
     fn start(&mut self, attempt: u32, plan: ResumePlan, node: &mut Node) -> Vec<RunInput> {
         let master_port = self.lease.port;
-        if let Err(error) = self.serving.start(node.bundle().serves, master_port) {
+        let mut what = Served::of(node.bundle());
+        if !self.assembly.all_meet_at_hosted_store() {
+            what = what.without_store();
+        }
+        let run = node.bundle().gathering.run.clone();
+        let hosted_store = what == Served::TorchStore;
+        if let Err(error) = self.serving.start(what, master_port, &JoinAnswer::UnderWay { run }) {
             // Ranks say themselves that the port does not answer.
             node.record(RunEvent::Waiting { text: cannot_listen(master_port, &error) });
         }
         let master_addr = node.bundle().master_addr.clone();
         let resume = plan.resume;
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
-        for index in 0..self.order.len() {
+        let roles = self.assembly.role_positions(&self.order);
+        for (index, role) in roles.into_iter().enumerate() {
             let position = self.positions[index].clone();
-            let start = node.bundle().start(attempt, plan, master_port, position);
+            let start = Start { hosted_store, role, ..node.bundle().start(attempt, plan, master_port, position) };
             inputs.extend(self.send(index, NodeCommand::Start(start), node));
         }
         inputs
@@ -292,12 +316,47 @@ impl CoordinatorDriver {
     }
 
     fn take_reports(&mut self, number: usize, reports: Vec<NodeReport>, node: &mut Node) {
+        for report in &reports {
+            if let NodeReport::LeaveAsked { signal } = *report {
+                self.leave_asked(number, signal, node);
+            }
+        }
         let Some(index) = self.order.iter().position(|seated| *seated == number) else { return };
         for report in reports {
+            if matches!(report, NodeReport::LeaveAsked { .. }) {
+                continue;
+            }
             if number == 0 {
                 self.pass_on_survey(&report, node);
             }
             self.feed(RunInput::Reported { node: index, report }, node);
+        }
+    }
+
+    /// A node wants to go. Where too few would be left, its wish is the end of the run, as in one that is not elastic.
+    fn leave_asked(&mut self, number: usize, signal: i32, node: &mut Node) {
+        if self.leaving.contains_key(&number) {
+            return;
+        }
+        let stays = self.assembly.can_spare(1 + self.leaving.len());
+        let seat = self.order.iter().position(|seated| *seated == number);
+        let Some(index) = seat.filter(|_| stays) else {
+            match stays {
+                // It has come since the attempt began, or before the first one.
+                true => {
+                    self.leaving.insert(number, signal);
+                    self.release_leaving();
+                }
+                false => self.feed(RunInput::StopAsked { signal }, node),
+            }
+            return;
+        };
+        self.leaving.insert(number, signal);
+        let name = self.peers.name_of(number).unwrap_or_default().to_owned();
+        let mut inputs = self.tell_all(RunEvent::NodeLeaves { name, signal }, node);
+        inputs.push(RunInput::NodeLeaves { node: index, signal });
+        for input in inputs {
+            self.feed(input, node);
         }
     }
 
@@ -326,7 +385,7 @@ impl CoordinatorDriver {
         match self.assembly.welcome(greeting) {
             Ok(number) => {
                 let coordinator = node.bundle().node_name.clone();
-                let welcome = JoinAnswer::Welcome { coordinator };
+                let welcome = JoinAnswer::Welcome { coordinator, lets_leave: true };
                 if self.peers.welcome(pending, number, name.clone(), &welcome).is_err() {
                     self.assembly.leave(number);
                     return;

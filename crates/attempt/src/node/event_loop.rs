@@ -19,7 +19,7 @@ use super::follower::FollowerNode;
 use super::local_node::Node;
 use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Reading, SupervisorOrder};
-use crate::port;
+use crate::port::{self, LeaseError};
 use fermi_domain::event::RunEvent;
 use fermi_domain::language::{Explained, FrontEnd};
 use fermi_domain::launch::Serves;
@@ -70,7 +70,13 @@ fn allow_files_for(bundle: &NodeBundle) {
         // Ranks come and go there, at times many at once.
         Serves::HorovodRendezvous => 512,
     };
-    let needed = 64 + served_peers + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
+    // Each rank of a torch program has a few connections to its store.
+    let clients = if bundle.hosts_store && bundle.gathering.coordinates {
+        4 * u64::from(bundle.gathering.nodes) * bundle.ranks.len() as u64
+    } else {
+        0
+    };
+    let needed = 64 + served_peers + clients + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
         && now < needed
     {
@@ -157,6 +163,10 @@ impl EventLoop {
         if bundle.gathering.coordinates {
             match port::lease(bundle.master_port) {
                 Ok(lease) => self.role = CoordinatorRole::Here(Box::new(CoordinatorDriver::new(bundle, lease)?)),
+                Err(LeaseError::Taken { port, by_run: true, .. }) if bundle.may_follow() => {
+                    self.node.executor.bundle.follow(port);
+                    self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
+                }
                 Err(error) => {
                     let hint = error.hint().unwrap_or_else(|| error.text().into());
                     let (settings, hint) = (hint.settings(), hint.spelled(FrontEnd::CommandLine));

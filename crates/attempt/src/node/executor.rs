@@ -21,14 +21,19 @@ use super::rank_processes::{RankProcess, RankProcesses};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
-use crate::joined;
 use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start, Survey};
+use crate::{joined, port};
 use fermi_domain::event::RunEvent;
 
 /// How long the reading of a dead rank's last lines may take.
 const SETTLE: Duration = Duration::from_millis(500);
 /// How long streams that a survivor holds open are waited for after the sweep.
 const DRAIN: Duration = Duration::from_secs(1);
+/// How long what ranks have left may go on when all of them have ended well: helpers that notice the end of their rank
+/// do so within this.
+const HELPERS_END: Duration = Duration::from_millis(300);
+/// How many of those that do not are named.
+const NAMED: usize = 3;
 /// A terminal that is slow all the time is spoken of this often.
 const TELL_DROPPED_EVERY: Duration = Duration::from_secs(60);
 
@@ -42,6 +47,8 @@ pub struct Executor {
     attempt: u32,
     master_port: u16,
     oom_kills: u64,
+    /// How many ranks of the attempt have returned 0.
+    ended_well: usize,
     checkpoints: CheckpointWatch,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
     surveyed: Option<Fence>,
@@ -62,6 +69,7 @@ impl Executor {
             attempt: 0,
             master_port: 0,
             oom_kills: 0,
+            ended_well: 0,
             dropped: Dropped::default(),
             told_dropped: None,
         })
@@ -222,6 +230,7 @@ impl Executor {
         let by_kill = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
         let oom_killed = by_kill && procfs::oom_kills() > self.oom_kills;
         process.record_exit(&exit, oom_killed);
+        self.ended_well += usize::from(exit.is_success());
         let failure = if exit.is_success() {
             Failure::default()
         } else {
@@ -255,6 +264,7 @@ impl Executor {
 
     fn start_ranks(&mut self, start: &Start, events: &mut EventSink) -> Vec<NodeReport> {
         self.attempt = start.attempt;
+        self.ended_well = 0;
         self.master_port = start.master_port;
         if let Some(made_for) = self.bundle.made_for.as_ref().filter(|made_for| **made_for != start.position) {
             return self.none_began(&made_for_another(made_for, &start.position));
@@ -325,14 +335,37 @@ impl Executor {
         for (process, exit) in ranks.reap() {
             process.record_exit(&exit, false);
         }
+        let left = if self.all_ended_well(&ranks) { self.let_helpers_end() } else { Vec::new() };
         // Not by cgroup.kill: a kernel that has just killed a cgroup may kill what is born into it next.
         let swept = sweep::end_descendants(|_, _| {});
         if swept.killed > 0 || !swept.survivors.is_empty() {
             let (killed, survivors) = (swept.killed, swept.survivors);
-            events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors });
+            events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors, left });
         }
         if let Some(bytes) = self.pump.drain(DRAIN).filter(|bytes| *bytes > 0) {
             events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
+        }
+    }
+
+    /// Whether every rank of this node has returned 0 by itself.
+    fn all_ended_well(&self, running: &RankProcesses) -> bool {
+        running.running.is_empty() && self.ended_well == self.bundle.ranks.len()
+    }
+
+    /// Gives what ranks have left behind a moment to end by itself, as helpers of Python do; the answer is the command lines
+    /// of some that did not.
+    fn let_helpers_end(&self) -> Vec<String> {
+        let me = nix::unistd::getpid().as_raw();
+        let deadline = Instant::now() + HELPERS_END;
+        loop {
+            let no_child_left = sweep::reap(&mut |_, _| {});
+            let living = if no_child_left { Vec::new() } else { procfs::descendants(me) };
+            let living: Vec<i32> = living.iter().filter(|stat| !stat.is_zombie()).map(|stat| stat.pid).collect();
+            if living.is_empty() || Instant::now() >= deadline {
+                let named = living.iter().filter_map(|pid| procfs::command_line(*pid));
+                return named.map(|command| port::shortened(&command)).take(NAMED).collect();
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 

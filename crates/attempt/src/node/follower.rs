@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use fermi_domain::contract;
 use fermi_domain::language::{Explained, Setting, Text};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::lease;
@@ -67,7 +68,12 @@ impl FollowerNode {
     pub fn stop_asked(&mut self, signal: i32, node: &mut Node) {
         match &mut self.state {
             State::Linked(link) => {
-                let _ = link.send(&NodeReport::StopAsked { signal });
+                let may_leave = link.lets_leave && node.bundle().gathering.is_elastic();
+                let report = match may_leave {
+                    true => NodeReport::LeaveAsked { signal },
+                    false => NodeReport::StopAsked { signal },
+                };
+                let _ = link.send(&report);
             }
             State::Joining(_) | State::Gone => {
                 self.end(Outcome::Stopped { signal }, Verdict::of(VerdictKind::StoppedByUser), node);
@@ -77,7 +83,9 @@ impl FollowerNode {
 
     /// The second signal does not wait for the coordinator's consent.
     pub fn kill_asked(&mut self, node: &mut Node) {
-        if let State::Linked(link) = &mut self.state {
+        if let State::Linked(link) = &mut self.state
+            && !(link.lets_leave && node.bundle().gathering.is_elastic())
+        {
             let _ = link.send(&NodeReport::KillAsked);
         }
         node.end_at_once();
@@ -106,7 +114,7 @@ impl FollowerNode {
     }
 
     fn take_one(&mut self, news: JoinNews, node: &mut Node) {
-        let address = format!("{}:{}", node.bundle().master_addr, master_port(node));
+        let address = contract::endpoint(&node.bundle().master_addr, master_port(node));
         match news {
             JoinNews::Waiting(text) => node.record(RunEvent::Waiting { text }),
             JoinNews::Joined(mut link) => {
@@ -290,17 +298,27 @@ fn join(address: &str, port: u16, greeting: &Greeting, deadline: Instant, mut te
 }
 
 fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
+    let endpoint = contract::endpoint(address, port);
     match error {
         JoinError::Unresolved { name, .. } => Text::new(
             format!("无法解析主机名 {name}；可改用 IP 地址"),
             format!("the host name {name} does not resolve; an IP address would do"),
         ),
+        // The machine answers, so no firewall swallows what is sent there.
+        JoinError::Unreachable { tried, source } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Text::new(
+                format!(
+                    "主节点 {endpoint} 上还没有程序在监听（尝试 {tried}：{source}）：它还没有启动，或者运行已经开始，要到下次重启才接纳节点"
+                ),
+                format!(
+                    "the first node {endpoint} cannot be reached (tried {tried}: {source}): it is not started yet, or its run has begun and takes nodes in at its next restart"
+                ),
+            )
+        }
         JoinError::Unreachable { tried, source } => Text::new(
+            format!("连接不到主节点 {endpoint}（尝试 {tried}：{source}）；主节点启动了吗？防火墙放行该端口了吗？"),
             format!(
-                "连接不到主节点 {address}:{port}（尝试 {tried}：{source}）；主节点启动了吗？防火墙放行该端口了吗？"
-            ),
-            format!(
-                "the first node {address}:{port} cannot be reached (tried {tried}: {source}); is it started, and does the firewall let the port through?"
+                "the first node {endpoint} cannot be reached (tried {tried}: {source}); is it started, and does the firewall let the port through?"
             ),
         ),
         JoinError::NotACoordinator { tried, .. } => Text::new(
@@ -308,6 +326,14 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
             format!(
                 "something listens at {tried}, but it is no fermi run that waits for nodes (perhaps another run uses this port)"
             ),
+        ),
+        JoinError::UnderWay { run } if run.is_empty() => Text::new(
+            format!("{endpoint} 上的运行已经开始；它下次重启时会接纳本节点"),
+            format!("the run at {endpoint} is under way; this node can be taken in at its next restart"),
+        ),
+        JoinError::UnderWay { run } => Text::new(
+            format!("{endpoint} 上的运行 “{run}” 已经开始；它下次重启时会接纳本节点"),
+            format!("the run '{run}' at {endpoint} is under way; this node can be taken in at its next restart"),
         ),
         JoinError::Refused(refusal) => refusal.text(),
     }

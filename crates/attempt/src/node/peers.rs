@@ -87,6 +87,8 @@ pub struct Peers {
     most_pending: usize,
     numbers: HashMap<u64, usize>,
     joined: BTreeMap<usize, Peer>,
+    /// Links of nodes that have left and have not taken everything.
+    released: Vec<Link>,
 }
 
 impl Peers {
@@ -100,6 +102,7 @@ impl Peers {
             most_pending: MOST_PENDING_PEERS + nodes as usize,
             numbers: HashMap::new(),
             joined: BTreeMap::new(),
+            released: Vec::new(),
         })
     }
 
@@ -159,6 +162,21 @@ impl Peers {
         let peer = self.joined.remove(&number)?;
         self.numbers.remove(&peer.key);
         Some(peer.name)
+    }
+
+    pub fn name_of(&self, number: usize) -> Option<&str> {
+        self.joined.get(&number).map(|peer| peer.name.as_str())
+    }
+
+    /// Lets a node go that has been told so. Its link stays until it has taken that, or until the end.
+    pub fn release(&mut self, number: usize) {
+        if let Some(mut peer) = self.joined.remove(&number) {
+            self.numbers.remove(&peer.key);
+            let _ = peer.link.flush();
+            if peer.link.has_waiting() {
+                self.released.push(peer.link);
+            }
+        }
     }
 
     /// Sends to a node without waiting for it. A link on which that fails is cut, and shows as closed in the next look.
@@ -268,6 +286,7 @@ impl Peers {
     /// patience it is lost.
     pub fn mind_silence(&mut self, suspect_after: Duration, patience: Duration) -> Vec<Silence> {
         self.pending.retain(|_, pending| pending.since.elapsed() < GREETING_PATIENCE);
+        self.released.retain_mut(|link| link.flush().is_ok() && link.has_waiting());
         let mut silent = Vec::new();
         for (number, peer) in &mut self.joined {
             if peer.link.owes_heartbeat() {
@@ -305,6 +324,8 @@ mod tests {
             node_rank: None,
             ranks: 1,
             tells_checkpoints: true,
+            meets_at_hosted_store: true,
+            role: None,
         }
     }
 
@@ -342,7 +363,9 @@ mod tests {
             PeerNews::Greeted(pending, greeting) => Some((pending, greeting)),
             _ => None,
         });
-        peers.welcome(*pending, 1, greeting.name, &JoinAnswer::Welcome { coordinator: "gn6".into() }).unwrap();
+        peers
+            .welcome(*pending, 1, greeting.name, &JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true })
+            .unwrap();
         node
     }
 

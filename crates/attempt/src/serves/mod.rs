@@ -3,26 +3,62 @@
 mod horovod;
 
 use std::io;
-use std::net::TcpListener;
 
 use fermi_domain::launch::Serves;
+use fermi_tcpstore::{Options, StoreServer};
 use horovod::KeyValueServer;
+
+use crate::bundle::NodeBundle;
+use crate::link::JoinAnswer;
+use crate::{frame, listen};
+
+/// What is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// Rank 0 listens there itself.
+    Nothing,
+    HorovodRendezvous,
+    TorchStore,
+}
+
+impl Served {
+    /// What a launch wants.
+    pub fn of(bundle: &NodeBundle) -> Self {
+        match bundle.serves {
+            Serves::HorovodRendezvous => Self::HorovodRendezvous,
+            Serves::Nothing if bundle.hosts_store => Self::TorchStore,
+            Serves::Nothing => Self::Nothing,
+        }
+    }
+
+    /// The same where some ranks cannot meet at a hosted store.
+    pub fn without_store(self) -> Self {
+        if self == Self::TorchStore { Self::Nothing } else { self }
+    }
+}
 
 /// What is served now. Each attempt has its own: what ranks of the one before have put there would lead the next astray.
 #[derive(Debug, Default)]
 pub struct Serving {
     key_values: Option<KeyValueServer>,
+    store: Option<StoreServer>,
 }
 
 impl Serving {
-    /// Serves this in place of what was served before.
-    pub fn start(&mut self, what: Serves, port: u16) -> io::Result<()> {
+    /// Serves this in place of what was served before. A node that comes meanwhile hears `to_nodes`, where it can be told.
+    pub fn start(&mut self, what: Served, port: u16, to_nodes: &JoinAnswer) -> io::Result<()> {
         self.stop();
         match what {
-            Serves::Nothing => {}
-            Serves::HorovodRendezvous => {
+            Served::Nothing => {}
+            Served::HorovodRendezvous => {
                 // It has a thread of its own, so its socket blocks.
-                self.key_values = Some(KeyValueServer::start(TcpListener::bind(("0.0.0.0", port))?)?);
+                self.key_values = Some(KeyValueServer::start(listen::on_all_addresses(port)?)?);
+            }
+            Served::TorchStore => {
+                let mut answer_to_frames = Vec::new();
+                frame::write(&mut answer_to_frames, to_nodes)?;
+                let options = Options { answer_to_frames, ..Options::default() };
+                self.store = Some(StoreServer::start(listen::on_all_addresses(port)?, options)?);
             }
         }
         Ok(())
@@ -31,5 +67,6 @@ impl Serving {
     /// The port is free afterwards.
     pub fn stop(&mut self) {
         self.key_values = None;
+        self.store = None;
     }
 }

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 const NAME: &str = "fermi";
-const RUN: &str = "run";
+pub const RUN: &str = "run";
 /// Columns of a help page.
 const WIDEST: usize = 100;
 

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use fermi_domain::language::{Notice, Text};
 
 use super::run;
-use crate::{exit_code, speech};
+use crate::{called_as, exit_code, speech};
 
 /// Why a value is refused, by a parser of ours: what would be right, in both languages.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             ExitCode::from(exit_code::USAGE)
         }
         _ => {
-            let is_run = std::env::args_os().nth(1).is_some_and(|word| word == super::RUN);
+            let is_run = called_as::words().get(1).is_some_and(|word| word == super::RUN);
             let text = if is_run { run::blaming_variables(sentence(error)) } else { sentence(error) };
             speech::complain(&Notice::new("usage", text, hint(error)));
             ExitCode::from(exit_code::USAGE)

@@ -85,13 +85,17 @@ impl GiveUp {
 
 /// Decides whether and when to start anew.
 ///
+/// An error that would repeat is believed to do so in the first attempt alone. A later attempt follows one that failed in
+/// another way, so the run itself has shown that this point can be passed: memory that the dead ranks still hold, a share
+/// that is not mounted again yet.
+///
 /// The first restart is immediate. Attempts that keep failing in start-up wait 1 s, 2 s, 4 s … up to a minute;
 /// progress in between starts the series over.
 pub fn decide(policy: RestartPolicy, failed: FailedAttempt) -> Decision {
     if policy.max_restarts == 0 {
         return Decision::GiveUp(GiveUp::NoRestartsAllowed);
     }
-    if failed.recurrence == Recurrence::WouldRepeat && failed.in_start_up() {
+    if failed.recurrence == Recurrence::WouldRepeat && failed.in_start_up() && failed.restarts_used == 0 {
         return Decision::GiveUp(GiveUp::WouldRepeat);
     }
     if failed.restarts_used >= policy.max_restarts {
@@ -135,6 +139,23 @@ mod tests {
     fn a_missing_module_is_not_restarted_and_spends_nothing() {
         let missing = FailedAttempt { recurrence: Recurrence::WouldRepeat, ..failed() };
         assert_eq!(decide(POLICY, missing), Decision::GiveUp(GiveUp::WouldRepeat));
+    }
+
+    #[test]
+    fn a_start_up_error_of_a_later_attempt_is_restarted_with_back_off_until_the_budget_is_spent() {
+        let table = [(1, Decision::Restart { after_ms: 1_000 }), (2, Decision::Restart { after_ms: 2_000 })];
+        for (restarts_used, expected) in table {
+            let start_up_failures_in_a_row = restarts_used + 1;
+            let late = FailedAttempt {
+                recurrence: Recurrence::WouldRepeat,
+                restarts_used,
+                start_up_failures_in_a_row,
+                ..failed()
+            };
+            assert_eq!(decide(POLICY, late), expected, "{restarts_used} restarts used");
+        }
+        let last = FailedAttempt { recurrence: Recurrence::WouldRepeat, restarts_used: 3, ..failed() };
+        assert_eq!(decide(POLICY, last), Decision::GiveUp(GiveUp::BudgetSpent));
     }
 
     #[test]

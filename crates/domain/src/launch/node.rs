@@ -27,6 +27,9 @@ pub struct NodeLaunch {
     /// What the first node's supervisor offers to the ranks.
     #[serde(default)]
     pub serves: Serves,
+    /// Whether that is torch's store; else rank 0 hosts it. Agents of older releases leave it to rank 0.
+    #[serde(default)]
+    pub hosts_store: bool,
 }
 
 impl NodeLaunch {

@@ -23,6 +23,8 @@ pub struct TaskLaunch {
     pub nodes: Vec<NodePart>,
     /// What Fermi itself has to offer to the ranks while they run.
     pub serves: Serves,
+    /// Whether it hosts the store at which torch's ranks meet; else rank 0 does.
+    pub hosts_store: bool,
     /// What was decided on the way and why, for the event log.
     pub notes: Vec<Text>,
 }
@@ -50,6 +52,7 @@ impl TaskLaunch {
             files: self.files.clone(),
             env: self.env.clone(),
             serves: self.serves,
+            hosts_store: self.hosts_store,
         })
     }
 }

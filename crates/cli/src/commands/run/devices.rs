@@ -12,7 +12,8 @@ pub fn visible(flags: &RunFlags, inherited: Option<&str>, gpus: usize) -> Result
         None => (0..gpus).map(|gpu| gpu.to_string()).collect(),
     };
     if let Some(value) = &flags.include {
-        return Ok(Some(devices_of("--include", value)?));
+        // A machine without devices behind it is all of it, so nothing changes.
+        return if is_this_machine(value) { Ok(None) } else { Ok(Some(devices_of("--include", value)?)) };
     }
     if let Some(value) = &flags.exclude {
         let without = devices_of("--exclude", value)?;
@@ -21,7 +22,7 @@ pub fn visible(flags: &RunFlags, inherited: Option<&str>, gpus: usize) -> Result
     Ok(None)
 }
 
-/// Reads `localhost:0,1`, `0,1` or `localhost` (all of it, so nothing changes).
+/// Reads `localhost:0,1` or `0,1`.
 fn devices_of(flag: &'static str, value: &str) -> Result<Vec<String>, RunProblem> {
     let problem = || RunProblem::BadDeviceList { flag, value: value.to_owned() };
     let list = match value.split_once(':') {
@@ -35,8 +36,7 @@ fn devices_of(flag: &'static str, value: &str) -> Result<Vec<String>, RunProblem
 
 /// Names by which people call the machine they sit at.
 pub fn is_this_machine(host: &str) -> bool {
-    ["localhost", "127.0.0.1", "::1", "worker-0"].contains(&host)
-        || nix::unistd::gethostname().is_ok_and(|name| name == *host)
+    ["localhost", "127.0.0.1", "::1"].contains(&host) || nix::unistd::gethostname().is_ok_and(|name| name == *host)
 }
 
 /// The device of one rank when each is to see its own alone.
@@ -68,11 +68,14 @@ mod tests {
     fn deepspeeds_include_and_exclude_are_understood() {
         assert_eq!(seen(&["--include", "localhost:0,2"], None), Ok(Some(vec!["0".into(), "2".into()])));
         assert_eq!(seen(&["--exclude", "1"], Some("0,1,5")), Ok(Some(vec!["0".into(), "5".into()])));
+        assert_eq!(seen(&["--include", "localhost"], None), Ok(None));
     }
 
     #[test]
     fn another_machine_and_nonsense_are_refused() {
-        assert!(matches!(seen(&["--include", "worker-9:0"], None), Err(RunProblem::UnknownHost { .. })));
+        for another in ["worker-9:0", "worker-0:0"] {
+            assert!(matches!(seen(&["--include", another], None), Err(RunProblem::UnknownHost { .. })), "{another}");
+        }
         assert!(matches!(seen(&["--include", "a,b"], None), Err(RunProblem::BadDeviceList { .. })));
     }
 }

@@ -17,10 +17,10 @@ use crate::commands::usage::Expected;
 /// in their log files; when one fails the others are stopped and you are told which, why, and what to do.
 #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
 #[derive(Clone, Debug, Args)]
-#[command(after_help = EXAMPLES, disable_help_flag = false)]
+#[command(after_help = EXAMPLES, disable_help_flag = false, args_override_self = true)]
 pub struct RunFlags {
     /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np]
-    #[arg(long, short = 'n', value_name = "N", env = torchrun::PET_NPROC_PER_NODE, hide_env = true, aliases = ["num-gpus", "np", "num-processes"], help_heading = LAUNCH)]
+    #[arg(long, short = 'n', value_name = "N", env = torchrun::PET_NPROC_PER_NODE, hide_env = true, aliases = ["num-gpus", "np", "num-processes", "num-accelerators"], help_heading = LAUNCH)]
     pub nproc_per_node: Option<String>,
     /// Number of machines, or a range such as 2:4; start the same command on each [also: --num-nodes]
     #[arg(long, value_name = "N", env = torchrun::PET_NNODES, hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
@@ -67,9 +67,9 @@ pub struct RunFlags {
     /// Accepted for torchrun's sake
     #[arg(long, value_name = "CONF", env = torchrun::PET_RDZV_CONF, hide_env = true, help_heading = NODES)]
     pub rdzv_conf: Option<String>,
-    /// Seconds to wait for the other machines
-    #[arg(long, value_name = "SECONDS", default_value = "600", help_heading = NODES)]
-    pub join_timeout: String,
+    /// Seconds to wait for the other machines [default: join_timeout of --rdzv-conf, else 600]
+    #[arg(long, value_name = "SECONDS", help_heading = NODES)]
+    pub join_timeout: Option<String>,
     /// Seconds of silence after which a machine counts as lost; one whose supervisor dies is known at once
     #[arg(long, value_name = "SECONDS", default_value = "15", help_heading = NODES)]
     pub node_lost_after: String,
@@ -79,6 +79,9 @@ pub struct RunFlags {
     /// Add --local-rank=N to the script's arguments, as python -m torch.distributed.launch did
     #[arg(long, help_heading = LAUNCH)]
     pub legacy_launch: bool,
+    /// Where torch's store is: fermi hosts it from start to end, or rank0 does [default: fermi, but rank0 with --no-python and for frameworks that open that port themselves]
+    #[arg(long, value_name = "HOST", value_parser = ["fermi", "rank0"], help_heading = LAUNCH)]
+    pub store: Option<String>,
     /// Hand over to the real torchrun
     #[arg(long, help_heading = LAUNCH)]
     pub use_torchrun: bool,

@@ -17,13 +17,15 @@ pub struct RunFolders {
     pub runs: Option<PathBuf>,
     /// The folder of the Slurm job, in which each of its nodes has one.
     pub job: Option<PathBuf>,
+    /// The folder for temporary things in which all this is, where the home cannot be written.
+    pub temporary: Option<PathBuf>,
 }
 
 impl RunFolders {
     pub fn choose(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -> Result<Self, RunProblem> {
         let log_dir = flags.log_dir.as_ref().map(|folder| machine.folder.join(folder));
         let nowhere = log_dir.as_deref() == Some(Path::new("/dev/null"));
-        let state = machine.state_folder.clone();
+        let state = machine.state_folder.as_ref().map(|state| state.path.clone());
         let mut live = state.clone().unwrap_or_else(|| std::env::temp_dir().join("fermi")).join("live");
         if let Some(position) = position {
             // The nodes of a cluster share a home; each looks after its own runs only.
@@ -58,7 +60,9 @@ impl RunFolders {
             .map_or_else(|| output.join("checkpoints"), |folder| machine.folder.join(folder));
         let launch = run.as_ref().unwrap_or(&output).join("launch");
         let source = machine.folder.clone();
-        Ok(Self { folders: Folders { live, run, launch, output, checkpoint, source }, runs, job })
+        let temporary =
+            machine.state_folder.as_ref().filter(|state| state.is_temporary).map(|state| state.path.clone());
+        Ok(Self { folders: Folders { live, run, launch, output, checkpoint, source }, runs, job, temporary })
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Framework {
     pub launch: NodeLaunch,
     /// What was decided, for the user to hear.
     pub notes: Vec<Text>,
+    /// Which one it is, if there is one.
+    pub name: Option<fermi_domain::framework::Framework>,
 }
 
 impl Framework {
@@ -40,12 +42,13 @@ impl Framework {
         let nodes = world.nodes(on_gpus, ranks, hosts, &meeting.address);
         let counts = nodes.iter().map(|node| (node.name.as_str(), world.per_node));
         let map = fermi_frameworks::ranks_of(counts, on_gpus).map_err(|error| RunProblem::of_framework(&error))?;
+        let name = engine.framework;
         let spec = engine.task("run", work(flags), map.world_size());
         let order = LaunchOrder { spec: &spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
         let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
         launch.program.clear();
         let notes = std::mem::take(&mut launch.notes);
-        Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes })
+        Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes, name })
     }
 }
 

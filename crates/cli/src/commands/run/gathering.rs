@@ -1,7 +1,7 @@
 //! How the nodes of a run find each other: alone, by number (`--node-rank` and `--master-addr`), or by meeting at an
 //! address (`--rdzv-endpoint`).
 
-use std::net::{IpAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, TcpListener, ToSocketAddrs};
 
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::port;
@@ -18,7 +18,18 @@ pub fn plan(flags: &RunFlags) -> Result<Meeting, RunProblem> {
     if let Some(value) = flags.node_rank.filter(|rank| *rank >= most) {
         return Err(RunProblem::NodeRankBeyond { value, nodes: most });
     }
+    known_backend(flags.rdzv_backend.as_deref(), most)?;
     if most == 1 { alone(flags) } else { together(flags, least, most) }
+}
+
+/// Nodes always meet through Fermi itself, so the way torchrun would take is of no matter; but what stands at an endpoint
+/// for etcd is no training machine.
+fn known_backend(name: Option<&str>, nodes: u32) -> Result<(), RunProblem> {
+    match name {
+        None | Some("" | "c10d" | "static") => Ok(()),
+        Some("etcd" | "etcd-v2") if nodes == 1 => Ok(()),
+        Some(value) => Err(RunProblem::BadRendezvousBackend { value: value.to_owned() }),
+    }
 }
 
 /// `2`, or `2:4` for at least two and at most four.
@@ -50,10 +61,15 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, R
         return Err(RunProblem::RanksFilterOnSeveralNodes);
     }
     let endpoint = flags.rdzv_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
+    let conf = RendezvousConf::read(flags.rdzv_conf.as_deref())?;
+    let mut may_follow = false;
     let (address, port, node_rank, coordinates) = match endpoint {
         Some(endpoint) => {
             let (host, port) = read_endpoint(endpoint)?;
-            let coordinates = flags.node_rank.map_or_else(|| is_here(&host), |rank| rank == 0);
+            let is_host = || conf.is_host.unwrap_or_else(|| is_here(&host));
+            let coordinates = flags.node_rank.map_or_else(is_host, |rank| rank == 0);
+            // Several nodes of one machine may meet at its own address: the first to come coordinates.
+            may_follow = coordinates && flags.node_rank.is_none();
             let node_rank = flags.node_rank.or(coordinates.then_some(0));
             (host, port, node_rank, coordinates)
         }
@@ -69,9 +85,10 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, R
     let gathering = Gathering {
         nodes,
         least_nodes,
-        last_call_ms: last_call(flags.rdzv_conf.as_deref())?,
+        last_call_ms: conf.last_call_ms,
         node_rank,
         coordinates,
+        may_follow,
         run: flags.rdzv_id.clone().filter(|id| id != "none").unwrap_or_default(),
         secret: flags.rdzv_secret.clone().unwrap_or_default(),
         ..Gathering::alone()
@@ -80,17 +97,43 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, R
     Ok(Meeting { gathering, address, port, numbering: RankNumbering::Assigned })
 }
 
-/// torchrun's `--rdzv-conf last_call_timeout=30`, which is its default too.
-fn last_call(conf: Option<&str>) -> Result<u64, RunProblem> {
-    let named = conf
-        .into_iter()
-        .flat_map(|conf| conf.split(','))
-        .find_map(|pair| pair.trim().strip_prefix("last_call_timeout="));
-    named.map_or(Ok(DEFAULT_LAST_CALL_MS), |seconds| ms("--rdzv-conf last_call_timeout", seconds))
+/// What of torchrun's `--rdzv-conf` has a meaning here.
+struct RendezvousConf {
+    last_call_ms: u64,
+    /// Whether this node shall coordinate, whatever its address.
+    is_host: Option<bool>,
+}
+
+impl RendezvousConf {
+    fn read(conf: Option<&str>) -> Result<Self, RunProblem> {
+        let mut read = Self { last_call_ms: DEFAULT_LAST_CALL_MS, is_host: None };
+        for pair in conf.into_iter().flat_map(|conf| conf.split(',')).map(str::trim).filter(|pair| !pair.is_empty()) {
+            let bad = || RunProblem::BadRendezvousConf { value: pair.to_owned() };
+            match pair.split_once('=').ok_or_else(bad)? {
+                ("last_call_timeout", seconds) => read.last_call_ms = ms("--rdzv-conf last_call_timeout", seconds)?,
+                ("is_host", value) => {
+                    read.is_host = Some(match value.to_ascii_lowercase().as_str() {
+                        "1" | "true" | "t" | "yes" | "y" => true,
+                        "0" | "false" | "f" | "no" | "n" => false,
+                        _ => return Err(bad()),
+                    });
+                }
+                // join_timeout is read where the time to wait is; all else is about torch's own store.
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// torchrun's `--rdzv-conf join_timeout=…`, in seconds as it was written.
+pub fn join_timeout(conf: Option<&str>) -> Option<&str> {
+    let pairs = conf.into_iter().flat_map(|conf| conf.split(',')).map(str::trim);
+    pairs.filter_map(|pair| pair.strip_prefix("join_timeout=")).next_back()
 }
 
 pub fn master_addr(flags: &RunFlags) -> String {
-    flags.master_addr.clone().unwrap_or_else(|| "127.0.0.1".to_owned())
+    flags.master_addr.as_deref().map_or_else(|| "127.0.0.1".to_owned(), |address| without_brackets(address).to_owned())
 }
 
 pub fn named_port(flags: &RunFlags) -> Result<Option<u16>, RunProblem> {
@@ -102,15 +145,26 @@ fn read_port(value: &str) -> Result<u16, RunProblem> {
     port.ok_or_else(|| RunProblem::BadPort { value: value.to_owned() })
 }
 
-/// `host`, `host:port` or `[v6]:port`; the port is 29500 where none is given.
+/// An IPv6 address may stand in brackets, as in a URL; MASTER_ADDR has none.
+fn without_brackets(address: &str) -> &str {
+    address.strip_prefix('[').and_then(|address| address.strip_suffix(']')).unwrap_or(address)
+}
+
+/// `host`, `host:port`, `v6` or `[v6]:port`; the port is 29500 where none is given, or 0.
 fn read_endpoint(endpoint: &str) -> Result<(String, u16), RunProblem> {
     let bad = || RunProblem::BadEndpoint { value: endpoint.to_owned() };
+    let port = |text: &str| match text {
+        "" | "0" => Ok(port::FIRST),
+        text => read_port(text).map_err(|_| bad()),
+    };
     let (host, port) = match endpoint.rsplit_once(':') {
-        Some((host, port)) if !host.ends_with(':') => (host, read_port(port).map_err(|_| bad())?),
+        _ if endpoint.parse::<Ipv6Addr>().is_ok() => (endpoint, port::FIRST),
+        Some((host, number)) if !endpoint.ends_with(']') => (host, port(number)?),
         _ => (endpoint, port::FIRST),
     };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() || host.contains('/') { Err(bad()) } else { Ok((host.to_owned(), port)) }
+    let bare = without_brackets(host);
+    let is_bad = bare.is_empty() || bare.contains('/') || (bare.contains(':') && bare.parse::<Ipv6Addr>().is_err());
+    if is_bad { Err(bad()) } else { Ok((bare.to_owned(), port)) }
 }
 
 /// Whether an address is this machine's own: only those can be bound.
@@ -149,13 +203,59 @@ mod tests {
     fn at_an_endpoint_the_machine_that_has_the_address_coordinates() {
         let here = meeting(&["--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:4711"]).unwrap();
         assert_eq!((here.gathering.coordinates, here.gathering.node_rank), (true, Some(0)));
-        let there = meeting(&["--nnodes", "2", "--rdzv-endpoint", "203.0.113.7:4711"]).unwrap();
-        assert_eq!((there.gathering.coordinates, there.gathering.node_rank), (false, None));
+        assert!(here.gathering.may_follow);
+        for there in ["203.0.113.7:4711", "worker-0.invalid:4711"] {
+            let there = meeting(&["--nnodes", "2", "--rdzv-endpoint", there]).unwrap().gathering;
+            assert_eq!((there.coordinates, there.node_rank, there.may_follow), (false, None, false));
+        }
+        let named = meeting(&["--nnodes", "2", "--node-rank", "0", "--rdzv-endpoint", "127.0.0.1:4711"]).unwrap();
+        assert!(named.gathering.coordinates && !named.gathering.may_follow);
+        let guest = ["--nnodes", "2", "--rdzv-endpoint", "127.0.0.1:4711", "--rdzv-conf", "is_host=0"];
+        assert!(!meeting(&guest).unwrap().gathering.coordinates);
+    }
+
+    #[test]
+    fn addresses_of_both_families_are_read_and_lose_their_brackets() {
+        for (endpoint, expected) in [
+            ("gn6", ("gn6", 29_500)),
+            ("gn6:0", ("gn6", 29_500)),
+            ("gn6:4711", ("gn6", 4711)),
+            ("::1", ("::1", 29_500)),
+            ("[::1]", ("::1", 29_500)),
+            ("[fd77::1]:4711", ("fd77::1", 4711)),
+        ] {
+            let (host, port) = read_endpoint(endpoint).unwrap();
+            assert_eq!((host.as_str(), port), expected, "{endpoint}");
+        }
+        for bad in ["a:b:c", "[gn6:4711", "", "http://gn6:1", "gn6:x"] {
+            assert!(read_endpoint(bad).is_err(), "{bad}");
+        }
+        assert_eq!(meeting(&["--master-addr", "[::1]"]).unwrap().address, "::1");
+        assert_eq!(meeting(&["--master-addr", "fd77::1"]).unwrap().address, "fd77::1");
+    }
+
+    #[test]
+    fn settings_of_the_rendezvous_are_honoured_or_refused() {
+        assert_eq!(join_timeout(Some("timeout=9, join_timeout=70")), Some("70"));
+        assert_eq!(join_timeout(Some("timeout=9")), None);
+        for conf in ["garbage", "is_host=perhaps"] {
+            let options = ["--nnodes", "2", "--node-rank", "0", "--rdzv-conf", conf];
+            assert!(matches!(meeting(&options), Err(RunProblem::BadRendezvousConf { .. })), "{conf}");
+        }
+    }
+
+    #[test]
+    fn backends_are_those_of_torchrun_and_etcd_is_for_no_several_nodes() {
+        let backend = |name: &'static str, nodes: &'static str| {
+            meeting(&["--nnodes", nodes, "--node-rank", "0", "--rdzv-backend", name]).is_ok()
+        };
+        assert!(backend("c10d", "2") && backend("static", "2") && backend("etcd-v2", "1"));
+        assert!(!backend("etcd", "2") && !backend("nonsense", "1"));
     }
 
     #[test]
     fn a_range_of_nodes_is_elastic() {
-        let options = ["--nnodes", "1:4", "--node-rank", "0", "--rdzv-conf", "timeout=9,last_call_timeout=2"];
+        let options = ["--nnodes", "1:4", "--node-rank", "0", "--rdzv-conf", "timeout=9,last_call_timeout=2,"];
         let gathering = meeting(&options).unwrap().gathering;
         assert_eq!((gathering.least_nodes, gathering.nodes, gathering.last_call_ms), (1, 4, 2_000));
     }

@@ -32,6 +32,9 @@ impl Program {
         if flags.module && flags.no_python {
             return Err(RunProblem::ModuleWithoutPython);
         }
+        if let Some(path) = script.to_str().filter(|name| flags.module && is_path(name)) {
+            return Err(RunProblem::ModuleIsPath { path: path.to_owned() });
+        }
         let python = if flags.no_python && !flags.run_path { None } else { Some(python(machine)?) };
         let mut words: Vec<OsString> = match &python {
             Some(python) => vec![python.into(), "-u".into()],
@@ -75,6 +78,17 @@ fn check_run_path(script: &Path) -> Result<(), RunProblem> {
     check_script(script)
 }
 
+/// Whether a module is named by the path of its file.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".py")
+}
+
+/// `python`, `python3`, `python3.11`: what stands before the script where another launcher starts any program.
+fn is_interpreter(name: &str) -> bool {
+    let version = name.strip_prefix("python");
+    version.is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
 fn python(machine: &Machine) -> Result<PathBuf, RunProblem> {
     machine.python.usual().map_err(|error| RunProblem::PythonNotFound { tried: error.tried })
 }
@@ -99,7 +113,10 @@ fn program(name: &OsStr, machine: &Machine) -> Result<PathBuf, RunProblem> {
 /// A script must be there, be readable, and not be a compiled program.
 fn check_script(path: &Path) -> Result<(), RunProblem> {
     let shown = path.display().to_string();
-    let meta = fs::metadata(path).map_err(|_| RunProblem::ScriptNotFound { path: shown.clone() })?;
+    let meta = fs::metadata(path).map_err(|_| match is_interpreter(&shown) {
+        true => RunProblem::InterpreterAsScript { name: shown.clone() },
+        false => RunProblem::ScriptNotFound { path: shown.clone() },
+    })?;
     // A folder with a __main__.py is a script for Python.
     if meta.is_dir() {
         let runs = path.join("__main__.py").exists();

@@ -9,6 +9,7 @@ use fermi_domain::contract::{self, Inherited};
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
+use super::state_folder::{self, StateFolder};
 use super::{slurm, terminal};
 use crate::span;
 
@@ -20,7 +21,7 @@ const TUNING: [&str; 6] = ["NCCL_", "GLOO_", "XLA_", "TORCH_", "CUDA_", "DEEPSPE
 pub struct Machine {
     pub host_name: String,
     pub folder: PathBuf,
-    pub state_folder: Option<PathBuf>,
+    pub state_folder: Option<StateFolder>,
     pub own_binary: PathBuf,
     /// Where Python and programs are looked for.
     pub python: PythonSearch,
@@ -67,9 +68,11 @@ impl Machine {
             host_name,
             folder: std::env::current_dir()
                 .map_err(|error| RunProblem::NoWorkingFolder { error: error.to_string() })?,
-            state_folder: path(contract::FERMI_STATE_DIR)
-                .or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi")))
-                .or_else(|| path("HOME").map(|home| home.join(".local/state/fermi"))),
+            state_folder: state_folder::choose(
+                path(contract::FERMI_STATE_DIR).or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi"))),
+                path("HOME"),
+                &std::env::temp_dir(),
+            ),
             own_binary: launch::own_binary(),
             python: PythonSearch::by_variables(),
             cpus: fermi_hardware::cpu::allowed(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use fermi_domain::messages::run::RunProblem;
 
 use super::plan::Plan;
+use super::state_folder;
 
 /// Makes the folders of the run and writes the files of its launch.
 pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
@@ -22,6 +23,9 @@ pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
         path: path.display().to_string(),
         error: error.to_string(),
     };
+    if let Some(folder) = &plan.temporary_folder {
+        state_folder::make_private(folder).map_err(|error| not_writable(folder, error))?;
+    }
     for folder in bundle.run_folder.iter().chain(outputs) {
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;
     }

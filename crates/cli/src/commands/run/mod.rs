@@ -7,9 +7,11 @@
 mod affinity;
 pub(super) mod devices;
 mod dry_run;
+mod error_file;
 mod filters;
 mod flags;
 mod folders;
+mod foreign;
 mod framework;
 mod gathering;
 mod interpreter;
@@ -25,13 +27,14 @@ pub(super) mod report;
 pub(super) mod session;
 pub(super) mod slurm;
 pub mod spellings;
+mod state_folder;
+mod store;
 mod streams;
 mod terminal;
 mod torchrun;
 mod variables;
 pub(super) mod voice;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -40,7 +43,7 @@ use fermi_domain::messages::run::RunProblem;
 
 pub use flags::RunFlags;
 
-use crate::{exit_code, speech};
+use crate::{called_as, exit_code, speech};
 
 pub fn execute(flags: RunFlags) -> ExitCode {
     match start(flags) {
@@ -59,8 +62,7 @@ pub fn execute(flags: RunFlags) -> ExitCode {
 /// A sentence about a refused value of `fermi run`, which names the `PET_*` variable that holds it, if one does.
 pub(super) fn blaming_variables(text: Text) -> Text {
     let run = RunFlags::augment_args(clap::Command::new(super::RUN));
-    let words: Vec<OsString> = std::env::args_os().collect();
-    variables::blamed(text, &variables::in_use(&run, &words, |name| std::env::var(name).ok()))
+    variables::blamed(text, &variables::in_use(&run, &called_as::words(), |name| std::env::var(name).ok()))
 }
 
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {

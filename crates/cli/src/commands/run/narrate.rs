@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fermi_domain::contract;
 use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::{FrontEnd, Language, Setting, Text};
@@ -84,6 +85,13 @@ impl Narrator {
             RunEvent::NodeLost { name, text } => {
                 Text::new(format!("节点 {name} 已丢失：{}", text.zh), format!("{name} is lost: {}", text.en))
             }
+            RunEvent::NodeLeaves { name, signal } => {
+                let signal = signal_name(*signal);
+                Text::new(
+                    format!("节点 {name} 收到 {signal}，退出运行；其余节点停下后不带它继续"),
+                    format!("{name} got {signal} and leaves the run; the others stop and go on without it"),
+                )
+            }
             // Of one node only what differs from what every restart does.
             RunEvent::CheckpointsFound { nodes, text, settings, .. } if *nodes > 1 => {
                 told_with(text, settings, self.language)
@@ -104,6 +112,7 @@ impl Narrator {
                 }
             }
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
+            RunEvent::Swept { killed, left, .. } if !left.is_empty() => left_behind(*killed, left),
             event => return Self::line_of_loss(event, self.language),
         };
         Some(format!("fermi: {}\n", text.in_language(self.language)))
@@ -112,8 +121,9 @@ impl Narrator {
     fn start(&self, master_addr: &str, master_port: u16) -> Text {
         let Self { ranks, node, .. } = self;
         let plural = if *ranks == 1 { "rank" } else { "ranks" };
-        let mut zh = format!("{node} 上 {ranks} 个 rank · master {master_addr}:{master_port}");
-        let mut en = format!("{ranks} {plural} on {node} · master {master_addr}:{master_port}");
+        let master = contract::endpoint(master_addr, master_port);
+        let mut zh = format!("{node} 上 {ranks} 个 rank · master {master}");
+        let mut en = format!("{ranks} {plural} on {node} · master {master}");
         if let Some(folder) = &self.folder {
             zh.push_str(&format!(" · 日志 {folder}"));
             en.push_str(&format!(" · logs {folder}"));
@@ -186,6 +196,15 @@ fn not_shown(lines: u64, bytes: u64, folder: Option<&Path>, error: Option<&str>)
     Text::new(
         format!("{}，有 {lines} 行（{bytes} 字节）没有显示；训练未受影响，{zh}", why.zh),
         format!("{lines} lines ({bytes} bytes) were not shown because {}; the training went on, {en}", why.en),
+    )
+}
+
+/// What ranks that ended well had left running: ended, since nothing of a run stays.
+fn left_behind(killed: usize, commands: &[String]) -> Text {
+    let (list, more) = (commands.join("; "), if killed > commands.len() { " …" } else { "" });
+    Text::new(
+        format!("rank 成功结束后仍有 {killed} 个进程在运行，已被终止：{list}{more}；请让脚本等它们结束"),
+        format!("{killed} processes that ranks left running were ended: {list}{more}; let the script wait for them"),
     )
 }
 

@@ -1,6 +1,6 @@
 //! Decides everything about a run from the flags and the machine, before anything is started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fermi_attempt::bundle::{NodeBundle, RankPlan};
 use fermi_attempt::launch::{Devices, LaunchFiles, Prepared, RunIdentity, Site, prepare};
@@ -17,7 +17,7 @@ use super::interpreter::Program;
 use super::machine::Machine;
 use super::policy::{self, ms};
 use super::slurm::{self, InSlurm};
-use super::{filters, gathering, processes, ranks};
+use super::{filters, gathering, processes, ranks, store};
 
 /// A run that is ready to start.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub struct Plan {
     pub signals: Vec<i32>,
     /// Where all runs are kept, when this one is kept there too: old ones are pruned after it.
     pub runs_folder: Option<PathBuf>,
+    /// The folder for temporary things in which the run is recorded, where the home cannot be written.
+    pub temporary_folder: Option<PathBuf>,
     /// Set for all ranks because the user did not, and worth saying.
     pub omp_num_threads: Option<String>,
     /// What a run inside a Slurm job has beyond others.
@@ -46,9 +48,11 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     };
     let program = Program::read(flags, machine)?;
     let places = processes::ranks(flags, machine, position.as_ref())?;
-    let RunFolders { folders, runs, job } = RunFolders::choose(flags, machine, position.as_ref())?;
+    let RunFolders { folders, runs, job, temporary } = RunFolders::choose(flags, machine, position.as_ref())?;
     let hosts = position.as_ref().map(|position| position.hosts.as_slice()).unwrap_or_default();
-    let Framework { launch, notes } = Framework::of(flags, machine, &meeting, &places, hosts)?;
+    let Framework { mut launch, mut notes, name: framework } = Framework::of(flags, machine, &meeting, &places, hosts)?;
+    launch.hosts_store = store::is_hosted(flags, framework, &store::script_of(flags))?;
+    notes.extend(temporary.as_deref().filter(|_| runs.is_some()).map(kept_elsewhere));
     let ranks = ranks::plan(flags, machine, &program, places)?;
     let policy = policy::read(flags, machine, position.as_ref().is_some_and(|position| position.restarts > 0))?;
     ms("--monitor-interval", &flags.monitor_interval)?;
@@ -85,7 +89,18 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     bundle.stdout_filters = filters::words(flags.duplicate_stdout_filters.as_deref());
     bundle.stderr_filters = filters::words(flags.duplicate_stderr_filters.as_deref());
     let slurm = position.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });
-    Ok(Plan { bundle, files, notes, signals, runs_folder: runs, omp_num_threads, slurm })
+    Ok(Plan { bundle, files, notes, signals, runs_folder: runs, temporary_folder: temporary, omp_num_threads, slurm })
+}
+
+/// Why logs are not where they usually are.
+fn kept_elsewhere(folder: &Path) -> Text {
+    let folder = folder.display();
+    Text::new(
+        format!("家目录（HOME）不可写，日志保存在 {folder}；用 --log-dir 或 FERMI_STATE_DIR 指定别处"),
+        format!(
+            "HOME cannot be written, so logs are kept in {folder}; --log-dir or FERMI_STATE_DIR names another place"
+        ),
+    )
 }
 
 /// The interface that leads to the master, looked for only where the launch names it.

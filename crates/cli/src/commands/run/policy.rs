@@ -8,6 +8,7 @@ use fermi_domain::launch::RunPolicy;
 use fermi_domain::messages::run::RunProblem;
 
 use super::flags::RunFlags;
+use super::gathering;
 use super::machine::Machine;
 
 /// What flags and variables say. A job that Slurm has started again goes on where it was.
@@ -16,7 +17,11 @@ pub fn read(flags: &RunFlags, machine: &Machine, is_requeued: bool) -> Result<Ru
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
         node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
-        join_timeout_ms: ms("--join-timeout", &flags.join_timeout)?,
+join_timeout_ms: match (&flags.join_timeout, gathering::join_timeout(flags.rdzv_conf.as_deref())) {
+            (Some(typed), _) => ms("--join-timeout", typed)?,
+            (None, Some(configured)) => ms("--rdzv-conf join_timeout", configured)?,
+            (None, None) => RunPolicy::USUAL_JOIN_MS,
+        },
         start_timeout_ms: flags.start_timeout.as_deref().map(|value| ms("--start-timeout", value)).transpose()?,
         resume: flags.resume || is_requeued,
         ..RunPolicy::default()

@@ -70,10 +70,35 @@ fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -
     Ok(Size { processes: u32::try_from(processes).unwrap_or(1), single: None })
 }
 
-/// mpirun's `localhost:4`.
-fn slots(host: &str) -> Result<Option<String>, RunProblem> {
-    let (name, slots) = host.split_once(':').map_or((host, None), |(name, slots)| (name, Some(slots.to_owned())));
-    if devices::is_this_machine(name) { Ok(slots) } else { Err(RunProblem::UnknownHost { value: name.to_owned() }) }
+/// mpirun's `localhost:4`, or `localhost,localhost`: how many ranks that is, where it says so.
+fn slots(list: &str) -> Result<Option<String>, RunProblem> {
+    let hosts: Vec<(&str, Option<&str>)> = list.split(',').map(|host| host_and_slots(host.trim())).collect();
+    if let Some((name, _)) = hosts.iter().find(|(name, _)| !devices::is_this_machine(name)) {
+        let is_file = hosts.len() == 1 && std::path::Path::new(list).is_file();
+        return Err(match is_file {
+            true => RunProblem::HostFile { path: list.to_owned() },
+            false => RunProblem::UnknownHost { value: (*name).to_owned() },
+        });
+    }
+    let counted = |(_, slots): &(&str, Option<&str>)| slots.map_or(Some(1), |slots| slots.parse::<usize>().ok());
+    match hosts.as_slice() {
+        [(_, slots)] => Ok(slots.map(str::to_owned)),
+        several => {
+            let sum = several.iter().map(counted).sum::<Option<usize>>();
+            sum.map(|sum| Some(sum.to_string())).ok_or_else(|| RunProblem::BadProcessCount { value: list.to_owned() })
+        }
+    }
+}
+
+/// `gn6`, `gn6:2`, `::1` or `[::1]:2`.
+fn host_and_slots(host: &str) -> (&str, Option<&str>) {
+    if let Some((name, rest)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        return (name, rest.strip_prefix(':'));
+    }
+    match host.split_once(':') {
+        Some((name, slots)) if !slots.contains(':') => (name, Some(slots)),
+        _ => (host, None),
+    }
 }
 
 fn processes(value: &str, machine: &Machine) -> Result<usize, RunProblem> {
@@ -105,5 +130,22 @@ fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Vec<RankPosition>
     match size.single {
         Some((rank, world)) => vec![place(rank, 0, world)],
         None => (0..size.processes).map(|rank| place(rank, rank, size.processes)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_mpirun_are_this_machine_or_refused() {
+        let count = |list: &str| slots(list).unwrap();
+        assert_eq!(count("localhost"), None);
+        assert_eq!(count("localhost:4").as_deref(), Some("4"));
+        assert_eq!(count("localhost:2,127.0.0.1,[::1]:3").as_deref(), Some("6"));
+        for list in ["worker-0:2", "worker-0:2,worker-1:2", "localhost:2,gn7:2", "gn7"] {
+            assert!(matches!(slots(list), Err(RunProblem::UnknownHost { .. })), "{list}");
+        }
+        assert!(matches!(slots("localhost:2,localhost:x"), Err(RunProblem::BadProcessCount { .. })));
     }
 }

@@ -64,7 +64,13 @@ impl FailureReport<'_> {
     fn log(&self) -> Option<String> {
         let run = self.run_folder?;
         Some(match self.local_rank_of_first {
-            Some(local_rank) => short_path(&RankFolder::of(run, self.attempts, local_rank).path.join("stderr.log")),
+            Some(local_rank) => {
+                let folder = RankFolder::of(run, self.attempts, local_rank).path;
+                // pytest and others complain on stdout.
+                let is_empty = |name: &str| folder.join(name).metadata().is_ok_and(|meta| meta.len() == 0);
+                let name = if is_empty("stderr.log") && !is_empty("stdout.log") { "stdout.log" } else { "stderr.log" };
+                short_path(&folder.join(name))
+            }
             None => short_path(run),
         })
     }

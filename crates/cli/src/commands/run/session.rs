@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fermi_attempt::frame::SupervisorOrder;
 use fermi_attempt::launcher::{Launch, Received, Stdout};
-use fermi_attempt::run_folder::{self, Retention};
+use fermi_attempt::run_folder::{self, RankFolder, Retention};
+use fermi_domain::contract;
 use fermi_domain::event::{Outcome, Record, RunEvent};
 use fermi_domain::language::{Notice, Text};
 use fermi_domain::messages::run::RunProblem;
@@ -20,6 +22,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
+use super::error_file;
 use super::flags::RunFlags;
 use super::leash::{self, LeashEvent};
 use super::make_folders::make_folders;
@@ -29,6 +32,7 @@ use super::report::{self, FailureReport};
 use super::terminal::{self, KeyByKey};
 use super::voice::{LastWords, Voice};
 use crate::exit_code;
+use crate::span;
 use crate::speech::{self, Paint};
 
 /// How long the keepers have to end after a second signal before we leave regardless.
@@ -356,6 +360,7 @@ impl Session {
             Outcome::Succeeded => ExitCode::from(exit_code::DONE),
             Outcome::Stopped { signal } => exit_code::of_signal(signal),
             Outcome::Failed => {
+                self.leave_error_file(&verdict, attempts);
                 // Without an attempt the first node does not know of us.
                 let is_told = self.told_by_another || (self.plan.first_node_speaks && attempts > 0);
                 if !is_told {
@@ -364,6 +369,16 @@ impl Session {
                 ExitCode::from(exit_code::FAILED)
             }
         }
+    }
+
+    /// For the one that has started this launcher, where it wants to know.
+    fn leave_error_file(&self, verdict: &Verdict, attempts: u32) {
+        let named = std::env::var_os(contract::TORCHELASTIC_ERROR_FILE).filter(|path| !path.is_empty());
+        let Some(path) = named else { return };
+        let local_rank = verdict.first.as_ref().and_then(|first| self.local_ranks.get(&first.rank.0).copied());
+        let own = self.plan.run_folder.as_ref().zip(local_rank);
+        let own = own.map(|(run, local_rank)| RankFolder::of(run, attempts, local_rank).error_file());
+        error_file::write(Path::new(&path), verdict, own.as_deref(), span::now_ms());
     }
 
     fn report(&self, verdict: &Verdict, attempts: u32) {

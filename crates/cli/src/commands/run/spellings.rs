@@ -6,6 +6,11 @@ use std::ffi::OsString;
 use clap::{Command, CommandFactory};
 use fermi_domain::messages::run::RunProblem;
 
+use super::foreign;
+
+/// Letters that an abbreviation has at least.
+const SHORTEST_ABBREVIATION: usize = 4;
+
 /// Rewrites the options of `fermi run`.
 pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let Some(run) = cli.find_subcommand("run") else { return arguments };
@@ -13,7 +18,7 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let mut rest = arguments.into_iter().skip(2);
     while let Some(word) = rest.next() {
         let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
-        let Some(option) = option.map(|text| Given::read(text).parted(run)) else {
+        let Some(option) = option.map(|text| Given::read(text).parted(run).completed(run)) else {
             // The script: it and all that follows are not ours.
             let is_separator = word == "--";
             unified.push(word);
@@ -70,6 +75,29 @@ impl Given {
         let short = Self { name: letter.to_owned(), value: Some(number.to_owned()) };
         let is_glued = letter != "--" && number.starts_with(|c: char| c.is_ascii_digit());
         if is_glued && short.takes_value(run) { short } else { self }
+    }
+
+    /// `--redirect` is `--redirects`, as long as no other option begins with it.
+    pub fn completed(self, run: &Command) -> Self {
+        let Some(begun) = self.name.strip_prefix("--").filter(|begun| begun.len() >= SHORTEST_ABBREVIATION) else {
+            return self;
+        };
+        if self.is_known_to(run) || foreign::instead(&self.name).is_some() {
+            return self;
+        }
+        let mut meant: Vec<&str> = run
+            .get_arguments()
+            .filter(|argument| {
+                let aliases = argument.get_all_aliases().unwrap_or_default();
+                argument.get_long().into_iter().chain(aliases).any(|long| long.starts_with(begun))
+            })
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        meant.dedup();
+        match meant.as_slice() {
+            [only] => Self { name: format!("--{only}"), value: self.value },
+            _ => self,
+        }
     }
 
     pub fn takes_value(&self, run: &Command) -> bool {
@@ -135,6 +163,9 @@ pub fn refuse_unknown(script: &[OsString]) -> Result<(), RunProblem> {
         return Ok(());
     };
     let name = name.split('=').next().unwrap_or(name);
+    if let Some(instead) = foreign::instead(&Given::read(name).name) {
+        return Err(RunProblem::ForeignOption { name: name.to_owned(), instead });
+    }
     let command = crate::commands::Cli::command();
     let near = command
         .find_subcommand("run")
@@ -179,6 +210,20 @@ mod tests {
     fn a_number_may_stick_to_its_letter() {
         assert_eq!(unified("fermi run -n2 -t3 main.py -n3"), "fermi run -n 2 -t 3 main.py -n3");
         assert_eq!(unified("fermi run -nnodes 2"), "fermi run -nnodes 2");
+    }
+
+    #[test]
+    fn an_option_may_be_abbreviated_as_long_as_it_is_clear() {
+        for (given, expected) in [
+            ("fermi run --redirect 3 main.py --redirect 3", "fermi run --redirects=3 main.py --redirect 3"),
+            ("fermi run --nproc_per 2 main.py", "fermi run --nproc-per-node=2 main.py"),
+            ("fermi run --stand --max_restart=3 main.py", "fermi run --standalone --max-restarts=3 main.py"),
+            // Two options begin so.
+            ("fermi run --node 0 main.py", "fermi run --node 0 main.py"),
+            ("fermi run --hostfile hf main.py", "fermi run --hostfile hf main.py"),
+        ] {
+            assert_eq!(unified(given), expected);
+        }
     }
 
     #[test]

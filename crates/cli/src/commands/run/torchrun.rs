@@ -1,8 +1,12 @@
 //! `--use-torchrun`: the same options, carried out by the real torchrun.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+
+use fermi_attempt::launch::is_executable;
 
 use fermi_domain::messages::run::RunProblem;
 
@@ -13,9 +17,17 @@ pub fn replace_this_process(flags: &RunFlags) -> Result<ExitCode, RunProblem> {
     if flags.script.is_empty() {
         return Err(RunProblem::NoScript);
     }
+    let torchrun = torchrun_on(&std::env::var_os("PATH").unwrap_or_default()).ok_or(RunProblem::TorchrunNotFound)?;
     // exec returns only when it failed.
-    let _ = Command::new("torchrun").args(arguments(flags)).exec();
+    let _ = Command::new(torchrun).args(arguments(flags)).exec();
     Err(RunProblem::TorchrunNotFound)
+}
+
+/// The first torchrun on the path that is not a link to this binary.
+fn torchrun_on(path: &OsStr) -> Option<PathBuf> {
+    let own = std::env::current_exe().and_then(fs::canonicalize).ok();
+    let candidates = std::env::split_paths(path).map(|folder| folder.join("torchrun"));
+    candidates.filter(|path| is_executable(path)).find(|path| fs::canonicalize(path).ok() != own)
 }
 
 fn arguments(flags: &RunFlags) -> Vec<OsString> {

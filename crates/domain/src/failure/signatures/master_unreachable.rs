@@ -37,6 +37,9 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
         let line = scene.line_with(&REFUSED)?;
         scene.is_about(&RENDEZVOUS).then_some(line)
     })?;
+    if scene.line_where(|line| line.contains("remote=[127.")).is_some() && scene.is_about(&["gloo"]) {
+        return Some(Finding::new(Some(line), on_loopback(), choose_interface()));
+    }
     let target = after(line, "trying to connect to (", &[')']).map(|target| target.replace(", ", ":"));
     let cause = match &target {
         Some(target) => {
@@ -52,4 +55,21 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
          world size must be the same on all nodes",
     );
     Some(Finding::new(Some(line), cause, advice))
+}
+
+/// All had joined at the master, but one gave the others the address of its own loopback.
+fn on_loopback() -> Text {
+    Text::new(
+        "gloo 在 127.0.0.1 上寻找另一个 rank：某个节点的主机名解析到了回环地址",
+        "gloo looked for another rank at 127.0.0.1: the host name of some node leads to its loopback",
+    )
+}
+
+fn choose_interface() -> Text {
+    Text::new(
+        "各 rank 已与主节点会合，网络是通的：在每个节点上设置 GLOO_SOCKET_IFNAME=<网卡>（ip -br addr 列出网卡），\
+         或从 /etc/hosts 中去掉主机名对应 127.0.x.1 的一行",
+        "All ranks had met at the master, so the way is open: set GLOO_SOCKET_IFNAME=<interface> on each node (`ip -br addr` \
+         lists them), or take the line that gives the host name 127.0.x.1 out of /etc/hosts",
+    )
 }

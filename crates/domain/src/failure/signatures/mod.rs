@@ -11,6 +11,7 @@ mod cuda_out_of_memory;
 mod disk_full;
 mod file_not_found;
 mod host_oom_kill;
+mod jax_coordinator;
 mod killed_by_signal;
 mod master_unreachable;
 mod missing_module;
@@ -54,6 +55,7 @@ pub static SIGNATURES: &[Signature] = &[
     cuda_kernel_fault::SIGNATURE,
     address_in_use::SIGNATURE,
     missing_module::SIGNATURE,
+    jax_coordinator::SIGNATURE,
     disk_full::SIGNATURE,
     too_many_open_files::SIGNATURE,
     nccl_timeout::SIGNATURE,

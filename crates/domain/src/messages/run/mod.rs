@@ -67,6 +67,12 @@ pub enum RunProblem {
     BadEndpoint {
         value: String,
     },
+    BadRendezvousConf {
+        value: String,
+    },
+    BadRendezvousBackend {
+        value: String,
+    },
     RanksFilterOnSeveralNodes,
     BadStreams {
         flag: &'static str,
@@ -98,6 +104,15 @@ pub enum RunProblem {
     },
     UnknownHost {
         value: String,
+    },
+    /// A file of hosts where a host is expected.
+    HostFile {
+        path: String,
+    },
+    /// An option that another launcher has and this one has no use for, with what to do instead.
+    ForeignOption {
+        name: String,
+        instead: Text,
     },
     BadCpuList {
         value: String,
@@ -138,6 +153,18 @@ pub enum RunProblem {
         hint: Text,
     },
     FrameworkWithoutSeat,
+    /// The framework itself serves at the port where the store would be.
+    StoreOfFramework {
+        framework: &'static str,
+    },
+    /// `python` where the script is expected.
+    InterpreterAsScript {
+        name: String,
+    },
+    /// A path where the name of a module is expected.
+    ModuleIsPath {
+        path: String,
+    },
     Slurm(SlurmProblem),
 }
 

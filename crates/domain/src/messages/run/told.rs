@@ -166,6 +166,26 @@ impl RunProblem {
                 ),
                 Hint::new("例如 10.0.0.1:29500", "for example 10.0.0.1:29500"),
             ),
+            Self::BadRendezvousConf { value } => advised(
+                Text::new(
+                    format!("--rdzv-conf 需要 KEY=VALUE，而不是 “{value}”"),
+                    format!("--rdzv-conf needs KEY=VALUE, not '{value}'"),
+                ),
+                Hint::new(
+                    "例如 join_timeout=600,last_call_timeout=30,is_host=1",
+                    "for example join_timeout=600,last_call_timeout=30,is_host=1",
+                ),
+            ),
+            Self::BadRendezvousBackend { value } => advised(
+                Text::new(
+                    format!("没有名为 “{value}” 的集合方式"),
+                    format!("there is no rendezvous backend '{value}'"),
+                ),
+                Hint::new(
+                    "写 c10d 或 static，或去掉 --rdzv-backend；节点总是由 Fermi 自己集合，不用 etcd，--rdzv-endpoint 写一台训练机器的地址",
+                    "use c10d or static, or leave --rdzv-backend out; nodes meet through Fermi itself and not through etcd, so --rdzv-endpoint names a training machine",
+                ),
+            ),
             Self::RanksFilterOnSeveralNodes => advised(
                 Text::new("多节点时还不能用 --ranks-filter", "--ranks-filter does not work with several nodes yet"),
                 Hint::new("在每个节点上用 --local-ranks-filter", "use --local-ranks-filter on each node"),
@@ -222,10 +242,54 @@ impl RunProblem {
             ),
             Self::UnknownHost { value } => advised(
                 Text::new(
-                    format!("“{value}” 不是这台机器，这个版本的 fermi run 只在本机启动"),
-                    format!("'{value}' is not this machine, and this version of fermi run starts here only"),
+                    format!("“{value}” 不是这台机器，fermi run 只在本机启动"),
+                    format!("'{value}' is not this machine, and fermi run starts here only"),
                 ),
-                Hint::new("使用 localhost", "use localhost"),
+                Hint::new(
+                    "多台机器：fermi launch-multi-node --hostfile HOSTS，或在每台机器上执行同一条带 --nnodes 和 --rdzv-endpoint 的命令；本机写作 localhost",
+                    "several machines: fermi launch-multi-node --hostfile HOSTS, or the same command with --nnodes and --rdzv-endpoint on each; this machine is localhost",
+                ),
+            ),
+            Self::StoreOfFramework { framework } => advised(
+                Text::new(
+                    format!("--store fermi 不能用于 {framework}：它自己占用主端口"),
+                    format!("--store fermi does not go with {framework}, which uses the master's port itself"),
+                ),
+                Hint::new("去掉 --store", "leave --store out"),
+            ),
+            Self::InterpreterAsScript { name } => advised(
+                Text::new(
+                    format!("{name} 不是脚本：fermi run 自己会启动 Python"),
+                    format!("{name} is no script: fermi run starts Python itself"),
+                ),
+                Hint::new(
+                    format!("去掉 {name} 一词；要换一个解释器请用 PYTHON_EXEC"),
+                    format!("leave the word {name} out; PYTHON_EXEC names another interpreter"),
+                ),
+            ),
+            Self::ModuleIsPath { path } => {
+                let module = path.trim_end_matches(".py").trim_start_matches("./").replace('/', ".");
+                advised(
+                    Text::new(
+                        format!("-m 需要模块名，而不是路径 {path}"),
+                        format!("-m needs the name of a module, not the path {path}"),
+                    ),
+                    Hint::new(format!("-m {module}，或去掉 -m"), format!("-m {module}, or leave -m out")),
+                )
+            }
+            Self::HostFile { path } => advised(
+                Text::new(
+                    format!("{path} 是主机列表文件，而 -H 需要主机名"),
+                    format!("{path} is a file of hosts, and -H needs the name of one"),
+                ),
+                Hint::new(
+                    format!("fermi launch-multi-node --hostfile {path} 在其中的所有机器上启动"),
+                    format!("fermi launch-multi-node --hostfile {path} starts on all machines in it"),
+                ),
+            ),
+            Self::ForeignOption { name, instead } => advised(
+                Text::new(format!("fermi run 没有参数 {name}"), format!("fermi run has no option {name}")),
+                instead.clone().into(),
             ),
             Self::BadCpuList { value } => advised(
                 Text::new(format!("“{value}” 不是有效的 CPU 列表"), format!("'{value}' is not a list of CPUs")),

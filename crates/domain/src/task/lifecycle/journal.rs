@@ -56,6 +56,13 @@ impl Transition<'_> {
                 "node.lost",
                 Text::new(format!("失去节点 {name}：{}", text.zh), format!("{name} is lost: {}", text.en)),
             ),
+            RunEvent::NodeLeaves { name, .. } => self.note(
+                "node.leaves",
+                Text::new(
+                    format!("节点 {name} 退出运行，其余节点继续"),
+                    format!("{name} leaves the run, the others go on"),
+                ),
+            ),
             RunEvent::NodeRefused { name, text, .. } => self.note(
                 "node.refused",
                 Text::new(format!("拒绝 {name}：{}", text.zh), format!("{name} was refused: {}", text.en)),
