@@ -8,7 +8,7 @@ use fermi_api::client::{
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
-use fermi_domain::language::{Explained, FrontEnd, Hint, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
 
 use crate::speech::Paint;
 use crate::table::Table;
@@ -283,9 +283,9 @@ impl ServerFlags {
     pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, CommandProblem> {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some).map_err(|error| {
-                let path = path.display();
+                let (path, why) = (path.display(), reason::of_io(&error));
                 CommandProblem::usage(
-                    Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
+                    Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
                     Text::new(
                         "--token-file 指向只含令牌的文件",
                         "--token-file names a file that holds the token alone",

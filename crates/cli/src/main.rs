@@ -5,6 +5,7 @@
 mod commands;
 mod connection;
 mod exit_code;
+mod help;
 mod signals;
 mod span;
 mod speech;

@@ -17,7 +17,7 @@ use crate::{
         DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
         TaskSpec, Work,
     },
-    warnings::{Warning, warnings},
+    warnings::{Warning, of_work, warnings},
 };
 
 /// The longest name of a task, in letters.
@@ -122,7 +122,11 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     let model_id = request.model_id.as_deref().map(str::trim).filter(given).map(str::to_owned);
     Ok(Accepted {
         aggregate: Aggregate::of(&environments),
-        warnings: warnings(&environments, framework, wanted.strategy),
+        warnings: {
+            let mut found = warnings(&environments, framework, wanted.strategy);
+            found.extend(of_work(&work).filter(|_| request.recipe.is_none()));
+            found
+        },
         spec: TaskSpec {
             name,
             dataset,

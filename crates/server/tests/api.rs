@@ -110,8 +110,10 @@ async fn what_a_task_names_must_exist() {
     ] {
         let mut body: serde_json::Value = serde_json::from_str(CREATE).unwrap();
         body[field] = json!(value);
-        let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await;
-        assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)));
+        for path in ["/api/v1/training-tasks", "/api/v1/training-tasks/preview"] {
+            let came = cluster.post(path, &body.to_string()).await;
+            assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)), "{path}");
+        }
     }
     let before = cluster.picture().await;
     assert_eq!(before[1], 0);

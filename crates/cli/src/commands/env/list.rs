@@ -53,7 +53,7 @@ fn table(environments: &[Environment]) -> Table {
             gpus(environment).into(),
             Cell::number(environment.cpu_cores.to_string()),
             Cell::number(format!("{} GB", environment.memory)),
-            Cell::number(format!("{}/{}", environment.workers_free, environment.workers.len())),
+            Cell::number(free(environment)),
             environment.heartbeat_age_ms.map_or_else(|| "-".to_owned(), heard).into(),
             environment
                 .up_since
@@ -62,6 +62,13 @@ fn table(environments: &[Environment]) -> Table {
         ]);
     }
     table
+}
+
+/// Free workers of all; none are free where nobody answers.
+pub fn free(environment: &Environment) -> String {
+    let is_there = environment.status.is_reachable() || environment.status == EnvironmentStatus::Suspect;
+    let free = if is_there { environment.workers_free.to_string() } else { "-".to_owned() };
+    format!("{free}/{}", environment.workers.len())
 }
 
 /// How long ago an agent spoke. Each second is as it should be.

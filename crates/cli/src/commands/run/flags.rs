@@ -165,13 +165,16 @@ pub struct RunFlags {
     #[arg(long, help_heading = CHECKPOINTS)]
     pub resume: bool,
 
-    /// manual: --world-size N starts N here, with --rank R just that one
+    /// manual: --world-size N starts N here, with --rank R just that one; slurm: as the job says; create_slurm: write a batch file
     #[arg(long, value_name = "MODE", help_heading = OTHERS)]
     pub mode: Option<String>,
+    /// GPUs that the job asks for on each node, with --mode create_slurm
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = OTHERS)]
+    pub gpus_per_node: Option<u32>,
     /// All processes of the run
     #[arg(long, value_name = "N", help_heading = OTHERS)]
     pub world_size: Option<u32>,
-    /// Start only this rank of --world-size
+    /// Start only this rank of --world-size; MASTER_ADDR, MASTER_PORT, LOCAL_RANK and NODE_RANK are heeded
     #[arg(long, value_name = "R", help_heading = OTHERS)]
     pub rank: Option<u32>,
     /// mpirun's spelling of this machine: localhost[:N]

@@ -41,7 +41,14 @@ impl Framework {
         let counts = nodes.iter().map(|node| (node.name.as_str(), world.per_node));
         let map = fermi_frameworks::ranks_of(counts, on_gpus).map_err(|error| RunProblem::of_framework(&error))?;
         let spec = engine.task("run", work(flags), map.world_size());
-        let order = LaunchOrder { spec: &spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
+        let order = LaunchOrder {
+            spec: &spec,
+            ranks: &map,
+            nodes: &nodes,
+            dataset_path: None,
+            model_path: None,
+            known_models: fermi_planner::catalogue::parameters_of,
+        };
         let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
         launch.program.clear();
         let notes = std::mem::take(&mut launch.notes);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 
 use super::plan::Plan;
@@ -20,7 +21,7 @@ pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
     let outputs = Some(&bundle.checkpoint_dir).filter(|_| bundle.run_folder.is_some());
     let not_writable = |path: &Path, error: std::io::Error| RunProblem::FolderNotWritable {
         path: path.display().to_string(),
-        error: error.to_string(),
+        error: reason::of_io(&error),
     };
     for folder in bundle.run_folder.iter().chain(outputs) {
         fs::create_dir_all(folder).map_err(|error| not_writable(folder, error))?;

@@ -23,6 +23,7 @@ mod processes;
 mod ranks;
 pub(super) mod report;
 pub(super) mod session;
+mod single_rank;
 pub(super) mod slurm;
 pub mod spellings;
 mod streams;

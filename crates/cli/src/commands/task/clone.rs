@@ -2,6 +2,7 @@
 
 use fermi_api::v1::CloneRequest;
 
+use super::find;
 use crate::connection::{AskFlags, Outcome};
 
 /// Create the same task once more
@@ -17,6 +18,8 @@ pub struct CloneFlags {
 }
 
 pub fn execute(flags: &CloneFlags) -> Outcome {
-    let answer = flags.ask.connect()?.clone_task(&flags.task, &CloneRequest { task_name: flags.name.clone() })?;
+    let client = flags.ask.connect()?;
+    let task = find::id(&client, &flags.task)?;
+    let answer = client.clone_task(&task, &CloneRequest { task_name: flags.name.clone() })?;
     flags.ask.made(&answer, &answer.data.task_id)
 }

@@ -21,7 +21,7 @@ pub enum RunProblem {
     },
     ScriptNotReadable {
         path: String,
-        error: String,
+        error: Text,
     },
     ScriptIsProgram {
         path: String,
@@ -89,6 +89,10 @@ pub enum RunProblem {
     BadPort {
         value: String,
     },
+    BadVariable {
+        name: &'static str,
+        value: String,
+    },
     BadAssignment {
         value: String,
     },
@@ -107,14 +111,14 @@ pub enum RunProblem {
     },
     FolderNotWritable {
         path: String,
-        error: String,
+        error: Text,
     },
     PathNotUnicode {
         path: String,
     },
     NoHome,
     NoWorkingFolder {
-        error: String,
+        error: Text,
     },
     UnknownMode {
         value: String,
@@ -130,7 +134,7 @@ pub enum RunProblem {
     },
     TorchrunNotFound,
     KeepersNotStarted {
-        error: String,
+        error: Text,
     },
     /// Said by the framework itself.
     Framework {

@@ -36,7 +36,10 @@ impl RunProblem {
                 Hint::new("给出目录中的脚本，或用 -m 运行包", "name the script inside it, or run a package with -m"),
             ),
             Self::ScriptNotReadable { path, error } => advised(
-                Text::new(format!("无法读取脚本 {path}：{error}"), format!("cannot read the script {path}: {error}")),
+                Text::new(
+                    format!("无法读取脚本 {path}：{}", error.zh),
+                    format!("cannot read the script {path}: {}", error.en),
+                ),
                 Hint::new("检查文件权限（ls -l）", "check the file's permissions (ls -l)"),
             ),
             Self::ScriptIsProgram { path } => advised(
@@ -209,6 +212,16 @@ impl RunProblem {
                     "use a number from 1 to 65535, or leave it out and Fermi picks one",
                 ),
             ),
+            Self::BadVariable { name, value } => advised(
+                Text::new(
+                    format!("环境变量 {name} 不能是 “{value}”"),
+                    format!("the variable {name} cannot be '{value}'"),
+                ),
+                Hint::new(
+                    format!("设为不小于 0 的整数，或取消它：unset {name}"),
+                    format!("set it to a whole number from 0 up, or remove it: unset {name}"),
+                ),
+            ),
             Self::BadAssignment { value } => advised(
                 Text::new(
                     format!("-x 需要 NAME 或 NAME=VALUE，而不是 “{value}”"),
@@ -222,10 +235,13 @@ impl RunProblem {
             ),
             Self::UnknownHost { value } => advised(
                 Text::new(
-                    format!("“{value}” 不是这台机器，这个版本的 fermi run 只在本机启动"),
-                    format!("'{value}' is not this machine, and this version of fermi run starts here only"),
+                    format!("“{value}” 不是这台机器，fermi run 只在本机启动"),
+                    format!("'{value}' is not this machine, and fermi run starts ranks here only"),
                 ),
-                Hint::new("使用 localhost", "use localhost"),
+                Hint::new(
+                    "使用 localhost；多台机器请用 fermi launch-multi-node --hosts，或在每台上执行同一条命令",
+                    "use localhost; for several machines there is fermi launch-multi-node --hosts, or the same command on each",
+                ),
             ),
             Self::BadCpuList { value } => advised(
                 Text::new(format!("“{value}” 不是有效的 CPU 列表"), format!("'{value}' is not a list of CPUs")),
@@ -236,7 +252,7 @@ impl RunProblem {
                 Hint::new("给 --log-dir 另一个路径", "give --log-dir another path"),
             ),
             Self::FolderNotWritable { path, error } => advised(
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}")),
+                Text::new(format!("无法写入 {path}：{}", error.zh), format!("cannot write to {path}: {}", error.en)),
                 Hint::new(
                     "用 --log-dir 或 FERMI_STATE_DIR 指定可写目录",
                     "name a folder you may write to with --log-dir or FERMI_STATE_DIR",
@@ -251,7 +267,10 @@ impl RunProblem {
                 Hint::new("设置 HOME、FERMI_STATE_DIR 或 --log-dir", "set HOME, FERMI_STATE_DIR or --log-dir"),
             ),
             Self::NoWorkingFolder { error } => advised(
-                Text::new(format!("当前目录不可用：{error}"), format!("the current folder cannot be used: {error}")),
+                Text::new(
+                    format!("当前目录不可用：{}", error.zh),
+                    format!("the current folder cannot be used: {}", error.en),
+                ),
                 Hint::new("换到一个存在的目录再运行", "change to a folder that exists and try again"),
             ),
             Self::UnknownMode { value } => advised(
@@ -291,8 +310,8 @@ impl RunProblem {
             ),
             Self::KeepersNotStarted { error } => advised(
                 Text::new(
-                    format!("无法启动 supervisor：{error}"),
-                    format!("the supervisor could not be started: {error}"),
+                    format!("无法启动 supervisor：{}", error.zh),
+                    format!("the supervisor could not be started: {}", error.en),
                 ),
                 Hint::new(
                     "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",
