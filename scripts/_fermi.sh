@@ -1,5 +1,5 @@
 # Becomes `fermi` with these words: FERMI_BIN, what `make build` made beside these scripts, the PATH.
-fermi() {
+become_fermi() {
     root=$(cd "$(dirname "$0")/.." && pwd)
     if [ -n "${FERMI_BIN:-}" ]; then exec "$FERMI_BIN" "$@"; fi
     if [ -x "$root/target/release/fermi" ]; then exec "$root/target/release/fermi" "$@"; fi

@@ -9,4 +9,4 @@ if [ "$#" -eq 3 ]; then
         if [ ! -e main.py ] && [ -e scripts/train.py ]; then set -- "$@" scripts/train.py; else set -- "$@" main.py; fi ;;
     esac
 fi
-fermi launch-multi-node "$@"
+become_fermi launch-multi-node "$@"

@@ -176,7 +176,7 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
     match error {
         ClientError::Unreachable { server, reason } => (
             Text::new(
-                format!("无法连接服务器 {server}（{reason}）"),
+                format!("无法连接服务器 {server}（{}）", in_chinese(reason)),
                 format!("the server {server} cannot be reached ({reason})"),
             ),
             Some(Hint::new(
@@ -201,6 +201,19 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
         ),
         ClientError::Refused(refused) => told_by_server(refused),
     }
+}
+
+/// The client's words for a connection that failed.
+fn in_chinese(reason: &str) -> &str {
+    const KNOWN: [(&str, &str); 6] = [
+        ("connection refused", "连接被拒绝"),
+        ("the connection was cut", "连接被中断"),
+        ("no route to it", "网络不可达"),
+        ("no connection in time", "连接超时"),
+        ("the host is not known", "查不到该主机名"),
+        ("no connection", "没有连接"),
+    ];
+    KNOWN.iter().find(|(english, _)| *english == reason).map_or(reason, |(_, chinese)| chinese)
 }
 
 /// The server has spoken the language that it was asked for.

@@ -9,7 +9,7 @@ use clap::{Arg, Command};
 const CHINESE: &str = include_str!("../data/help.zh-CN.txt");
 
 /// What clap itself writes, and its Chinese; the longer ones first.
-const OF_CLAP: [(&str, &str); 8] = [
+const OF_CLAP: [(&str, &str); 12] = [
     ("Print help (see more with '--help')", "显示帮助（--help 更详细）"),
     ("Print help (see a summary with '-h')", "显示帮助（-h 为摘要）"),
     ("Print help", "显示帮助"),
@@ -18,6 +18,11 @@ const OF_CLAP: [(&str, &str); 8] = [
     ("[possible values: ", "[可选值："),
     ("[aliases: ", "[别名："),
     ("[env: ", "[环境变量："),
+    // Where a line ends behind the word.
+    ("[default:", "[默认："),
+    ("[possible values:", "[可选值："),
+    ("[aliases:", "[别名："),
+    ("[env:", "[环境变量："),
 ];
 
 /// Texts by their English, with line breaks written as `\n`.
@@ -84,9 +89,15 @@ pub fn words_in_chinese(page: &str) -> String {
 }
 
 fn line_in_chinese(line: &str) -> String {
+    let of_usage = |usage: &str| {
+        usage.replace("[OPTIONS]", "[选项]").replace("<COMMAND>", "<命令>").replace("[COMMAND]", "[命令]")
+    };
     if let Some(usage) = line.strip_prefix("Usage: ") {
-        let usage = usage.replace("[OPTIONS]", "[选项]").replace("<COMMAND>", "<命令>").replace("[COMMAND]", "[命令]");
-        return format!("用法：{usage}");
+        return format!("用法：{}", of_usage(usage));
+    }
+    // A second form of the same command.
+    if let Some(usage) = line.strip_prefix("       fermi ") {
+        return format!("      fermi {}", of_usage(usage));
     }
     match line {
         "Options:" => return "选项：".to_owned(),

@@ -205,8 +205,7 @@ mod tests {
 
     #[test]
     fn a_task_is_not_in_its_own_way() {
-        let spec =
-            serde_json::json!({"name": "x", "work": {"kind": "builtin"}, "distributed": {"nodeIds": ["1", "3"]}});
+        let spec = serde_json::json!({"name": "x", "work": {"kind": "builtin"}, "distributed": {"enabled": true, "nodeIds": ["1", "3"]}});
         let mut task = Task::new("task-1".into(), serde_json::from_value(spec).unwrap(), 1);
         let mut nodes = three_zones();
         nodes[0].status = EnvironmentStatus::Busy;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fermi_domain::framework::Framework;
 use fermi_domain::language::{Explained, Hint, Language, Text, reason};
+use fermi_domain::messages::run::RunProblem;
 use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
@@ -109,6 +110,18 @@ impl EngineFlags {
             ("--nccl-debug", self.nccl_debug.is_some()),
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+
+    /// A refusal that speaks of a training.yaml, with the name of the file that was given.
+    pub fn by_its_name(&self, problem: RunProblem) -> RunProblem {
+        match (&self.config, problem) {
+            (Some(path), RunProblem::Framework { text, hint }) => {
+                let name = path.display().to_string();
+                let named = |sentence: &str| sentence.replacen("training.yaml", &name, 1);
+                RunProblem::Framework { text: Text::new(named(&text.zh), named(&text.en)), hint }
+            }
+            (_, problem) => problem,
+        }
     }
 
     pub fn read(&self) -> Result<Engine, EngineRefusal> {

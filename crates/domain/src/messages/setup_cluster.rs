@@ -120,7 +120,10 @@ impl Finding {
                 format!("--node-rank 0 belongs on the master, but {name} ({addresses}) is not this machine"),
             ),
             Self::PortFree { port } => Text::new(format!("端口 {port} 空闲"), format!("port {port} is free")),
-            Self::PortTaken { text } => text.clone(),
+            Self::PortTaken { text } => text.followed_by(&Text::new(
+                "用 --master-port 换一个端口，或先结束占用它的进程",
+                "name another with --master-port, or end its holder first",
+            )),
             Self::MasterListens { address } => {
                 Text::new(format!("主节点 {address} 已在监听"), format!("the master listens at {address}"))
             }

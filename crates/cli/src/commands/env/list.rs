@@ -15,13 +15,19 @@ pub struct ListFlags {
     /// Only those that fit, such as status=running or zone=北京可用区A
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
+    /// The field to sort by, such as name or "gpuCount desc"
+    #[arg(long, value_name = "FIELD")]
+    order_by: Option<String>,
     #[command(flatten)]
     ask: AskFlags,
 }
 
 pub fn execute(flags: &ListFlags) -> Outcome {
     let client = flags.ask.connect()?;
-    let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("filter", flags.filter.as_deref());
+    let query = Query::new()
+        .with("pageSize", MOST_PER_PAGE)
+        .with_some("filter", flags.filter.as_deref())
+        .with_some("orderBy", flags.order_by.as_deref());
     let answer = client.environments(&query)?;
     let none = pick("还没有开发环境。加入一个：", "There are no environments yet. Add one:");
     let zone = pick("北京可用区A", "zone-a");

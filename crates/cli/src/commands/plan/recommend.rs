@@ -30,6 +30,7 @@ pub struct RecommendFlags {
     /// GPUs that the learning rate was found with
     #[arg(long, value_name = "N", default_value_t = 1)]
     base_gpus: u64,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -59,6 +59,7 @@ pub struct ScaleFlags {
     /// Where table (JSON) and chart go
     #[arg(long, value_name = "DIR")]
     results_dir: Option<PathBuf>,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -21,6 +21,7 @@ pub struct Answers {
     /// The master's address
     #[arg(long, value_name = "HOST", default_value = "192.168.1.100")]
     pub master: String,
+    /// The port at which the machines meet
     #[arg(long, default_value_t = 29_500)]
     pub port: u16,
     /// Hosts for ssh: a:4,b:4 [default: the file hostfile]

@@ -49,7 +49,9 @@ impl Framework {
             model_path: None,
             known_models: fermi_planner::catalogue::parameters_of,
         };
-        let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
+        let refused =
+            |refusal: &fermi_frameworks::LaunchRefusal| flags.engine.by_its_name(RunProblem::of_framework(refusal));
+        let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| refused(&refusal))?;
         launch.program.clear();
         let notes = std::mem::take(&mut launch.notes);
         Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes })

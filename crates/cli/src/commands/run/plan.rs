@@ -43,6 +43,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let found = slurm_position(flags, machine)?;
     let mut said: Vec<Text> = found.as_ref().filter(|_| flags.mode.is_none()).map(slurm::joined).into_iter().collect();
     let position = found;
+    said.extend(super::without_effect(flags));
     let flags = &beside_variables(flags, machine);
     let meeting = match &position {
         Some(position) => slurm::meeting(flags, position, machine.slurm_address)?,

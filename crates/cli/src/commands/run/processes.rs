@@ -42,6 +42,9 @@ fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -
         (Some(rank), Some(world)) => return Ok(Size { processes: 1, single: Some((rank, world)) }),
         _ => {}
     }
+    if let (Some(total), None) = (flags.total_processes, &flags.nproc_per_node) {
+        return Ok(Size { processes: share(total, &flags.nnodes)?, single: None });
+    }
     let hosted = flags.host.as_deref().map(slots).transpose()?.flatten();
     let counted = match flags.nproc_per_node.as_deref().or(hosted.as_deref()) {
         Some(value) => Some(processes(value, machine)?),
@@ -70,6 +73,29 @@ fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -
         return Err(RunProblem::TooManyProcesses { value: processes, most: MOST_PROCESSES });
     }
     Ok(Size { processes: u32::try_from(processes).unwrap_or(1), single: None })
+}
+
+/// What one of so many machines gets of the processes of all.
+fn share(total: u32, nodes: &str) -> Result<u32, RunProblem> {
+    let count = match nodes {
+        "1:1" => Some(1),
+        fixed => fixed.parse::<u32>().ok(),
+    };
+    let each = count.filter(|count| *count > 0 && total.is_multiple_of(*count)).map(|count| total / count);
+    each.filter(|each| *each as usize <= MOST_PROCESSES).ok_or_else(|| not_shared(total, nodes))
+}
+
+fn not_shared(total: u32, nodes: &str) -> RunProblem {
+    RunProblem::Framework {
+        text: Text::new(
+            format!("--num-processes {total} 不能平均分给 {nodes} 台机器"),
+            format!("--num-processes {total} cannot be shared out to {nodes} machines"),
+        ),
+        hint: Text::new(
+            "它是所有机器的进程总数；每台的数目用 --nproc-per-node",
+            "it counts the processes of all machines; give those of each with --nproc-per-node",
+        ),
+    }
 }
 
 /// mpirun's `localhost:4`.

@@ -8,7 +8,7 @@ use crate::connection::{AskFlags, Outcome};
 /// Create the same task once more
 #[derive(Debug, clap::Args)]
 pub struct CloneFlags {
-    /// The id of the one to copy
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// The new one's name [default: the old one with -copy]
     #[arg(long)]

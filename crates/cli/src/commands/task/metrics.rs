@@ -16,7 +16,7 @@ const COLUMNS: usize = 40;
 /// Loss, speed and what machines did, as numbers and small pictures
 #[derive(Debug, clap::Args)]
 pub struct MetricsFlags {
-    /// The task's id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// An earlier attempt [default: the newest]
     #[arg(long, value_name = "N")]
