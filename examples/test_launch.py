@@ -9,23 +9,30 @@ Without PyTorch only the first line is printed and the variables are checked.
 import os
 import sys
 
+LOCALE = next((os.environ[n] for n in ("FERMI_LANG", "LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(n)), "")
 NEEDED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+def say(zh: str, en: str) -> str:
+    return zh if LOCALE[:2].lower() == "zh" else en
 
 
 def main() -> None:
     missing = [name for name in NEEDED if not os.environ.get(name)]
     if missing:
-        sys.exit(f"not started by a launcher: {', '.join(missing)} not set")
+        names = ", ".join(missing)
+        sys.exit(say(f"不是由启动器启动的：没有设置 {names}", f"not started by a launcher: {names} not set"))
     rank, world, local = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
     master = os.environ["MASTER_ADDR"]
     print(f"[Rank {rank}] World Size: {world}, Local Rank: {local}, Master Addr: {master}", flush=True)
     if not 0 <= rank < world:
-        sys.exit(f"rank {rank} is not one of {world}")
+        sys.exit(say(f"rank {rank} 不在 {world} 个之内", f"rank {rank} is not one of {world}"))
     try:
         import torch
         import torch.distributed as dist
     except ImportError:
-        print(f"[Rank {rank}] PyTorch is not installed: communication is not tried", flush=True)
+        text = say("没有安装 PyTorch：不测试通信", "PyTorch is not installed: communication is not tried")
+        print(f"[Rank {rank}] {text}", flush=True)
         return
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", local) if cuda else torch.device("cpu")
@@ -37,8 +44,10 @@ def main() -> None:
     expected = world * (world - 1) / 2
     dist.destroy_process_group()
     if total.item() != expected:
-        sys.exit(f"[Rank {rank}] the sum of all ranks is {total.item()}, not {expected}")
-    print(f"[Rank {rank}] all-reduce over {world} ranks on {device}: ok", flush=True)
+        text = say(f"各 rank 之和为 {total.item()}，应为 {expected}", f"the sum of all ranks is {total.item()}, not {expected}")
+        sys.exit(f"[Rank {rank}] {text}")
+    text = say(f"{world} 个 rank 在 {device} 上 all-reduce 成功", f"all-reduce over {world} ranks on {device}: ok")
+    print(f"[Rank {rank}] {text}", flush=True)
 
 
 if __name__ == "__main__":

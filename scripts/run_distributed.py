@@ -1,35 +1,75 @@
 #!/usr/bin/env python3
 """Starts a distributed training: all arguments are those of `fermi run`, in either spelling.
+启动分布式训练：参数与 `fermi run` 相同，两种写法均可。
 
 python scripts/run_distributed.py --nproc_per_node 4 train.py --lr 3e-4
 python scripts/run_distributed.py --mode manual --world-size 4 train.py
 python scripts/run_distributed.py --mode create_slurm --num-nodes 2 train.py
 
-Where no script is named it is main.py of this folder, else scripts/train.py; --config, --algorithm and what follows them
-are then its arguments.
+Where no script is named it is main.py of this folder, else scripts/train.py. --config, --algorithm and what fermi run does
+not know are then its arguments, wherever they stand; a --config that is there decides fermi's strategy too.
+不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；此时 --config、--algorithm 以及 fermi run 没有的参数都传给它，
+先后不限；--config 指定的文件存在时，其中的策略也由 fermi 执行。
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 
-OF_THE_SCRIPT = ("--config", "--algorithm")
+from _fermi import become
+
+# The launcher's options with a value, and its switches, as people write them for torchrun and this script.
+TAKING = {
+    "nproc-per-node", "num-gpus", "nnodes", "num-nodes", "node-rank", "master-addr", "master-port", "max-restarts", "mode",
+    "rank", "world-size", "gpus-per-node", "rdzv-id", "rdzv-endpoint", "rdzv-backend", "rdzv-conf", "log-dir", "tee",
+    "redirects", "role", "join-timeout", "start-timeout", "framework", "set", "backend", "n", "x",
+}  # fmt: skip
+SWITCHES = {"use-torchrun", "standalone", "dry-run", "json", "quiet", "legacy-launch", "resume", "q"}
 NO_SCRIPT = ("-m", "--module", "--no-python", "--no_python", "-h", "--help")
+# Ways to start that do not make an engine's files.
+WITHOUT_ENGINE = {"create_slurm", "create-slurm"}
+
+
+def parted(words: list[str]) -> tuple[list[str], list[str]]:
+    """Parts the launcher's own words from the script's, wherever they stand."""
+    own: list[str] = []
+    others: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name = word.split("=")[0].lstrip("-").replace("_", "-") if word.startswith("-") else ""
+        if name in SWITCHES:
+            own.append(word)
+        elif name in TAKING:
+            own.append(word)
+            value = None if "=" in word else next(rest, None)
+            own.extend([] if value is None else [value])
+        else:
+            others.append(word)
+    return own, others
+
+
+def value_of(words: list[str], name: str) -> str | None:
+    """Reads the value of an option in either form."""
+    for at, word in enumerate(words):
+        if word.startswith(f"{name}="):
+            return word.split("=", 1)[1]
+        if word == name and at + 1 < len(words):
+            return words[at + 1]
+    return None
 
 
 def main() -> None:
-    fermi = os.environ.get("FERMI_BIN") or shutil.which("fermi")
-    if fermi is None:
-        sys.exit("error: there is no fermi on the PATH\n\nhint: install it, or name it in FERMI_BIN")
     words = sys.argv[1:]
     if not any(word.endswith(".py") or word in NO_SCRIPT for word in words):
+        own, others = parted(words)
         script = next((path for path in ("main.py", "scripts/train.py") if os.path.exists(path)), "main.py")
         mode = ["--mode", "train"] if script == "main.py" else []
-        end = next((n for n, word in enumerate(words) if word.split("=")[0] in OF_THE_SCRIPT), len(words))
-        words = [*words[:end], script, *mode, *words[end:]]
-    os.execv(fermi, ["fermi", "run", *words])
+        config = value_of(others, "--config")
+        elsewhere = "--use_torchrun" in own or "--use-torchrun" in own or value_of(own, "--mode") in WITHOUT_ENGINE
+        engine = ["--config", config] if config and os.path.exists(config) and not elsewhere else []
+        words = [*own, *engine, script, *mode, *others]
+    become("run", *words)
 
 
 if __name__ == "__main__":

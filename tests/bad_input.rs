@@ -282,6 +282,31 @@ fn help_and_version_are_data_and_no_error() {
 }
 
 #[test]
+fn help_is_in_the_language_of_the_locale() {
+    let place = prepared();
+    for (name, value, is_chinese) in [
+        ("LANG", "zh_CN.UTF-8", true),
+        ("LC_ALL", "zh_TW.UTF-8", true),
+        ("FERMI_LANG", "zh", true),
+        ("LANG", "en_US.UTF-8", false),
+        ("LC_ALL", "C", false),
+    ] {
+        for words in
+            [&["--help"][..], &["run", "--help"], &["task", "create", "-h"], &["plan", "scale", "--help"], &["task"]]
+        {
+            let mut command = place.fermi(words);
+            let ended = Run::whole(command.env_remove("LANG").env(name, value));
+            let said = ended.out() + &ended.err();
+            assert_eq!(said.contains("用法：fermi"), is_chinese, "{name}={value} {words:?}: {said}");
+            assert_eq!(said.contains("Usage: fermi"), !is_chinese, "{name}={value} {words:?}: {said}");
+        }
+    }
+    let mut command = place.run(["--no-such", "good.py"]);
+    let said = Run::whole(command.env("LANG", "zh_CN.UTF-8")).expect(2).err();
+    assert!(said.starts_with("错误：") && said.contains("提示："), "{said}");
+}
+
+#[test]
 fn output_that_cannot_be_written_is_said_and_fails() {
     let place = prepared();
     for words in [&["--help"][..], &["run", "--dry-run", "good.py"], &["reference"], &["completions", "bash"]] {
@@ -289,7 +314,7 @@ fn output_that_cannot_be_written_is_said_and_fails() {
         let ended = place.fermi(words).env("FERMI_LANG", "en").stdout(full).output().unwrap();
         let said = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{words:?}: {said}");
-        assert!(said.contains("error: cannot write to standard output: No space left"), "{words:?}: {said}");
+        assert!(said.contains("error: cannot write to standard output: no space is left"), "{words:?}: {said}");
         // A pipe that was closed has got all that its reader wanted.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -42,6 +42,33 @@ fn a_task_is_created_followed_and_read_by_the_command_line() {
 }
 
 #[test]
+fn a_task_is_called_by_id_number_name_or_last() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    for name in ["heal", "heal", "other"] {
+        let words =
+            ["task", "create", "--name", name, "--env", "gn6", "--framework", "command", "--wait", "--", "true"];
+        assert_eq!(fermi(&fleet, &words).code(), Some(0));
+    }
+    for (called, id) in
+        [("task-1", "task-1"), ("1", "task-1"), ("heal", "task-2"), ("other", "task-3"), ("last", "task-3")]
+    {
+        assert_eq!(data(&fleet, &["task", "show", called])["id"], id, "{called}");
+    }
+    for verb in ["logs", "explain", "events", "ranks", "metrics", "wait"] {
+        assert_eq!(fermi(&fleet, &["task", verb, "heal"]).code(), Some(0), "{verb}");
+    }
+    let deleted = fermi(&fleet, &["task", "delete", "last", "1"]);
+    assert!(deleted.code() == Some(0) && deleted.err().contains("task-3:"), "{}", deleted.err());
+    let unknown = fermi(&fleet, &["task", "show", "haal"]);
+    assert_eq!(unknown.code(), Some(3));
+    assert!(
+        unknown.err().contains("there is no task 'haal'") && unknown.err().contains("did you mean heal?"),
+        "{}",
+        unknown.err()
+    );
+}
+
+#[test]
 fn a_failed_training_fails_the_wait_and_explain_says_why() {
     let fleet = Fleet::of(&[("gn6", 2)]);
     let words = ["task", "create", "--name", "bad", "--env", "gn6", "--framework", "command", "--wait", "--"];

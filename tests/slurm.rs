@@ -160,6 +160,24 @@ fn a_task_for_each_rank_keeps_slurms_count_of_ranks_and_nodes() {
 }
 
 #[test]
+fn several_launchers_of_one_srun_are_one_training_without_a_word_of_slurm() {
+    let Some((place, cluster)) = set_up("") else { return };
+    let run = |options: &[&str]| {
+        let mut command =
+            cluster.program(&place, "srun", &["-N2", "--ntasks-per-node=1", env!("CARGO_BIN_EXE_fermi"), "run"]);
+        Run::whole(command.args(options).args(["-n", "2", "--tee", "1", "train.py"])).expect(0)
+    };
+    let ended = run(&[]);
+    for rank in 0..4 {
+        assert!(ended.out().contains(&format!("RANK={rank} WORLD_SIZE=4 ")), "{}", ended.out());
+    }
+    ended.says(&["start as one training (--mode slurm)", "--standalone"]);
+    let alone = run(&["--standalone"]);
+    assert_eq!(alone.out().matches("RANK=0 WORLD_SIZE=2 ").count(), 2, "{}", alone.out());
+    nothing_is_left(&place);
+}
+
+#[test]
 fn a_missing_scontrol_is_no_matter_and_an_unknown_name_is_said() {
     let Some((place, cluster)) = set_up("") else { return };
     let bare = format!(

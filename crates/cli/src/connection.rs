@@ -8,7 +8,7 @@ use fermi_api::client::{
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::contract;
-use fermi_domain::language::{Explained, FrontEnd, Hint, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
 
 use crate::speech::Paint;
 use crate::table::Table;
@@ -176,7 +176,7 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
     match error {
         ClientError::Unreachable { server, reason } => (
             Text::new(
-                format!("无法连接服务器 {server}（{reason}）"),
+                format!("无法连接服务器 {server}（{}）", in_chinese(reason)),
                 format!("the server {server} cannot be reached ({reason})"),
             ),
             Some(Hint::new(
@@ -201,6 +201,19 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
         ),
         ClientError::Refused(refused) => told_by_server(refused),
     }
+}
+
+/// The client's words for a connection that failed.
+fn in_chinese(reason: &str) -> &str {
+    const KNOWN: [(&str, &str); 6] = [
+        ("connection refused", "连接被拒绝"),
+        ("the connection was cut", "连接被中断"),
+        ("no route to it", "网络不可达"),
+        ("no connection in time", "连接超时"),
+        ("the host is not known", "查不到该主机名"),
+        ("no connection", "没有连接"),
+    ];
+    KNOWN.iter().find(|(english, _)| *english == reason).map_or(reason, |(_, chinese)| chinese)
 }
 
 /// The server has spoken the language that it was asked for.
@@ -283,9 +296,9 @@ impl ServerFlags {
     pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, CommandProblem> {
         if let Some(path) = &self.token_file {
             return read_token(path).map(Some).map_err(|error| {
-                let path = path.display();
+                let (path, why) = (path.display(), reason::of_io(&error));
                 CommandProblem::usage(
-                    Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
+                    Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
                     Text::new(
                         "--token-file 指向只含令牌的文件",
                         "--token-file names a file that holds the token alone",

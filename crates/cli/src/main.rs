@@ -6,6 +6,7 @@ mod called_as;
 mod commands;
 mod connection;
 mod exit_code;
+mod help;
 mod signals;
 mod span;
 mod speech;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use fermi_domain::contract::FERMI_LANG;
-use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Notice, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Notice, Text, reason};
 
 use crate::exit_code;
 
@@ -159,10 +159,10 @@ pub fn print_bytes(bytes: &[u8]) -> bool {
 
 /// The exit code of a command that has printed: data that could not be written are a failure, and it is said.
 pub fn checked(code: ExitCode) -> ExitCode {
-    let Some(error) = LOST.get() else { return code };
+    let Some(why) = LOST.get().map(reason::of_io) else { return code };
     complain(&Notice::new(
         "output_lost",
-        Text::new(format!("无法写入标准输出：{error}"), format!("cannot write to standard output: {error}")),
+        Text::new(format!("无法写入标准输出：{}", why.zh), format!("cannot write to standard output: {}", why.en)),
         Text::new("检查输出所在的磁盘或文件", "look at the disk or the file that the output goes to"),
     ));
     if code == ExitCode::SUCCESS { ExitCode::from(exit_code::FAILED) } else { code }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::language::Text;
 use serde::{Deserialize, Serialize};
 
 /// The end of a process as the kernel told it, or the reason why it never began.
@@ -77,6 +78,21 @@ const SIGNALS: [(i32, &str); 31] = [
     (30, "SIGPWR"),
     (31, "SIGSYS"),
 ];
+
+impl Exit {
+    /// The same for people of both languages.
+    pub fn text(&self) -> Text {
+        let en = self.to_string();
+        match self {
+            Self::Code { code } => Text::new(format!("退出码 {code}"), en),
+            Self::Signal { signal, core_dumped: false } => Text::new(format!("信号 {}", signal_name(*signal)), en),
+            Self::Signal { signal, core_dumped: true } => {
+                Text::new(format!("信号 {}（已转储 core）", signal_name(*signal)), en)
+            }
+            Self::NotStarted { error } => Text::new(format!("未能启动：{error}"), en),
+        }
+    }
+}
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

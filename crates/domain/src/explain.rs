@@ -36,7 +36,12 @@ pub enum Summary<'a> {
         ready: usize,
         nodes: usize,
     },
+    /// A rank has reported a step.
     Training {
+        ranks: u32,
+    },
+    /// Every rank has been started, and none has reported a step yet.
+    Unheard {
         ranks: u32,
     },
     StartsAgain,
@@ -65,6 +70,8 @@ pub enum Advice {
     StartAgent {
         environment: String,
     },
+    /// Whether the ranks have found each other stands in what they write.
+    LookAtLogs,
 }
 
 /// What a node is asked to do, as its run stands.
@@ -74,22 +81,31 @@ pub struct NodeTurn<'a> {
     pub desired: DesiredState,
 }
 
+/// Whether a rank has reported a step in its progress file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepsHeard {
+    None,
+    Some,
+}
+
 /// Finds the reasons, from the task, the environments as they are now, and who holds which worker.
 pub fn explain<'a>(
     task: &'a Task,
     environments: &[Environment],
     leases: &HashMap<WorkerId, TaskId>,
+    progress: StepsHeard,
 ) -> Explanation<'a> {
     let obstacles = obstacles(task, environments, leases);
+    let summary = summary(task, progress);
     Explanation {
-        summary: summary(task),
-        advice: advice(task, &obstacles),
+        advice: advice(task, &obstacles, &summary),
+        summary,
         obstacles,
         nodes: task.nodes.iter().zip(task.desired_states()).map(|(node, desired)| NodeTurn { node, desired }).collect(),
     }
 }
 
-fn summary(task: &Task) -> Summary<'_> {
+fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.phase.is_final()) {
         return Summary::Judged(verdict);
     }
@@ -103,7 +119,10 @@ fn summary(task: &Task) -> Summary<'_> {
             let ready = task.nodes.iter().filter(|node| node.state == NodeRunState::Alive).count();
             Summary::ComingUp { ready, nodes: task.nodes.len() }
         }
-        TaskPhase::Running => Summary::Training { ranks: task.world_size() },
+        TaskPhase::Running => match progress {
+            StepsHeard::Some => Summary::Training { ranks: task.world_size() },
+            StepsHeard::None => Summary::Unheard { ranks: task.world_size() },
+        },
         TaskPhase::Restarting => Summary::StartsAgain,
         TaskPhase::Stopping => Summary::Ending,
         TaskPhase::Succeeded | TaskPhase::Failed | TaskPhase::Stopped => Summary::Over(task.phase),
@@ -140,7 +159,7 @@ fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerI
     found
 }
 
-fn advice(task: &Task, obstacles: &[Obstacle]) -> Option<Advice> {
+fn advice(task: &Task, obstacles: &[Obstacle], summary: &Summary<'_>) -> Option<Advice> {
     if let Some(advice) = task.verdict.as_ref().and_then(|verdict| verdict.advice()) {
         return Some(Advice::OfVerdict(advice));
     }
@@ -151,8 +170,11 @@ fn advice(task: &Task, obstacles: &[Obstacle]) -> Option<Advice> {
     if let Some(holder) = holder {
         return Some(Advice::WaitOrStop { holder: holder.clone() });
     }
-    let Obstacle::Absent { name, .. } = obstacles.first()? else { return None };
-    Some(Advice::StartAgent { environment: name.clone() })
+    match (obstacles.first(), summary) {
+        (Some(Obstacle::Absent { name, .. }), _) => Some(Advice::StartAgent { environment: name.clone() }),
+        (_, Summary::Unheard { .. }) => Some(Advice::LookAtLogs),
+        _ => None,
+    }
 }
 
 impl Summary<'_> {
@@ -169,6 +191,12 @@ impl Summary<'_> {
             Self::Training { ranks } => {
                 Text::new(format!("全部 {ranks} 个 rank 正在训练"), format!("all {ranks} ranks are training"))
             }
+            Self::Unheard { ranks } => Text::new(
+                format!("全部 {ranks} 个 rank 已启动，还没有报告任何一步：可能在加载，也可能有 rank 没有加入"),
+                format!(
+                    "all {ranks} ranks are started, and none has reported a step: they may be loading, or one has not joined"
+                ),
+            ),
             Self::StartsAgain => {
                 Text::new("上一次启动失败，正在重新启动", "the last attempt failed; it is started again")
             }
@@ -211,6 +239,10 @@ impl Advice {
                         format!("wait for {holder}, or stop it: fermi task stop {holder}"),
                     )
             }
+            Self::LookAtLogs => Hint::new(
+                "查看各 rank 的日志；脚本把每一步写入 FERMI_PROGRESS_FILE 后这里会显示进度",
+                "look at what the ranks write; once the script writes its steps to FERMI_PROGRESS_FILE they are shown here",
+            ),
             Self::StartAgent { environment } => Hint::new(
                 format!("在 {environment} 上启动 fermi agent"),
                 format!("start `fermi agent` on {environment}"),
@@ -274,7 +306,7 @@ mod tests {
     fn a_task_in_the_queue_names_who_holds_its_workers_and_no_others() {
         let (task, known) = task();
         let leases = held(&["gn1-0", "gn2-0"]);
-        let found = explain(&task, &known, &leases);
+        let found = explain(&task, &known, &leases, StepsHeard::None);
         assert_eq!(found.summary, Summary::Preparing);
         let texts: Vec<String> = found.obstacles.iter().map(|it| it.text().en.into_owned()).collect();
         assert_eq!(texts, ["gn1-0 is held by task-1"]);
@@ -286,7 +318,7 @@ mod tests {
         let (mut task, mut known) = task();
         known[1].status = EnvironmentStatus::Offline;
         task.apply(TaskInput::MustWait { reason: Text::new("等", "waits for gn2") }, 2);
-        let found = explain(&task, &known, &HashMap::new());
+        let found = explain(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!(found.summary.text().en, "waits for gn2");
         assert!(matches!(&found.obstacles[..], [Obstacle::Absent { name, .. }] if name == "gn2"));
         assert_eq!(found.advice.unwrap().hint().spelled(FrontEnd::Api).en, "start `fermi agent` on gn2");
@@ -298,7 +330,7 @@ mod tests {
         let rank_map = rank_map::of_spec(&task.spec, &known).unwrap();
         task.apply(TaskInput::Placed { rank_map }, 2);
         let leases = held(&["gn1-0"]);
-        let found = explain(&task, &known, &leases);
+        let found = explain(&task, &known, &leases, StepsHeard::None);
         assert_eq!(found.summary, Summary::ComingUp { ready: 0, nodes: 2 });
         assert_eq!((found.obstacles.len(), found.advice.is_none()), (0, true));
         let turns: Vec<(&str, String)> =
@@ -310,17 +342,29 @@ mod tests {
     }
 
     #[test]
+    fn a_task_of_which_no_step_was_heard_is_not_called_training() {
+        let (mut task, known) = task();
+        task.phase = TaskPhase::Running;
+        let silent = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        assert!(silent.summary.text().en.contains("none has reported a step"), "{:?}", silent.summary);
+        assert_eq!(silent.advice, Some(Advice::LookAtLogs));
+        let heard = explain(&task, &known, &HashMap::new(), StepsHeard::Some);
+        assert_eq!(heard.summary, Summary::Training { ranks: task.world_size() });
+        assert_eq!(heard.advice, None);
+    }
+
+    #[test]
     fn the_verdict_of_a_task_that_is_over_speaks_before_anything_else() {
         let (mut task, mut known) = task();
         known[0].status = EnvironmentStatus::Offline;
         task.reason = Some(Text::new("旧", "old"));
         task.phase = TaskPhase::Failed;
         task.verdict = Some(Verdict::of(VerdictKind::SupervisorLost { node: "gn1".into() }));
-        let found = explain(&task, &known, &HashMap::new());
+        let found = explain(&task, &known, &HashMap::new(), StepsHeard::None);
         assert!(matches!(found.summary, Summary::Judged(_)));
         assert!(found.obstacles.is_empty());
         task.verdict = None;
         task.reason = None;
-        assert_eq!(explain(&task, &known, &HashMap::new()).summary.text().en, "the task is failed");
+        assert_eq!(explain(&task, &known, &HashMap::new(), StepsHeard::None).summary.text().en, "the task is failed");
     }
 }

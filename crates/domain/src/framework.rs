@@ -81,6 +81,20 @@ impl Framework {
         Self::ALL.into_iter().find(|framework| framework.as_str() == value)
     }
 
+    /// The one that a value which is none nearly names: `ddp`, `FSDP`, `PyTorch DDP`, `megatron`, `torch_ddp`.
+    pub fn near(value: &str) -> Option<Self> {
+        let letters = |text: &str| -> String {
+            text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let wanted = letters(value);
+        let is_near = |framework: &Self| {
+            let own = letters(framework.as_str());
+            let last = framework.as_str().rsplit('-').next().unwrap_or_default();
+            own.contains(&wanted) || wanted.contains(&own) || (last.len() > 2 && wanted.ends_with(last))
+        };
+        Self::ALL.into_iter().find(|framework| wanted.len() > 2 && is_near(framework))
+    }
+
     /// The name that people know.
     pub fn label(self) -> &'static str {
         match self {
@@ -222,6 +236,21 @@ mod tests {
             assert_eq!(Framework::parse(framework.as_str()), Some(framework));
         }
         assert_eq!(Framework::parse("PyTorch DDP"), None);
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_understood_for_a_hint() {
+        for (given, meant) in [
+            ("ddp", Some(Framework::PytorchDdp)),
+            ("PyTorch DDP", Some(Framework::PytorchDdp)),
+            ("torch_fsdp", Some(Framework::PytorchFsdp)),
+            ("Megatron", Some(Framework::MegatronLm)),
+            ("deepspeed-zero3", Some(Framework::Deepspeed)),
+            ("x", None),
+            ("colossal", None),
+        ] {
+            assert_eq!(Framework::near(given), meant, "{given}");
+        }
     }
 
     #[test]

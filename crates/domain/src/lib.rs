@@ -16,6 +16,7 @@ pub mod failure;
 pub mod fleet;
 pub mod framework;
 pub mod group;
+pub mod guidance;
 pub mod healing;
 pub mod ids;
 pub mod ladder;

@@ -18,7 +18,7 @@ use crate::{
         TaskSpec, Work,
     },
     units::Seconds,
-    warnings::{Warning, warnings},
+    warnings::{Warning, of_work, warnings},
 };
 
 /// The longest name of a task, in letters.
@@ -123,7 +123,11 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     let model_id = request.model_id.as_deref().map(str::trim).filter(given).map(str::to_owned);
     Ok(Accepted {
         aggregate: Aggregate::of(&environments),
-        warnings: warnings(&environments, framework, wanted.strategy),
+        warnings: {
+            let mut found = warnings(&environments, framework, wanted.strategy);
+            found.extend(of_work(&work).filter(|_| request.recipe.is_none()));
+            found
+        },
         spec: TaskSpec {
             name,
             dataset,

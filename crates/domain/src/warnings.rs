@@ -2,9 +2,10 @@
 
 use crate::{
     aggregate::Aggregate,
-    environment::{Environment, EnvironmentStatus},
+    environment::{Environment, EnvironmentStatus, Versions},
     framework::Framework,
-    task::Strategy,
+    phase::TaskPhase,
+    task::{Strategy, Task, Work},
 };
 
 /// Something that does not stop a task from being created.
@@ -22,10 +23,41 @@ pub enum Warning {
     LayoutMismatch { strategy: Strategy, ranks: u32 },
     /// The framework knows no tensor or pipeline parallelism; the script has to.
     ParallelismIgnored { framework: Framework },
+    /// What is installed differs between the nodes.
+    MixedVersions { differences: Vec<VersionDifference> },
+    /// Nothing says what to train: Fermi's own small trainer runs.
+    BuiltinTrainer,
     /// Others use these now; the task waits for them.
     Busy { environments: Vec<String> },
     /// These have not answered for some seconds.
     Suspect { environments: Vec<String> },
+}
+
+/// A part that is not the same everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionDifference {
+    /// Such as `torch`.
+    pub part: &'static str,
+    /// Each version, none where an agent found none, with the environments that have it.
+    pub versions: Vec<(Option<String>, Vec<String>)>,
+}
+
+/// What is to be said about a task as it stands: environments that it holds itself are not in its way, and what it shall
+/// run is said for as long as it is not over.
+pub fn of_task(task: &Task, known: &[Environment]) -> Vec<Warning> {
+    if task.phase.is_final() {
+        return Vec::new();
+    }
+    let distributed = &task.spec.distributed;
+    let found = warnings(&task.spec.chosen(known), distributed.framework, distributed.strategy);
+    let waits = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+    let found = found.into_iter().filter(|warning| waits || !matches!(warning, Warning::Busy { .. }));
+    found.chain(of_work(&task.spec.work)).collect()
+}
+
+/// What is to be said about what shall run, whatever the environments are.
+pub fn of_work(work: &Work) -> Option<Warning> {
+    matches!(work, Work::Builtin { .. }).then_some(Warning::BuiltinTrainer)
 }
 
 /// Everything to be said about these environments with this framework and strategy, the gravest last.
@@ -50,6 +82,10 @@ pub fn warnings(
     if sum.total_gpus > 0 && !without.is_empty() {
         found.push(Warning::MixedDevices { without });
     }
+    let differences = version_differences(environments);
+    if !differences.is_empty() {
+        found.push(Warning::MixedVersions { differences });
+    }
     found.extend(strategy.into_iter().flat_map(|strategy| about_strategy(strategy, framework, sum.total_workers)));
     let busy = named(EnvironmentStatus::Busy);
     if !busy.is_empty() {
@@ -72,6 +108,30 @@ fn about_strategy(strategy: Strategy, framework: Option<Framework>, ranks: u32) 
         found.push(Warning::ParallelismIgnored { framework });
     }
     found
+}
+
+/// The parts of which some environments have one version and others another, or none that their agents found.
+fn version_differences(environments: &[&Environment]) -> Vec<VersionDifference> {
+    type Part = (&'static str, fn(&Versions) -> Option<&String>);
+    let parts: [Part; 5] = [
+        ("Python", |versions| versions.python.as_ref()),
+        ("torch", |versions| versions.torch.as_ref()),
+        ("CUDA", |versions| versions.cuda.as_ref()),
+        ("NCCL", |versions| versions.nccl.as_ref()),
+        ("driver", |versions| versions.driver.as_ref()),
+    ];
+    let difference = |(part, version): Part| {
+        let mut versions: Vec<(Option<String>, Vec<String>)> = Vec::new();
+        for environment in environments {
+            let found = version(&environment.versions).cloned();
+            match versions.iter_mut().find(|(known, _)| *known == found) {
+                Some((_, names)) => names.push(environment.name.clone()),
+                None => versions.push((found, vec![environment.name.clone()])),
+            }
+        }
+        (versions.len() > 1).then_some(VersionDifference { part, versions })
+    };
+    parts.into_iter().filter_map(difference).collect()
 }
 
 fn names(environments: &[&Environment], wanted: impl Fn(&Environment) -> bool) -> Vec<String> {
@@ -118,6 +178,43 @@ mod tests {
         assert_eq!(ids(&three_zones(), Framework::Deepspeed, Some(fits)), ["several_nodes", "cross_zone"]);
         assert!(ids(&three_zones(), Framework::PytorchDdp, Some(fits)).contains(&"parallelism_ignored"));
         assert!(!ids(&three_zones(), Framework::MegatronLm, Some(fits)).contains(&"parallelism_ignored"));
+    }
+
+    #[test]
+    fn versions_that_differ_are_named_with_who_has_them() {
+        let mut nodes = three_zones();
+        for node in &mut nodes {
+            node.versions.torch = Some("2.15".into());
+            node.versions.python = Some("3.13".into());
+        }
+        assert!(!ids(&nodes, Framework::PytorchDdp, None).contains(&"mixed_versions"));
+        nodes[1].versions.torch = None;
+        nodes[2].versions.torch = Some("2.14".into());
+        let environments: Vec<&Environment> = nodes.iter().collect();
+        let found = warnings(&environments, None, None);
+        let told = found.iter().find(|warning| warning.id() == "mixed_versions").unwrap();
+        assert_eq!(
+            told.text().en,
+            "versions differ: torch 2.15 (pytorch-dev-env), none found (llm-training-env), 2.14 (nlp-research-lab)"
+        );
+        assert_eq!(
+            told.text().zh,
+            "版本不一致：torch 2.15（pytorch-dev-env）、未找到（llm-training-env）、2.14（nlp-research-lab）"
+        );
+    }
+
+    #[test]
+    fn a_task_is_not_in_its_own_way() {
+        let spec = serde_json::json!({"name": "x", "work": {"kind": "builtin"}, "distributed": {"enabled": true, "nodeIds": ["1", "3"]}});
+        let mut task = Task::new("task-1".into(), serde_json::from_value(spec).unwrap(), 1);
+        let mut nodes = three_zones();
+        nodes[0].status = EnvironmentStatus::Busy;
+        let told = |task: &Task| of_task(task, &nodes).iter().map(Warning::id).collect::<Vec<_>>();
+        assert_eq!(told(&task), ["several_nodes", "cross_zone", "environments_busy", "builtin_trainer"]);
+        task.phase = TaskPhase::Running;
+        assert_eq!(told(&task), ["several_nodes", "cross_zone", "builtin_trainer"]);
+        task.phase = TaskPhase::Succeeded;
+        assert!(told(&task).is_empty());
     }
 
     #[test]

@@ -84,12 +84,20 @@ impl Wanted {
 }
 
 impl Batch {
-    /// In words, for the event log.
+    /// In words, for the event log, where every rank trains on data of its own.
     pub fn text(self) -> Text {
+        self.text_of(self.data_parallel)
+    }
+
+    /// The same among so many ranks, of which several may share one copy of the model.
+    pub(crate) fn text_of(self, ranks: u64) -> Text {
         let Self { micro, accumulation, data_parallel, global } = self;
+        let (zh, en) =
+            if ranks == data_parallel { ("rank", "ranks") } else { ("数据并行副本", "data-parallel copies") };
+        let gap = if zh.is_ascii() { " " } else { "" };
         Text::new(
-            format!("有效批次 {global} = {micro} × {data_parallel} 个 rank × 累积 {accumulation}"),
-            format!("effective batch {global} = {micro} x {data_parallel} ranks x {accumulation} accumulation steps"),
+            format!("有效批次 {global} = {micro} × {data_parallel} 个{gap}{zh} × 累积 {accumulation}"),
+            format!("effective batch {global} = {micro} x {data_parallel} {en} x {accumulation} accumulation steps"),
         )
     }
 }

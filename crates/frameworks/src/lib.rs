@@ -27,7 +27,7 @@ mod work;
 mod yaml;
 
 pub use batch::Batch;
-pub use order::{LaunchOrder, NodeFacts, ranks_of};
+pub use order::{KnownModels, LaunchOrder, NodeFacts, ranks_of};
 pub use refusal::{LaunchRefusal, Words};
 pub use registry::{launch, settings_of, with_training};
 pub use settings::Setting;

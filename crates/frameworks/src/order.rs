@@ -15,7 +15,12 @@ pub struct LaunchOrder<'a> {
     pub nodes: &'a [NodeFacts],
     pub dataset_path: Option<String>,
     pub model_path: Option<String>,
+    /// How many parameters a model has whose name is known; for `distributed_strategy: auto`.
+    pub known_models: KnownModels,
 }
+
+/// Looks a model up by the name that people give it, such as `facebook/opt-350m`.
+pub type KnownModels = fn(&str) -> Option<u64>;
 
 /// What is known about a node before anything starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

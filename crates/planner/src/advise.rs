@@ -5,6 +5,7 @@ use fermi_domain::language::Text;
 use serde::Serialize;
 
 use crate::job::Layout;
+use crate::memory;
 use crate::plan::Plan;
 use crate::recompute::Recompute;
 use crate::search::Candidate;
@@ -31,6 +32,8 @@ pub struct Suggestion {
     pub recompute: Recompute,
     pub offload: Offload,
     pub memory_gib: f64,
+    /// What a node needs in the memory of its processors, for what is offloaded.
+    pub host_gib: f64,
     pub step_time_s: f64,
     pub tokens_per_s: f64,
     pub reason: Text,
@@ -192,6 +195,7 @@ fn suggestion(c: &Candidate, reason: Text) -> Suggestion {
         recompute: layout.recompute,
         offload: layout.offload,
         memory_gib: c.memory.needed_gib(),
+        host_gib: memory::host_gib(&c.job),
         step_time_s: c.seconds(),
         tokens_per_s: c.tokens_per_s(),
         reason,
@@ -215,12 +219,12 @@ fn in_words(s: &Suggestion) -> (String, String) {
     match s.offload {
         Offload::None => {}
         Offload::OptimizerCpu => {
-            zh += "、优化器卸载到 CPU";
-            en += ", the optimizer on the CPU";
+            zh += &format!("、优化器卸载到 CPU（每节点约 {:.0} GiB 内存）", s.host_gib);
+            en += &format!(", the optimizer on the CPU (about {:.0} GiB of memory per node)", s.host_gib);
         }
         Offload::AllCpu => {
-            zh += "、参数和优化器卸载到 CPU";
-            en += ", parameters and optimizer on the CPU";
+            zh += &format!("、参数和优化器卸载到 CPU（每节点约 {:.0} GiB 内存）", s.host_gib);
+            en += &format!(", parameters and optimizer on the CPU (about {:.0} GiB of memory per node)", s.host_gib);
         }
         Offload::AllNvme => {
             zh += "、参数和优化器卸载到 NVMe";

@@ -65,6 +65,9 @@ pub struct Cluster {
     pub network: Network,
     /// None where all stand together.
     pub zones: Option<Zones>,
+    /// Memory of one node's processors in GiB, for what is offloaded; none where it is not known.
+    #[serde(default)]
+    pub host_gib: Option<f64>,
 }
 
 impl Cluster {

@@ -19,6 +19,8 @@ pub struct Machine {
     pub gpu: String,
     pub gpus: u64,
     pub memory_gib: Option<f64>,
+    /// Memory of its processors.
+    pub host_gib: Option<f64>,
 }
 
 impl Cluster {
@@ -30,7 +32,7 @@ impl Cluster {
         let gpus =
             nodes.iter().try_fold(0u64, |sum, kind| sum.checked_add(kind.count.checked_mul(kind.gpus_per_node)?))?;
         let network = Network::of_gbps(gpu.usual_gbps * gpus_per_node as f64);
-        (gpus > 0).then_some(Self { gpu, gpus, gpus_per_node, network, zones: None })
+        (gpus > 0).then_some(Self { gpu, gpus, gpus_per_node, network, zones: None, host_gib: None })
     }
 
     /// The same from what drivers report; none where a machine has no GPU or one that the catalogue does not know.
@@ -47,6 +49,9 @@ impl Cluster {
             let gpu = catalogue.gpu(&machine.gpu, machine.memory_gib).ok()?;
             Some(Nodes { count, gpus_per_node: machine.gpus, gpu })
         });
-        Self::of(&known.collect::<Option<Vec<_>>>()?)
+        // What is offloaded is spread evenly: the smallest memory decides.
+        let host_gib = machines.iter().map(|machine| machine.host_gib).collect::<Option<Vec<f64>>>();
+        let host_gib = host_gib.and_then(|all| all.into_iter().reduce(f64::min));
+        Some(Self { host_gib, ..Self::of(&known.collect::<Option<Vec<_>>>()?)? })
     }
 }

@@ -1,5 +1,6 @@
 //! What is thrown away in the forward pass and computed again.
 
+use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 
 /// Activation checkpointing.
@@ -29,6 +30,16 @@ impl Recompute {
             _ if n.starts_with("full") => Self::Full,
             _ => return None,
         })
+    }
+
+    /// For people.
+    pub fn text(self) -> Text {
+        match self {
+            Self::None => Text::new("无", "none"),
+            Self::Attention => Text::new("注意力", "attention"),
+            Self::Half => Text::new("一半", "half"),
+            Self::Full => Text::new("全部", "full"),
+        }
     }
 
     pub fn name(self) -> &'static str {

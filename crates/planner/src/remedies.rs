@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::constants::Constants;
 use crate::job::Layout;
+use crate::memory;
 use crate::recompute::Recompute;
 use crate::search::{Candidate, Request, rank};
 use crate::sharding::{Offload, Sharding};
@@ -14,6 +15,8 @@ use crate::sharding::{Offload, Sharding};
 pub struct Remedy {
     pub what: Text,
     pub needed_gib: f64,
+    /// What a node needs in the memory of its processors besides.
+    pub host_gib: f64,
     pub fits: bool,
     pub step_time_s: f64,
     /// What it would run as.
@@ -51,11 +54,28 @@ pub(crate) fn within_these_gpus(request: &Request, constants: &Constants) -> Vec
     ]
 }
 
+/// The share of a machine's memory that a training may take; the rest is for data loaders and the system.
+const FOR_STATES: f64 = 0.9;
+
+/// A memory that is not known is not counted; what is needed is said.
+fn fits_host(has: Option<f64>, needed: f64) -> bool {
+    has.is_none_or(|has| needed <= has * FOR_STATES)
+}
+
 fn remedy(what: Text, candidate: &Candidate) -> Remedy {
+    let host_gib = memory::host_gib(&candidate.job);
+    let what = match host_gib {
+        needed if needed > 0.0 => Text::new(
+            format!("{}（每个节点约 {needed:.0} GiB 内存）", what.zh),
+            format!("{} (about {needed:.0} GiB of memory per node)", what.en),
+        ),
+        _ => what,
+    };
     Remedy {
         what,
         needed_gib: candidate.memory.needed_gib(),
-        fits: candidate.fits,
+        host_gib,
+        fits: candidate.fits && fits_host(candidate.job.cluster.host_gib, host_gib),
         step_time_s: candidate.seconds(),
         candidate: *candidate,
     }

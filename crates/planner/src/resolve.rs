@@ -194,7 +194,7 @@ fn cluster(run: &Run, catalogue: &Catalogue) -> Result<Cluster, PlanError> {
         .as_deref()
         .and_then(|words| Network::parse(words, per_node))
         .unwrap_or_else(|| Network::of_gbps(gpu.usual_gbps * per_node as f64));
-    Ok(Cluster { gpu, gpus, gpus_per_node: per_node, network, zones: None })
+    Ok(Cluster { gpu, gpus, gpus_per_node: per_node, network, zones: None, host_gib: None })
 }
 
 fn layout(run: &Run, cluster: &Cluster, family: Family) -> Result<Layout, PlanError> {

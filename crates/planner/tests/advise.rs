@@ -14,8 +14,9 @@ use fermi_planner::strategy::Strategy;
 
 /// So many machines with so many of these GPUs each.
 fn machines(kinds: &[(usize, u64, &str)]) -> Vec<Machine> {
-    let of =
-        |&(count, gpus, gpu): &(usize, u64, &str)| vec![Machine { gpu: gpu.to_owned(), gpus, memory_gib: None }; count];
+    let of = |&(count, gpus, gpu): &(usize, u64, &str)| {
+        vec![Machine { gpu: gpu.to_owned(), gpus, memory_gib: None, host_gib: None }; count]
+    };
     kinds.iter().flat_map(of).collect()
 }
 

@@ -24,6 +24,7 @@ fn request(model: &str, gpu: &str, gpus: u64, gbps: f64) -> Request {
             gpus_per_node: gpus.min(8),
             network: Network::of_gbps(gbps),
             zones: None,
+            host_gib: None,
         },
         precision: Precision::Bf16,
         optimizer: Optimizer::Adam,
@@ -66,6 +67,25 @@ fn what_does_not_fit_comes_with_remedies_and_at_least_one_works() {
     assert!(plan.choice.is_none());
     assert!(plan.ranked[0].missing_gib() > 0.0);
     assert!(plan.remedies().iter().any(|r| r.fits));
+}
+
+#[test]
+fn states_that_do_not_fit_into_the_machines_are_no_remedy() {
+    let mut request = request("gpt3-175b", "A100-80", 14, 100.0);
+    request.cluster.gpus_per_node = 2;
+    let constants = Constants::builtin();
+    let offload = |request: Request| {
+        let plan = Plan::of(request, &constants).unwrap();
+        let remedies = plan.remedies();
+        let remedy = remedies.iter().find(|remedy| remedy.what.en.starts_with("also offload")).unwrap();
+        (remedy.fits, remedy.host_gib, remedy.what.en.clone())
+    };
+    // 175 B parameters with 12 bytes of states each, an equal share for each of 7 nodes.
+    let (_, needed, words) = offload(request);
+    assert!((200.0..400.0).contains(&needed), "{needed}");
+    assert!(words.contains("GiB of memory per node"), "{words}");
+    request.cluster.host_gib = Some(128.0);
+    assert!(!offload(request).0, "896 GB in all do not hold 2 TB of states");
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub fn launch(
         nodes: &nodes(ranks, environments),
         dataset_path: paths.dataset.clone(),
         model_path: paths.model.clone(),
+        known_models: fermi_planner::catalogue::parameters_of,
     })
 }
 
@@ -39,7 +40,14 @@ pub fn with_training<'a>(spec: &'a TaskSpec, environments: &[Environment]) -> Co
         return Cow::Borrowed(spec);
     };
     let nodes = nodes(&ranks, environments);
-    let order = LaunchOrder { spec, ranks: &ranks, nodes: &nodes, dataset_path: None, model_path: None };
+    let order = LaunchOrder {
+        spec,
+        ranks: &ranks,
+        nodes: &nodes,
+        dataset_path: None,
+        model_path: None,
+        known_models: fermi_planner::catalogue::parameters_of,
+    };
     fermi_frameworks::with_training(&order).map_or(Cow::Borrowed(spec), Cow::Owned)
 }
 

@@ -8,7 +8,7 @@ use fermi_domain::phase::TaskPhase;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{EventText, PhaseChange, Release, Task, TaskInput, TaskSpec};
 use fermi_store::events::NewEvent;
-use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
+use fermi_store::{StoreError, Transaction, UpdateError, View, WriteError};
 use tracing::Instrument;
 
 use crate::core::Core;
@@ -161,7 +161,7 @@ pub enum CreateError {
 }
 
 /// What a task names must exist when it is stored.
-fn check_references(tx: &Transaction<'_>, spec: &TaskSpec) -> Result<(), CreateError> {
+pub fn check_references(tx: &View<'_>, spec: &TaskSpec) -> Result<(), CreateError> {
     if let Some(dataset) = &spec.dataset {
         if tx.dataset(&dataset.dataset_id)?.is_none() {
             return Err(RequestRefusal::DatasetUnknown { id: dataset.dataset_id.clone() }.into());

@@ -1,7 +1,7 @@
 //! The planner's word on a task before it starts: does it fit, how fast, and what would be better.
 
 use fermi_domain::environment::Environment;
-use fermi_domain::language::Language;
+use fermi_domain::language::{FrontEnd, Language};
 use fermi_domain::task::TaskSpec;
 use fermi_planner::advise::{Advice, Decided, Engine};
 use fermi_planner::job::Cluster;
@@ -33,8 +33,9 @@ pub fn warnings(
     found: &[fermi_domain::warnings::Warning],
     plan: Option<&Advice>,
     language: Language,
+    front_end: FrontEnd,
 ) -> Vec<fermi_api::v1::Warning> {
-    let found = found.iter().map(|warning| fermi_api::v1::Warning::of(warning, language));
+    let found = found.iter().map(|warning| fermi_api::v1::Warning::of(warning, language, front_end));
     let too_large = plan.filter(|plan| !plan.fits);
     let too_large = too_large.map(|plan| fermi_api::v1::Warning::new("does_not_fit", plan.sentence.clone(), language));
     found.chain(too_large).collect()
@@ -76,6 +77,7 @@ fn machines(spec: &TaskSpec, environments: &[Environment]) -> Vec<Machine> {
             gpu: kind.map(|gpus| gpus.model.clone()).unwrap_or_default(),
             gpus: workers.map_or_else(|| u64::from(environment.gpu_count()), |count| count as u64),
             memory_gib: kind.map(|gpus| gpus.memory.whole_gib() as f64).filter(|gib| *gib > 0.0),
+            host_gib: Some(environment.memory.whole_gib() as f64).filter(|gib| *gib > 0.0),
         }
     };
     chosen.map(machine).collect()

@@ -47,6 +47,10 @@ async fn the_request_of_the_specification_gets_its_answer() {
             "text": {
               "zh-CN": "跨可用区训练可能会有网络延迟",
               "en": "Training across zones may suffer from network latency"
+            },
+            "hint": {
+              "zh-CN": "优势：更多资源可用、容灾能力强、地理分布式；劣势：网络延迟高（RTT 5-50 ms）、带宽可能受限、成本略高；适用：单一可用区资源不足、任务对延迟不敏感、需要高可用性、异步训练",
+              "en": "for it: more machines are available, an outage of one zone does not take all, machines may be far from each other; against it: network latency is high (round trips of 5-50 ms), bandwidth may be limited, it costs a little more; worth it where: one zone has too few machines, the training does not mind latency, it must go on whatever happens, ranks train asynchronously"
             }
           },
           {
@@ -56,10 +60,27 @@ async fn the_request_of_the_specification_gets_its_answer() {
               "zh-CN": "并行策略 2×4×8 = 64，与 14 个 rank 不符",
               "en": "the strategy 2 x 4 x 8 = 64 does not match the 14 ranks"
             }
+          },
+          {
+            "id": "builtin_trainer",
+            "message": "未指定训练脚本：运行的是 Fermi 内置的小型字节模型，不是所选模型的训练",
+            "text": {
+              "zh-CN": "未指定训练脚本：运行的是 Fermi 内置的小型字节模型，不是所选模型的训练",
+              "en": "no script is given: what runs is Fermi's own small byte-level trainer, not a training of the chosen model"
+            },
+            "hint": {
+              "zh-CN": "用 command 指定训练脚本",
+              "en": "name your script in command"
+            }
           }
         ],
         "notes": [
-          "未指定 command 或 recipe，使用内置训练器"
+          "未指定 command 或 recipe，使用内置训练器",
+          "跨 3 个可用区：NCCL 不使用 InfiniBand（options.infiniband 可更改）",
+          "并行策略需要 64 个 rank，现有 14 个：DeepSpeed 按数据并行启动",
+          "未给出批次：每个 rank 4，累积 8",
+          "有效批次 448 = 4 × 14 个 rank × 累积 8",
+          "各节点 rank 数不同，accelerate launch 无法启动：不写 accelerate_deepspeed.yaml"
         ]
       }
     }
@@ -110,8 +131,10 @@ async fn what_a_task_names_must_exist() {
     ] {
         let mut body: serde_json::Value = serde_json::from_str(CREATE).unwrap();
         body[field] = json!(value);
-        let came = cluster.post("/api/v1/training-tasks", &body.to_string()).await;
-        assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)));
+        for path in ["/api/v1/training-tasks", "/api/v1/training-tasks/preview"] {
+            let came = cluster.post(path, &body.to_string()).await;
+            assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)), "{path}");
+        }
     }
     let before = cluster.picture().await;
     assert_eq!(before[1], 0);

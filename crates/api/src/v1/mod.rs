@@ -34,7 +34,7 @@ pub use environment::{Environment, EnvironmentMetrics, GpuNow, MachineNow, Machi
 pub use event::Event;
 pub use explain::{Explanation, NodeWish, WaitingFor};
 pub use fermi_domain::validation::{CreateRequest, RequestedCommand, RequestedNodes, RequestedRecipe};
-pub use framework::{FrameworkCard, FrameworkSetting};
+pub use framework::{FrameworkCard, FrameworkSetting, StrategyCard};
 pub use health::{BackgroundLoop, LastRun, Readiness, Version};
 pub use launch::{Launch, LaunchFile, LaunchNode, LaunchRank};
 pub use log::{LogChunk, LogGap, LogMatch, LogPiece, LogSearch, Logs, Stream};

@@ -55,6 +55,9 @@ pub struct PlanSuggestion {
     /// `none`, `optimizer_cpu`, `all_cpu` or `all_nvme`.
     pub offload: String,
     pub memory_gib: f64,
+    /// What a node needs in the memory of its processors, for what is offloaded.
+    #[serde(default)]
+    pub host_gib: f64,
     pub step_time_s: f64,
     pub tokens_per_s: f64,
     pub reason: Text,

@@ -11,6 +11,7 @@ use crate::speech;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "For bash: fermi completions bash > ~/.local/share/bash-completion/completions/fermi")]
 pub struct CompletionsFlags {
+    /// bash, zsh, fish, elvish or powershell
     shell: Shell,
 }
 

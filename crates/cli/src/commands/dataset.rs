@@ -38,7 +38,9 @@ enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi dataset create corpus --path /data/corpus")]
 struct CreateFlags {
+    /// Its name
     name: String,
+    /// What it is, for people to read
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// Where every node finds the first version

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fermi_domain::framework::Framework;
-use fermi_domain::language::{Explained, Hint, Language, Text};
+use fermi_domain::language::{Explained, Hint, Language, Text, reason};
+use fermi_domain::messages::run::RunProblem;
 use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
@@ -111,6 +112,18 @@ impl EngineFlags {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 
+    /// A refusal that speaks of a training.yaml, with the name of the file that was given.
+    pub fn by_its_name(&self, problem: RunProblem) -> RunProblem {
+        match (&self.config, problem) {
+            (Some(path), RunProblem::Framework { text, hint }) => {
+                let name = path.display().to_string();
+                let named = |sentence: &str| sentence.replacen("training.yaml", &name, 1);
+                RunProblem::Framework { text: Text::new(named(&text.zh), named(&text.en)), hint }
+            }
+            (_, problem) => problem,
+        }
+    }
+
     pub fn read(&self) -> Result<Engine, EngineRefusal> {
         let mut options = LaunchOptions {
             backend: self.backend.clone(),
@@ -132,6 +145,7 @@ impl EngineFlags {
         }
         if let Some(path) = &self.config {
             let (sections, file) = training(path)?;
+            let file = file.knowing(fermi_planner::catalogue::parameters_of);
             framework = framework.or_else(|| Some(file.framework()));
             let named = file.deepspeed_file().filter(|_| framework == Some(Framework::Deepspeed));
             if let (Some(named), false) = (named, options.framework.contains_key("config")) {
@@ -212,7 +226,7 @@ fn setting(text: &str) -> Result<(String, Value), EngineRefusal> {
 
 /// A training.yaml with its keys known.
 fn training(path: &Path) -> Result<(Map<String, Value>, TrainingYaml), EngineRefusal> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, None, &error.to_string()))?;
+    let bytes = fs::read(path).map_err(|error| unreadable(path, None, &reason::of_io(&error)))?;
     let sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
     let file = TrainingYaml::of(&sections).map_err(|problems| mistaken(path, &problems))?;
     Ok((sections, file))
@@ -227,23 +241,26 @@ fn beside(yaml: &Path, named: &str) -> PathBuf {
 
 /// A file with one JSON object.
 fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, EngineRefusal> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, Some(named_by), &error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| EngineRefusal {
-        text: Text::new(
-            format!("{} 不是一个 JSON 对象：{error}", path.display()),
-            format!("{} is not one JSON object: {error}", path.display()),
-        ),
-        hint: Text::new("检查逗号与引号；JSON 没有注释", "look at commas and quotes; JSON has no comments"),
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, Some(named_by), &reason::of_io(&error)))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let why = reason::of_json(&error);
+        EngineRefusal {
+            text: Text::new(
+                format!("{} 不是一个 JSON 对象：{}", path.display(), why.zh),
+                format!("{} is not one JSON object: {}", path.display(), why.en),
+            ),
+            hint: Text::new("检查逗号与引号；JSON 没有注释", "look at commas and quotes; JSON has no comments"),
+        }
     })
 }
 
-fn unreadable(path: &Path, named_by: Option<&str>, error: &str) -> EngineRefusal {
+fn unreadable(path: &Path, named_by: Option<&str>, why: &Text) -> EngineRefusal {
     let zh = named_by.map(|by| format!(" {by} 指定的")).unwrap_or_default();
     let en = named_by.map(|by| format!(", which {by} names")).unwrap_or_default();
     EngineRefusal {
         text: Text::new(
-            format!("无法读取{zh} {}：{error}", path.display()),
-            format!("cannot read {}{en}: {error}", path.display()),
+            format!("无法读取{zh} {}：{}", path.display(), why.zh),
+            format!("cannot read {}{en}: {}", path.display(), why.en),
         ),
         hint: Text::new("检查路径与权限", "look at the path and its permissions"),
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 
 use crate::{exit_code, speech};
@@ -23,7 +24,7 @@ pub fn execute(flags: &ManFlags) -> ExitCode {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             let problem =
-                RunProblem::FolderNotWritable { path: flags.out.display().to_string(), error: error.to_string() };
+                RunProblem::FolderNotWritable { path: flags.out.display().to_string(), error: reason::of_io(&error) };
             speech::complain(&problem);
             ExitCode::from(exit_code::USAGE)
         }

@@ -86,7 +86,7 @@ fn described(arguments: &[OsString]) -> clap::Command {
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let command = described(&arguments);
     let arguments = spelling::unify(&command, arguments);
-    let cli = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
         Ok(Cli { command: Command::Up(flags) }) => up::execute(&flags),
@@ -107,7 +107,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
-        Err(error) => usage::refuse(&error),
+        Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
     }
 }
 

@@ -36,10 +36,12 @@ enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi model create llama2-7b --path /models/llama2-7b")]
 struct CreateFlags {
+    /// Its name
     name: String,
     /// Where every node finds its weights
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
+    /// What it is, for people to read
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     #[command(flatten)]

@@ -37,6 +37,7 @@ pub struct TrainerFlags {
     /// Peak learning rate [default: the preset's]
     #[arg(long)]
     lr: Option<f32>,
+    /// Seed of the random numbers
     #[arg(long, default_value_t = TrainerConfig::default().seed)]
     seed: u64,
     /// Where checkpoints go [default: FERMI_CHECKPOINT_DIR]

@@ -1,27 +1,46 @@
 //! What clap has to say against a command line, in our form and in both languages.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use fermi_domain::language::{Notice, Text};
+use fermi_domain::language::{Language, Notice, Text};
 
 use super::run;
-use crate::{called_as, exit_code, speech};
+use crate::{called_as, exit_code, help, speech};
 
 /// Why a value is refused, by a parser of ours: what would be right, in both languages.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.en)]
 pub struct Expected(pub Text);
 
+/// The same error where it is a page of help, made again from a command whose texts are in the reader's language.
+pub fn for_the_reader(error: clap::Error, command: impl Fn() -> clap::Command, words: &[OsString]) -> clap::Error {
+    let is_page = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
+    if !is_page || speech::language() == Language::En {
+        return error;
+    }
+    help::in_chinese(command()).try_get_matches_from(words).err().unwrap_or(error)
+}
+
+/// A page as the reader sees it.
+fn page(error: &clap::Error) -> String {
+    let page = error.render().to_string();
+    match speech::language() {
+        Language::ZhCn => help::words_in_chinese(&page),
+        Language::En => page,
+    }
+}
+
 /// Prints help and version where they were asked for; everything else is an error with a sentence and exit code 2.
 pub fn refuse(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            speech::print(&error.render().to_string());
+            speech::print(&page(error));
             ExitCode::from(exit_code::DONE)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            speech::say(&error.render().to_string());
+            speech::say(&page(error));
             ExitCode::from(exit_code::USAGE)
         }
         _ => {
@@ -61,11 +80,21 @@ fn sentence(error: &clap::Error) -> Text {
                 format!("{argument} cannot be used together with {other}"),
             )
         }
+        ErrorKind::TooManyValues => {
+            Text::new(format!("{argument} 的值太多：“{value}”"), format!("{argument} takes no further value '{value}'"))
+        }
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            Text::new(format!("{argument} 的值不够"), format!("{argument} needs more values"))
+        }
+        ErrorKind::NoEquals => {
+            Text::new(format!("{argument} 的值要写在 = 之后"), format!("the value of {argument} is written behind ="))
+        }
+        ErrorKind::MissingSubcommand => Text::new("缺少子命令", "a command is missing"),
         ErrorKind::InvalidUtf8 => Text::new("参数不是有效的 UTF-8", "an argument is not valid UTF-8"),
         _ => {
             let plain = error.to_string();
             let first = plain.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Text::new(first.clone(), first)
+            Text::new("无法理解这条命令", first)
         }
     }
 }
@@ -91,7 +120,10 @@ fn hint(error: &clap::Error) -> Text {
         if source.is::<std::num::ParseIntError>() {
             return number_within("0..=");
         }
-        return Text::new(said.clone(), said);
+        if source.is::<std::num::ParseFloatError>() {
+            return Text::new("请给出数字，例如 0.5", "use a number, such as 0.5");
+        }
+        return Text::new("检查这个值的写法", said);
     }
     Text::new(
         "fermi --help 与 fermi run --help 列出全部命令和参数",

@@ -5,6 +5,7 @@
 
 mod explained;
 mod hint;
+pub mod reason;
 mod setting;
 
 use std::borrow::Cow;

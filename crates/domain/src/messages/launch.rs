@@ -7,7 +7,7 @@ use crate::language::{Explained, Hint, Text};
 pub enum LaunchProblem {
     NoScript,
     NoHosts,
-    HostListUnreadable { path: String, error: String },
+    HostListUnreadable { path: String, error: Text },
     BadHostLine { place: String, text: String },
     HostTwice { host: String },
     EmptyHostList { place: String },
@@ -25,9 +25,9 @@ pub enum LaunchProblem {
     BadAssignment { value: String },
     VariableNotSet { name: String },
     BadEnvironmentLine { path: String, line: usize, text: String },
-    SshNotFound { program: String, error: String },
-    BinaryUnreadable { error: String },
-    NoWorkingFolder { error: String },
+    SshNotFound { program: String, error: Text },
+    BinaryUnreadable { error: Text },
+    NoWorkingFolder { error: Text },
 }
 
 impl LaunchProblem {
@@ -47,8 +47,8 @@ impl LaunchProblem {
             ),
             Self::HostListUnreadable { path, error } => (
                 Text::new(
-                    format!("无法读取主机列表 {path}：{error}"),
-                    format!("cannot read the hosts in {path}: {error}"),
+                    format!("无法读取主机列表 {path}：{}", error.zh),
+                    format!("cannot read the hosts in {path}: {}", error.en),
                 ),
                 Hint::new("检查路径和权限", "check the path and its permissions"),
             ),
@@ -163,7 +163,7 @@ impl LaunchProblem {
                 both("NCCL_DEBUG=INFO", "每行一个，例如：", "one in each line, such as: "),
             ),
             Self::SshNotFound { program, error } => (
-                Text::new(format!("无法启动 {program}：{error}"), format!("cannot start {program}: {error}")),
+                Text::new(format!("无法启动 {program}：{}", error.zh), format!("cannot start {program}: {}", error.en)),
                 Hint::new(
                     "安装 openssh-client，或用 --ssh 指定程序",
                     "install openssh-client, or name another program with --ssh",
@@ -171,13 +171,16 @@ impl LaunchProblem {
             ),
             Self::BinaryUnreadable { error } => (
                 Text::new(
-                    format!("无法读取自身以便复制：{error}"),
-                    format!("cannot read this program to copy it: {error}"),
+                    format!("无法读取自身以便复制：{}", error.zh),
+                    format!("cannot read this program to copy it: {}", error.en),
                 ),
                 Hint::new("去掉 --copy-binary", "leave --copy-binary out"),
             ),
             Self::NoWorkingFolder { error } => (
-                Text::new(format!("当前目录不可用：{error}"), format!("the current folder cannot be used: {error}")),
+                Text::new(
+                    format!("当前目录不可用：{}", error.zh),
+                    format!("the current folder cannot be used: {}", error.en),
+                ),
                 Hint::new("换到一个存在的目录再运行", "change to a folder that exists and try again"),
             ),
         }

@@ -10,10 +10,12 @@ pub enum Scenario {
     Ssh,
     Slurm,
     Test,
+    /// What to do about the usual troubles; builds no command.
+    Trouble,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 5] = [Self::Single, Self::Several, Self::Ssh, Self::Slurm, Self::Test];
+    pub const ALL: [Self; 6] = [Self::Single, Self::Several, Self::Ssh, Self::Slurm, Self::Test, Self::Trouble];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -22,6 +24,7 @@ impl Scenario {
             Self::Ssh => "ssh",
             Self::Slurm => "slurm",
             Self::Test => "test",
+            Self::Trouble => "trouble",
         }
     }
 
@@ -33,6 +36,9 @@ impl Scenario {
             }
             Self::Ssh => Text::new("多机多卡：通过 ssh 一条命令启动全部", "several machines, all started over ssh"),
             Self::Slurm => Text::new("Slurm 集群：生成 sbatch 脚本", "a Slurm cluster: write an sbatch script"),
+            Self::Trouble => {
+                Text::new("故障排除：常见问题与办法", "troubleshooting: the usual troubles and what helps")
+            }
             Self::Test => {
                 Text::new("环境测试：用内置训练器跑几步", "test of this machine: a few steps of the built-in trainer")
             }
@@ -144,6 +150,71 @@ impl Explained for QuickstartProblem {
     }
 }
 
+/// A trouble that people have, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub what: Text,
+    /// What to do, and after it the commands that do it.
+    pub help: Text,
+    pub commands: &'static [&'static str],
+}
+
+/// The usual troubles, the most frequent first.
+pub fn troubles() -> [Trouble; 6] {
+    let trouble = |what: (&'static str, &'static str), help: (&'static str, &'static str), commands| Trouble {
+        what: Text::new(what.0, what.1),
+        help: Text::new(help.0, help.1),
+        commands,
+    };
+    [
+        trouble(
+            ("节点之间连不上", "machines do not reach each other"),
+            (
+                "检查网络与防火墙；只需放行主节点的一个端口",
+                "look at network and firewall; one port of the first machine must pass",
+            ),
+            &["ping <IP>", "fermi setup-cluster --master-addr <IP> --master-port 29500 --world-size 2 --node-rank 1"],
+        ),
+        trouble(
+            ("端口被占用", "the port is taken"),
+            ("换一个端口，或先结束占用它的进程；Fermi 会说出是谁", "take another, or end its holder; Fermi names it"),
+            &["ss -tlnp | grep 29500", "fermi run --master-port 29501 …"],
+        ),
+        trouble(
+            ("显存不足", "not enough GPU memory"),
+            (
+                "减小批次、启用重计算或 ZeRO；JAX 降低 XLA_PYTHON_CLIENT_MEM_FRACTION",
+                "a smaller batch, checkpointing or ZeRO; for JAX a lower XLA_PYTHON_CLIENT_MEM_FRACTION",
+            ),
+            &["fermi plan --model llama2-7b --gpus 8xA100-80G", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.8"],
+        ),
+        trouble(
+            ("启动后卡住", "it hangs after its start"),
+            (
+                "有 rank 没有加入：检查每台机器是否都已启动，延长等待，并让 Fermi 指出是哪个 rank",
+                "a rank has not joined: see that all machines were started, wait longer, and let Fermi name the rank",
+            ),
+            &["fermi run --join-timeout 1800 --start-timeout 300 …"],
+        ),
+        trouble(
+            ("NCCL 出错", "NCCL fails"),
+            (
+                "打开日志，再逐项关闭 P2P 与 InfiniBand 以找出原因",
+                "switch its log on, then P2P and InfiniBand off in turn",
+            ),
+            &["fermi run -x NCCL_DEBUG=INFO …", "export NCCL_P2P_DISABLE=1", "export NCCL_IB_DISABLE=1"],
+        ),
+        trouble(
+            ("不知道哪里出错", "no idea what is wrong"),
+            (
+                "先用一个进程运行，再看全部 rank 的输出与变量",
+                "run one process first, then see output and variables of all ranks",
+            ),
+            &["fermi run -n 1 train.py", "fermi run -n 4 --tee 3 train.py", "fermi run -n 4 --dry-run train.py"],
+        ),
+    ]
+}
+
 /// Why a word stands in a command.
 pub fn explanation(word: &str) -> Option<Text> {
     Some(match word {
@@ -163,6 +234,9 @@ pub fn explanation(word: &str) -> Option<Text> {
             "通过 ssh 在每台主机上启动 fermi run；Ctrl-C 停止全部",
             "starts fermi run on every host over ssh; Ctrl-C stops them all",
         ),
+        "--gpus-per-node" => {
+            Text::new("每个节点申请的 GPU 数，每块一个 rank", "GPUs on each node, with a rank for each")
+        }
         "--mode" => Text::new(
             "写出 slurm_scripts/run_slurm.sh，之后用 sbatch 提交",
             "writes slurm_scripts/run_slurm.sh, for sbatch",

@@ -161,7 +161,10 @@ impl RequestRefusal {
             }
             Self::FrameworkUnknown { value } => (
                 Text::new(format!("不支持的分布式框架 {value}"), format!("The framework {value} is not known")),
-                frameworks(),
+                match Framework::near(value) {
+                    Some(near) => Hint::new(format!("是否指 {near}？"), format!("did you mean {near}?")),
+                    None => frameworks(),
+                },
             ),
             Self::StrategyZero => (
                 Text::new("并行度至少为 1", "Every degree of parallelism must be at least 1"),

@@ -9,7 +9,7 @@ pub enum SetupProblem {
     NodesUnknown { node_rank: u32 },
     FewerRanksThanNodes { world_size: u32, nodes: u32 },
     Contradiction { world_size: u32, nodes: u32, per_node: u32 },
-    NotWritable { path: String, error: String },
+    NotWritable { path: String, error: Text },
 }
 
 impl SetupProblem {
@@ -48,7 +48,7 @@ impl SetupProblem {
                 Hint::new("去掉其中一个", "leave one of them out"),
             ),
             Self::NotWritable { path, error } => (
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}")),
+                Text::new(format!("无法写入 {path}：{}", error.zh), format!("cannot write {path}: {}", error.en)),
                 Hint::new("用 --out 指定另一个文件", "name another file with --out"),
             ),
         }
@@ -73,14 +73,14 @@ impl Explained for SetupProblem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     Resolved { name: String, addresses: String },
-    NotResolved { name: String, error: String },
+    NotResolved { name: String, error: Text },
     IsHere { name: String },
     NotHere { name: String, addresses: String },
     PortFree { port: u16 },
     PortTaken { text: Text },
     MasterListens { address: String },
     MasterAnswers { address: String },
-    MasterSilent { address: String, error: String },
+    MasterSilent { address: String, error: Text },
 }
 
 impl Finding {
@@ -108,8 +108,11 @@ impl Finding {
                 Text::new(format!("{name} 解析为 {addresses}"), format!("{name} is {addresses}"))
             }
             Self::NotResolved { name, error } => Text::new(
-                format!("无法解析主机名 {name}：{error}；改用 IP 地址，或写入 /etc/hosts"),
-                format!("the host name {name} does not resolve: {error}; use an IP address, or add it to /etc/hosts"),
+                format!("无法解析主机名 {name}：{}；改用 IP 地址，或写入 /etc/hosts", error.zh),
+                format!(
+                    "the host name {name} does not resolve: {}; use an IP address, or add it to /etc/hosts",
+                    error.en
+                ),
             ),
             Self::IsHere { name } => Text::new(format!("{name} 是本机"), format!("{name} is this machine")),
             Self::NotHere { name, addresses } => Text::new(
@@ -117,7 +120,10 @@ impl Finding {
                 format!("--node-rank 0 belongs on the master, but {name} ({addresses}) is not this machine"),
             ),
             Self::PortFree { port } => Text::new(format!("端口 {port} 空闲"), format!("port {port} is free")),
-            Self::PortTaken { text } => text.clone(),
+            Self::PortTaken { text } => text.followed_by(&Text::new(
+                "用 --master-port 换一个端口，或先结束占用它的进程",
+                "name another with --master-port, or end its holder first",
+            )),
             Self::MasterListens { address } => {
                 Text::new(format!("主节点 {address} 已在监听"), format!("the master listens at {address}"))
             }
@@ -128,9 +134,10 @@ impl Finding {
                 ),
             ),
             Self::MasterSilent { address, error } => Text::new(
-                format!("连接不到主节点 {address}：{error}；检查地址、路由和防火墙（只需放行这一个端口）"),
+                format!("连接不到主节点 {address}：{}；检查地址、路由和防火墙（只需放行这一个端口）", error.zh),
                 format!(
-                    "the master does not answer at {address}: {error}; check the address, the route and the firewall (this one port must pass)"
+                    "the master does not answer at {address}: {}; check the address, the route and the firewall (this one port must pass)",
+                    error.en
                 ),
             ),
         }

@@ -16,7 +16,7 @@ pub enum SlurmProblem {
     NodesAgainstSlurm { asked: String, nodes: u32 },
     ProcessesPerTask { value: String, tasks: u32 },
     EditedScript { path: String },
-    ScriptNotWritten { path: String, error: String },
+    ScriptNotWritten { path: String, error: Text },
     BadTime { value: String },
     BadNumber { flag: &'static str, value: String },
     NoProgram { name: &'static str },
@@ -121,7 +121,7 @@ impl SlurmProblem {
                 ),
             ),
             Self::ScriptNotWritten { path, error } => (
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write {path}: {error}")),
+                Text::new(format!("无法写入 {path}：{}", error.zh), format!("cannot write {path}: {}", error.en)),
                 Hint::new("用 --output 指定可写的位置", "name a place you may write to with --output"),
             ),
             Self::BadTime { value } => (
@@ -180,19 +180,42 @@ impl Explained for SlurmProblem {
 /// What is said while a job is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlurmNews {
-    Written { path: String },
-    Submitted { job: String, output: String },
-    Cancelling { job: String },
-    Left { job: String },
-    Requeued { job: String },
-    Ended { job: String, state: String, verdict: Option<Text> },
-    Unknown { job: String },
+    Written {
+        path: String,
+    },
+    /// The job asks for no GPU.
+    WithoutGpus,
+    Submitted {
+        job: String,
+        output: String,
+    },
+    Cancelling {
+        job: String,
+    },
+    Left {
+        job: String,
+    },
+    Requeued {
+        job: String,
+    },
+    Ended {
+        job: String,
+        state: String,
+        verdict: Option<Text>,
+    },
+    Unknown {
+        job: String,
+    },
 }
 
 impl SlurmNews {
     pub fn text(&self) -> Text {
         match self {
             Self::Written { path } => Text::new(format!("已写入 {path}"), format!("wrote {path}")),
+            Self::WithoutGpus => Text::new(
+                "作业没有申请 GPU，每个节点 1 个 rank；需要 GPU 请加 --gpus-per-node N",
+                "the job asks for no GPU and starts one rank on each node; for GPUs add --gpus-per-node N",
+            ),
             Self::Submitted { job, output } => Text::new(
                 format!("作业 {job} 已提交 · 输出 {output}"),
                 format!("job {job} submitted · output {output}"),

@@ -1,8 +1,9 @@
 //! The sentences of warnings.
 
 use crate::{
-    language::{Explained, Text},
-    warnings::Warning,
+    guidance::CrossZone,
+    language::{Explained, Hint, Text},
+    warnings::{VersionDifference, Warning},
 };
 
 impl Explained for Warning {
@@ -14,8 +15,33 @@ impl Explained for Warning {
             Self::MixedDevices { .. } => "mixed_devices",
             Self::LayoutMismatch { .. } => "layout_mismatch",
             Self::ParallelismIgnored { .. } => "parallelism_ignored",
+            Self::MixedVersions { .. } => "mixed_versions",
+            Self::BuiltinTrainer => "builtin_trainer",
             Self::Busy { .. } => "environments_busy",
             Self::Suspect { .. } => "environments_suspect",
+        }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::CrossZone { .. } => {
+                let lines = CrossZone::ALL.map(|side| side.sentence());
+                lines.into_iter().reduce(|one, next| one.followed_by(&next)).map(Hint::from)
+            }
+            Self::MixedVersions { .. } => Some(Hint::new(
+                "在所有节点上安装相同的版本，或使用同一个镜像",
+                "install the same versions on all nodes, or use one image",
+            )),
+            Self::MixedGpuTypes { .. } => {
+                Some(Hint::new("选择相同或相近型号的 GPU", "choose GPUs of one or a like model"))
+            }
+            Self::BuiltinTrainer => {
+                Some(Hint::new("用 command 指定训练脚本", "name your script in command").on_command_line(
+                    "在 -- 之后写训练脚本，例如 fermi task create … -- train.py",
+                    "name your script behind --, such as fermi task create … -- train.py",
+                ))
+            }
+            _ => None,
         }
     }
 
@@ -51,6 +77,15 @@ impl Explained for Warning {
                     format!("{label} is data parallel only; tensor and pipeline parallelism are up to the script"),
                 )
             }
+            Self::MixedVersions { differences } => {
+                let all = differences.iter().map(VersionDifference::text).reduce(|one, next| one.followed_by(&next));
+                let all = all.unwrap_or_else(|| Text::new("", ""));
+                Text::new(format!("版本不一致：{}", all.zh), format!("versions differ: {}", all.en))
+            }
+            Self::BuiltinTrainer => Text::new(
+                "未指定训练脚本：运行的是 Fermi 内置的小型字节模型，不是所选模型的训练",
+                "no script is given: what runs is Fermi's own small byte-level trainer, not a training of the chosen model",
+            ),
             Self::Busy { environments } => Text::new(
                 format!("{} 正在使用中，任务将等待其空闲", environments.join("、")),
                 format!("{} in use now; the task waits until free", environments.join(", ")),
@@ -60,6 +95,19 @@ impl Explained for Warning {
                 format!("no answer from {} for some seconds", environments.join(", ")),
             ),
         }
+    }
+}
+
+impl VersionDifference {
+    /// `torch 2.15 (gn6), none found (gn7)`.
+    fn text(&self) -> Text {
+        let part = if self.part == "driver" { ("驱动", "driver") } else { (self.part, self.part) };
+        let each = |(version, names): &(Option<String>, Vec<String>)| {
+            let (zh, en) = (version.as_deref().unwrap_or("未找到"), version.as_deref().unwrap_or("none found"));
+            (format!("{zh}（{}）", names.join("、")), format!("{en} ({})", names.join(", ")))
+        };
+        let (zh, en): (Vec<String>, Vec<String>) = self.versions.iter().map(each).unzip();
+        Text::new(format!("{} {}", part.0, zh.join("、")), format!("{} {}", part.1, en.join(", ")))
     }
 }
 

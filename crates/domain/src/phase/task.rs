@@ -113,7 +113,7 @@ impl TaskPhase {
             Self::Initializing => Text::new("初始化中", "initializing"),
             Self::Queued => Text::new("排队中", "queued"),
             Self::Starting => Text::new("启动中", "starting"),
-            Self::Running => Text::new("训练中", "running"),
+            Self::Running => Text::new("运行中", "running"),
             Self::Restarting => Text::new("重启中", "restarting"),
             Self::Stopping => Text::new("停止中", "stopping"),
             Self::Succeeded => Text::new("已完成", "succeeded"),

@@ -11,7 +11,7 @@ use crate::messages::slurm::SlurmProblem;
 const FIRST_PORT: u64 = 29_500;
 const PORTS: u64 = 1000;
 /// Step numbers from here up are Slurm's own shells (interactive, batch, extern), not steps that a user started.
-const SPECIAL_STEPS: u64 = 0xffff_fff0;
+pub const SPECIAL_STEPS: u64 = 0xffff_fff0;
 
 /// What this process is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,7 +28,7 @@ fn the_request_of_the_specification_is_accepted_with_a_warning() {
     assert_eq!(accepted.aggregate.as_ref().unwrap().total_gpus, 14);
     assert_eq!(accepted.spec.distributed.framework, Some(Framework::Deepspeed));
     let ids: Vec<&str> = accepted.warnings.iter().map(Warning::id).collect();
-    assert_eq!(ids, ["several_nodes", "cross_zone", "layout_mismatch"]);
+    assert_eq!(ids, ["several_nodes", "cross_zone", "layout_mismatch", "builtin_trainer"]);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn one_node_needs_neither_master_nor_framework() {
         request.distributed_config =
             RequestedNodes { enabled, node_ids: vec!["env-003".into()], ..RequestedNodes::default() };
         let accepted = validate(&request, &known()).unwrap();
-        assert!(!accepted.spec.distributed.enabled && accepted.warnings.is_empty());
+        assert!(!accepted.spec.distributed.enabled && accepted.warnings == [Warning::BuiltinTrainer]);
         assert_eq!(accepted.spec.distributed.master_node, Some("env-003".into()));
     }
 }

@@ -131,12 +131,12 @@ impl Configuration {
     }
 
     /// What is to be said about the batch.
-    pub(crate) fn batch_notes(&self) -> Vec<Text> {
+    pub(crate) fn batch_notes(&self, ranks: u64) -> Vec<Text> {
         if !["microBatchSize", "gradientAccumulationSteps"].iter().all(|setting| self.decides(setting)) {
             let zh = "批次未全部给出：auto，由 transformers 的 TrainingArguments 决定";
             return vec![Text::new(zh, "the batch is not given in full: auto, as transformers' TrainingArguments say")];
         }
-        self.usual_batch.iter().cloned().chain([self.batch.text()]).collect()
+        self.usual_batch.iter().cloned().chain([self.batch.text_of(ranks)]).collect()
     }
 
     /// As a part of Megatron, which divides the model, brings the optimizer and knows the batch itself. Optimizer and

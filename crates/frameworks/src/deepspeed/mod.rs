@@ -103,7 +103,7 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
 pub(crate) fn add_file(order: &LaunchOrder<'_>, configuration: &Configuration, draft: &mut Draft) -> Template {
     let first_note = draft.notes.len();
     draft.notes.extend(configuration.notes.iter().cloned());
-    draft.notes.extend(configuration.batch_notes());
+    draft.notes.extend(configuration.batch_notes(order.world()));
     if configuration.decides("microBatchSize") {
         draft.env.set_display(engines::FERMI_MICRO_BATCH_SIZE, configuration.batch.micro);
     }

@@ -84,7 +84,7 @@ pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut 
     let (shape, notes) = Shape::read(order, args, strategy, section.as_ref())?;
     rules::check(args, &shape)?;
     draft.notes.extend(notes);
-    draft.notes.push(shape.batch.text());
+    draft.notes.push(shape.batch.text_of(order.world()));
     draft.notes.extend(layout::tensor_across_nodes(order, strategy));
     connections(args, draft);
     draft.env.set(contract::FERMI_BACKEND, backend.as_str());

@@ -8,7 +8,7 @@ use super::{
     keys,
     reader::{TrainingYaml, of_kind},
 };
-use crate::{batch::Wanted, settings::in_camel_case};
+use crate::{batch::Wanted, order::KnownModels, settings::in_camel_case};
 
 /// What a task says beside its file.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,19 @@ const REPLACED: &[(&str, &[&str])] = &[
 ];
 
 impl TrainingYaml {
+    /// With the size of a model whose name is known, where the file does not say it: it decides `auto`, and the script
+    /// that reads the launch's file sees the same.
+    #[must_use]
+    pub fn knowing(mut self, known_models: KnownModels) -> Self {
+        let path = "model.parameters";
+        let name = self.get("model.name_or_path").and_then(Value::as_str);
+        let is_asked = self.get("training.distributed_strategy").and_then(Value::as_str) == Some("auto");
+        if let Some(size) = name.filter(|_| is_asked && self.get(path).is_none()).and_then(known_models) {
+            self.put(path, &size.into());
+        }
+        self
+    }
+
     pub(super) fn under(mut self, above: Above<'_>) -> Self {
         let set =
             |name: &str| above.settings.iter().find(|(key, _)| in_camel_case(key) == name).map(|(_, value)| value);

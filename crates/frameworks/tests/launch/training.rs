@@ -230,3 +230,16 @@ fn auto_decides_stage_and_framework_together() {
     let fsdp = notes(&scene(Framework::PytorchFsdp, yaml));
     assert!(fsdp.contains(&"strategy FSDP".to_owned()), "{fsdp:?}");
 }
+
+#[test]
+fn auto_knows_a_model_by_its_name_and_tells_the_script() {
+    let yaml = "model: {name_or_path: meta-llama/Llama-2-13b-hf}\ntraining: {distributed_strategy: auto}";
+    let mut auto = scene(Framework::Deepspeed, yaml);
+    auto.spec.distributed.framework = None;
+    assert_eq!(ds_config(&auto)["zero_optimization"]["stage"], 3);
+    assert!(notes(&auto).contains(&"strategy DeepSpeed ZeRO-3: more than 7B parameters".to_owned()));
+    let script: Value = serde_json::from_str(&file(&auto.launch().unwrap(), "training.json")).unwrap();
+    assert_eq!(script["model"]["parameters"], json!(13_000_000_000_u64));
+    let unknown = scene(Framework::PytorchDdp, &yaml.replace("Llama-2-13b-hf", "mine"));
+    assert!(notes(&unknown).iter().any(|note| note.contains("the model's size is not known")));
+}

@@ -12,6 +12,7 @@ pub use model::ModelEntry;
 use serde::Deserialize;
 
 use crate::error::PlanError;
+use crate::plan::Knowledge;
 
 /// Everything known by name.
 #[derive(Clone, Debug)]
@@ -68,6 +69,11 @@ impl Catalogue {
     pub fn models_near(&self, name: &str) -> Vec<String> {
         near(name, self.models.iter().map(|m| m.name.as_str()))
     }
+}
+
+/// How many parameters a model of the built-in catalogue has.
+pub fn parameters_of(name: &str) -> Option<u64> {
+    Knowledge::builtin().catalogue.model(name).map(|entry| entry.architecture().params())
 }
 
 /// The three names that look most alike.

@@ -87,9 +87,11 @@ impl TaskBrief {
     }
 }
 
-/// The environments that were asked for, and those that it runs in.
-pub(super) fn environments(task: &Task) -> BTreeSet<&EnvironmentId> {
-    task.spec.distributed.node_ids.iter().chain(task.nodes.iter().map(|node| &node.environment)).collect()
+/// The environments that were asked for, in that order, and those that it runs in.
+pub(super) fn environments(task: &Task) -> Vec<&EnvironmentId> {
+    let mut seen = BTreeSet::new();
+    let all = task.spec.distributed.node_ids.iter().chain(task.nodes.iter().map(|node| &node.environment));
+    all.filter(|id| seen.insert(*id)).collect()
 }
 
 /// Whether more may come of a task.

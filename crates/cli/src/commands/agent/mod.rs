@@ -39,6 +39,7 @@ pub struct AgentFlags {
     /// The image that it runs, for people to read
     #[arg(long, value_name = "NAME")]
     image: Option<String>,
+    /// A label (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
     /// Where the agent keeps its files [default: the state folder's agents/NAME]

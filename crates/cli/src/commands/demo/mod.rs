@@ -15,7 +15,7 @@ use fermi_api::v1::{
 };
 use fermi_domain::environment::{EnvironmentKind, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::task::NodeRunState;
 use fermi_domain::validation::BUILTIN;
 
@@ -47,8 +47,9 @@ pub fn execute(flags: &DemoFlags) -> ExitCode {
 
 fn run(flags: &DemoFlags) -> Outcome {
     let folder = tempfile::Builder::new().prefix("fermi-demo-").tempdir().map_err(|error| {
+        let why = reason::of_io(&error);
         CommandProblem::failed(
-            Text::new(format!("无法创建临时目录：{error}"), format!("no temporary folder can be made: {error}")),
+            Text::new(format!("无法创建临时目录：{}", why.zh), format!("no temporary folder can be made: {}", why.en)),
             Text::new("检查 TMPDIR 和磁盘空间", "check TMPDIR and the disk's space"),
         )
     })?;

@@ -15,13 +15,19 @@ pub struct ListFlags {
     /// Only those that fit, such as status=running or zone=北京可用区A
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
+    /// The field to sort by, such as name or "gpuCount desc"
+    #[arg(long, value_name = "FIELD")]
+    order_by: Option<String>,
     #[command(flatten)]
     ask: AskFlags,
 }
 
 pub fn execute(flags: &ListFlags) -> Outcome {
     let client = flags.ask.connect()?;
-    let query = Query::new().with("pageSize", MOST_PER_PAGE).with_some("filter", flags.filter.as_deref());
+    let query = Query::new()
+        .with("pageSize", MOST_PER_PAGE)
+        .with_some("filter", flags.filter.as_deref())
+        .with_some("orderBy", flags.order_by.as_deref());
     let answer = client.environments(&query)?;
     let none = pick("还没有开发环境。加入一个：", "There are no environments yet. Add one:");
     let zone = pick("北京可用区A", "zone-a");
@@ -53,7 +59,7 @@ fn table(environments: &[Environment]) -> Table {
             gpus(environment).into(),
             Cell::number(environment.cpu_cores.to_string()),
             Cell::number(format!("{} GB", environment.memory)),
-            Cell::number(format!("{}/{}", environment.workers_free, environment.workers.len())),
+            Cell::number(free(environment)),
             environment.heartbeat_age_ms.map_or_else(|| "-".to_owned(), heard).into(),
             environment
                 .up_since
@@ -62,6 +68,13 @@ fn table(environments: &[Environment]) -> Table {
         ]);
     }
     table
+}
+
+/// Free workers of all; none are free where nobody answers.
+pub fn free(environment: &Environment) -> String {
+    let is_there = environment.status.is_reachable() || environment.status == EnvironmentStatus::Suspect;
+    let free = if is_there { environment.workers_free.to_string() } else { "-".to_owned() };
+    format!("{free}/{}", environment.workers.len())
 }
 
 /// How long ago an agent spoke. Each second is as it should be.

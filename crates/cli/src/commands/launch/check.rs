@@ -4,6 +4,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fermi_domain::language::reason;
 use fermi_domain::language::{Explained, Language};
 use fermi_domain::messages::launch::{HostTrouble, LaunchNews, LaunchProblem};
 
@@ -23,7 +24,7 @@ pub type Checked = Result<String, HostTrouble>;
 pub fn all(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh) -> Result<Vec<Checked>, LaunchProblem> {
     let binary = match flags.copy_binary {
         true => std::fs::read("/proc/self/exe")
-            .map_err(|error| LaunchProblem::BinaryUnreadable { error: error.to_string() })?,
+            .map_err(|error| LaunchProblem::BinaryUnreadable { error: reason::of_io(&error) })?,
         false => Vec::new(),
     };
     let results: Mutex<Vec<Option<Result<Checked, LaunchProblem>>>> =
@@ -50,7 +51,7 @@ pub fn all(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh) -> Result<Vec<Checked>, 
 
 fn one(plan: &Plan, node: &Node, flags: &LaunchFlags, ssh: &Ssh, binary: &[u8]) -> Result<Checked, LaunchProblem> {
     let not_found =
-        |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: error.to_string() };
+        |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: reason::of_io(&error) };
     if !binary.is_empty() && !node.is_here {
         let answer = ssh.ask(node, &script::copy(binary.len()), binary).map_err(not_found)?;
         if answer.code != Some(0) {

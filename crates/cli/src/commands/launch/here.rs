@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use fermi_domain::language::Language;
+use fermi_domain::language::reason;
 use fermi_domain::messages::launch::LaunchProblem;
 
 use super::flags::LaunchFlags;
@@ -20,7 +21,7 @@ const ENVIRONMENT_FILE: &str = ".deepspeed_env";
 
 pub fn look(flags: &LaunchFlags) -> Result<Here, LaunchProblem> {
     let folder =
-        std::env::current_dir().map_err(|error| LaunchProblem::NoWorkingFolder { error: error.to_string() })?;
+        std::env::current_dir().map_err(|error| LaunchProblem::NoWorkingFolder { error: reason::of_io(&error) })?;
     let variables = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     Ok(Here {
         folder,
@@ -47,7 +48,7 @@ fn hostfile(flags: &LaunchFlags) -> Result<Option<(String, String)>, LaunchProbl
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Some((shown, text))),
         Err(error) if flags.hostfile.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: error.to_string() }),
+        Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: reason::of_io(&error) }),
     }
 }
 
@@ -67,7 +68,7 @@ fn read_if_there(path: &Path) -> Result<Option<(String, String)>, LaunchProblem>
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some((shown, text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: error.to_string() }),
+        Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: reason::of_io(&error) }),
     }
 }
 

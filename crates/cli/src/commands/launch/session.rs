@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::event::{Record, RunEvent};
 use fermi_domain::exit::signal_name;
+use fermi_domain::language::reason;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::messages::launch::{LaunchNews, LaunchProblem};
 use fermi_process::output::Dropped;
@@ -39,7 +40,7 @@ const STOPPING: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIG
 
 pub fn run(plan: &Plan, flags: &LaunchFlags, ssh: &Ssh, fermis: &[String]) -> Result<ExitCode, LaunchProblem> {
     let problem =
-        |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: error.to_string() };
+        |error: std::io::Error| LaunchProblem::SshNotFound { program: flags.ssh.clone(), error: reason::of_io(&error) };
     let signals = take_signals(&STOPPING).map_err(|errno| problem(errno.into()))?;
     let (send, news) = sync_channel(MOST_NEWS);
     connections::read_signals(signals, send.clone());

@@ -52,8 +52,14 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), EngineRefusal> {
     let mut engine = flags.engine.read()?;
     engine.options.master_port = Some(flags.master_port);
     let spec = task(flags, engine, cluster.ranks.world_size());
-    let order =
-        LaunchOrder { spec: &spec, ranks: &cluster.ranks, nodes: &cluster.nodes, dataset_path: None, model_path: None };
+    let order = LaunchOrder {
+        spec: &spec,
+        ranks: &cluster.ranks,
+        nodes: &cluster.nodes,
+        dataset_path: None,
+        model_path: None,
+        known_models: fermi_planner::catalogue::parameters_of,
+    };
     let mut launch = launch(&order)?;
     if flags.command.is_empty() && matches!(spec.work, Work::Command { .. }) {
         launch.notes.push(Text::new(

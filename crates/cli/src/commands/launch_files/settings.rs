@@ -15,6 +15,7 @@ use crate::speech::{self, Paint};
 pub struct SettingsFlags {
     /// pytorch-ddp, pytorch-fsdp, deepspeed, horovod, megatron-lm, jax [default: all]
     framework: Option<String>,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
 }

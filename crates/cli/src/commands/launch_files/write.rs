@@ -9,7 +9,7 @@ use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::launch::{Devices, FileOutside, Folders, Prepared, RunIdentity, Site, prepare, unseen_ranks};
 use fermi_domain::contract::{self, Inherited};
 use fermi_domain::ids::NodeRank;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::launch::{NodePart, RunPolicy, TaskLaunch};
 use fermi_process::spawn::RankCommand;
 use serde_json::{Value, json};
@@ -66,10 +66,11 @@ pub(super) fn all(out: &Path, launch: &TaskLaunch, cluster: &Cluster, port: u16)
 }
 
 fn refused(path: &Path, error: &io::Error) -> EngineRefusal {
+    let why = reason::of_io(error);
     EngineRefusal {
         text: Text::new(
-            format!("无法写入 {}：{error}", path.display()),
-            format!("cannot write {}: {error}", path.display()),
+            format!("无法写入 {}：{}", path.display(), why.zh),
+            format!("cannot write {}: {}", path.display(), why.en),
         ),
         hint: Text::new("换一个 --out 目录", "give another folder with --out"),
     }

@@ -18,6 +18,7 @@ pub struct CalibrateFlags {
     /// Where the constants go [default: fermi/planner-calibration.json in the user's configuration]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -15,6 +15,7 @@ pub struct EvaluateFlags {
     /// {"rows": […]} with outcomes
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     runs: Vec<PathBuf>,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_planner::calibrate::Calibration;
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
@@ -19,7 +19,7 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), PlanR
         catalogue.extend(&text).map_err(|error| {
             unreadable(
                 path,
-                &error.to_string(),
+                &reason::of_json(&error),
                 Text::new(
                     "文件形如 {\"gpus\": […], \"models\": […]}，字段与内置目录相同",
                     "the file has the form {\"gpus\": […], \"models\": […]} with the fields of the built-in catalogue",
@@ -34,7 +34,7 @@ pub fn knowledge(flags: &KnowledgeFlags) -> Result<(Catalogue, Constants), PlanR
             let stored: Calibration = serde_json::from_str(&text).map_err(|error| {
                 unreadable(
                     path,
-                    &error.to_string(),
+                    &reason::of_json(&error),
                     Text::new("请用 fermi plan calibrate 重新生成", "write it anew with fermi plan calibrate"),
                 )
             })?;
@@ -51,7 +51,7 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, PlanRefusal> {
         serde_json::from_str::<Vec<Run>>(&text).map_err(|_| {
             unreadable(
                 path,
-                &first.to_string(),
+                &reason::of_json(&first),
                 Text::new("文件形如 {\"rows\": [{…}, …]}", "the file has the form {\"rows\": [{…}, …]}"),
             )
         })
@@ -67,21 +67,21 @@ pub fn read(path: &Path) -> Result<String, PlanRefusal> {
             ErrorKind::PermissionDenied => Text::new("请检查文件权限", "check the permissions of the file"),
             _ => Text::new("请检查路径和权限", "check the path and its permissions"),
         };
-        unreadable(path, &error.to_string(), hint)
+        unreadable(path, &reason::of_io(&error), hint)
     })
 }
 
-fn unreadable(path: &Path, why: &str, hint: Text) -> PlanRefusal {
+fn unreadable(path: &Path, why: &Text, hint: Text) -> PlanRefusal {
     let path = path.display();
-    PlanRefusal::new(Text::new(format!("读不了 {path}：{why}"), format!("cannot read {path}: {why}")), hint)
+    PlanRefusal::new(Text::new(format!("读不了 {path}：{}", why.zh), format!("cannot read {path}: {}", why.en)), hint)
 }
 
 pub fn write(path: &Path, text: &str) -> Result<(), PlanRefusal> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     parent.map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(path, text)).map_err(|error| {
-        let path = path.display();
+        let (path, why) = (path.display(), reason::of_io(&error));
         PlanRefusal::new(
-            Text::new(format!("写不了 {path}：{error}"), format!("cannot write {path}: {error}")),
+            Text::new(format!("写不了 {path}：{}", why.zh), format!("cannot write {path}: {}", why.en)),
             Text::new("请换一个可写的位置", "choose a place that can be written"),
         )
     })

@@ -4,6 +4,7 @@ mod calibrate;
 mod chart;
 mod evaluate;
 mod files;
+mod guide;
 mod machines;
 mod predict;
 mod recommend;
@@ -36,6 +37,7 @@ pub struct PlanFlags {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Guide(guide::GuideFlags),
     Predict(predict::PredictFlags),
     Evaluate(evaluate::EvaluateFlags),
     Calibrate(calibrate::CalibrateFlags),
@@ -72,6 +74,10 @@ impl From<PlanError> for PlanRefusal {
 pub fn execute(flags: &PlanFlags) -> ExitCode {
     let done = match &flags.verb {
         None => recommend::execute(&flags.wanted),
+        Some(Verb::Guide(flags)) => {
+            guide::execute(flags);
+            Ok(())
+        }
         Some(Verb::Predict(flags)) => predict::execute(flags),
         Some(Verb::Evaluate(flags)) => evaluate::execute(flags),
         Some(Verb::Calibrate(flags)) => calibrate::execute(flags),

@@ -1,6 +1,7 @@
 //! `fermi plan`: the recommended strategy and everything about it.
 
 use clap::Args;
+use fermi_domain::guidance::CrossZone;
 use fermi_domain::language::{Language, Text};
 use fermi_planner::memory::GIB;
 use fermi_planner::plan::Plan;
@@ -29,6 +30,7 @@ pub struct RecommendFlags {
     /// GPUs that the learning rate was found with
     #[arg(long, value_name = "N", default_value_t = 1)]
     base_gpus: u64,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -122,7 +124,7 @@ impl Shown<'_> {
             "framework_by_table": framework_by_table(r.architecture.params()),
             "alternatives": listed, "does_not_fit": not_fitting,
             "would_fit": self.remedies.iter().map(|m| json!({ "what": m.what.in_language(language), "needed_gib": m.needed_gib,
-                "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
+                "host_gib": m.host_gib, "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
             "layouts": self.plan.ranked.len(), "learning_rate": self.rates,
             "notes": self.workload.machines.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
         })
@@ -151,7 +153,8 @@ impl Shown<'_> {
             Some(choice) => self.recommendation(&mut out, choice, language, paint),
             None => self.nothing_fits(&mut out, language, paint),
         }
-        self.alternatives(&mut out, zh, paint);
+        self.alternatives(&mut out, language, paint);
+        self.advice(&mut out, language, paint);
         if let Some(rates) = self.rates {
             out += &format!(
                 "\n{}  {} {:.3e} · {} {:.3e}\n",
@@ -163,6 +166,29 @@ impl Shown<'_> {
             );
         }
         out
+    }
+
+    /// What the table of frameworks says of a model of this size, what several zones mean, and where the tables are.
+    fn advice(&self, out: &mut String, language: Language, paint: Paint) {
+        let zh = language == Language::ZhCn;
+        let cluster = &self.plan.request.cluster;
+        if cluster.gpus > 1 {
+            let framework = framework_by_table(self.plan.request.architecture.params());
+            let about = if zh { "按规模建议的框架" } else { "Framework by size" };
+            *out += &format!("\n{}  {framework}\n", paint.bold(about));
+        }
+        if cluster.zones.is_some() {
+            *out += &format!("\n{}\n", paint.bold(if zh { "跨可用区" } else { "Several zones" }));
+            for side in CrossZone::ALL {
+                *out += &format!("  {}\n", side.sentence().in_language(language));
+            }
+        }
+        let more = if zh {
+            "策略对比与场景表：fermi plan guide"
+        } else {
+            "Strategies and situations compared: fermi plan guide"
+        };
+        *out += &paint.dim(&format!("\n{more}\n"));
     }
 
     fn recommendation(&self, out: &mut String, choice: &Choice, language: Language, paint: Paint) {
@@ -187,7 +213,7 @@ impl Shown<'_> {
             l.global_batch(),
             say("个序列每步", "sequences a step"),
             say("重计算", "recompute"),
-            l.recompute.name()
+            l.recompute.text().in_language(language)
         );
         *out += &format!(
             "\n{}  {} {} · {} tokens/s · MFU {:.1} %\n",
@@ -262,7 +288,8 @@ impl Shown<'_> {
         *out += &columns(&rows);
     }
 
-    fn alternatives(&self, out: &mut String, zh: bool, paint: Paint) {
+    fn alternatives(&self, out: &mut String, language: Language, paint: Paint) {
+        let zh = language == Language::ZhCn;
         let head = if zh {
             ["策略", "布局", "微批", "重计算", "每步", "tokens/s", "MFU", "显存 GiB"]
         } else {
@@ -273,7 +300,7 @@ impl Shown<'_> {
                 Strategy::of(c).name().to_owned(),
                 layout_words(c),
                 c.job.layout.micro_batch.to_string(),
-                c.job.layout.recompute.name().to_owned(),
+                c.job.layout.recompute.text().in_language(language).to_owned(),
                 seconds(c.seconds()),
                 number(c.tokens_per_s()),
                 format!("{:.1} %", c.mfu() * 100.0),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fermi_domain::language::Language;
+use fermi_domain::language::{Language, Text};
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::error::PlanError;
@@ -20,6 +20,10 @@ use super::show::{columns, number, seconds};
 use super::workload::WorkloadFlags;
 use super::{KnowledgeFlags, PlanRefusal, files};
 use crate::speech;
+
+const USUAL_MICRO_BATCH: u64 = 8;
+const USUAL_ACCUMULATION: u64 = 4;
+const USUAL_SHARDING: &str = "ddp";
 
 /// Predict how throughput grows with the number of GPUs
 ///
@@ -38,13 +42,13 @@ pub struct ScaleFlags {
     #[arg(long, value_name = "GBPS", num_args = 1.., default_values_t = [10.0, 100.0])]
     gbps_list: Vec<f64>,
     /// Sequences that a GPU takes at once
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = USUAL_MICRO_BATCH)]
     micro_batch: u64,
     /// Micro-batches per step
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = USUAL_ACCUMULATION)]
     accumulation: u64,
     /// ddp, zero1, zero2, zero3, fsdp_full
-    #[arg(long, default_value = "ddp")]
+    #[arg(long, default_value = USUAL_SHARDING)]
     sharding: String,
     /// What each doubling of ranks costs in waiting for the slowest, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
@@ -55,6 +59,7 @@ pub struct ScaleFlags {
     /// Where table (JSON) and chart go
     #[arg(long, value_name = "DIR")]
     results_dir: Option<PathBuf>,
+    /// As one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -115,7 +120,10 @@ impl ScaleFlags {
     fn workload(&self, catalogue: &Catalogue) -> Result<(Workload, String), PlanRefusal> {
         let named = self.workload.model.is_some() || self.workload.is_described();
         if !named {
-            return Ok(reference(catalogue)?);
+            return match self.first_given() {
+                Some(flag) => Err(without_model(flag)),
+                None => Ok(reference(catalogue)?),
+            };
         }
         let sharding = Sharding::parse(&self.sharding).ok_or_else(|| {
             PlanError::unknown(
@@ -137,6 +145,18 @@ impl ScaleFlags {
             jitter: self.jitter / 100.0,
         };
         Ok((workload, name))
+    }
+
+    /// The first flag that would change the reference workload, which is a fixed one.
+    fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--micro-batch", self.micro_batch != USUAL_MICRO_BATCH),
+            ("--accumulation", self.accumulation != USUAL_ACCUMULATION),
+            ("--sharding", self.sharding != USUAL_SHARDING),
+            ("--jitter", self.jitter != 0.0),
+        ];
+        let own = given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag);
+        self.workload.first_given().or(own)
     }
 
     fn points(&self, workload: &Workload, constants: &Constants) -> Result<Vec<Point>, PlanRefusal> {
@@ -166,10 +186,23 @@ impl ScaleFlags {
     }
 }
 
-/// The workload for which the seeds' tables hold: GPT-2 on T4s over PCIe, 16 × 16 sequences of 1,024 tokens per GPU and
+fn without_model(flag: &str) -> PlanRefusal {
+    PlanRefusal::new(
+        Text::new(
+            format!("{flag} 需要 --model：不指定模型时使用固定的参考负载（gpt2，T4）"),
+            format!("{flag} needs --model: without one a fixed reference workload is shown (gpt2 on T4s)"),
+        ),
+        Text::new(
+            format!("加上 --model，例如 --model gpt2，或去掉 {flag}"),
+            format!("add --model, such as --model gpt2, or leave {flag} out"),
+        ),
+    )
+}
+
+/// The workload for which the scaling tables of the documentation hold: GPT-2 on T4s over PCIe, 16 × 16 sequences of 1,024 tokens per GPU and
 /// step, DDP, and 4 % lost to the slowest rank with each doubling.
 fn reference(catalogue: &Catalogue) -> Result<(Workload, String), PlanError> {
-    let name = "gpt2, T4, ddp (reference workload)";
+    let name = speech::pick("gpt2, T4, ddp（参考负载）", "gpt2, T4, ddp (reference workload)");
     let entry = catalogue.model("gpt2").ok_or_else(|| PlanError::missing("model"))?;
     let cluster = Cluster {
         gpu: catalogue.gpu("T4", None)?,
@@ -177,6 +210,7 @@ fn reference(catalogue: &Catalogue) -> Result<(Workload, String), PlanError> {
         gpus_per_node: 4,
         network: Network::of_gbps(10.0),
         zones: None,
+        host_gib: None,
     };
     let request = Request {
         architecture: entry.architecture(),

@@ -17,6 +17,11 @@ use fermi_planner::search::Request;
 use super::machines::{self, Links, Machines, OwnGpu};
 use super::{PlanRefusal, files};
 
+const USUAL_GPUS: &str = "1xA100-80";
+const USUAL_ZONE_RTT: f64 = 10.0;
+const USUAL_PRECISION: &str = "bf16";
+const USUAL_OPTIMIZER: &str = "adamw";
+
 /// The model, the machines, the batch.
 #[derive(Debug, Args)]
 pub struct WorkloadFlags {
@@ -45,7 +50,7 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "N")]
     vocab: Option<u64>,
     /// Machines: NODESxGPUSxNAME, several with commas, zones with @
-    #[arg(long, value_name = "GPUS", default_value = "1xA100-80")]
+    #[arg(long, value_name = "GPUS", default_value = USUAL_GPUS)]
     pub gpus: String,
     /// What one node sends: 100Gbps, 8x200Gbps, 400Gbps/GPU
     #[arg(long, value_name = "RATE")]
@@ -54,7 +59,7 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "RATE")]
     zone_network: Option<String>,
     /// Round trip between zones, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10.0)]
+    #[arg(long, value_name = "MS", default_value_t = USUAL_ZONE_RTT)]
     zone_rtt: f64,
     /// An unknown GPU by its numbers: dense 16-bit TFLOP/s
     #[arg(long, value_name = "N")]
@@ -68,6 +73,9 @@ pub struct WorkloadFlags {
     /// Link to the other GPUs of the node, one direction, in GB/s
     #[arg(long, value_name = "GBS")]
     gpu_link: Option<f64>,
+    /// Memory of one node's processors in GiB, for what is offloaded [default: not counted]
+    #[arg(long, value_name = "GIB")]
+    host_memory: Option<f64>,
     /// Tokens per sequence
     #[arg(long, value_name = "N", default_value_t = Request::USUAL_SEQUENCE)]
     pub seq_len: u64,
@@ -75,10 +83,10 @@ pub struct WorkloadFlags {
     #[arg(long, value_name = "N")]
     pub global_batch: Option<u64>,
     /// bf16, fp16, fp8, amp_bf16, bf16_pure, tf32, fp32
-    #[arg(long, default_value = "bf16")]
+    #[arg(long, default_value = USUAL_PRECISION)]
     precision: String,
     /// adamw, adamw_8bit, sgd, sgd_momentum, lion, muon, adafactor
-    #[arg(long, default_value = "adamw")]
+    #[arg(long, default_value = USUAL_OPTIMIZER)]
     optimizer: String,
     /// Train only LoRA adapters of this rank
     #[arg(long, value_name = "RANK")]
@@ -99,6 +107,32 @@ impl WorkloadFlags {
         self.model_config.is_some() || self.layers.is_some()
     }
 
+    /// The first flag that says something and means nothing without a model.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--hidden", self.hidden.is_some()),
+            ("--heads", self.heads.is_some()),
+            ("--kv-heads", self.kv_heads.is_some()),
+            ("--ffn", self.ffn.is_some()),
+            ("--vocab", self.vocab.is_some()),
+            ("--gpus", self.gpus != USUAL_GPUS),
+            ("--network", self.network.is_some()),
+            ("--zone-network", self.zone_network.is_some()),
+            ("--zone-rtt", self.zone_rtt != USUAL_ZONE_RTT),
+            ("--gpu-tflops", self.gpu_tflops.is_some()),
+            ("--gpu-memory", self.gpu_memory.is_some()),
+            ("--gpu-bandwidth", self.gpu_bandwidth.is_some()),
+            ("--gpu-link", self.gpu_link.is_some()),
+            ("--host-memory", self.host_memory.is_some()),
+            ("--seq-len", self.seq_len != Request::USUAL_SEQUENCE),
+            ("--global-batch", self.global_batch.is_some()),
+            ("--precision", self.precision != USUAL_PRECISION),
+            ("--optimizer", self.optimizer != USUAL_OPTIMIZER),
+            ("--lora-rank", self.lora_rank.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
+    }
+
     pub fn read(&self, catalogue: &Catalogue) -> Result<Workload, PlanRefusal> {
         let (architecture, model) = self.architecture(catalogue)?;
         let own = OwnGpu {
@@ -112,7 +146,11 @@ impl WorkloadFlags {
             zone_network: self.zone_network.as_deref(),
             zone_rtt_ms: self.zone_rtt,
         };
-        let machines = machines::parse(&self.gpus, catalogue, own, links)?;
+        let mut machines = machines::parse(&self.gpus, catalogue, own, links)?;
+        if self.host_memory.is_some_and(|gib| !(gib.is_finite() && gib > 0.0)) {
+            return Err(PlanError::zero("host-memory").into());
+        }
+        machines.cluster.host_gib = self.host_memory;
         let usual = Request::usual(architecture, machines.cluster);
         let request = Request {
             seq_len: self.seq_len,

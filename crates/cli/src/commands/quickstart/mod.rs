@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use fermi_domain::language::reason;
 use fermi_domain::messages::quickstart::{QuickstartProblem, Scenario};
 use serde_json::json;
 
@@ -24,7 +25,7 @@ use recipe::{Abilities, Answers};
 )]
 pub struct QuickstartFlags {
     /// Skip the menu
-    #[arg(long, value_name = "NAME", value_parser = ["single", "several", "ssh", "slurm", "test"])]
+    #[arg(long, value_name = "NAME", value_parser = ["single", "several", "ssh", "slurm", "test", "trouble"])]
     scenario: Option<String>,
     /// Ask nothing and run nothing: print the command
     #[arg(long)]
@@ -52,6 +53,10 @@ fn start(flags: &QuickstartFlags) -> Result<ExitCode, QuickstartProblem> {
     let named = named.and_then(|name| Scenario::ALL.into_iter().find(|scenario| scenario.name() == name));
     if let Some(scenario) = named.filter(|scenario| !abilities.has(*scenario)) {
         return Err(QuickstartProblem::NotHere { scenario });
+    }
+    if named == Some(Scenario::Trouble) {
+        speech::print(&talk::troubleshooting(speech::language()));
+        return Ok(ExitCode::SUCCESS);
     }
     if flags.print {
         print(named.unwrap_or(Scenario::Single), &flags.answers, abilities, flags.json);
@@ -91,6 +96,6 @@ fn print(scenario: Scenario, answers: &Answers, abilities: Abilities, as_json: b
 /// Becomes the command; returns only if that fails.
 fn run(command: &[String]) -> ExitCode {
     let error = std::process::Command::new("/proc/self/exe").arg0("fermi").args(command.iter().skip(1)).exec();
-    speech::say(&format!("fermi: {error}\n"));
+    speech::say(&format!("fermi: {}\n", reason::of_io(&error).in_language(speech::language())));
     ExitCode::from(exit_code::FAILED)
 }

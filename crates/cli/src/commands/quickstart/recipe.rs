@@ -21,6 +21,7 @@ pub struct Answers {
     /// The master's address
     #[arg(long, value_name = "HOST", default_value = "192.168.1.100")]
     pub master: String,
+    /// The port at which the machines meet
     #[arg(long, default_value_t = 29_500)]
     pub port: u16,
     /// Hosts for ssh: a:4,b:4 [default: the file hostfile]
@@ -66,9 +67,14 @@ pub fn command(scenario: Scenario, answers: &Answers, abilities: Abilities) -> V
         Scenario::Ssh => {
             vec!["launch-multi-node", master, &nodes, gpus, "--hosts", hosts, "--master-port", &port, script]
         }
-        Scenario::Slurm => {
-            vec!["run", "--mode", "create_slurm", "--num-nodes", &nodes, "--nproc-per-node", gpus, script]
+        // What the cluster's nodes have is not known here; without GPUs a rank per node is started.
+        Scenario::Slurm if gpus.parse::<u32>().is_err() => {
+            vec!["run", "--mode", "create_slurm", "--num-nodes", &nodes, script]
         }
+        Scenario::Slurm => {
+            vec!["run", "--mode", "create_slurm", "--num-nodes", &nodes, "--gpus-per-node", gpus, script]
+        }
+        Scenario::Trouble => vec!["quickstart", "--scenario", "trouble"],
         Scenario::Test if abilities.doctor => vec!["doctor"],
         Scenario::Test => vec!["run", "--nproc-per-node", "2", "--no-python", "fermi", "trainer", "--steps", "20"],
     };
@@ -117,6 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn the_defaults_of_every_scenario_are_taken() {
+        let all = Abilities { slurm: true, doctor: false };
+        let slurm = line(&command(Scenario::Slurm, &answers(""), all));
+        assert_eq!(slurm, "fermi run --mode create_slurm --num-nodes 2 train.py");
+        for gpus in ["auto", "gpu", "4"] {
+            let words = command(Scenario::Slurm, &answers(&format!("--gpus {gpus}")), all);
+            let options: Vec<&str> = words[2..words.len() - 1].iter().map(String::as_str).collect();
+            let flags = crate::commands::run::RunFlags::parse_for_test(&options);
+            assert!(crate::commands::slurm::takes(&flags), "{words:?}");
+        }
+    }
+
+    #[test]
     fn the_lines() {
         let given = answers("--gpus 4 --master gn6 --script 我的.py");
         let all = Abilities { slurm: true, doctor: true };
@@ -125,8 +144,9 @@ mod tests {
         fermi run --nproc-per-node 4 我的.py
         fermi run --nnodes 2 --node-rank 0 --nproc-per-node 4 --master-addr gn6 --master-port 29500 我的.py
         fermi launch-multi-node gn6 2 4 --master-port 29500 我的.py
-        fermi run --mode create_slurm --num-nodes 2 --nproc-per-node 4 我的.py
+        fermi run --mode create_slurm --num-nodes 2 --gpus-per-node 4 我的.py
         fermi doctor
+        fermi quickstart --scenario trouble
         ");
     }
 }

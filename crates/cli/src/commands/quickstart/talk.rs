@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use fermi_domain::language::Language;
-use fermi_domain::messages::quickstart::{Question, QuickstartNews, Scenario};
+use fermi_domain::messages::quickstart::{Question, QuickstartNews, Scenario, troubles};
 
 use super::recipe::{self, Abilities, Answers};
 
@@ -25,6 +25,11 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
             Some(scenario) => scenario,
             None => self.choose(abilities)?,
         };
+        if scenario == Scenario::Trouble {
+            let text = troubleshooting(self.language);
+            self.line(&text);
+            return None;
+        }
         let answers = self.questions(scenario, answers, abilities)?;
         let command = recipe::command(scenario, &answers, abilities);
         self.show(scenario, &command, &answers, abilities);
@@ -56,7 +61,7 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
     }
 
     fn questions(&mut self, scenario: Scenario, mut answers: Answers, abilities: Abilities) -> Option<Answers> {
-        if scenario == Scenario::Test {
+        if matches!(scenario, Scenario::Test | Scenario::Trouble) {
             return Some(answers);
         }
         answers.script = self.ask(Question::Script, &answers.script)?;
@@ -72,7 +77,7 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
         match scenario {
             Scenario::Several => answers.node_rank = self.number_from(Question::NodeRank, answers.node_rank, 0)?,
             Scenario::Ssh => answers.hosts = self.ask(Question::Hosts, &answers.hosts)?,
-            Scenario::Single | Scenario::Slurm | Scenario::Test => {}
+            Scenario::Single | Scenario::Slurm | Scenario::Test | Scenario::Trouble => {}
         }
         debug_assert!(abilities.has(scenario), "only what is there is offered");
         Some(answers)
@@ -131,6 +136,17 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
     fn line(&mut self, text: &str) {
         (self.say)(&format!("{text}\n"));
     }
+}
+
+/// The usual troubles, each with what helps.
+pub fn troubleshooting(language: Language) -> String {
+    let mut text = String::new();
+    for trouble in troubles() {
+        let (what, help) = (trouble.what.in_language(language), trouble.help.in_language(language));
+        text.push_str(&format!("{what}\n  {help}\n"));
+        text.extend(trouble.commands.iter().map(|command| format!("    {command}\n")));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::commands::usage::Expected;
 #[command(after_help = EXAMPLES, disable_help_flag = false, args_override_self = true)]
 pub struct RunFlags {
     /// Processes on this machine: a number, gpu, cpu or auto [also: --num-gpus, -np]
-    #[arg(long, short = 'n', value_name = "N", env = torchrun::PET_NPROC_PER_NODE, hide_env = true, aliases = ["num-gpus", "np", "num-processes", "num-accelerators"], help_heading = LAUNCH)]
+    #[arg(long, short = 'n', value_name = "N", env = torchrun::PET_NPROC_PER_NODE, hide_env = true, aliases = ["num-gpus", "np", "num-accelerators"], help_heading = LAUNCH)]
     pub nproc_per_node: Option<String>,
     /// Number of machines, or a range such as 2:4; start the same command on each [also: --num-nodes]
     #[arg(long, value_name = "N", env = torchrun::PET_NNODES, hide_env = true, default_value = "1:1", aliases = ["num-nodes", "num-machines"], help_heading = LAUNCH)]
@@ -139,7 +139,7 @@ pub struct RunFlags {
     #[arg(long, value_name = "SECONDS", help_heading = STOPPING)]
     pub start_timeout: Option<String>,
     /// Accepted for torchrun's sake: Fermi sees an exit at once
-    #[arg(long, value_name = "SECONDS", env = torchrun::PET_MONITOR_INTERVAL, hide_env = true, default_value = "0.1", help_heading = STOPPING)]
+    #[arg(long, value_name = "SECONDS", env = torchrun::PET_MONITOR_INTERVAL, hide_env = true, default_value = USUAL_MONITOR_INTERVAL, help_heading = STOPPING)]
     pub monitor_interval: String,
 
     /// LOCAL_RANK=0 for all, and one device in CUDA_VISIBLE_DEVICES for each
@@ -168,13 +168,16 @@ pub struct RunFlags {
     #[arg(long, help_heading = CHECKPOINTS)]
     pub resume: bool,
 
-    /// manual: --world-size N starts N here, with --rank R just that one
+    /// manual: --world-size N starts N here, with --rank R just that one; slurm: as the job says; create_slurm: write a batch file
     #[arg(long, value_name = "MODE", help_heading = OTHERS)]
     pub mode: Option<String>,
+    /// GPUs that the job asks for on each node, with --mode create_slurm
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = OTHERS)]
+    pub gpus_per_node: Option<u32>,
     /// All processes of the run
     #[arg(long, value_name = "N", help_heading = OTHERS)]
     pub world_size: Option<u32>,
-    /// Start only this rank of --world-size
+    /// Start only this rank of --world-size; MASTER_ADDR, MASTER_PORT, LOCAL_RANK and NODE_RANK are heeded
     #[arg(long, value_name = "R", help_heading = OTHERS)]
     pub rank: Option<u32>,
     /// mpirun's spelling of this machine: localhost[:N]
@@ -188,6 +191,15 @@ pub struct RunFlags {
     pub local_addr: Option<String>,
     #[arg(long, hide = true)]
     pub no_local_rank: bool,
+    /// Processes of all machines, as accelerate counts them.
+    #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub total_processes: Option<u32>,
+    /// Options of other launchers that were taken and do nothing, see the module `foreign`.
+    #[arg(long, hide = true)]
+    pub without_effect: Vec<String>,
+    /// `NAME=VALUE` of an option of another launcher whose value means nothing.
+    #[arg(long, hide = true)]
+    pub refused_value: Vec<String>,
     #[arg(long, hide = true)]
     pub oversubscribe: bool,
     #[arg(long, hide = true)]
@@ -200,6 +212,9 @@ pub struct RunFlags {
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true, help_heading = None::<&str>)]
     pub script: Vec<OsString>,
 }
+
+/// Seconds, as torchrun has them.
+pub const USUAL_MONITOR_INTERVAL: &str = "0.1";
 
 const LAUNCH: &str = "Launch";
 const NODES: &str = "Several machines";

@@ -1,64 +1,188 @@
-//! Options of other launchers that have no meaning here, and what to do instead.
+//! Options of other launchers for which `fermi run` has no flag of its own: what they become, whether they are taken
+//! without effect, or why not and what to do. The table is `data/launchers.txt`; it is read only when such an option is met.
+
+use std::ffi::OsString;
 
 use fermi_domain::language::Text;
+use fermi_domain::messages::run::RunProblem;
 
-/// What to say of an option, by its name with hyphens; none for one that no launcher has.
-pub fn instead(name: &str) -> Option<Text> {
-    let text = match name {
-        "--hostfile" | "-hostfile" | "--machinefile" | "-machinefile" => Text::new(
-            "fermi run 只在本机启动；fermi launch-multi-node --hostfile FILE 在文件中的所有机器上启动",
-            "fermi run starts here only; fermi launch-multi-node --hostfile FILE starts on all machines in the file",
-        ),
-        "--launcher" | "--launcher-args" | "--ssh-port" | "--no-ssh" | "--no-ssh-check" | "--force-multi" => Text::new(
-            "去掉它：多台机器用 fermi launch-multi-node（ssh）或 fermi slurm 启动，或在每台机器上执行同一条命令",
-            "leave it out: several machines are started by fermi launch-multi-node (ssh) or fermi slurm, or by the same command on each",
-        ),
-        "--use-env" => Text::new(
-            "去掉它：RANK、LOCAL_RANK 等变量总会设置",
-            "leave it out: RANK, LOCAL_RANK and the others are always set",
-        ),
-        "--mca" | "-mca" | "--gmca" | "-gmca" | "--report-bindings" | "--pernode" | "-bind-to" | "-map-by" => {
-            Text::new(
-                "去掉它：Fermi 不是 MPI，MPI 的设置在这里没有意义；绑核用 --bind-to core",
-                "leave it out: Fermi is no MPI, and its settings mean nothing here; --bind-to core binds to cores",
-            )
+use super::spellings::Given;
+
+const TABLE: &str = include_str!("../../../data/launchers.txt");
+
+/// An option of another launcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignOption {
+    pub launcher: &'static str,
+    /// As `fermi run` spells names, with hyphens.
+    pub name: &'static str,
+    pub takes: Vec<Takes>,
+    pub fate: Fate,
+}
+
+/// What stands behind an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Anything,
+    Number,
+    OneOf(Vec<&'static str>),
+}
+
+/// What becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// A flag of `fermi run` means the same.
+    Same,
+    /// It becomes this word, with the value in place of the braces.
+    Becomes(&'static str),
+    /// It is taken, and this is said.
+    NoEffect(Text),
+    /// It is not taken; this is what to do.
+    Refused(Text),
+}
+
+impl Takes {
+    fn fits(&self, value: &str) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Number => value.parse::<f64>().is_ok_and(|number| number.is_finite() && number >= 0.0),
+            Self::OneOf(words) => words.contains(&value),
         }
-        "--tag-output" | "-tag-output" => {
-            Text::new("--tee 3 在每行前加上 [host:rank]", "--tee 3 puts [host:rank] before each line")
+    }
+
+    fn expected(&self) -> Text {
+        match self {
+            Self::Anything => Text::new("给出一个值", "give a value"),
+            Self::Number => Text::new("请给出不小于 0 的数", "use a number from 0 up"),
+            Self::OneOf(words) => {
+                Text::new(format!("可用的值：{}", words.join("、")), format!("use one of: {}", words.join(", ")))
+            }
         }
-        "-N" | "--npernode" | "-npernode" => Text::new("写作 -n N", "write -n N"),
-        "-wdir" | "--wdir" | "-wd" => Text::new("先 cd 到该目录", "change to that folder first, with cd"),
-        "--min-elastic-nodes" | "--max-elastic-nodes" | "--elastic-training" => {
-            Text::new("写作 --nnodes MIN:MAX", "write --nnodes MIN:MAX")
-        }
-        "--enable-each-rank-log" => Text::new("用 --log-dir DIR", "use --log-dir DIR"),
-        "--save-pid" | "--autotuning" | "--venv-script" => {
-            Text::new("去掉它：fermi run 没有对应的功能", "leave it out: fermi run has nothing like it")
-        }
-        "--logs-specs" => Text::new(
-            "去掉它：日志总按 torchrun 的默认布局保存，--log-dir 指定位置",
-            "leave it out: logs always have torchrun's default layout, and --log-dir says where",
-        ),
-        _ => return None,
+    }
+}
+
+/// Every option of the table, in its order.
+pub fn all() -> Vec<ForeignOption> {
+    let rows = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.flat_map(options_of).collect()
+}
+
+fn options_of(line: &'static str) -> Vec<ForeignOption> {
+    let cells: Vec<&'static str> = line.split(" | ").map(str::trim).collect();
+    let [launcher, options, fate, told @ ..] = cells.as_slice() else { return Vec::new() };
+    let text = || match told {
+        [zh, en] => Text::new(*zh, *en),
+        _ => Text::new("", ""),
     };
-    Some(text)
+    let fate = match *fate {
+        "same" => Fate::Same,
+        "no effect" => Fate::NoEffect(text()),
+        "refused" => Fate::Refused(text()),
+        becomes => Fate::Becomes(becomes),
+    };
+    let option = |words: &'static str| {
+        let mut words = words.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let takes = words.map(|word| match word {
+            "N" => Takes::Number,
+            list if list.starts_with('{') => Takes::OneOf(list.trim_matches(['{', '}']).split('|').collect()),
+            _ => Takes::Anything,
+        });
+        ForeignOption { launcher, name, takes: takes.collect(), fate: fate.clone() }
+    };
+    options.split(", ").map(option).collect()
+}
+
+/// The option of this name. One that is taken in some way wins over one that is not.
+pub fn find(name: &str) -> Option<ForeignOption> {
+    let mut found: Vec<ForeignOption> = all().into_iter().filter(|option| option.name == name).collect();
+    let taken = found.iter().position(|option| !matches!(option.fate, Fate::Refused(_)));
+    match taken {
+        Some(at) => Some(found.swap_remove(at)),
+        None => found.into_iter().next(),
+    }
+}
+
+/// Launchers whose long options may have one hyphen.
+const WITH_ONE_HYPHEN: [&str; 2] = ["mpirun", "horovodrun"];
+
+/// `-hostfile` as `--hostfile`, where a launcher writes it so.
+pub fn with_two_hyphens(text: &str) -> Option<String> {
+    let is_one = text.len() > 2 && text.starts_with('-') && !text.starts_with("--");
+    let long = is_one.then(|| format!("-{}", text.replace('_', "-")))?;
+    let is_written_so = |option: &ForeignOption| option.name == long && WITH_ONE_HYPHEN.contains(&option.launcher);
+    all().iter().any(is_written_so).then_some(long)
+}
+
+/// The words that stand for an option of the table, if it is taken; the values that it needs are drawn from `rest`.
+pub fn taken(given: &Given, rest: &mut impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
+    let option = find(&given.name)?;
+    if matches!(option.fate, Fate::Same | Fate::Refused(_)) {
+        return None;
+    }
+    let written = given.value.clone().map(OsString::from);
+    let values: Vec<OsString> =
+        written.into_iter().chain(rest.take(option.takes.len())).take(option.takes.len()).collect();
+    let values: Vec<String> = values.iter().map(|value| value.to_string_lossy().into_owned()).collect();
+    if let Some((_, value)) = option.takes.iter().zip(&values).find(|(takes, value)| !takes.fits(value)) {
+        return Some(vec![format!("--refused-value={}={value}", option.name).into()]);
+    }
+    Some(match option.fate {
+        // `all` is what every launcher does without the option.
+        Fate::Becomes("--include={}") if values.first().is_some_and(|value| value == "all") => Vec::new(),
+        Fate::Becomes(word) => vec![word.replace("{}", values.first().map_or("", String::as_str)).into()],
+        _ => vec![format!("--without-effect={}", option.name).into()],
+    })
+}
+
+/// What is said of options that were taken without effect.
+pub fn notes(names: &[String]) -> Vec<Text> {
+    let told = |name: &String| match find(name).map(|option| option.fate) {
+        Some(Fate::NoEffect(why)) => {
+            Some(Text::new(format!("{name} 没有作用：{}", why.zh), format!("{name} has no effect: {}", why.en)))
+        }
+        _ => None,
+    };
+    names.iter().filter_map(told).collect()
+}
+
+/// A value that no launcher would take.
+pub fn refuse_values(values: &[String]) -> Result<(), RunProblem> {
+    let Some((name, value)) = values.first().and_then(|text| text.split_once('=')) else { return Ok(()) };
+    let takes = find(name).and_then(|option| option.takes.into_iter().find(|takes| !takes.fits(value)));
+    Err(bad_value(name, value, takes.unwrap_or(Takes::Anything).expected()))
+}
+
+fn bad_value(name: &str, value: &str, hint: Text) -> RunProblem {
+    let text = Text::new(format!("{name} 不能是 “{value}”"), format!("{name} cannot be '{value}'"));
+    RunProblem::Framework { text, hint }
+}
+
+/// Refuses a value of an option that is a flag of ours and that no launcher would take.
+pub fn check(name: &str, value: &str) -> Result<(), RunProblem> {
+    let takes = find(name).and_then(|option| option.takes.into_iter().next());
+    match takes.filter(|takes| !takes.fits(value)) {
+        Some(takes) => Err(bad_value(name, value, takes.expected())),
+        None => Ok(()),
+    }
+}
+
+/// Why an option that ended up where the script should be is not taken, if the table knows it.
+pub fn refused(name: &str) -> Option<RunProblem> {
+    let long = with_two_hyphens(name).unwrap_or_else(|| name.replace('_', "-"));
+    let option = find(&long)?;
+    match option.fate {
+        Fate::Refused(hint) => {
+            let launcher = option.launcher;
+            let text = Text::new(
+                format!("{name} 是 {launcher} 的参数，fermi run 没有它"),
+                format!("{name} is an option of {launcher}; fermi run does not have it"),
+            );
+            Some(RunProblem::Framework { text, hint })
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-    use crate::commands::run::spellings::Given;
-
-    #[test]
-    fn what_is_called_foreign_is_no_option_of_ours() {
-        let cli = crate::commands::Cli::command();
-        let run = cli.find_subcommand("run").unwrap();
-        for name in ["--hostfile", "--use-env", "--mca", "-mca", "-bind-to", "--launcher", "-N", "--logs-specs"] {
-            assert!(instead(name).is_some(), "{name}");
-            assert!(!Given::read(name).is_known_to(run), "{name}");
-        }
-        assert!(instead("--nonsense").is_none());
-    }
-}
+mod tests;

@@ -44,8 +44,17 @@ impl Framework {
         let map = fermi_frameworks::ranks_of(counts, on_gpus).map_err(|error| RunProblem::of_framework(&error))?;
         let name = engine.framework;
         let spec = engine.task("run", work(flags), map.world_size());
-        let order = LaunchOrder { spec: &spec, ranks: &map, nodes: &nodes, dataset_path: None, model_path: None };
-        let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| RunProblem::of_framework(&refusal))?;
+        let order = LaunchOrder {
+            spec: &spec,
+            ranks: &map,
+            nodes: &nodes,
+            dataset_path: None,
+            model_path: None,
+            known_models: fermi_planner::catalogue::parameters_of,
+        };
+        let refused =
+            |refusal: &fermi_frameworks::LaunchRefusal| flags.engine.by_its_name(RunProblem::of_framework(refusal));
+        let mut launch = fermi_frameworks::launch(&order).map_err(|refusal| refused(&refusal))?;
         launch.program.clear();
         let notes = std::mem::take(&mut launch.notes);
         Ok(Self { launch: launch.node(NodeRank(world.own_node)).unwrap_or_default(), notes, name })

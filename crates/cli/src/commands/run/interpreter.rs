@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::contract::RankPosition;
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 
 use super::flags::RunFlags;
@@ -129,6 +130,6 @@ fn check_script(path: &Path) -> Result<(), RunProblem> {
     let mut magic = [0; 4];
     let read = fs::File::open(path)
         .and_then(|mut file| file.read(&mut magic))
-        .map_err(|error| RunProblem::ScriptNotReadable { path: shown.clone(), error: error.to_string() })?;
+        .map_err(|error| RunProblem::ScriptNotReadable { path: shown.clone(), error: reason::of_io(&error) })?;
     if read == 4 && magic == *b"\x7fELF" { Err(RunProblem::ScriptIsProgram { path: shown }) } else { Ok(()) }
 }

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 
 use fermi_attempt::launch::{self, PythonSearch};
 use fermi_domain::contract::{self, Inherited};
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 use fermi_process::pty::WindowSize;
 
+use super::single_rank::RankVariables;
 use super::state_folder::{self, StateFolder};
 use super::{slurm, terminal};
 use crate::span;
 
 /// How the names begin by which people tune what is below a framework.
-const TUNING: [&str; 6] = ["NCCL_", "GLOO_", "XLA_", "TORCH_", "CUDA_", "DEEPSPEED_"];
+const TUNING: [&str; 7] = ["NCCL_", "GLOO_", "XLA_", "TORCH_", "CUDA_", "DEEPSPEED_", "JAX_PLATFORM"];
 
 /// The machine as `fermi run` found it.
 #[derive(Clone, Debug)]
@@ -39,6 +41,10 @@ pub struct Machine {
     pub run_id: String,
     /// Counts the GPUs; asked only when the plan needs to know, because the driver's library takes its time.
     pub count_gpus: fn(Option<&str>) -> usize,
+    /// What the environment says of a rank that is started alone.
+    pub rank_variables: RankVariables,
+    /// Whether this process is itself a rank of a run.
+    pub is_rank: bool,
     /// What Slurm said to this process.
     pub slurm: BTreeMap<String, String>,
     /// The address of a node of Slurm's; asked only when the run goes over several.
@@ -67,7 +73,7 @@ impl Machine {
         Ok(Self {
             host_name,
             folder: std::env::current_dir()
-                .map_err(|error| RunProblem::NoWorkingFolder { error: error.to_string() })?,
+                .map_err(|error| RunProblem::NoWorkingFolder { error: reason::of_io(&error) })?,
             state_folder: state_folder::choose(
                 path(contract::FERMI_STATE_DIR).or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi"))),
                 path("HOME"),
@@ -88,6 +94,8 @@ impl Machine {
             window: WindowSize::of(1),
             run_id: new_run_id(),
             count_gpus: fermi_hardware::gpu::visible_count,
+            rank_variables: RankVariables::look(),
+            is_rank: text(contract::FERMI_ATTEMPT).is_some(),
             slurm: slurm::variables(),
             slurm_address: slurm::address_of,
         })

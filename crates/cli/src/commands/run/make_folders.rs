@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 
 use super::plan::Plan;
@@ -21,7 +22,7 @@ pub fn make_folders(plan: &Plan) -> Result<(), RunProblem> {
     let outputs = Some(&bundle.checkpoint_dir).filter(|_| bundle.run_folder.is_some());
     let not_writable = |path: &Path, error: std::io::Error| RunProblem::FolderNotWritable {
         path: path.display().to_string(),
-        error: error.to_string(),
+        error: reason::of_io(&error),
     };
     if let Some(folder) = &plan.temporary_folder {
         state_folder::make_private(folder).map_err(|error| not_writable(folder, error))?;

@@ -25,6 +25,7 @@ mod processes;
 mod ranks;
 pub(super) mod report;
 pub(super) mod session;
+mod single_rank;
 pub(super) mod slurm;
 pub mod spellings;
 mod state_folder;
@@ -65,8 +66,36 @@ pub(super) fn blaming_variables(text: Text) -> Text {
     variables::blamed(text, &variables::in_use(&run, &called_as::words(), |name| std::env::var(name).ok()))
 }
 
+/// Values of other launchers' options that no launcher would take.
+fn refuse_foreign(flags: &RunFlags) -> Result<(), RunProblem> {
+    foreign::refuse_values(&flags.refused_value)?;
+    let given = [("--start-method", &flags.start_method), ("--rdzv-backend", &flags.rdzv_backend)];
+    for (name, value) in given {
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            foreign::check(name, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is said of options that are taken and do nothing.
+fn without_effect(flags: &RunFlags) -> Vec<Text> {
+    let is_usual = |value: &Option<String>| value.as_deref().is_none_or(str::is_empty);
+    let given = [
+        ("--start-method", !is_usual(&flags.start_method)),
+        ("--event-log-handler", !is_usual(&flags.event_log_handler)),
+        ("--local-addr", !is_usual(&flags.local_addr)),
+        ("--rdzv-backend", !is_usual(&flags.rdzv_backend)),
+        ("--rdzv-conf", !is_usual(&flags.rdzv_conf)),
+        ("--monitor-interval", flags.monitor_interval != flags::USUAL_MONITOR_INTERVAL),
+    ];
+    let of_ours = given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
+    foreign::notes(&of_ours.chain(flags.without_effect.iter().cloned()).collect::<Vec<_>>())
+}
+
 fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     spellings::refuse_unknown(&flags.script)?;
+    refuse_foreign(&flags)?;
     framework::refuse_elsewhere(&flags)?;
     if flags.use_torchrun {
         return torchrun::replace_this_process(&flags);

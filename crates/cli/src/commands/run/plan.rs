@@ -1,5 +1,6 @@
 //! Decides everything about a run from the flags and the machine, before anything is started.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use fermi_attempt::bundle::{NodeBundle, RankPlan};
@@ -41,18 +42,24 @@ pub struct Plan {
 
 /// Makes the plan, or says what is wrong.
 pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
-    let position = slurm_position(flags, machine)?;
+    let found = slurm_position(flags, machine)?;
+    let mut said: Vec<Text> = found.as_ref().filter(|_| flags.mode.is_none()).map(slurm::joined).into_iter().collect();
+    let position = found;
+    said.extend(super::without_effect(flags));
+    let flags = &beside_variables(flags, machine);
     let meeting = match &position {
         Some(position) => slurm::meeting(flags, position, machine.slurm_address)?,
         None => gathering::plan(flags)?,
     };
     let program = Program::read(flags, machine)?;
     let places = processes::ranks(flags, machine, position.as_ref())?;
+    said.extend(processes::single_note(flags, machine, &places));
     let RunFolders { folders, runs, job, temporary } = RunFolders::choose(flags, machine, position.as_ref())?;
     let hosts = position.as_ref().map(|position| position.hosts.as_slice()).unwrap_or_default();
-    let Framework { mut launch, mut notes, name: framework } = Framework::of(flags, machine, &meeting, &places, hosts)?;
+    let Framework { mut launch, notes, name: framework } = Framework::of(flags, machine, &meeting, &places, hosts)?;
     launch.hosts_store = store::is_hosted(flags, framework, &store::script_of(flags))?;
-    notes.extend(temporary.as_deref().filter(|_| runs.is_some()).map(kept_elsewhere));
+    let elsewhere = temporary.as_deref().filter(|_| runs.is_some()).map(kept_elsewhere);
+    let notes = said.into_iter().chain(notes).chain(elsewhere).collect();
     let ranks = ranks::plan(flags, machine, &program, places)?;
     let policy = policy::read(flags, machine, position.as_ref().is_some_and(|position| position.restarts > 0))?;
     ms("--monitor-interval", &flags.monitor_interval)?;
@@ -114,9 +121,26 @@ fn said_omp(machine: &Machine, ranks: &[RankPlan]) -> Option<String> {
     contract::omp_num_threads(machine.inherited, first.place.local_world_size, None)
 }
 
-/// Where Slurm has put this process, if the run is to follow it.
+/// A rank that is started alone takes the master from MASTER_ADDR and MASTER_PORT, where no flag names it.
+fn beside_variables<'a>(flags: &'a RunFlags, machine: &Machine) -> Cow<'a, RunFlags> {
+    if flags.rank.is_none() {
+        return Cow::Borrowed(flags);
+    }
+    let variables = &machine.rank_variables;
+    Cow::Owned(RunFlags {
+        master_addr: flags.master_addr.clone().or_else(|| variables.master_addr.clone()),
+        master_port: flags.master_port.clone().or_else(|| variables.master_port.clone()),
+        ..flags.clone()
+    })
+}
+
+/// Where Slurm has put this process, if the run is to follow it: where the user says so, and where `srun` has started
+/// several of these and nothing else says how they meet.
 fn slurm_position(flags: &RunFlags, machine: &Machine) -> Result<Option<slurm::SlurmPosition>, RunProblem> {
     match flags.mode.as_deref() {
+        None if !machine.is_rank && slurm::is_one_of_several(flags, &machine.slurm) => {
+            Ok(Some(slurm::position(flags, &machine.slurm)?))
+        }
         None | Some("manual") => Ok(None),
         Some("slurm") => Ok(Some(slurm::position(flags, &machine.slurm)?)),
         Some(value) => Err(RunProblem::UnknownMode { value: value.to_owned() }),

@@ -17,7 +17,7 @@ pub fn read(flags: &RunFlags, machine: &Machine, is_requeued: bool) -> Result<Ru
         restarts: RestartPolicy { max_restarts: flags.max_restarts },
         ladder: ladder(flags, machine)?,
         node_lost_after_ms: ms("--node-lost-after", &flags.node_lost_after)?,
-join_timeout_ms: match (&flags.join_timeout, gathering::join_timeout(flags.rdzv_conf.as_deref())) {
+        join_timeout_ms: match (&flags.join_timeout, gathering::join_timeout(flags.rdzv_conf.as_deref())) {
             (Some(typed), _) => ms("--join-timeout", typed)?,
             (None, Some(configured)) => ms("--rdzv-conf join_timeout", configured)?,
             (None, None) => RunPolicy::USUAL_JOIN_MS,

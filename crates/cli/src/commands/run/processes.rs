@@ -1,11 +1,13 @@
 //! How many processes start here, and which ranks they are.
 
 use fermi_domain::contract::RankPosition;
+use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 
 use super::devices;
 use super::flags::RunFlags;
 use super::machine::Machine;
+use super::single_rank::SinglePosition;
 use super::slurm::{self, SlurmPosition};
 
 /// More processes than this on one machine is a slip of the finger.
@@ -20,7 +22,7 @@ pub fn ranks(
     let size = size(flags, machine, position)?;
     Ok(match position {
         Some(position) => slurm::places(flags, position, size.processes),
-        None => places(flags, machine, &size),
+        None => places(flags, machine, &size)?,
     })
 }
 
@@ -39,6 +41,9 @@ fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -
         (Some(rank), Some(world)) if rank >= world => return Err(RunProblem::RankBeyondWorld { rank, world }),
         (Some(rank), Some(world)) => return Ok(Size { processes: 1, single: Some((rank, world)) }),
         _ => {}
+    }
+    if let (Some(total), None) = (flags.total_processes, &flags.nproc_per_node) {
+        return Ok(Size { processes: share(total, &flags.nnodes)?, single: None });
     }
     let hosted = flags.host.as_deref().map(slots).transpose()?.flatten();
     let counted = match flags.nproc_per_node.as_deref().or(hosted.as_deref()) {
@@ -68,6 +73,29 @@ fn size(flags: &RunFlags, machine: &Machine, position: Option<&SlurmPosition>) -
         return Err(RunProblem::TooManyProcesses { value: processes, most: MOST_PROCESSES });
     }
     Ok(Size { processes: u32::try_from(processes).unwrap_or(1), single: None })
+}
+
+/// What one of so many machines gets of the processes of all.
+fn share(total: u32, nodes: &str) -> Result<u32, RunProblem> {
+    let count = match nodes {
+        "1:1" => Some(1),
+        fixed => fixed.parse::<u32>().ok(),
+    };
+    let each = count.filter(|count| *count > 0 && total.is_multiple_of(*count)).map(|count| total / count);
+    each.filter(|each| *each as usize <= MOST_PROCESSES).ok_or_else(|| not_shared(total, nodes))
+}
+
+fn not_shared(total: u32, nodes: &str) -> RunProblem {
+    RunProblem::Framework {
+        text: Text::new(
+            format!("--num-processes {total} 不能平均分给 {nodes} 台机器"),
+            format!("--num-processes {total} cannot be shared out to {nodes} machines"),
+        ),
+        hint: Text::new(
+            "它是所有机器的进程总数；每台的数目用 --nproc-per-node",
+            "it counts the processes of all machines; give those of each with --nproc-per-node",
+        ),
+    }
 }
 
 /// mpirun's `localhost:4`, or `localhost,localhost`: how many ranks that is, where it says so.
@@ -115,22 +143,44 @@ fn processes(value: &str, machine: &Machine) -> Result<usize, RunProblem> {
     }
 }
 
-fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Vec<RankPosition> {
-    let place = |rank: u32, local_rank: u32, world_size: u32| RankPosition {
+fn places(flags: &RunFlags, machine: &Machine, size: &Size) -> Result<Vec<RankPosition>, RunProblem> {
+    let place = |rank: u32, world_size: u32, at: SinglePosition| RankPosition {
         rank,
-        local_rank,
+        local_rank: at.local_rank,
         world_size,
-        local_world_size: size.processes,
-        node_rank: 0,
-        node_count: 1,
+        local_world_size: at.local_world_size,
+        node_rank: at.node_rank,
+        node_count: at.node_count,
         node_name: machine.host_name.clone(),
         role: flags.role.clone(),
-        visible_local_rank: if flags.virtual_local_rank { 0 } else { local_rank },
+        visible_local_rank: if flags.virtual_local_rank { 0 } else { at.local_rank },
     };
-    match size.single {
-        Some((rank, world)) => vec![place(rank, 0, world)],
-        None => (0..size.processes).map(|rank| place(rank, rank, size.processes)).collect(),
+    if let Some((rank, world)) = size.single {
+        return Ok(vec![place(rank, world, single(machine, rank, world)?)]);
     }
+    let processes = size.processes;
+    let at = |rank| SinglePosition { local_rank: rank, local_world_size: processes, node_rank: 0, node_count: 1 };
+    Ok((0..processes).map(|rank| place(rank, processes, at(rank))).collect())
+}
+
+/// Where a rank that is started alone stands; the GPUs are counted only where no variable says it.
+fn single(machine: &Machine, rank: u32, world: u32) -> Result<SinglePosition, RunProblem> {
+    let variables = &machine.rank_variables;
+    let is_said = variables.local_rank.is_some() && variables.node_rank.is_some();
+    let gpus = if is_said { 0 } else { (machine.count_gpus)(machine.cuda_visible_devices.as_deref()) };
+    variables.position(rank, world, u32::try_from(gpus).unwrap_or(u32::MAX))
+}
+
+/// What is to be said of the place of a rank that is started alone.
+pub fn single_note(flags: &RunFlags, machine: &Machine, places: &[RankPosition]) -> Option<Text> {
+    let place = places.first().filter(|_| flags.rank.is_some())?;
+    let at = SinglePosition {
+        local_rank: place.local_rank,
+        local_world_size: place.local_world_size,
+        node_rank: place.node_rank,
+        node_count: place.node_count,
+    };
+    machine.rank_variables.note(at, place.rank)
 }
 
 #[cfg(test)]

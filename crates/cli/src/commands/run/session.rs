@@ -11,6 +11,7 @@ use fermi_attempt::launcher::{Launch, Received, Stdout};
 use fermi_attempt::run_folder::{self, RankFolder, Retention};
 use fermi_domain::contract;
 use fermi_domain::event::{Outcome, Record, RunEvent};
+use fermi_domain::language::reason;
 use fermi_domain::language::{Notice, Text};
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::verdict::{Verdict, VerdictKind};
@@ -103,7 +104,7 @@ struct PlanRest {
 
 impl Session {
     fn start(plan: Plan, flags: &RunFlags) -> Result<Self, RunProblem> {
-        let problem = |error: std::io::Error| RunProblem::KeepersNotStarted { error: error.to_string() };
+        let problem = |error: std::io::Error| RunProblem::KeepersNotStarted { error: reason::of_io(&error) };
         let signals = take_signals(&plan.signals).map_err(|errno| problem(errno.into()))?;
         let narrator = (!flags.quiet && !flags.json).then(|| Narrator::new(&plan, speech::language()));
         let rank_0 = plan.bundle.ranks.first();

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_domain::contract::RankPosition;
+use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmProblem;
 use fermi_domain::slurm::position::{self, Tasks};
@@ -40,6 +41,35 @@ pub fn variables() -> BTreeMap<String, String> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name.starts_with("SLURM"))
         .collect()
+}
+
+/// Whether `srun` has started several of these for one step, and no flag says that each is on its own or how they meet.
+pub fn is_one_of_several(flags: &RunFlags, variables: &BTreeMap<String, String>) -> bool {
+    let number = |name: &str| variables.get(name).and_then(|value| value.trim().parse::<u64>().ok());
+    let is_user_step = number("SLURM_STEP_ID").is_some_and(|step| step < position::SPECIAL_STEPS);
+    let tasks = number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"));
+    let says_otherwise = flags.standalone
+        || flags.nnodes != "1:1"
+        || flags.node_rank.is_some()
+        || flags.rdzv_endpoint.as_deref().is_some_and(|endpoint| !endpoint.is_empty())
+        || flags.rank.is_some()
+        || flags.world_size.is_some();
+    is_user_step && variables.contains_key("SLURM_PROCID") && tasks.is_some_and(|tasks| tasks > 1) && !says_otherwise
+}
+
+/// What is said where the run follows Slurm though no flag asks for it.
+pub fn joined(position: &SlurmPosition) -> Text {
+    let job = position.label();
+    let count = match position.tasks {
+        Tasks::LauncherPerNode => position.node_count(),
+        Tasks::TaskPerRank { world_size, .. } => world_size,
+    };
+    Text::new(
+        format!("Slurm 作业 {job} 的 {count} 个任务作为一次训练启动（--mode slurm）；各自独立请加 --standalone"),
+        format!(
+            "the {count} tasks of the Slurm job {job} start as one training (--mode slurm); add --standalone to run each by itself"
+        ),
+    )
 }
 
 /// Finds this process's position, and refuses what contradicts it.
@@ -248,6 +278,31 @@ mod tests {
         let [place] = places.as_slice() else { panic!("one rank") };
         let RankPosition { rank, local_rank, world_size, local_world_size, node_rank, node_count, .. } = *place;
         assert_eq!((rank, local_rank, world_size, local_world_size, node_rank, node_count), (3, 1, 4, 2, 1, 2));
+    }
+
+    #[test]
+    fn several_tasks_of_one_step_are_one_training_unless_a_flag_says_otherwise() {
+        let step = |tasks: &str| -> BTreeMap<String, String> {
+            [("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", tasks)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into()
+        };
+        let is_one = |options: &[&str], variables: BTreeMap<String, String>| {
+            is_one_of_several(&RunFlags::parse_for_test(options), &variables)
+        };
+        assert!(is_one(&["-n", "2"], step("2")));
+        assert!(!is_one(&[], step("1")), "srun --pty bash");
+        assert!(!is_one(&[], BTreeMap::new()));
+        assert!(!is_one(&[], [("SLURM_JOB_ID".to_owned(), "7".to_owned())].into()), "a batch script");
+        for options in [
+            ["--standalone"].as_slice(),
+            &["--nnodes", "2", "--node-rank", "0"],
+            &["--nnodes=2", "--rdzv-endpoint", "n1"],
+            &["--world-size", "4"],
+            &["--rank", "1", "--world-size", "4"],
+        ] {
+            assert!(!is_one(options, step("2")), "{options:?}");
+        }
     }
 
     #[test]

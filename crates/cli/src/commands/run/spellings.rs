@@ -18,7 +18,7 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let mut rest = arguments.into_iter().skip(2);
     while let Some(word) = rest.next() {
         let option = word.to_str().filter(|text| text.starts_with('-') && text.len() > 1 && *text != "--");
-        let Some(option) = option.map(|text| Given::read(text).parted(run).completed(run)) else {
+        let Some(option) = option.map(|text| Given::of(text, run).completed(run)) else {
             // The script: it and all that follows are not ours.
             let is_separator = word == "--";
             unified.push(word);
@@ -27,6 +27,12 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
             }
             break;
         };
+        if !option.is_known_to(run)
+            && let Some(words) = foreign::taken(&option, &mut rest)
+        {
+            unified.extend(words);
+            continue;
+        }
         let value = match &option.value {
             None if option.takes_value(run) => rest.next(),
             value => value.clone().map(OsString::from),
@@ -55,6 +61,15 @@ pub(in crate::commands) struct Given {
 }
 
 impl Given {
+    /// As it was written, or as a launcher means it that writes long options with one hyphen.
+    pub fn of(text: &str, run: &Command) -> Self {
+        let given = Self::read(text).parted(run);
+        match foreign::with_two_hyphens(text).filter(|_| !given.is_known_to(run) && given.name == text) {
+            Some(name) => Self { name, value: None },
+            None => given,
+        }
+    }
+
     pub fn read(text: &str) -> Self {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) if text.starts_with("--") => (name, Some(value.to_owned())),
@@ -82,7 +97,7 @@ impl Given {
         let Some(begun) = self.name.strip_prefix("--").filter(|begun| begun.len() >= SHORTEST_ABBREVIATION) else {
             return self;
         };
-        if self.is_known_to(run) || foreign::instead(&self.name).is_some() {
+        if self.is_known_to(run) || foreign::find(&self.name).is_some() {
             return self;
         }
         let mut meant: Vec<&str> = run
@@ -101,7 +116,7 @@ impl Given {
     }
 
     pub fn takes_value(&self, run: &Command) -> bool {
-        if matches!(self.name.as_str(), "--bind-to" | "--numa-binding" | "--map-by") {
+        if matches!(self.name.as_str(), "--bind-to" | "--numa-binding") {
             return true;
         }
         self.argument_of(run).is_some_and(|argument| {
@@ -111,7 +126,7 @@ impl Given {
 
     /// Whether `fermi run` understands it, in whatever spelling.
     pub fn is_known_to(&self, run: &Command) -> bool {
-        let translated = ["--bind-to", "--numa-binding", "--map-by", "--bind-cores-to-rank"];
+        let translated = ["--bind-to", "--numa-binding", "--bind-cores-to-rank"];
         translated.contains(&self.name.as_str()) || self.argument_of(run).is_some()
     }
 
@@ -132,8 +147,6 @@ impl Given {
         match self.name.as_str() {
             "--bind-cores-to-rank" => vec!["--cpu-bind=cores".into()],
             "--bind-to" | "--numa-binding" => vec![format!("--cpu-bind={}", binding(&text())).into()],
-            // Where ranks go is no question on one machine.
-            "--map-by" => Vec::new(),
             // One word, so that a value which starts with a hyphen stays a value.
             long if long.starts_with("--") => match value {
                 Some(value) => {
@@ -163,8 +176,8 @@ pub fn refuse_unknown(script: &[OsString]) -> Result<(), RunProblem> {
         return Ok(());
     };
     let name = name.split('=').next().unwrap_or(name);
-    if let Some(instead) = foreign::instead(&Given::read(name).name) {
-        return Err(RunProblem::ForeignOption { name: name.to_owned(), instead });
+    if let Some(problem) = foreign::refused(name) {
+        return Err(problem);
     }
     let command = crate::commands::Cli::command();
     let near = command
@@ -204,6 +217,14 @@ mod tests {
             "fermi run --np=2 --cpu-bind=cores -x A=1 main.py -np 3"
         );
         assert_eq!(unified("fermi run --bind_cores_to_rank main.py"), "fermi run --cpu-bind=cores main.py");
+        assert_eq!(
+            unified("fermi run --mca btl tcp -npernode 2 -tag-output a.py --mca x"),
+            "fermi run --without-effect=--mca --nproc-per-node=2 --tee=3 a.py --mca x"
+        );
+        assert_eq!(
+            unified("fermi run --num_processes 8 --gpu_ids all --mixed_precision=bf16 a.py"),
+            "fermi run --total-processes=8 --env=ACCELERATE_MIXED_PRECISION=bf16 a.py"
+        );
     }
 
     #[test]

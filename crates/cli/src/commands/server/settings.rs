@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use serde_json::Value;
 
 use crate::connection::CommandProblem;
@@ -27,9 +27,9 @@ pub struct Settings {
 /// Reads a file; paths in it are relative to its folder.
 pub fn read(path: &Path) -> Result<Settings, CommandProblem> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let path = path.display();
+        let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(
-            Text::new(format!("无法读取 {path}：{error}"), format!("{path} cannot be read: {error}")),
+            Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
             Text::new("--config 指向一个 YAML 文件", "--config names a YAML file"),
         )
     })?;
@@ -47,15 +47,23 @@ struct SettingsRefusal {
     hint: Text,
 }
 
+/// Where a file is no YAML; what its reader says beyond that is for programmers.
+fn not_yaml(error: &serde_saphyr::Error) -> Text {
+    match error.location() {
+        Some(at) => Text::new(
+            format!("第 {} 行第 {} 列不是有效的 YAML", at.line(), at.column()),
+            format!("line {}, column {} is not YAML", at.line(), at.column()),
+        ),
+        None => Text::new("不是有效的 YAML", "this is not YAML"),
+    }
+}
+
 fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
     let known = || Text::new(format!("可用的键：{}", KEYS.join("、")), format!("the keys are {}", KEYS.join(", ")));
     let value: Value = if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         Value::Null
     } else {
-        serde_saphyr::from_str(text).map_err(|error| SettingsRefusal {
-            message: Text::new(format!("不是有效的 YAML：{error}"), format!("this is not YAML: {error}")),
-            hint: known(),
-        })?
+        serde_saphyr::from_str(text).map_err(|error| SettingsRefusal { message: not_yaml(&error), hint: known() })?
     };
     let map = match value {
         Value::Null => return Ok(Settings::default()),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fermi_domain::language::Language;
+use fermi_domain::language::reason;
 use fermi_domain::messages::setup_cluster::{Finding, SetupProblem};
 use serde_json::json;
 
@@ -72,8 +73,8 @@ fn set_up(flags: &SetupFlags) -> Result<ExitCode, SetupProblem> {
     let is_good = findings.iter().all(Finding::is_good);
     // A file that says how to start what cannot start would only mislead.
     if is_good {
-        std::fs::write(&flags.out, printing::yaml(&cluster, flags.node_rank)).map_err(|error| {
-            SetupProblem::NotWritable { path: flags.out.display().to_string(), error: error.to_string() }
+        std::fs::write(&flags.out, printing::yaml(&cluster, flags.node_rank, speech::language())).map_err(|error| {
+            SetupProblem::NotWritable { path: flags.out.display().to_string(), error: reason::of_io(&error) }
         })?;
     }
     if flags.json {

@@ -30,11 +30,17 @@ pub fn command(cluster: &Cluster, node: &NodeRanks) -> String {
 }
 
 /// The file, with its comments.
-pub fn yaml(cluster: &Cluster, node_rank: u32) -> String {
+pub fn yaml(cluster: &Cluster, node_rank: u32, language: Language) -> String {
     let text = |value: &str| serde_json::Value::from(value).to_string();
     let mut yaml = format!(
-        "# Written by fermi setup-cluster. world_size counts processes; node_rank is that of the node it was written on.\n\
+        "# {}\n\
          master_addr: {}\nmaster_port: {}\nworld_size: {}\nnode_rank: {node_rank}\nnnodes: {}\nbackend: {}\nnodes:\n",
+        match language {
+            Language::ZhCn =>
+                "由 fermi setup-cluster 写出。world_size 为进程总数；node_rank 是写出本文件的节点的编号。",
+            Language::En =>
+                "Written by fermi setup-cluster. world_size counts processes; node_rank is that of the node it was written on.",
+        },
         text(&cluster.master_addr),
         cluster.master_port,
         cluster.world_size,
@@ -90,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_file() {
-        insta::assert_snapshot!(yaml(&cluster(), 1), @r#"
+        insta::assert_snapshot!(yaml(&cluster(), 1, Language::En), @r#"
         # Written by fermi setup-cluster. world_size counts processes; node_rank is that of the node it was written on.
         master_addr: "gn6"
         master_port: 29500

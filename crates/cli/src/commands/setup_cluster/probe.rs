@@ -7,6 +7,7 @@ use std::time::Duration;
 use fermi_attempt::bundle::MasterPort;
 use fermi_attempt::port;
 use fermi_domain::language::Explained;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::messages::setup_cluster::Finding;
 
 use super::layout::Cluster;
@@ -15,7 +16,7 @@ pub fn look(cluster: &Cluster, node_rank: u32, patience: Duration) -> Vec<Findin
     let name = &cluster.master_addr;
     let addresses = match resolve(name) {
         Ok(addresses) => addresses,
-        Err(error) => return vec![Finding::NotResolved { name: name.clone(), error: error.to_string() }],
+        Err(error) => return vec![Finding::NotResolved { name: name.clone(), error: reason::of_io(&error) }],
     };
     let list = addresses.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(", ");
     let mut findings = vec![Finding::Resolved { name: name.clone(), addresses: list.clone() }];
@@ -44,7 +45,7 @@ fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
 
 /// A refusal is an answer too: it comes from the master itself, so the way there is open.
 fn reach(addresses: &[IpAddr], port: u16, patience: Duration) -> Finding {
-    let mut last = Finding::MasterSilent { address: String::new(), error: String::new() };
+    let mut last = Finding::MasterSilent { address: String::new(), error: Text::new("", "") };
     for address in addresses {
         let at = SocketAddr::new(*address, port);
         match TcpStream::connect_timeout(&at, patience) {
@@ -52,7 +53,7 @@ fn reach(addresses: &[IpAddr], port: u16, patience: Duration) -> Finding {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 return Finding::MasterAnswers { address: at.to_string() };
             }
-            Err(error) => last = Finding::MasterSilent { address: at.to_string(), error: error.to_string() },
+            Err(error) => last = Finding::MasterSilent { address: at.to_string(), error: reason::of_io(&error) },
         }
     }
     last

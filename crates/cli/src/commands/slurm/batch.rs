@@ -10,6 +10,7 @@ use fermi_domain::slurm::time;
 
 use super::flags::JobFlags;
 use crate::commands::run::policy::catchable;
+use crate::speech;
 
 /// Checks what can be checked here and makes the file's contents.
 pub fn batch(flags: &JobFlags, command: String, fermi: String) -> Result<BatchScript, RunProblem> {
@@ -45,6 +46,7 @@ pub fn batch(flags: &JobFlags, command: String, fermi: String) -> Result<BatchSc
         fermi,
         run_options: run_options(flags),
         script: flags.script.clone(),
+        language: speech::language(),
     })
 }
 

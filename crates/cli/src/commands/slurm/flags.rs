@@ -114,12 +114,12 @@ impl JobFlags {
         let run_option = [("--tee", &flags.tee), ("--redirects", &flags.redirects)];
         Ok(Self {
             nodes,
-            nproc_per_node: flags
-                .nproc_per_node
-                .as_deref()
-                .map(|value| number("--nproc-per-node", value))
-                .transpose()?,
-            gpus_per_node: None,
+            nproc_per_node: match flags.nproc_per_node.as_deref() {
+                // Which GPUs the nodes have is not known here: a rank for each that the job gets.
+                None | Some("auto" | "gpu") => None,
+                Some(value) => Some(number("--nproc-per-node", value)?),
+            },
+            gpus_per_node: flags.gpus_per_node,
             cpus_per_rank: 1,
             mem: None,
             time: None,

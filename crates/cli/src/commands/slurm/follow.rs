@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fermi_domain::event::Outcome;
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmNews;
 use fermi_domain::slurm::job::{JobExit, JobLook, JobState};
@@ -57,7 +58,7 @@ enum Next {
 impl Follower {
     pub fn new(job: u64, output: PathBuf, job_folder: PathBuf, as_json: bool) -> Result<Self, RunProblem> {
         let signals = take_signals(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP])
-            .map_err(|error| RunProblem::KeepersNotStarted { error: error.to_string() })?;
+            .map_err(|error| RunProblem::KeepersNotStarted { error: reason::of_io(&error.into()) })?;
         let now = Instant::now();
         let asked = now.checked_sub(ASK_EVERY).unwrap_or(now);
         Ok(Self {

@@ -58,3 +58,9 @@ fn answer(outcome: Result<ExitCode, RunProblem>) -> ExitCode {
 fn tell(news: &SlurmNews) {
     speech::say(&format!("fermi: {}\n", news.text().in_language(speech::language())));
 }
+
+/// Whether a batch file can be made of these flags, for the tests of those who build them.
+#[cfg(test)]
+pub fn takes(flags: &RunFlags) -> bool {
+    flags::JobFlags::of_run(flags).is_ok()
+}

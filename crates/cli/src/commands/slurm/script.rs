@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use fermi_domain::language::reason;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::{SlurmNews, SlurmProblem};
 use fermi_domain::slurm::BatchScript;
@@ -36,6 +37,9 @@ pub fn write_and_tell(job: &JobFlags, as_json: bool) -> Result<ExitCode, RunProb
         speech::print(&format!("{line}\n"));
     } else {
         super::tell(&SlurmNews::Written { path: script.path.clone() });
+        if job.gpus_per_node.is_none() && job.nproc_per_node.is_none() {
+            super::tell(&SlurmNews::WithoutGpus);
+        }
         speech::print(&format!("sbatch {}\n", fermi_domain::slurm::script::quoted(&script.path)));
     }
     Ok(ExitCode::SUCCESS)
@@ -52,7 +56,7 @@ pub fn write(job: &JobFlags) -> Result<BatchScript, RunProblem> {
     save(&job.output, &script.render())
         // Slurm does not make the folder of the output file, and without it the job ends unheard.
         .and_then(|()| fs::create_dir_all(&job.log_dir))
-        .map_err(|error| SlurmProblem::ScriptNotWritten { path, error: error.to_string() })?;
+        .map_err(|error| SlurmProblem::ScriptNotWritten { path, error: reason::of_io(&error) })?;
     Ok(script)
 }
 

@@ -2,12 +2,13 @@
 
 use fermi_api::v1::CloneRequest;
 
+use super::find;
 use crate::connection::{AskFlags, Outcome};
 
 /// Create the same task once more
 #[derive(Debug, clap::Args)]
 pub struct CloneFlags {
-    /// The id of the one to copy
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// The new one's name [default: the old one with -copy]
     #[arg(long)]
@@ -17,6 +18,8 @@ pub struct CloneFlags {
 }
 
 pub fn execute(flags: &CloneFlags) -> Outcome {
-    let answer = flags.ask.connect()?.clone_task(&flags.task, &CloneRequest { task_name: flags.name.clone() })?;
+    let client = flags.ask.connect()?;
+    let task = find::id(&client, &flags.task)?;
+    let answer = client.clone_task(&task, &CloneRequest { task_name: flags.name.clone() })?;
     flags.ask.made(&answer, &answer.data.task_id)
 }

@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use super::find;
 use crate::connection::{AskFlags, Outcome};
 use crate::speech;
 
 /// Delete tasks that are over, with their logs
 #[derive(Debug, clap::Args)]
 pub struct DeleteFlags {
-    /// Their ids
+    /// Their ids, numbers or names, or last for the newest
     #[arg(required = true)]
     tasks: Vec<String>,
     #[command(flatten)]
@@ -17,7 +18,8 @@ pub struct DeleteFlags {
 
 pub fn execute(flags: &DeleteFlags) -> Outcome {
     let client = flags.ask.connect()?;
-    for task in &flags.tasks {
+    let tasks = find::ids(&client, &flags.tasks)?;
+    for task in &tasks {
         let answer = client.delete_task(task)?;
         if !flags.ask.printed(&answer) {
             speech::say(&format!("{task}: {}\n", answer.message));

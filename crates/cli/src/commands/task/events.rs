@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use fermi_api::client::{ClientError, Moment, Query};
 use fermi_api::v1::{Event, MOST_PER_PAGE};
 
+use super::find;
 use crate::connection::{Outcome, ServerFlags};
 use crate::span;
 use crate::speech::{self, Paint};
@@ -12,7 +13,7 @@ use crate::speech::{self, Paint};
 /// What happened to a task, with reasons
 #[derive(Debug, clap::Args)]
 pub struct EventsFlags {
-    /// Its id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// Stay and show what happens
     #[arg(long, short)]
@@ -26,8 +27,9 @@ pub struct EventsFlags {
 
 pub fn execute(flags: &EventsFlags) -> Outcome {
     let client = flags.server.connect()?;
+    let id = find::id(&client, &flags.task)?;
     if !flags.follow {
-        let answer = client.task_events(&flags.task, &Query::new().with("pageSize", MOST_PER_PAGE))?;
+        let answer = client.task_events(&id, &Query::new().with("pageSize", MOST_PER_PAGE))?;
         if flags.json {
             speech::print_json(&answer.raw);
         } else {
@@ -36,7 +38,7 @@ pub fn execute(flags: &EventsFlags) -> Outcome {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut stream = client.follow_task_events(&flags.task);
+    let mut stream = client.follow_task_events(&id);
     while let Some(moment) = stream.next()? {
         match moment {
             Moment::Event { data, .. } => {
@@ -51,7 +53,7 @@ pub fn execute(flags: &EventsFlags) -> Outcome {
                 }
             }
             Moment::Lost => {
-                if client.task(&flags.task).is_ok_and(|task| task.data.row.status.is_final()) {
+                if client.task(&id).is_ok_and(|task| task.data.row.status.is_final()) {
                     break;
                 }
             }

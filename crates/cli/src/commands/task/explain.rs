@@ -2,7 +2,7 @@
 
 use fermi_api::v1::Explanation;
 
-use super::verdict;
+use super::{find, verdict};
 use crate::commands::run::report::labelled;
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
@@ -14,14 +14,15 @@ const EVENTS: usize = 8;
 /// Say why a task is where it is, and what to do about it
 #[derive(Debug, clap::Args)]
 pub struct ExplainFlags {
-    /// Its id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     #[command(flatten)]
     ask: AskFlags,
 }
 
 pub fn execute(flags: &ExplainFlags) -> Outcome {
-    let answer = flags.ask.connect()?.explain(&flags.task)?;
+    let client = flags.ask.connect()?;
+    let answer = client.explain(&find::id(&client, &flags.task)?)?;
     flags.ask.show(&answer, render)
 }
 

@@ -7,7 +7,7 @@ use fermi_api::client::{Client, ClientError, LogQuery, Moment};
 use fermi_api::v1::{LogPiece, Stream};
 use fermi_domain::language::Text;
 
-use super::watch;
+use super::{find, watch};
 use crate::commands::usage::Expected;
 use crate::connection::{CommandProblem, Outcome, ServerFlags};
 use crate::speech::{self, Paint, pick};
@@ -17,7 +17,7 @@ use crate::{exit_code, table};
 #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
 #[derive(Debug, clap::Args)]
 pub struct LogsFlags {
-    /// Its id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// Stay until the task is over; survives a restart of the server
     #[arg(long, short)]
@@ -53,28 +53,29 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
         attempt: flags.attempt,
         tail: flags.tail,
     };
+    let task = find::id(&client, &flags.task)?;
     if let Some(text) = &flags.search {
-        return search(&client, flags, text, &query);
+        return search(&client, flags, &task, text, &query);
     }
     if flags.follow {
-        return follow_as(&client, &flags.task, &query, flags.rank.as_ref(), flags.json);
+        return follow_as(&client, &task, &query, flags.rank.as_ref(), flags.json);
     }
     if flags.json {
-        speech::print_json(&client.logs(&flags.task, &query)?.raw);
+        speech::print_json(&client.logs(&task, &query)?.raw);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut writer = Writer::new(&client, &flags.task, flags.rank.clone());
-    client.read_logs(&flags.task, &query, |piece| writer.take(&piece))?;
+    let mut writer = Writer::new(&client, &task, flags.rank.clone());
+    client.read_logs(&task, &query, |piece| writer.take(&piece))?;
     writer.finish();
     Ok(ExitCode::SUCCESS)
 }
 
-fn search(client: &Client, flags: &LogsFlags, text: &str, query: &LogQuery) -> Outcome {
-    let mut writer = Writer::new(client, &flags.task, flags.rank.clone());
+fn search(client: &Client, flags: &LogsFlags, task: &str, text: &str, query: &LogQuery) -> Outcome {
+    let mut writer = Writer::new(client, task, flags.rank.clone());
     let mut token: Option<String> = None;
     let mut found = 0;
     loop {
-        let answer = client.search_logs(&flags.task, text, query, token.as_deref())?;
+        let answer = client.search_logs(task, text, query, token.as_deref())?;
         if flags.json {
             speech::print_json(&answer.raw);
         }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use fermi_api::client::Query;
 use fermi_api::v1::Series;
 
+use super::find;
 use crate::connection::{AskFlags, Outcome};
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
@@ -15,7 +16,7 @@ const COLUMNS: usize = 40;
 /// Loss, speed and what machines did, as numbers and small pictures
 #[derive(Debug, clap::Args)]
 pub struct MetricsFlags {
-    /// The task's id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// An earlier attempt [default: the newest]
     #[arg(long, value_name = "N")]
@@ -29,7 +30,8 @@ pub struct MetricsFlags {
 
 pub fn execute(flags: &MetricsFlags) -> Outcome {
     let query = Query::new().with("maxPoints", flags.points).with_some("attempt", flags.attempt);
-    let answer = flags.ask.connect()?.task_metrics(&flags.task, &query)?;
+    let client = flags.ask.connect()?;
+    let answer = client.task_metrics(&find::id(&client, &flags.task)?, &query)?;
     if flags.ask.printed(&answer) {
         return Ok(ExitCode::SUCCESS);
     }

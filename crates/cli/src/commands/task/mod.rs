@@ -1,13 +1,14 @@
 //! `fermi task`: what people train on the cluster.
 //!
 //! [`request`] reads what is wanted from the command line for `create` and `preview`; [`source`] packs a folder of code;
-//! [`watch`] stays with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
+//! [`find`] knows which task is meant; [`watch`] stays with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
 
 mod clone;
 mod create;
 mod delete;
 mod events;
 mod explain;
+mod find;
 mod list;
 mod logs;
 mod metrics;

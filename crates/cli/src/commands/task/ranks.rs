@@ -2,6 +2,7 @@
 
 use fermi_api::v1::{Rank, RankState};
 
+use super::find;
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, pick};
@@ -20,7 +21,8 @@ pub struct RanksFlags {
 }
 
 pub fn execute(flags: &RanksFlags) -> Outcome {
-    let answer = flags.ask.connect()?.ranks(&flags.task, flags.attempt)?;
+    let client = flags.ask.connect()?;
+    let answer = client.ranks(&find::id(&client, &flags.task)?, flags.attempt)?;
     flags.ask.show(&answer, |ranks, paint| table(&ranks.items).render(paint))
 }
 
@@ -40,6 +42,8 @@ fn table(ranks: &[Rank]) -> Table {
     ]);
     let dash = || "-".to_owned();
     for rank in ranks {
+        let exit = rank.exit.as_ref().map(|exit| exit.text().in_language(speech::language()).to_owned());
+        let exit = exit.or_else(|| rank.exit_text.clone()).unwrap_or_default();
         table.row([
             Cell::number(rank.rank.to_string()),
             rank.worker.as_str().into(),
@@ -51,7 +55,7 @@ fn table(ranks: &[Rank]) -> Table {
             Cell::number(rank.memory.map_or_else(dash, span::bytes)),
             Cell::number(rank.step.map_or_else(dash, |step| step.to_string())),
             Cell::number(rank.loss.map_or_else(dash, |loss| format!("{loss:.4}"))),
-            Cell::coloured(rank.exit_text.clone().unwrap_or_default(), Colour::Faint),
+            Cell::coloured(exit, Colour::Faint),
         ]);
     }
     table

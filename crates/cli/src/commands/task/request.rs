@@ -76,6 +76,7 @@ pub struct RequestFlags {
     /// A variable for every rank
     #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
     env_var: Vec<(String, String)>,
+    /// A label (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
     /// Higher goes first

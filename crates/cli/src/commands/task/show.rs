@@ -2,7 +2,7 @@
 
 use fermi_api::v1::{Progress, Task};
 
-use super::verdict;
+use super::{find, verdict};
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
@@ -11,14 +11,15 @@ use crate::table::{self, Cell, Table};
 /// Show one task: where it stands, how far it is, its attempts
 #[derive(Debug, clap::Args)]
 pub struct ShowFlags {
-    /// Its id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     #[command(flatten)]
     ask: AskFlags,
 }
 
 pub fn execute(flags: &ShowFlags) -> Outcome {
-    let answer = flags.ask.connect()?.task(&flags.task)?;
+    let client = flags.ask.connect()?;
+    let answer = client.task(&find::id(&client, &flags.task)?)?;
     flags.ask.show(&answer, render)
 }
 
@@ -65,6 +66,9 @@ fn render(task: &Task, paint: Paint) -> String {
     }
     for warning in &task.warnings {
         out.push_str(&format!("\n{} {}", paint.yellow("!"), warning.text.in_language(language)));
+        if let Some(hint) = &warning.hint {
+            out.push_str(&format!("\n  {}", paint.dim(hint.in_language(language))));
+        }
     }
     if let Some(end) = task.verdict.as_ref().filter(|end| end.class.is_some()) {
         out.push_str(&verdict::render(end, language, paint));

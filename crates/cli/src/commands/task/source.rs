@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use fermi_api::client::Client;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use flate2::{Compression, write::GzEncoder};
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
@@ -134,9 +134,9 @@ fn digest(file: &mut File) -> io::Result<String> {
 }
 
 fn unreadable(folder: &Path, error: &io::Error) -> CommandProblem {
-    let folder = folder.display();
+    let (folder, why) = (folder.display(), reason::of_io(error));
     CommandProblem::usage(
-        Text::new(format!("无法打包 {folder}：{error}"), format!("{folder} cannot be packed: {error}")),
+        Text::new(format!("无法打包 {folder}：{}", why.zh), format!("{folder} cannot be packed: {}", why.en)),
         Text::new("--source 指向一个可读的代码目录", "--source names a folder of code that can be read"),
     )
 }

@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use fermi_api::v1::StopRequest;
 
-use super::watch;
+use super::{find, watch};
 use crate::connection::{AskFlags, Outcome};
 use crate::speech;
 
 /// Stop tasks: SIGTERM, a grace, then SIGKILL, on all nodes
 #[derive(Debug, clap::Args)]
 pub struct StopFlags {
-    /// Their ids
+    /// Their ids, numbers or names, or last for the newest
     #[arg(required = true)]
     tasks: Vec<String>,
     /// At once, without a grace
@@ -26,14 +26,15 @@ pub struct StopFlags {
 
 pub fn execute(flags: &StopFlags) -> Outcome {
     let client = flags.ask.connect()?;
-    for task in &flags.tasks {
+    let tasks = find::ids(&client, &flags.tasks)?;
+    for task in &tasks {
         let answer = client.stop_task(task, &StopRequest { force: flags.force })?;
         if !flags.ask.printed(&answer) {
             speech::say(&format!("{task}: {}\n", answer.message));
         }
     }
     if flags.wait {
-        for task in &flags.tasks {
+        for task in &tasks {
             watch::until_over(&client, task, None)?;
         }
     }

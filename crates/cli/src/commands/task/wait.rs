@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::watch;
+use super::{find, watch};
 use crate::commands::usage::Expected;
 use crate::connection::{Outcome, ServerFlags};
 use crate::{exit_code, speech};
@@ -11,7 +11,7 @@ use crate::{exit_code, speech};
 /// Stay until a task is over; non-zero when the training failed
 #[derive(Debug, clap::Args)]
 pub struct WaitFlags {
-    /// Its id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// Give up after so long, such as 90, 90s, 5m or 2h; exit code 6
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -25,9 +25,10 @@ pub struct WaitFlags {
 
 pub fn execute(flags: &WaitFlags) -> Outcome {
     let client = flags.server.connect()?;
-    let task = watch::until_over(&client, &flags.task, flags.timeout)?;
+    let id = find::id(&client, &flags.task)?;
+    let task = watch::until_over(&client, &id, flags.timeout)?;
     if flags.json {
-        speech::print_json(&client.task(&flags.task)?.raw);
+        speech::print_json(&client.task(&id)?.raw);
         let is_good = task.row.status == fermi_domain::phase::TaskPhase::Succeeded;
         return Ok(ExitCode::from(if is_good { exit_code::DONE } else { exit_code::FAILED }));
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
 use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
-use fermi_domain::language::{FrontEnd, Language, Text};
+use fermi_domain::language::{FrontEnd, Language, Text, reason};
 use fermi_domain::task::NodeRunState;
 
 use super::EnvironmentSpec;
@@ -151,7 +151,8 @@ impl Cluster {
                 ));
             }
             if let Err(error) = child.revive() {
-                tell(&format!("{} {}: {error}", paint.red("✗"), child.name));
+                let why = reason::of_io(&error);
+                tell(&format!("{} {}: {}", paint.red("✗"), child.name, why.in_language(speech::language())));
             }
         }
         subreaper::reap_orphans(&self.pids());
@@ -290,9 +291,9 @@ fn did_not_start(child: &Child) -> CommandProblem {
 }
 
 fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> CommandProblem {
-    let folder = folder.display();
+    let (folder, why) = (folder.display(), reason::of_io(error));
     CommandProblem::failed(
-        Text::new(format!("无法使用 {folder}：{error}"), format!("{folder} cannot be used: {error}")),
+        Text::new(format!("无法使用 {folder}：{}", why.zh), format!("{folder} cannot be used: {}", why.en)),
         Text::new("用 --data-dir 指定可写目录", "name a folder you may write to with --data-dir"),
     )
 }

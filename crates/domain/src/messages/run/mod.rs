@@ -21,7 +21,7 @@ pub enum RunProblem {
     },
     ScriptNotReadable {
         path: String,
-        error: String,
+        error: Text,
     },
     ScriptIsProgram {
         path: String,
@@ -95,6 +95,10 @@ pub enum RunProblem {
     BadPort {
         value: String,
     },
+    BadVariable {
+        name: &'static str,
+        value: String,
+    },
     BadAssignment {
         value: String,
     },
@@ -109,11 +113,6 @@ pub enum RunProblem {
     HostFile {
         path: String,
     },
-    /// An option that another launcher has and this one has no use for, with what to do instead.
-    ForeignOption {
-        name: String,
-        instead: Text,
-    },
     BadCpuList {
         value: String,
     },
@@ -122,14 +121,14 @@ pub enum RunProblem {
     },
     FolderNotWritable {
         path: String,
-        error: String,
+        error: Text,
     },
     PathNotUnicode {
         path: String,
     },
     NoHome,
     NoWorkingFolder {
-        error: String,
+        error: Text,
     },
     UnknownMode {
         value: String,
@@ -145,7 +144,7 @@ pub enum RunProblem {
     },
     TorchrunNotFound,
     KeepersNotStarted {
-        error: String,
+        error: Text,
     },
     /// Said by the framework itself.
     Framework {

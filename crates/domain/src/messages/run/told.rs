@@ -36,7 +36,10 @@ impl RunProblem {
                 Hint::new("给出目录中的脚本，或用 -m 运行包", "name the script inside it, or run a package with -m"),
             ),
             Self::ScriptNotReadable { path, error } => advised(
-                Text::new(format!("无法读取脚本 {path}：{error}"), format!("cannot read the script {path}: {error}")),
+                Text::new(
+                    format!("无法读取脚本 {path}：{}", error.zh),
+                    format!("cannot read the script {path}: {}", error.en),
+                ),
                 Hint::new("检查文件权限（ls -l）", "check the file's permissions (ls -l)"),
             ),
             Self::ScriptIsProgram { path } => advised(
@@ -229,6 +232,16 @@ impl RunProblem {
                     "use a number from 1 to 65535, or leave it out and Fermi picks one",
                 ),
             ),
+            Self::BadVariable { name, value } => advised(
+                Text::new(
+                    format!("环境变量 {name} 不能是 “{value}”"),
+                    format!("the variable {name} cannot be '{value}'"),
+                ),
+                Hint::new(
+                    format!("设为不小于 0 的整数，或取消它：unset {name}"),
+                    format!("set it to a whole number from 0 up, or remove it: unset {name}"),
+                ),
+            ),
             Self::BadAssignment { value } => advised(
                 Text::new(
                     format!("-x 需要 NAME 或 NAME=VALUE，而不是 “{value}”"),
@@ -287,10 +300,6 @@ impl RunProblem {
                     format!("fermi launch-multi-node --hostfile {path} starts on all machines in it"),
                 ),
             ),
-            Self::ForeignOption { name, instead } => advised(
-                Text::new(format!("fermi run 没有参数 {name}"), format!("fermi run has no option {name}")),
-                instead.clone().into(),
-            ),
             Self::BadCpuList { value } => advised(
                 Text::new(format!("“{value}” 不是有效的 CPU 列表"), format!("'{value}' is not a list of CPUs")),
                 Hint::new("例如 0-3,8", "for example 0-3,8"),
@@ -300,7 +309,7 @@ impl RunProblem {
                 Hint::new("给 --log-dir 另一个路径", "give --log-dir another path"),
             ),
             Self::FolderNotWritable { path, error } => advised(
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}")),
+                Text::new(format!("无法写入 {path}：{}", error.zh), format!("cannot write to {path}: {}", error.en)),
                 Hint::new(
                     "用 --log-dir 或 FERMI_STATE_DIR 指定可写目录",
                     "name a folder you may write to with --log-dir or FERMI_STATE_DIR",
@@ -315,7 +324,10 @@ impl RunProblem {
                 Hint::new("设置 HOME、FERMI_STATE_DIR 或 --log-dir", "set HOME, FERMI_STATE_DIR or --log-dir"),
             ),
             Self::NoWorkingFolder { error } => advised(
-                Text::new(format!("当前目录不可用：{error}"), format!("the current folder cannot be used: {error}")),
+                Text::new(
+                    format!("当前目录不可用：{}", error.zh),
+                    format!("the current folder cannot be used: {}", error.en),
+                ),
                 Hint::new("换到一个存在的目录再运行", "change to a folder that exists and try again"),
             ),
             Self::UnknownMode { value } => advised(
@@ -355,8 +367,8 @@ impl RunProblem {
             ),
             Self::KeepersNotStarted { error } => advised(
                 Text::new(
-                    format!("无法启动 supervisor：{error}"),
-                    format!("the supervisor could not be started: {error}"),
+                    format!("无法启动 supervisor：{}", error.zh),
+                    format!("the supervisor could not be started: {}", error.en),
                 ),
                 Hint::new(
                     "检查进程数与内存限制（ulimit -a）；需要 Linux 5.4 或更新的内核",

@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure};
 use fermi_domain::environment::Environment;
-use fermi_domain::language::{Language, Text};
+use fermi_domain::language::{FrontEnd, Language, Text};
 use fermi_domain::messages::Created;
 use fermi_domain::principal::Principal;
 use fermi_domain::rank_map;
-use fermi_domain::task::{TaskSpec, Work};
+use fermi_domain::task::TaskSpec;
 use fermi_domain::validation::{Accepted, validate, validate_copy};
 use fermi_store::{StoreError, Transaction, WriteError};
 
@@ -16,7 +16,7 @@ use super::view;
 use crate::assignment::{self, Paths};
 use crate::caller::Caller;
 use crate::core::Core;
-use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::TaskPath;
 use crate::http::idempotency::{Key, earlier, once};
@@ -50,7 +50,7 @@ pub async fn create(
         )
     });
     let notes = notes.into_iter().chain(decided).collect();
-    store(&core, accepted, notes, &environments, key, caller, language(&headers)).await
+    store(&core, accepted, notes, &environments, key, caller, Reader::of(&headers)).await
 }
 
 /// Creates a task like this one.
@@ -76,15 +76,27 @@ pub async fn clone(
     let environments = core.known_environments();
     let accepted = validate_copy(&task.spec, body.value.task_name.as_deref(), &environments)?;
     let decided = checked(&accepted.spec, &environments)?;
-    store(&core, accepted, decided, &environments, key, caller, language(&headers)).await
+    store(&core, accepted, decided, &environments, key, caller, Reader::of(&headers)).await
 }
 
 /// What the engine would refuse is refused before anything is stored; the answer is what it decided.
 fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, ApiProblem> {
-    let is_builtin = matches!(spec.work, Work::Builtin { .. }) && spec.options.training.is_none();
     match rank_map::of_spec(spec, environments) {
-        Ok(ranks) if !is_builtin => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
-        _ => Ok(Vec::new()),
+        Ok(ranks) => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// Who reads the answer.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    language: Language,
+    front_end: FrontEnd,
+}
+
+impl Reader {
+    fn of(headers: &HeaderMap) -> Self {
+        Self { language: language(headers), front_end: front_end(headers) }
     }
 }
 
@@ -95,7 +107,7 @@ async fn store(
     environments: &[Environment],
     key: Option<Key>,
     caller: Principal,
-    language: Language,
+    reader: Reader,
 ) -> Reply {
     let Accepted { spec, aggregate, warnings } = accepted;
     let plan = plan::advice(core, &spec, environments).await?;
@@ -108,9 +120,9 @@ async fn store(
         task_id: String::new(),
         status: fermi_domain::phase::TaskPhase::Initializing,
         distributed_info: view::distributed_info(&spec, environments),
-        description: description.map(|text| text.in_language(language).to_owned()).unwrap_or_default(),
-        warnings: plan::warnings(&warnings, plan.as_ref(), language),
-        notes: decided.iter().map(|note| note.in_language(language).to_owned()).collect(),
+        description: description.map(|text| text.in_language(reader.language).to_owned()).unwrap_or_default(),
+        warnings: plan::warnings(&warnings, plan.as_ref(), reader.language, reader.front_end),
+        notes: decided.iter().map(|note| note.in_language(reader.language).to_owned()).collect(),
         plan: plan.as_ref().and_then(plan::shown),
     };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };

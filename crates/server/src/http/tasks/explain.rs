@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, Verdict, WaitingFor};
-use fermi_domain::explain::{self, NodeTurn, Obstacle};
+use fermi_domain::explain::{self, NodeTurn, Obstacle, StepsHeard};
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
 
-use super::view;
+use super::{progress, view};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end};
 use crate::http::fan_out::event;
@@ -32,7 +32,11 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     let (task, leases, events) = read?;
     let task = task.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
     let environments = core.known_environments();
-    let found = explain::explain(&task, &environments, &leases);
+    let heard = match progress::of(&core, &task).await {
+        Some(_) => StepsHeard::Some,
+        None => StepsHeard::None,
+    };
+    let found = explain::explain(&task, &environments, &leases, heard);
     EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),
         name: task.spec.name.clone(),

@@ -8,8 +8,9 @@ use fermi_domain::{messages, rank_map};
 
 use crate::assignment;
 use crate::core::Core;
-use crate::envelope::{EnvelopeAnswer, Reply, language};
+use crate::envelope::{EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::JsonBody;
+use crate::lifecycle;
 use crate::plan;
 
 /// Checks a create request and shows what it would start; nothing is stored.
@@ -21,6 +22,8 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let accepted = validate(&body.value, &environments)?;
     let language = language(&headers);
     let spec = &accepted.spec;
+    let named = spec.clone();
+    core.store().read(move |view| lifecycle::check_references(view, &named)).await?;
     let ranks = rank_map::of_spec(spec, &environments).ok();
     let launch = match &ranks {
         None => None,
@@ -34,7 +37,7 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let card = accepted.aggregate.as_ref().map(|sum| messages::CardLine::all(sum, framework)).unwrap_or_default();
     EnvelopeAnswer::ok(&Preview {
         aggregate: accepted.aggregate,
-        warnings: plan::warnings(&accepted.warnings, plan.as_ref(), language),
+        warnings: plan::warnings(&accepted.warnings, plan.as_ref(), language, front_end(&headers)),
         rank_map: ranks.map(Vec::from).unwrap_or_default(),
         launch,
         card: card.iter().map(|line| CardLine { text: line.text() }).collect(),

@@ -7,7 +7,7 @@ use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{FrontEnd, Language};
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec, waits_for_machine};
-use fermi_domain::warnings::warnings;
+use fermi_domain::warnings;
 use fermi_store::tasks::TaskRow;
 
 /// A row of a list.
@@ -78,12 +78,7 @@ pub fn whole(
     language: Language,
     front_end: FrontEnd,
 ) -> v1::Task {
-    let chosen = task.spec.chosen(environments);
-    let distributed = &task.spec.distributed;
-    let warnings = match task.phase.is_final() {
-        true => Vec::new(),
-        false => warnings(&chosen, distributed.framework, distributed.strategy),
-    };
+    let warnings = warnings::of_task(task, environments);
     v1::Task {
         row: row_of(task, last_change(task), environments),
         distributed_info: distributed_info(&task.spec, environments),
@@ -98,7 +93,7 @@ pub fn whole(
         rank_map: task.rank_map.clone().map(Vec::from).unwrap_or_default(),
         master_port: task.master_port,
         verdict: task.verdict.as_ref().map(|verdict| v1::Verdict::of(verdict, front_end)),
-        warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language)).collect(),
+        warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language, front_end)).collect(),
     }
 }
 

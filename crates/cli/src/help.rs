@@ -1,0 +1,206 @@
+//! Help pages in Chinese. The definitions of the commands hold the English texts; `data/help.zh-CN.txt` holds the Chinese
+//! ones, and is read only when a page is shown, so that no start of a run waits for it.
+
+use std::collections::HashMap;
+
+use clap::{Arg, Command};
+
+/// Pairs of lines, English and Chinese, with empty lines and comments between them.
+const CHINESE: &str = include_str!("../data/help.zh-CN.txt");
+
+/// What clap itself writes, and its Chinese; the longer ones first.
+const OF_CLAP: [(&str, &str); 12] = [
+    ("Print help (see more with '--help')", "显示帮助（--help 更详细）"),
+    ("Print help (see a summary with '-h')", "显示帮助（-h 为摘要）"),
+    ("Print help", "显示帮助"),
+    ("Print version", "显示版本"),
+    ("[default: ", "[默认："),
+    ("[possible values: ", "[可选值："),
+    ("[aliases: ", "[别名："),
+    ("[env: ", "[环境变量："),
+    // Where a line ends behind the word.
+    ("[default:", "[默认："),
+    ("[possible values:", "[可选值："),
+    ("[aliases:", "[别名："),
+    ("[env:", "[环境变量："),
+];
+
+/// Texts by their English, with line breaks written as `\n`.
+struct Texts(HashMap<&'static str, &'static str>);
+
+impl Texts {
+    fn read() -> Self {
+        let mut lines = CHINESE.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
+        let mut texts = HashMap::new();
+        while let (Some(english), Some(chinese)) = (lines.next(), lines.next()) {
+            texts.insert(english, chinese);
+        }
+        Self(texts)
+    }
+
+    fn find(&self, english: &str) -> Option<&'static str> {
+        self.0.get(english.replace('\n', "\\n").as_str()).copied()
+    }
+
+    /// The Chinese of a text; a text that has none stays, which a test refuses.
+    fn of(&self, english: &str) -> String {
+        match (self.find(english), english.strip_prefix("Example: ")) {
+            (Some(chinese), _) => chinese.replace("\\n", "\n"),
+            (None, Some(example)) => format!("示例：{example}"),
+            (None, None) => english.to_owned(),
+        }
+    }
+}
+
+/// The command with its texts, and those of all that is below it, in Chinese.
+pub fn in_chinese(command: Command) -> Command {
+    translated(command, &Texts::read())
+}
+
+fn translated(mut command: Command, texts: &Texts) -> Command {
+    if let Some(about) = command.get_about().map(ToString::to_string) {
+        command = command.about(texts.of(&about));
+    }
+    if let Some(about) = command.get_long_about().map(ToString::to_string) {
+        command = command.long_about(texts.of(&about));
+    }
+    if let Some(after) = command.get_after_help().map(ToString::to_string) {
+        command = command.after_help(texts.of(&after));
+    }
+    command.mut_args(|argument| explained(argument, texts)).mut_subcommands(|below| translated(below, texts))
+}
+
+fn explained(mut argument: Arg, texts: &Texts) -> Arg {
+    if let Some(help) = argument.get_help().map(ToString::to_string) {
+        argument = argument.help(texts.of(&help));
+    }
+    if let Some(help) = argument.get_long_help().map(ToString::to_string) {
+        argument = argument.long_help(texts.of(&help));
+    }
+    match argument.get_help_heading().and_then(|heading| texts.find(heading)) {
+        Some(heading) => argument.help_heading(heading),
+        None => argument,
+    }
+}
+
+/// A page as clap has rendered it, with clap's own words in Chinese too.
+pub fn words_in_chinese(page: &str) -> String {
+    page.lines().map(|line| line_in_chinese(line) + "\n").collect()
+}
+
+fn line_in_chinese(line: &str) -> String {
+    let of_usage = |usage: &str| {
+        usage.replace("[OPTIONS]", "[选项]").replace("<COMMAND>", "<命令>").replace("[COMMAND]", "[命令]")
+    };
+    if let Some(usage) = line.strip_prefix("Usage: ") {
+        return format!("用法：{}", of_usage(usage));
+    }
+    // A second form of the same command.
+    if let Some(usage) = line.strip_prefix("       fermi ") {
+        return format!("      fermi {}", of_usage(usage));
+    }
+    match line {
+        "Options:" => return "选项：".to_owned(),
+        "Commands:" => return "命令：".to_owned(),
+        "Arguments:" => return "参数：".to_owned(),
+        _ => {}
+    }
+    // Headings of ours stand at the margin and end in clap's colon.
+    if let Some(heading) = line.strip_suffix(':').filter(|text| !text.is_ascii() && !text.starts_with(' ')) {
+        return format!("{heading}：");
+    }
+    OF_CLAP.iter().fold(line.to_owned(), |line, (english, chinese)| line.replace(english, chinese))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::commands::Cli;
+
+    /// Every text of a command and of those below it, hidden ones left out.
+    fn texts_of(command: &Command, path: &str, found: &mut Vec<(String, String)>) {
+        let path = format!("{path} {}", command.get_name());
+        let mut add =
+            |place: &str, text: Option<String>| found.extend(text.map(|text| (format!("{path} {place}"), text)));
+        add("about", command.get_about().map(ToString::to_string));
+        add("long about", command.get_long_about().map(ToString::to_string));
+        add("after", command.get_after_help().map(ToString::to_string));
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let name = argument.get_id().as_str();
+            add(name, argument.get_help().map(ToString::to_string));
+            add(name, argument.get_long_help().map(ToString::to_string));
+            add(name, argument.get_help_heading().map(str::to_owned));
+        }
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            texts_of(below, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_help_text_is_there_in_both_languages_and_no_chinese_one_is_left_over() {
+        let mut found = Vec::new();
+        texts_of(&Cli::command(), "", &mut found);
+        let texts = Texts::read();
+        let is_example = |text: &str| text.starts_with("Example: ");
+        let missing: BTreeSet<String> = found
+            .iter()
+            .filter(|(_, text)| !is_example(text) && texts.find(text).is_none_or(str::is_ascii))
+            .map(|(place, text)| format!("{place}: {}", text.replace('\n', "\\n")))
+            .collect();
+        assert!(missing.is_empty(), "no Chinese text in data/help.zh-CN.txt for {missing:#?}");
+        let used: BTreeSet<String> = found.iter().map(|(_, text)| text.replace('\n', "\\n")).collect();
+        let stale: Vec<&&str> = texts.0.keys().filter(|english| !used.contains(**english)).collect();
+        assert!(stale.is_empty(), "data/help.zh-CN.txt has texts that no command has: {stale:#?}");
+        let pairs = CHINESE.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).count();
+        assert_eq!(pairs, texts.0.len() * 2, "a text stands twice, or alone");
+    }
+
+    #[test]
+    fn every_option_that_is_shown_is_explained() {
+        fn unexplained(command: &Command, path: &str, found: &mut Vec<String>) {
+            let path = format!("{path} {}", command.get_name());
+            let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+            let mute = shown.filter(|argument| argument.get_help().is_none());
+            found.extend(mute.map(|argument| format!("{path} {}", argument.get_id())));
+            command.get_subcommands().filter(|below| !below.is_hide_set()).for_each(|it| unexplained(it, &path, found));
+        }
+        let mut found = Vec::new();
+        unexplained(&Cli::command(), "", &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+
+    #[test]
+    fn no_page_in_chinese_has_a_word_of_claps() {
+        fn pages(command: &mut Command, found: &mut Vec<(String, String)>) {
+            let name = command.get_bin_name().unwrap_or_default().to_owned();
+            found.push((name.clone(), words_in_chinese(&command.render_help().to_string())));
+            found.push((name, words_in_chinese(&command.render_long_help().to_string())));
+            command.get_subcommands_mut().filter(|below| !below.is_hide_set()).for_each(|below| pages(below, found));
+        }
+        let mut root = in_chinese(Cli::command());
+        root.build();
+        let mut found = Vec::new();
+        pages(&mut root, &mut found);
+        assert!(found.len() > 60, "{}", found.len());
+        for (name, page) in found {
+            assert!(page.contains("用法：fermi"), "{name}: {page}");
+            for word in [
+                "Usage:",
+                "Options:",
+                "Commands:",
+                "Arguments:",
+                "Print ",
+                "[default",
+                "[possible",
+                "[aliases",
+                "[env:",
+            ] {
+                assert!(!page.contains(word), "{name} has {word}: {page}");
+            }
+        }
+    }
+}

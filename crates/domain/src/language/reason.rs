@@ -1,0 +1,124 @@
+//! Why the system or a file did not do as it was asked, in words that people know.
+
+use std::io;
+
+use serde_json::error::Category;
+
+use super::Text;
+
+/// What an error of the system means. One that has no words here is named by its number.
+pub fn of_io(error: &io::Error) -> Text {
+    use io::ErrorKind as Kind;
+    let (zh, en) = match error.kind() {
+        Kind::NotFound => ("不存在", "it does not exist"),
+        Kind::PermissionDenied => ("没有权限", "permission is denied"),
+        Kind::AlreadyExists => ("已存在", "it exists already"),
+        Kind::IsADirectory => ("它是目录", "it is a folder"),
+        Kind::NotADirectory => ("路径中有一段不是目录", "a part of the path is no folder"),
+        Kind::DirectoryNotEmpty => ("目录不为空", "the folder is not empty"),
+        Kind::ReadOnlyFilesystem => ("文件系统只读", "the file system is read-only"),
+        Kind::StorageFull | Kind::QuotaExceeded => ("磁盘空间不足", "no space is left on the disk"),
+        Kind::FileTooLarge => ("文件过大", "the file is too large"),
+        Kind::InvalidData => ("内容不是有效的 UTF-8", "its content is not valid UTF-8"),
+        Kind::InvalidFilename => ("文件名无效", "the file name is not valid"),
+        Kind::ArgumentListTooLong => ("命令行过长", "the command line is too long"),
+        Kind::ExecutableFileBusy => ("程序文件正在被写入", "the program is being written"),
+        Kind::OutOfMemory => ("内存不足", "there is not enough memory"),
+        Kind::ConnectionRefused => ("连接被拒绝", "the connection is refused"),
+        Kind::ConnectionReset | Kind::ConnectionAborted => ("连接被中断", "the connection was cut"),
+        Kind::HostUnreachable => ("主机不可达", "the host cannot be reached"),
+        Kind::NetworkUnreachable | Kind::NetworkDown => ("网络不可达", "the network cannot be reached"),
+        Kind::TimedOut => ("没有及时回答", "no answer came in time"),
+        Kind::AddrInUse => ("地址已被占用", "the address is in use"),
+        Kind::AddrNotAvailable => ("本机没有这个地址", "this machine does not have the address"),
+        Kind::BrokenPipe => ("对方已关闭", "the other side has closed"),
+        Kind::WouldBlock => ("资源暂时不可用", "a resource is not available for now"),
+        _ => return other(error),
+    };
+    Text::new(zh, en)
+}
+
+/// The system's own words, without the marks of the language that Fermi is written in.
+fn other(error: &io::Error) -> Text {
+    let said = error.to_string();
+    match error.raw_os_error() {
+        Some(number) => {
+            let plain = said.split(" (os error").next().unwrap_or_default().to_lowercase();
+            Text::new(format!("系统错误 {number}（{plain}）"), format!("{plain} (error {number} of the system)"))
+        }
+        None if said.starts_with("failed to lookup address") => Text::new("查不到该主机名", "no such name is known"),
+        None => Text::new(said.clone(), said),
+    }
+}
+
+/// Where a JSON text is not one, and in which way.
+pub fn of_json(error: &serde_json::Error) -> Text {
+    let (line, column) = (error.line(), error.column());
+    let (zh, en) = match error.classify() {
+        Category::Eof => ("内容不完整", "it ends too early"),
+        Category::Data => ("类型不对", "something of another kind was expected"),
+        Category::Syntax | Category::Io => syntax(&error.to_string()),
+    };
+    if line == 0 {
+        return Text::new(zh, en);
+    }
+    Text::new(format!("第 {line} 行第 {column} 列{zh}"), format!("line {line}, column {column}: {en}"))
+}
+
+/// The mistakes that people make in JSON, by the words of its reader.
+fn syntax(said: &str) -> (&'static str, &'static str) {
+    const KNOWN: &[(&str, &str, &str)] = &[
+        (
+            "key must be a string",
+            "的键没有双引号（JSON 没有注释）",
+            "a key is not in double quotes (JSON has no comments)",
+        ),
+        ("trailing comma", "多了一个逗号", "a comma too many"),
+        ("trailing characters", "之后还有多余的内容", "something follows the end"),
+        ("expected `,`", "缺少逗号", "a comma is missing"),
+        ("expected `:`", "缺少冒号", "a colon is missing"),
+        ("expected value", "缺少值", "a value is missing"),
+        ("expected ident", "的词无法识别，应为 true、false 或 null", "a word that is not true, false or null"),
+        ("invalid escape", "有无效的转义", "an escape that is not valid"),
+        ("control character", "的字符串中有控制字符", "a control character in a string"),
+        ("invalid number", "不是有效的数字", "a number that is not valid"),
+        ("number out of range", "的数字超出范围", "a number that is out of range"),
+        ("recursion limit", "嵌套过深", "it is nested too deeply"),
+        ("lone leading surrogate", "有不完整的转义字符", "half of an escaped letter"),
+        ("unexpected end of hex", "有不完整的转义字符", "half of an escaped letter"),
+    ];
+    let known = KNOWN.iter().find(|(words, ..)| said.contains(words));
+    known.map_or(("有语法错误", "a mistake"), |(_, zh, en)| (zh, en))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_errors_have_no_numbers_of_a_programmer() {
+        let missing = of_io(&io::Error::from_raw_os_error(2));
+        assert_eq!((&*missing.zh, &*missing.en), ("不存在", "it does not exist"));
+        let odd = of_io(&io::Error::from_raw_os_error(71));
+        assert_eq!(odd.en, "protocol error (error 71 of the system)");
+        assert!(!odd.zh.contains("os error"));
+        assert_eq!(of_io(&io::Error::other("no token")).en, "no token");
+    }
+
+    #[test]
+    fn mistakes_in_json_are_told_by_place_and_kind() {
+        let told =
+            |text: &str| of_json(&serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text).unwrap_err());
+        for (text, en) in [
+            ("{\n  // note\n}", "line 2, column 3: a key is not in double quotes (JSON has no comments)"),
+            ("{\"a\": 1,}", "line 1, column 9: a comma too many"),
+            ("{\"a\": }", "line 1, column 7: a value is missing"),
+            ("{\"a\" 1}", "line 1, column 6: a colon is missing"),
+            ("{\"a\": 1", "line 1, column 7: it ends too early"),
+            ("[1]", "line 1, column 0: something of another kind was expected"),
+        ] {
+            assert_eq!(told(text).en, en, "{text}");
+            assert!(told(text).zh.starts_with("第 "), "{text}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""`python -m procguard` under the name by which some know the server."""
