@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines
+.PHONY: help build built test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,7 @@ build: ## Build the binary: target/release/fermi
 test: ## Everything that must hold: formatting, lints, all tests, on the real engines
 	@$(MAKE) --no-print-directory -j2 built venv
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory test-recipes
 
 # One after the other: cargo lets nobody else into its folder. Without MAKEFLAGS, or cargo would share the two jobs above
 # with the Python environment instead of using all processors.
@@ -69,6 +70,16 @@ $(VENV)/.made-from-%: | tools
 test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Megatron-core on the real engines
 	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test it --no-fail-fast -E 'test(/^engines::/)'
 
+# One process at a time: each test forks its ranks from one interpreter that has imported everything.
+RECIPES := python/tests/recipes
+PYTEST := OMP_NUM_THREADS=1 "$(VENV)/bin/python" -m pytest -q -p no:cacheprovider
+test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agree, resume, divide; RECIPES=… chooses
+	cd python && "$(VENV)/bin/ruff" check .
+	$(PYTEST) $(RECIPES)
+
+test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX
+	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES)
+
 test-long: build venv ## Slow readers that stall for a minute; the simulator with each repair reverted
 	FERMI_TEST_LONG=1 $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast -E 'test(/^slow_readers::/)'
 	crates/simulator/teeth.sh
@@ -98,6 +109,7 @@ bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables
 	$(CARGO) bench --locked -p fermi-cli --bench launch
 	$(CARGO) bench --locked -p fermi-cli --bench control_plane
 	$(CARGO) bench --locked -p fermi-planner --bench layouts
+	"$(VENV)/bin/python" benches/prepare.py
 
 venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt

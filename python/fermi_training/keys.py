@@ -60,7 +60,7 @@ class Keys:
 @cache
 def known() -> Keys:
     """Reads the schema that lies in this package, once."""
-    text = resources.files(__package__).joinpath("training.schema.json").read_text(encoding="utf-8")
+    text = resources.files("fermi_training").joinpath("training.schema.json").read_text(encoding="utf-8")
     return Keys(json.loads(text))
 
 

@@ -1,0 +1,1 @@
+"""What the notebooks and tests of the demo share."""

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Trains or prepares data by `fermi_train`, under the name that people know.
+
+torchrun --nproc_per_node=4 main.py --mode train --config config_distributed_example.yaml --algorithm sft
+deepspeed --num_gpus=4 main.py --config config_deepspeed_example.yaml --mode train --algorithm sft
+python main.py --mode prepare --config config_distributed_example.yaml
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "python"))
+
+from fermi_train.command import main  # noqa: E402
+
+ENGINE = "training.distributed_strategy=deepspeed"
+
+
+def words() -> list[str]:
+    """Turns `--mode` and `--deepspeed_config` into the words of `fermi_train`; the rest is its own."""
+    given, made, mode = iter(sys.argv[1:]), [], "train"
+    for word in given:
+        name, is_joined, value = word.partition("=")
+        if name == "--mode":
+            mode = value if is_joined else next(given, "")
+        elif name == "--deepspeed_config":
+            path = value if is_joined else next(given, "")
+            made += ["--set", f"training.deepspeed.config_path={path}", "--set", ENGINE]
+        elif name != "--deepspeed":
+            made.append(word)
+    if mode not in ("train", "prepare"):
+        sys.exit(f"error: there is no mode {mode!r}\n\nhint: give --mode train or --mode prepare")
+    return ["prepare", *made] if mode == "prepare" else made
+
+
+if __name__ == "__main__":
+    sys.exit(main(words()))

@@ -1,0 +1,1 @@
+"""Batch sizes, the schedule of the learning rate, and what a step is divided by."""

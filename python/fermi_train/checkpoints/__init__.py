@@ -1,0 +1,1 @@
+"""Checkpoints that are whole or absent, and the signals that ask for one."""

@@ -1,0 +1,174 @@
+"""The folder of checkpoints: `step-000017/` each, `latest` beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data.order import Position
+from ..environment import Place
+from ..messages import Refusal, Text
+
+_NAME = re.compile(r"step-(\d+)")
+_STATE, _NOTE, _COMPLETE, _LATEST = "state", "fermi_train.json", "complete", "latest"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a checkpoint says of itself."""
+
+    step: int
+    epoch: int
+    offset: int
+    ranks: int
+    strategy: str
+    effective: int
+    fingerprint: str
+    seed: int
+    algorithm: str
+    total_steps: int = 0
+
+    @property
+    def position(self) -> Position:
+        """Gives the position of the data."""
+        return Position(self.epoch, self.offset)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that is whole."""
+
+    folder: Path
+    note: Note
+
+    @property
+    def state(self) -> Path:
+        """Gives the folder of parameters and states."""
+        return self.folder / _STATE
+
+
+class Store:
+    """Saves, finds and removes checkpoints."""
+
+    def __init__(self, folder: Path, place: Place, limit: int | None, barrier: Callable[[], None]) -> None:
+        """Keeps the folder; it is made when the first checkpoint is saved."""
+        self.folder, self._place, self._limit, self._barrier = folder, place, limit, barrier
+
+    def save(self, note: Note, write: Callable[[Path], None]) -> Path:
+        """Writes under another name, then renames: all ranks call it, and all go on when the checkpoint is whole."""
+        target = self.folder / f"step-{note.step:06d}"
+        draft = self.folder / f"step-{note.step:06d}.draft"
+        if self._place.saves:
+            shutil.rmtree(draft, ignore_errors=True)
+            (draft / _STATE).mkdir(parents=True)
+        self._barrier()
+        write(draft / _STATE)
+        self._barrier()
+        if self._place.saves:
+            (draft / _NOTE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")
+            (draft / _COMPLETE).touch()
+            _flush(draft)
+            shutil.rmtree(target, ignore_errors=True)
+            draft.rename(target)
+            _point(self.folder / _LATEST, target.name)
+            self._remove_old()
+        self._barrier()
+        return target
+
+    def _remove_old(self) -> None:
+        if self._limit is None:
+            return
+        for old in whole_ones(self.folder)[: -self._limit]:
+            # Without its mark a half removed checkpoint is none.
+            (old.folder / _COMPLETE).unlink(missing_ok=True)
+            shutil.rmtree(old.folder, ignore_errors=True)
+
+
+def whole_ones(folder: Path) -> list[Checkpoint]:
+    """Lists the whole checkpoints of a folder, oldest first."""
+    found = [opened(path) for path in folder.glob("step-*") if _NAME.fullmatch(path.name)]
+    return sorted((one for one in found if one is not None), key=lambda one: one.note.step)
+
+
+def opened(folder: Path) -> Checkpoint | None:
+    """Opens a checkpoint; none where it is not whole."""
+    if not (folder / _COMPLETE).exists():
+        return None
+    known = Note.__dataclass_fields__
+    found: dict[str, Any] = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+    return Checkpoint(folder.resolve(), Note(**{name: value for name, value in found.items() if name in known}))
+
+
+def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint | None:
+    """Gives the checkpoint that a run goes on from: the launcher's word first, then the file's.
+
+    `latest` is the newest whole one, and a new beginning where there is none; a path must lead to one.
+    """
+    if place.resume is False:
+        return None
+    if place.resume and place.resume_step is not None:
+        named = [one for folder in folders for one in whole_ones(folder) if one.note.step == place.resume_step]
+        return named[0] if named else _missing(f"step {place.resume_step}")
+    if place.resume or given == "latest":
+        every = [one for folder in folders for one in whole_ones(folder)]
+        return max(every, key=lambda one: one.note.step, default=None)
+    if given is None:
+        return None
+    path = Path(given)
+    if (found := opened(path)) is not None:
+        return found
+    inside = whole_ones(path) if path.is_dir() else []
+    return inside[-1] if inside else _missing(given)
+
+
+def _missing(given: str) -> Checkpoint:
+    raise Refusal(
+        Text(f"“{given}” 不是完整的检查点", f"{given} is no whole checkpoint"),
+        Text(
+            "请检查 training.resume_from_checkpoint，或填写 latest",
+            "look at training.resume_from_checkpoint, or give latest",
+        ),
+    )
+
+
+def check_fits(checkpoint: Checkpoint, algorithm: str, fingerprint: str, seed: int) -> None:
+    """Refuses to go on with other data, another seed or another algorithm: the order of samples would be another."""
+    note = checkpoint.note
+    for name, saved, now in (
+        ("algorithm", note.algorithm, algorithm),
+        ("data", note.fingerprint, fingerprint),
+        ("seed", note.seed, seed),
+    ):
+        if saved != now:
+            raise Refusal(
+                Text(
+                    f"检查点 {checkpoint.folder} 的 {name} 是 {saved}，而现在是 {now}",
+                    f"the checkpoint {checkpoint.folder} has {name} {saved}, and this run has {now}",
+                ),
+                Text(
+                    "请使用相同的设置，或删除 resume_from_checkpoint",
+                    "keep it the same, or remove resume_from_checkpoint",
+                ),
+            )
+
+
+def _point(link: Path, name: str) -> None:
+    draft = link.with_name(f".{link.name}.draft")
+    draft.unlink(missing_ok=True)
+    draft.symlink_to(name)
+    os.replace(draft, link)
+
+
+def _flush(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,126 @@
+"""`python -m fermi_train --config training.yaml --algorithm sft`, and `python -m fermi_train prepare`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from . import environment
+from .messages import Refusal, Text
+
+_USAGE = 2
+_LIBRARIES = (
+    "torch",
+    "transformers",
+    "trl",
+    "datasets",
+    "accelerate",
+    "peft",
+    "pyarrow",
+    "numpy",
+    "tokenizers",
+    "tqdm",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does what the command line asks for, and gives the exit code."""
+    environment.prepare_imports()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if words[:1] == ["prepare"]:
+            from .preparing import prepare_command
+
+            return prepare_command(words[1:])
+        return _train(_flags().parse_args(words))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in _LIBRARIES:
+            raise
+        print(_not_installed(error.name).shown(), file=sys.stderr)
+        return _USAGE
+    except Refusal as refusal:
+        if environment.place_here().is_first:
+            print(refusal.shown(), file=sys.stderr)
+        return _USAGE
+
+
+def _train(flags: argparse.Namespace) -> int:
+    from .reading import read
+
+    place = environment.place_here()
+    changes = tuple(flags.set)
+    file = read(flags.config, flags.algorithm, changes=changes)
+    if (
+        file.keys.take("model.parameters") is None
+        and file.settings.values.get("training.distributed_strategy") == "auto"
+    ):
+        from .settings import source_of
+
+        file = read(flags.config, flags.algorithm, source_of(file.keys).parameters(), changes)
+    recipe = importlib.import_module(f".recipes.{_FILES[file.algorithm]}", __package__)
+    more: dict[str, Any] = {"kind": _trainer(flags.trainer)} if flags.trainer else {}
+    if flags.trainer and file.algorithm != "sft":
+        raise Refusal(
+            Text("--trainer 只用于 sft", "--trainer is for sft alone"), Text("请删除 --trainer", "remove --trainer")
+        )
+    try:
+        return int(recipe.train(file, place, **more))
+    except (Refusal, ModuleNotFoundError):
+        raise
+    except Exception:
+        # The others' errors reach the user too: each rank's log file and its own stderr have them.
+        from .report import logs
+
+        if logs.training().handlers:
+            logs.training().error("%s", traceback.format_exc())
+        if not logs.training().handlers or not place.is_first:
+            traceback.print_exc()
+        return 1
+
+
+_FILES = {"sft": "sft", "reward": "rm", "dpo": "dpo", "grpo": "grpo", "ppo": "ppo"}
+
+
+def _not_installed(name: str) -> Refusal:
+    return Refusal(
+        Text(f"没有安装 {name}", f"{name} is not installed"),
+        Text("请运行 pip install './python[train]'", "run pip install './python[train]'"),
+    )
+
+
+def _trainer(name: str) -> Any:
+    from .trainer import BaseTrainer
+
+    module, _, kind = name.partition(":")
+    try:
+        sys.path.insert(0, "")
+        found = getattr(importlib.import_module(module), kind)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise Refusal(
+            Text(f"无法加载训练器 “{name}”：{error}", f"cannot load the trainer {name!r}: {error}"),
+            Text("请使用 --trainer 模块:类", "give --trainer module:Class"),
+        ) from None
+    if not (isinstance(found, type) and issubclass(found, BaseTrainer)):
+        raise Refusal(
+            Text(f"{name} 不是 fermi_train.BaseTrainer 的子类", f"{name} is no subclass of fermi_train.BaseTrainer"),
+            Text("请继承 BaseTrainer", "extend BaseTrainer"),
+        )
+    return found
+
+
+def _flags() -> argparse.ArgumentParser:
+    about = Text("按 training.yaml 训练模型。", "Train a model from training.yaml.")
+    parser = argparse.ArgumentParser(prog="fermi_train", description=str(about))
+    parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "the training.yaml")))
+    algorithms = Text("算法：sft、rm、dpo、grpo、ppo", "the algorithm: sft, rm, dpo, grpo or ppo")
+    parser.add_argument("--algorithm", metavar="NAME", help=str(algorithms))
+    over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
+    parser.add_argument("--trainer", metavar="MODULE:CLASS", help=str(Text("自己的训练器", "a trainer of one's own")))
+    # What torch.distributed.launch and deepspeed add behind the script.
+    parser.add_argument("--local_rank", "--local-rank", help=argparse.SUPPRESS)
+    return parser

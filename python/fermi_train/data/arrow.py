@@ -1,0 +1,97 @@
+"""Tokenised samples in Arrow files: written in shards, read by mapping them into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class Shards:
+    """All samples of a folder's files, in the order of their names. Columns are lists of whole numbers."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        """Maps the files; nothing is read before it is asked for."""
+        self._files = tuple(files)
+        self._open()
+
+    def _open(self) -> None:
+        import pyarrow as pa
+
+        self._columns: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+        starts = [0]
+        for file in self._files:
+            table = pa.ipc.open_file(pa.memory_map(str(file))).read_all()
+            for batch in table.to_batches():
+                starts.append(starts[-1] + batch.num_rows)
+                for name in table.column_names:
+                    column = batch.column(name)
+                    offsets = np.asarray(column.offsets)
+                    values = column.values.to_numpy(zero_copy_only=True)
+                    self._columns.setdefault(name, []).append((offsets, values))
+        self._starts = np.asarray(starts)
+
+    def __len__(self) -> int:
+        """Counts the samples."""
+        return int(self._starts[-1])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names the columns."""
+        return tuple(self._columns)
+
+    def __getitem__(self, index: int) -> dict[str, np.ndarray]:
+        """Gives one sample."""
+        batch = int(np.searchsorted(self._starts, index, side="right")) - 1
+        row = index - int(self._starts[batch])
+        sample = {}
+        for name, batches in self._columns.items():
+            offsets, values = batches[batch]
+            sample[name] = values[offsets[row] : offsets[row + 1]]
+        return sample
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Hands the names of the files to loader processes, not what is mapped."""
+        return {"files": self._files}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Maps the files again."""
+        self._files = state["files"]
+        self._open()
+
+
+class ShardWriter:
+    """Writes the samples of one shard, a record batch at a time."""
+
+    def __init__(self, path: Path, columns: dict[str, str]) -> None:
+        """Opens the file; `columns` gives each its Arrow type, such as `int32`."""
+        import pyarrow as pa
+
+        self._types = {name: pa.type_for_alias(kind) for name, kind in columns.items()}
+        self._schema = pa.schema([(name, pa.list_(kind)) for name, kind in self._types.items()])
+        self._sink = pa.OSFile(str(path), "wb")
+        self._writer = pa.ipc.new_file(self._sink, self._schema)
+        self.rows = 0
+
+    def write(self, columns: dict[str, list[list[int]]]) -> None:
+        """Appends samples."""
+        import pyarrow as pa
+
+        arrays = []
+        for name, kind in self._types.items():
+            rows = columns[name]
+            lengths = np.fromiter((len(row) for row in rows), dtype=np.int32, count=len(rows))
+            offsets = np.zeros(len(rows) + 1, dtype=np.int32)
+            np.cumsum(lengths, out=offsets[1:])
+            flat = np.fromiter(chain.from_iterable(rows), dtype=kind.to_pandas_dtype(), count=int(offsets[-1]))
+            arrays.append(pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat)))
+        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        self.rows += len(next(iter(columns.values())))
+
+    def close(self) -> None:
+        """Ends the file."""
+        self._writer.close()
+        self._sink.close()

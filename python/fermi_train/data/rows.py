@@ -1,0 +1,205 @@
+"""Rows of JSONL, Parquet, CSV and text files, with the line each stands in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..messages import Refusal, Text
+from .problems import BadRow, problem
+
+KINDS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "text",
+    ".text": "text",
+}
+# Bytes of a piece that one process reads at a time.
+PIECE = 8 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file: bytes of a text file, or the rows of one row group of a Parquet file."""
+
+    file: Path
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass
+class Row:
+    """One row. `line` counts from 1 within its piece; `raw` is what the split is decided by."""
+
+    line: int
+    raw: bytes
+    value: Any
+
+
+def files_of(paths: tuple[str, ...]) -> list[Path]:
+    """Gives the files that paths name; a folder stands for all files in it of a known kind."""
+    found: list[Path] = []
+    for text in paths:
+        path = Path(text)
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
+            if not inside:
+                raise _no_data(text, Text("文件夹中没有数据文件", "no data file is in this folder"))
+            found += inside
+        elif not path.is_file():
+            raise _no_data(text, Text("文件不存在", "it does not exist"))
+        elif path.suffix.lower() not in KINDS:
+            raise _no_data(text, Text("不支持此文件类型", "this kind of file is not known"))
+        else:
+            found.append(path)
+    return found
+
+
+def pieces_of(file: Path, size: int = PIECE) -> list[Piece]:
+    """Cuts a file at ends of lines, so that several processes read it at once. CSV is one piece: fields have lines."""
+    kind = KINDS[file.suffix.lower()]
+    if kind == "parquet":
+        import pyarrow.parquet as parquet
+
+        return [Piece(file, kind, group, group + 1) for group in range(parquet.ParquetFile(file).num_row_groups)]
+    length = file.stat().st_size
+    if kind == "csv" or length <= size:
+        return [Piece(file, kind, 0, length)]
+    cuts = [0]
+    with file.open("rb") as bytes_:
+        while cuts[-1] + size < length:
+            bytes_.seek(cuts[-1] + size)
+            bytes_.readline()
+            cuts.append(bytes_.tell())
+    ends = [cut for cut in cuts if cut < length] + [length]
+    return [Piece(file, kind, start, end) for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def rows_of(piece: Piece) -> Iterator[Row | BadRow]:
+    """Reads the rows of a piece; one that cannot be read comes as a `BadRow`, and the next goes on."""
+    match piece.kind:
+        case "jsonl":
+            yield from _jsonl(piece)
+        case "text":
+            yield from _text(piece)
+        case "csv":
+            yield from _csv(piece)
+        case _:
+            yield from _parquet(piece)
+
+
+def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
+    with piece.file.open("rb") as file:
+        file.seek(piece.start)
+        block = file.read(piece.end - piece.start)
+    if piece.start == 0 and block.startswith(b"\xef\xbb\xbf"):
+        block = block[3:]
+    for number, line in enumerate(block.split(b"\n"), 1):
+        if number > 1 or line or piece.end == piece.start:
+            yield number, line.rstrip(b"\r")
+
+
+def _jsonl(piece: Piece) -> Iterator[Row | BadRow]:
+    lines = list(_lines(piece))
+    while lines and not lines[-1][1]:
+        lines.pop()
+    for number, line in lines:
+        if not line.strip():
+            yield problem(number, "empty_line")
+            continue
+        try:
+            value = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
+        except UnicodeDecodeError:
+            yield problem(number, "not_utf8")
+        except _TwiceError as twice:
+            yield problem(number, "key_twice", str(twice))
+        except _ConstantError as constant:
+            yield problem(number, "no_number", str(constant))
+        except json.JSONDecodeError as error:
+            yield problem(number, "not_json", f"{error.msg}, {error.colno}")
+        except RecursionError:
+            yield problem(number, "not_json", "nesting")
+        else:
+            yield Row(number, line, value)
+
+
+class _TwiceError(ValueError):
+    pass
+
+
+class _ConstantError(ValueError):
+    pass
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+    return made
+
+
+def _no_constant(word: str) -> Any:
+    raise _ConstantError(word)
+
+
+def _text(piece: Piece) -> Iterator[Row | BadRow]:
+    for number, line in _lines(piece):
+        if not line.strip():
+            continue
+        try:
+            yield Row(number, line, {"text": line.decode("utf-8")})
+        except UnicodeDecodeError:
+            yield problem(number, "not_utf8")
+
+
+def _csv(piece: Piece) -> Iterator[Row | BadRow]:
+    try:
+        text = piece.file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        yield problem(piece.file.read_bytes()[: error.start].count(b"\n") + 1, "not_utf8")
+        return
+    delimiter = "\t" if piece.file.suffix.lower() == ".tsv" else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    line = 1
+    try:
+        for fields in reader:
+            if header is None:
+                header = fields
+            elif fields and len(fields) != len(header):
+                yield problem(line, "wrong_fields", f"{len(fields)} ≠ {len(header)}")
+            elif fields:
+                yield Row(line, "\x1f".join(fields).encode(), dict(zip(header, fields, strict=True)))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        yield problem(line, "not_csv", str(error))
+
+
+def _parquet(piece: Piece) -> Iterator[Row | BadRow]:
+    import pyarrow.parquet as parquet
+
+    table = parquet.ParquetFile(piece.file).read_row_group(piece.start)
+    for number, value in enumerate(table.to_pylist(), 1):
+        yield Row(number, json.dumps(value, sort_keys=True, default=str).encode(), value)
+
+
+def _no_data(path: str, why: Text) -> Refusal:
+    kinds = ", ".join(KINDS)
+    return Refusal(
+        Text(f"无法使用数据 {path}：{why.zh}", f"cannot use the data {path}: {why.en}"),
+        Text(
+            f"请在 data.train 中填写所有节点都能访问的文件或文件夹（{kinds}）",
+            f"data.train takes a file or folder that all nodes reach ({kinds})",
+        ),
+    )

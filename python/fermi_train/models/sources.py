@@ -1,0 +1,115 @@
+"""Loads a model and its tokenizer from a folder, from the hub, or from a shape alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..messages import Refusal, Text
+from .bytes_tokenizer import bytes_tokenizer
+from .presets import PRESETS, preset
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+_PRESET, _CONFIG = "preset:", "config:"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from.
+
+    `preset:NAME` and `config:FOLDER` have random weights, drawn from the seed; anything else is a folder with weights or
+    a name on the hub.
+    """
+
+    name: str
+
+    @property
+    def is_random(self) -> bool:
+        """Says whether there are no weights to load."""
+        return self.name.startswith((_PRESET, _CONFIG))
+
+    def config(self) -> PretrainedConfig:
+        """Gives the model's shape."""
+        from transformers import AutoConfig
+
+        if self.name.startswith(_PRESET):
+            name = self.name.removeprefix(_PRESET)
+            if name not in PRESETS:
+                names = ", ".join(PRESETS)
+                raise Refusal(
+                    Text(f"没有名为 “{name}” 的预设模型", f"there is no preset {name!r}"),
+                    Text(f"请使用以下之一：{names}", f"give one of {names}"),
+                )
+            return preset(name)
+        try:
+            return AutoConfig.from_pretrained(self.name.removeprefix(_CONFIG))
+        except (OSError, ValueError) as error:
+            raise self._not_there(error) from None
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Gives the tokenizer; a preset and a shape without one have that of bytes."""
+        from transformers import AutoTokenizer
+
+        if self.name.startswith(_PRESET):
+            return bytes_tokenizer()
+        folder = self.name.removeprefix(_CONFIG)
+        if self.is_random and not (Path(folder) / "tokenizer_config.json").exists():
+            return bytes_tokenizer()
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+        except (OSError, ValueError) as error:
+            raise self._not_there(error) from None
+        if tokenizer.pad_token is None:
+            # A token that no text has: were it the end token, ends would be masked away and never learned.
+            tokenizer.pad_token = tokenizer.unk_token or tokenizer.eos_token
+        return tokenizer
+
+    def parameters(self) -> int:
+        """Counts the parameters without making any."""
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        with torch.device("meta"):
+            return sum(p.numel() for p in AutoModelForCausalLM.from_config(self.config()).parameters())
+
+    def load(self, kind: Any, seed: int, **more: Any) -> PreTrainedModel:
+        """Loads the model as `kind`, one of transformers' Auto classes; weights are fp32, the same on all ranks."""
+        import torch
+
+        torch.manual_seed(seed)
+        if self.is_random:
+            config = self.config()
+            for name, value in more.items():
+                setattr(config, name, value)
+            return kind.from_config(config, dtype=torch.float32)
+        try:
+            return kind.from_pretrained(self.name, dtype=torch.float32, **more)
+        except (OSError, ValueError) as error:
+            raise self._not_there(error) from None
+
+    def _not_there(self, error: Exception) -> Refusal:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return Refusal(
+            Text(f"无法加载模型 “{self.name}”：{first}", f"cannot load the model {self.name!r}: {first}"),
+            Text(
+                "请在 model.name_or_path 中填写本地文件夹、Hub 上的名称，或 preset:tiny 等预设（随机权重）",
+                "model.name_or_path takes a local folder, a name on the hub, or a preset such as preset:tiny (random)",
+            ),
+        )
+
+
+def check_vocabulary(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuses a tokenizer with tokens that the model has no row for."""
+    embeddings: Any = model.get_input_embeddings()
+    rows, tokens = embeddings.weight.shape[0], len(tokenizer)
+    if rows and tokens > rows:
+        raise Refusal(
+            Text(
+                f"分词器有 {tokens} 个词元，而模型只有 {rows} 个",
+                f"the tokenizer has {tokens} tokens, the model {rows}",
+            ),
+            Text("请使用与模型配套的分词器", "take the tokenizer that belongs to the model"),
+        )

@@ -1,0 +1,139 @@
+"""`python -m fermi_train prepare`: checks and tokenises data before any rank starts, and shows what will be learned."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .data.formats import FORMATS
+from .data.prepare import Prepared, Request, prepare, request_of
+from .messages import Text
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def prepare_command(words: list[str]) -> int:
+    """Does what the command line asks for, and gives the exit code."""
+    flags = _flags().parse_args(words)
+    request, source, folder = _asked(flags)
+    tokenizer = source.tokenizer()
+    bar = _Bar()
+    prepared = prepare(request, tokenizer, folder, flags.processes, bar.show)
+    bar.close()
+    if flags.json:
+        described = {"folder": str(prepared.folder), "format": prepared.format, "fingerprint": prepared.fingerprint}
+        print(json.dumps({**described, "statistics": asdict(prepared.statistics)}, ensure_ascii=False))
+        return 0
+    print(described_in_words(prepared))
+    for index in range(min(flags.show, len(prepared.train()))):
+        print(shown(prepared, index, tokenizer))
+    return 0
+
+
+def described_in_words(prepared: Prepared) -> str:
+    """Says what was prepared."""
+    numbers = prepared.statistics
+    every = max(numbers.samples + numbers.eval_samples, 1)
+    mean = numbers.tokens / every
+    lengths = "  ".join(f"≤{1 << bits}: {count}" for bits, count in sorted(numbers.lengths.items()))
+    share = numbers.learned / max(numbers.tokens, 1)
+    return str(
+        Text(
+            f"{prepared.folder}\n格式 {prepared.format}，训练样本 {numbers.samples}，评估样本 {numbers.eval_samples}\n"
+            f"词元 {numbers.tokens}，其中学习 {numbers.learned}（{share:.0%}），平均 {mean:.1f}，最长 {numbers.longest}，"
+            f"达到上限 {numbers.cut}\n长度分布 {lengths}",
+            f"{prepared.folder}\nformat {prepared.format}, {numbers.samples} samples to train on, "
+            f"{numbers.eval_samples} set aside\n{numbers.tokens} tokens, {numbers.learned} of them learned ({share:.0%}); "
+            f"mean {mean:.1f}, longest {numbers.longest}, {numbers.cut} at the limit\nlengths {lengths}",
+        )
+    )
+
+
+def shown(prepared: Prepared, index: int, tokenizer: PreTrainedTokenizerBase) -> str:
+    """Shows a sample token by token; what is learned stands in brackets."""
+    sample = prepared.train()[index]
+    parts = []
+    for token, learned in zip(sample["input_ids"], sample["completion_mask"], strict=True):
+        text = str(tokenizer.decode([int(token)])).replace("\n", "\\n")
+        parts.append(f"[{text}]" if learned else text)
+    return str(Text(f"样本 {index}：", f"sample {index}: ")) + "|".join(parts)
+
+
+def _asked(flags: argparse.Namespace) -> tuple[Request, Any, Path]:
+    from .models.sources import Source
+
+    if flags.config:
+        from .reading import read
+        from .settings import run_of, source_of
+
+        file = read(flags.config, flags.algorithm)
+        run = run_of(file, source_of(file.keys))
+        data = run.data
+        paths = tuple(flags.files) or data.train
+        request = request_of(
+            paths, run.algorithm, data.format, run.max_length, data.eval_share, run.seed, data.skip_bad
+        )
+        return request, run.source, Path(flags.output) if flags.output else data.cache
+    if not flags.files:
+        _flags().error(str(Text("请提供数据文件或 --config", "give data files, or --config")))
+    request = request_of(
+        tuple(flags.files),
+        flags.algorithm or "sft",
+        flags.format,
+        flags.max_length,
+        flags.eval_share,
+        flags.seed,
+        flags.skip_bad,
+    )
+    return request, Source(flags.model), Path(flags.output or "outputs/prepared")
+
+
+class _Bar:
+    """A bar on a terminal; elsewhere nothing."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._done = 0
+
+    def show(self, done: int, total: int) -> None:
+        """Moves on."""
+        if self._bar is None and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="B", unit_scale=True, desc=str(Text("分词", "tokenising")))
+        if self._bar is not None:
+            self._bar.update(done - self._done)
+        self._done = done
+
+    def close(self) -> None:
+        """Ends the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _flags() -> argparse.ArgumentParser:
+    about = Text("检查并分词数据。", "Check and tokenise data.")
+    parser = argparse.ArgumentParser(prog="fermi_train prepare", description=str(about))
+    parser.add_argument("files", nargs="*", metavar="FILE", help="JSONL, Parquet, CSV, text")
+    parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "take everything from this file")))
+    parser.add_argument("--algorithm", metavar="NAME")
+    parser.add_argument(
+        "--model", default="preset:tiny", help=str(Text("分词器所属的模型", "whose tokenizer is taken"))
+    )
+    parser.add_argument("--format", choices=FORMATS)
+    parser.add_argument("--output", metavar="FOLDER")
+    parser.add_argument("--max-length", type=int, default=1024)
+    parser.add_argument("--eval-share", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--processes", type=int)
+    parser.add_argument(
+        "--skip-bad", action="store_true", help=str(Text("跳过有误的行", "leave out rows that are wrong"))
+    )
+    parser.add_argument("--show", type=int, default=1, metavar="N", help=str(Text("显示几个样本", "samples to show")))
+    parser.add_argument("--json", action="store_true")
+    return parser

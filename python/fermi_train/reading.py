@@ -1,0 +1,130 @@
+"""From the file to its meaning here: `fermi_training` decides strategy, batch, precision and learning rate."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fermi_training import Facts, Settings, TrainingYamlError, deepspeed_file
+from fermi_training.document import sections
+from fermi_training.facts import gpus_here, ranks_here
+from fermi_training.reader import values_of
+from fermi_training.resolving import resolve
+
+from .keys import Keys
+from .messages import Refusal, Text
+
+# Keys that are obeyed by what `fermi_training` decides from them.
+_DECIDED = (
+    "training.algorithm",
+    "training.distributed",
+    "training.distributed_strategy",
+    "training.distributed_backend",
+    "training.per_device_train_batch_size",
+    "training.gradient_accumulation_steps",
+    "training.mixed_precision",
+    "training.fp16",
+    "training.bf16",
+    "training.learning_rate",
+    "training.lr_scaling",
+    "training.deepspeed.zero_stage",
+    "training.deepspeed.config_path",
+    "model.parameters",
+)
+ALGORITHMS = {"sft": "sft", "rm": "reward", "reward": "reward", "dpo": "dpo", "grpo": "grpo", "ppo": "ppo"}
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that was read: what it means, its keys to be obeyed, and DeepSpeed's own JSON where one is named."""
+
+    settings: Settings
+    keys: Keys
+    algorithm: str
+    deepspeed_json: dict[str, Any] | None
+    path: Path
+
+
+def read(
+    path: str | None,
+    algorithm: str | None,
+    model_parameters: int | None = None,
+    changes: tuple[str, ...] = (),
+) -> File:
+    """Reads a file, or the one of the launch; all mistakes of it come as one `Refusal`.
+
+    `changes` are of the form `training.max_steps=5` and win over the file; with them there need be no file.
+    """
+    launched = path is None
+    path = path or os.environ.get("FERMI_TRAINING_FILE")
+    if not path and not changes:
+        raise Refusal(
+            Text("没有指定 training.yaml", "there is no training.yaml"),
+            Text("请使用 --config training.yaml", "give it by --config training.yaml"),
+        )
+    file = Path(path or "training.yaml")
+    try:
+        document = dict(sections(file.read_bytes())) if path else {}
+        for change in changes:
+            _change(document, change)
+        # `recipe` is for these recipes alone.
+        own = document.pop("recipe", None)
+        values: dict[str, Any] = dict(values_of(document))
+        named = (deepspeed_file.of_this_launch() if launched else None) or deepspeed_file.read_named_by(values, file)
+        settings = resolve(values, Facts(ranks_here(), gpus_here(), model_parameters, named))
+    except OSError as error:
+        raise Refusal(
+            Text(f"无法读取 {file}：{error.strerror}", f"cannot read {file}: {error.strerror}"),
+            Text("请检查路径和权限", "look at the path and its permissions"),
+        ) from None
+    except TrainingYamlError as error:
+        raise Refusal(
+            Text(f"{file} 有误：\n  " + _lines(error), f"{file} has mistakes:\n  " + _lines(error)),
+            Text("training.schema.json 列出了所有键", "training.schema.json has every key"),
+        ) from None
+    keys = Keys({**values, "recipe": own or {}})
+    for key in _DECIDED:
+        keys.take(key)
+    return File(settings, keys, _algorithm(algorithm, values.get("training.algorithm")), named, file)
+
+
+def _change(document: dict[str, Any], change: str) -> None:
+    """Puts one value over the file's; its spelling is that of YAML."""
+    name, is_there, text = change.partition("=")
+    if not is_there or not name:
+        raise Refusal(
+            Text(f"--set {change} 没有等号", f"--set {change} has no equals sign"),
+            Text("请写成 --set training.max_steps=5", "write it as --set training.max_steps=5"),
+        )
+    *above, last = name.split(".")
+    section = document
+    for part in above:
+        below = section.get(part)
+        section[part] = dict(below) if isinstance(below, dict) else {}
+        section = section[part]
+    section[last] = sections(f"value: {text}")["value"]
+
+
+def _algorithm(given: str | None, in_file: Any) -> str:
+    word = given or in_file or "sft"
+    if word not in ALGORITHMS:
+        names = ", ".join(ALGORITHMS)
+        raise Refusal(
+            Text(f"没有名为 “{word}” 的算法", f"there is no algorithm {word!r}"),
+            Text(f"请使用以下之一：{names}", f"give one of {names}"),
+        )
+    if given and in_file and ALGORITHMS[given] != ALGORITHMS[in_file]:
+        raise Refusal(
+            Text(
+                f"--algorithm 是 {given}，而 training.yaml 中是 {in_file}",
+                f"--algorithm is {given}, but training.yaml has {in_file}",
+            ),
+            Text("请保留其中一个", "keep one of them"),
+        )
+    return ALGORITHMS[word]
+
+
+def _lines(error: TrainingYamlError) -> str:
+    return "\n  ".join(mistake.line() for mistake in error.mistakes)

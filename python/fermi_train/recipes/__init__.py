@@ -1,0 +1,1 @@
+"""One file per algorithm, read from top to bottom."""

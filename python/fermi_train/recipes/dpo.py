@@ -1,0 +1,48 @@
+"""Direct preference optimisation: the model itself learns preferences, held near where it began."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..environment import Place
+from ..models.sources import check_vocabulary
+from ..reading import File
+from ..settings import run_of, source_of
+from .with_trl import check_strategy, rows_of, run_trl, whole_checkpoints
+
+
+def train(file: File, place: Place) -> int:
+    """Trains; gives the exit code."""
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM
+    from trl import DPOConfig, DPOTrainer
+
+    keys = file.keys
+    run = run_of(file, source_of(keys))
+    own: dict[str, Any] = {
+        "beta": keys.number("recipe.beta", 0.1),
+        "loss_type": list(keys.words("recipe.loss_type", ["sigmoid"])),
+        "label_smoothing": keys.number("recipe.label_smoothing", 0.0, most=0.5),
+    }
+    keys.refuse_left("dpo", run.strategy)
+    check_strategy(run)
+    tokenizer = run.source.tokenizer()
+    rows = rows_of(run, tokenizer)
+    model = run.source.load(AutoModelForCausalLM, run.seed)
+    check_vocabulary(model, tokenizer)
+    # With LoRA the reference is the model without its small matrices; a second copy is not needed.
+    reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
+
+    def make(arguments: dict[str, Any], callbacks: list[Any]) -> Any:
+        return whole_checkpoints(DPOTrainer)(
+            model=model,
+            ref_model=reference,
+            args=DPOConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
+            train_dataset=Dataset.from_list(rows.train),
+            eval_dataset=Dataset.from_list(rows.evaluation) if rows.evaluation else None,
+            processing_class=tokenizer,
+            peft_config=run.lora.peft_config("CAUSAL_LM") if run.lora else None,
+            callbacks=callbacks,
+        )
+
+    return run_trl(run, place, make, rows, tokenizer)

@@ -1,0 +1,290 @@
+"""A language model with JAX: data parallel over all processes, each with its part of the batch.
+
+Reads the same `training.yaml` as the other recipes, and the same prepared data in the same order. Only process 0 shows a
+bar, logs to W&B and TensorBoard and saves.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..batch.schedule import factor, warmup_steps
+from ..checkpoints.store import Note, Store, check_fits, chosen
+from ..data.arrow import Shards
+from ..data.order import NO_SAMPLE, Order, Position, share
+from ..data.prepare import prepare, request_of
+from ..environment import Place
+from ..messages import Refusal, Text
+from ..models.presets import PRESETS
+from ..reading import File
+from ..report import logs
+from ..report.progress import Progress
+from ..report.trackers import trackers_of
+from ..settings import Run, run_of, source_of
+
+os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of the model."""
+
+    vocabulary: int
+    width: int
+    layers: int
+    heads: int
+    length: int
+
+
+def init_distributed_environment() -> dict[str, int]:
+    """Joins the other processes: Slurm's and OpenMPI's are found by JAX itself, any launcher's variables are told to it."""
+    import jax
+
+    if "OMPI_COMM_WORLD_RANK" in os.environ or "SLURM_STEP_NODELIST" in os.environ:
+        jax.distributed.initialize()
+    elif int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        master = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        jax.distributed.initialize(master, int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"]))
+    return {"rank": jax.process_index(), "world_size": jax.process_count()}
+
+
+def train(file: File, place: Place) -> int:
+    """Trains; gives the exit code."""
+    run = run_of(file, source_of(file.keys))
+    file.keys.refuse_left("sft (JAX)", run.strategy)
+    shape = _checked(run)
+    tokenizer = run.source.tokenizer()
+    data = run.data
+    request = request_of(
+        data.train, "sft", data.format, min(run.max_length, shape.length), data.eval_share, run.seed, data.skip_bad
+    )
+    prepared = prepare(request, tokenizer, data.cache)
+    place_of_process = init_distributed_environment()
+    logs.open_logs(run.folder, place_of_process["rank"])
+    return _loop(run, place, shape, prepared.train(), prepared.fingerprint)
+
+
+def _checked(run: Run) -> Shape:
+    """Refuses what this recipe does not do."""
+    name = run.source.name.removeprefix("preset:")
+    if name not in PRESETS:
+        raise Refusal(
+            Text(f"JAX 配方没有模型 “{run.source.name}”", f"the JAX recipe has no model {run.source.name!r}"),
+            Text("请使用 preset:tiny 等预设", "give a preset such as preset:tiny"),
+        )
+    unused = {
+        "lora": run.lora is not None,
+        "training.distributed_strategy": run.strategy not in ("ddp", "single"),
+        "training.gradient_checkpointing": run.gradient_checkpointing,
+        "training.mixed_precision": run.precision == "fp16",
+        "recipe.dynamic_batch": run.dynamic_batch,
+        "recipe.ddp_comm_hook": run.ddp.hook is not None,
+        "training.eval_strategy": run.evaluation.strategy != "no",
+    }
+    if wrong := [key for key, is_used in unused.items() if is_used]:
+        raise Refusal(
+            Text(f"JAX 配方不支持 {'、'.join(wrong)}", f"the JAX recipe does not obey {', '.join(wrong)}"),
+            Text("请删除这些键", "remove them"),
+        )
+    shape = PRESETS[name][1]
+    return Shape(
+        shape["vocab_size"],
+        shape["hidden_size"],
+        shape["num_hidden_layers"],
+        shape["num_attention_heads"],
+        shape["max_position_embeddings"],
+    )
+
+
+def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: str) -> int:
+    import jax
+    import optax
+    from jax.experimental import multihost_utils
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    processes, rank = jax.process_count(), jax.process_index()
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    split, whole = NamedSharding(mesh, PartitionSpec("data")), NamedSharding(mesh, PartitionSpec())
+    batch_size = run.micro * run.accumulation * processes
+    # One larger pass is the same as several that are added up.
+    local_batch_size = batch_size // jax.process_count()
+    order = Order(len(samples), batch_size, run.seed, run.drop_last)
+    optimiser = run.optimiser
+    chain = optax.chain(
+        optax.clip_by_global_norm(optimiser.max_grad_norm or float("inf")),
+        optax.inject_hyperparams(optax.adamw)(
+            optimiser.rate, *optimiser.betas, eps=optimiser.epsilon, weight_decay=optimiser.weight_decay
+        ),
+    )
+    weights = weights_of(shape, run.seed)
+    state = chain.init(weights)
+    folder = place.checkpoint_dir or run.folder / "checkpoints"
+
+    def barrier() -> None:
+        if processes > 1:
+            multihost_utils.sync_global_devices("checkpoint")
+
+    store = Store(folder, place, run.saving.limit, barrier)
+    step, position = 0, Position()
+    if (found := chosen(run.saving.resume, [folder], place)) is not None:
+        check_fits(found, "sft", fingerprint, run.seed)
+        weights, state = _restored(found.state / "arrays.npz", (weights, state))
+        step, position = found.note.step, found.note.position
+        logs.training().info("%s", Text(f"从第 {step} 步继续", f"goes on from step {step}"))
+    weights, state = jax.device_put((weights, state), whole)
+    total = run.max_steps or step + order.steps_from(position, run.epochs)
+    warmup = warmup_steps(optimiser.warmup_steps, optimiser.warmup_ratio, total)
+    progress = Progress(place.progress_file)
+    trackers = trackers_of(run.trackers, run.folder, run.name) if rank == 0 else []
+    update = jax.jit(partial(_update, shape, chain, run.precision == "bf16"), donate_argnums=(0, 1))
+    bar = _bar(total, step) if rank == 0 else None
+    length = min(run.max_length, shape.length)
+    for indexes, after in order.batches(position):
+        if step >= total:
+            break
+        began = time.monotonic()
+        (own,) = share(indexes, rank, processes, local_batch_size, 1)
+        parts = [jax.make_array_from_process_local_data(split, part) for part in _padded(samples, own, length)]
+        rate = optimiser.rate * factor(optimiser.schedule, step, total, warmup)
+        weights, state, loss = update(weights, state, rate, *parts)
+        # JAX computes behind the script's back; waiting here keeps the processes in step.
+        value = float(loss.addressable_data(0))
+        step, position = step + 1, after
+        seconds = time.monotonic() - began
+        progress.tell(step, totalSteps=total, epoch=position.epoch, loss=value, lr=rate, stepTimeS=seconds)
+        if rank == 0:
+            if bar is not None:
+                bar.update(1)
+            if step % run.log_steps == 0 or step in (1, total):
+                logs.training().info("step %d/%d  loss %.5g  lr %.5g", step, total, value, rate)
+                for tracker in trackers:
+                    tracker.log(step, {"loss": value, "lr": rate})
+        due = run.saving.strategy == "steps" and (step % run.saving.steps == 0 or step == total)
+        due = due or (run.saving.strategy == "epoch" and after.offset == 0)
+        if due:
+            note = Note(
+                step, position.epoch, position.offset, processes, "jax", batch_size, fingerprint, run.seed, "sft"
+            )
+            saved = (weights, state)
+            store.save(note, lambda into, saved=saved: _save(into, saved) if place.saves else None)
+    for tracker in trackers:
+        tracker.close()
+    if bar is not None:
+        bar.close()
+    barrier()
+    if processes > 1:
+        jax.distributed.shutdown()
+    return 0
+
+
+def weights_of(shape: Shape, seed: int) -> dict[str, Any]:
+    """Draws the weights, the same in every process."""
+    random = np.random.default_rng(seed)
+
+    def draw(*size: int) -> np.ndarray:
+        return (random.normal(size=size) * 0.02).astype(np.float32)
+
+    width = shape.width
+    layer = lambda: {  # noqa: E731
+        "norm_1": np.ones(width, np.float32),
+        "norm_2": np.ones(width, np.float32),
+        "attention": draw(width, 3 * width),
+        "out": draw(width, width),
+        "up": draw(width, 4 * width),
+        "down": draw(4 * width, width),
+    }
+    return {
+        "tokens": draw(shape.vocabulary, width),
+        "positions": draw(shape.length, width),
+        "norm": np.ones(width, np.float32),
+        "head": draw(width, shape.vocabulary),
+        "layers": [layer() for _ in range(shape.layers)],
+    }
+
+
+def logits_of(shape: Shape, weights: dict[str, Any], ids: Any) -> Any:
+    """Gives the logits of a decoder with pre-norm layers."""
+    import jax
+    import jax.numpy as jnp
+
+    def normed(x: Any, scale: Any) -> Any:
+        return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5) * scale
+
+    batch, length = ids.shape
+    x = weights["tokens"][ids] + weights["positions"][:length]
+    for layer in weights["layers"]:
+        mixed = normed(x, layer["norm_1"]) @ layer["attention"]
+        query, key, value = (part.reshape(batch, length, shape.heads, -1) for part in jnp.split(mixed, 3, -1))
+        seen = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+        x = x + seen.reshape(batch, length, -1) @ layer["out"]
+        x = x + jax.nn.gelu(normed(x, layer["norm_2"]) @ layer["up"]) @ layer["down"]
+    return normed(x, weights["norm"]) @ weights["head"]
+
+
+def _update(
+    shape: Shape, chain: Any, in_bf16: bool, weights: Any, state: Any, rate: Any, ids: Any, mask: Any
+) -> tuple[Any, Any, Any]:
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    def loss_of(weights: Any) -> Any:
+        if in_bf16:
+            weights = jax.tree.map(lambda one: one.astype(jnp.bfloat16), weights)
+        logits = logits_of(shape, weights, ids)[:, :-1].astype(jnp.float32)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, ids[:, 1:])
+        return (losses * mask[:, 1:]).sum() / jnp.maximum(mask[:, 1:].sum(), 1)
+
+    loss, gradients = jax.value_and_grad(loss_of)(weights)
+    state[1].hyperparams["learning_rate"] = jnp.asarray(rate, jnp.float32)
+    changes, state = chain.update(gradients, state, weights)
+    return optax.apply_updates(weights, changes), state, loss
+
+
+def _padded(samples: Shards, indexes: list[int], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gives tokens and what of them is learned, all of one length: JAX compiles once."""
+    ids = np.zeros((len(indexes), length), np.int32)
+    mask = np.zeros((len(indexes), length), np.float32)
+    for row, index in enumerate(indexes):
+        if index != NO_SAMPLE:
+            sample = samples[index]
+            count = min(len(sample["input_ids"]), length)
+            ids[row, :count] = sample["input_ids"][:count]
+            mask[row, :count] = sample["completion_mask"][:count]
+    return ids, mask
+
+
+def _save(folder: Path, state: Any) -> None:
+    import jax
+
+    arrays: dict[str, Any] = {str(n): np.asarray(_own(leaf)) for n, leaf in enumerate(jax.tree.leaves(state))}
+    np.savez(folder / "arrays.npz", **arrays)
+
+
+def _restored(file: Path, like: Any) -> Any:
+    import jax
+
+    found = np.load(file)
+    leaves, tree = jax.tree.flatten(like)
+    return jax.tree.unflatten(tree, [found[str(n)] for n in range(len(leaves))])
+
+
+def _own(leaf: Any) -> Any:
+    return leaf.addressable_data(0) if hasattr(leaf, "addressable_data") else leaf
+
+
+def _bar(total: int, step: int) -> Any:
+    import sys
+
+    if not sys.stderr.isatty():
+        return None
+    from tqdm import tqdm
+
+    return tqdm(total=total, initial=step, desc="jax", dynamic_ncols=True)

@@ -1,0 +1,42 @@
+"""Reward model: learns which of two answers people prefer, and gives each a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..environment import Place
+from ..models.sources import check_vocabulary
+from ..reading import File
+from ..settings import run_of, source_of
+from .with_trl import check_strategy, rows_of, run_trl, whole_checkpoints
+
+
+def train(file: File, place: Place) -> int:
+    """Trains; gives the exit code."""
+    from datasets import Dataset
+    from transformers import AutoModelForSequenceClassification
+    from trl import RewardConfig, RewardTrainer
+
+    keys = file.keys
+    run = run_of(file, source_of(keys))
+    own: dict[str, Any] = {"center_rewards_coefficient": keys.number("recipe.center_rewards", 0.0) or None}
+    keys.refuse_left("reward", run.strategy)
+    check_strategy(run)
+    tokenizer = run.source.tokenizer()
+    rows = rows_of(run, tokenizer)
+    model = run.source.load(AutoModelForSequenceClassification, run.seed, num_labels=1)
+    check_vocabulary(model, tokenizer)
+    model.config.pad_token_id = tokenizer.pad_token_id
+
+    def make(arguments: dict[str, Any], callbacks: list[Any]) -> Any:
+        return whole_checkpoints(RewardTrainer)(
+            model=model,
+            args=RewardConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
+            train_dataset=Dataset.from_list(rows.train),
+            eval_dataset=Dataset.from_list(rows.evaluation) if rows.evaluation else None,
+            processing_class=tokenizer,
+            peft_config=run.lora.peft_config("SEQ_CLS") if run.lora else None,
+            callbacks=callbacks,
+        )
+
+    return run_trl(run, place, make, rows, tokenizer)

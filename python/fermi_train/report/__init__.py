@@ -1,0 +1,1 @@
+"""What people and the server are told: progress file, logs, a bar, TensorBoard and W&B."""

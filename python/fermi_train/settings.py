@@ -1,0 +1,288 @@
+"""What a run obeys, taken from the file key by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import environment
+from .batch.schedule import SCHEDULES
+from .data.settings import Data, LoaderSettings
+from .keys import Keys, wrong
+from .messages import Refusal, Text
+from .models.lora import Lora
+from .models.sources import Source
+from .reading import File
+
+USUAL_RATE = {"sft": 5e-5, "reward": 1e-5, "dpo": 1e-6, "grpo": 1e-6, "ppo": 1e-5}
+OPTIMISERS = ("adamw_torch", "adamw_torch_fused", "adamw", "adam", "sgd")
+TRACKERS = ("tensorboard", "wandb")
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """How parameters are changed."""
+
+    name: str
+    rate: float
+    weight_decay: float
+    betas: tuple[float, float]
+    epsilon: float
+    max_grad_norm: float
+    schedule: str
+    warmup_steps: int
+    warmup_ratio: float
+
+
+@dataclass(frozen=True)
+class Saving:
+    """When checkpoints are saved, how many are kept, and what a run goes on from."""
+
+    strategy: str
+    steps: int
+    limit: int | None
+    resume: str | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """When the model is evaluated."""
+
+    strategy: str
+    steps: int
+    micro: int
+    in_fp16: bool
+
+
+@dataclass(frozen=True)
+class Ddp:
+    """What DistributedDataParallel is given."""
+
+    bucket_cap_mb: int
+    find_unused: bool
+    broadcast_buffers: bool
+    gradient_as_bucket_view: bool
+    hook: str | None
+
+
+@dataclass(frozen=True)
+class Fsdp:
+    """How FSDP2 divides the model."""
+
+    sharding: str
+    layers: tuple[str, ...]
+    min_params: int | None
+    offload: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything of one run."""
+
+    algorithm: str
+    source: Source
+    max_length: int
+    data: Data
+    strategy: str
+    stage: int | None
+    backend: str
+    precision: str
+    micro: int
+    accumulation: int
+    dynamic_batch: bool
+    epochs: float
+    max_steps: int | None
+    optimiser: Optimiser
+    loader: LoaderSettings
+    drop_last: bool
+    gradient_checkpointing: bool
+    lora: Lora | None
+    saving: Saving
+    evaluation: Evaluation
+    log_steps: int
+    trackers: tuple[str, ...]
+    seed: int
+    name: str
+    folder: Path
+    ddp: Ddp
+    fsdp: Fsdp
+    deepspeed: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    @property
+    def effective(self) -> int:
+        """Counts the samples of one update, over all ranks of this launch."""
+        return self.micro * self.accumulation * environment.place_here().ranks
+
+
+def source_of(keys: Keys) -> Source:
+    """Takes the model's name; the model that a task chose counts where the file names none."""
+    name = keys.word("model.name_or_path") or environment.model_path()
+    if not name:
+        raise Refusal(
+            Text("没有指定模型", "there is no model"),
+            Text("请填写 model.name_or_path", "give model.name_or_path"),
+        )
+    return Source(name)
+
+
+def run_of(file: File, source: Source) -> Run:
+    """Takes what every recipe obeys; what a recipe has of its own it takes before `Keys.refuse_left`."""
+    keys, settings = file.keys, file.settings
+    seed = keys.count("training.seed", 42, least=0)
+    name, folder = _folder(keys, file.algorithm)
+    if keys.word("training.fp16_opt_level", "O1") != "O1":
+        level = keys.word("training.fp16_opt_level")
+        raise wrong(
+            "training.fp16_opt_level", level, Text("O1（即 torch 的自动混合精度）", "O1, which is torch's autocast")
+        )
+    micro, max_steps = settings.batch.micro, keys.take("training.max_steps")
+    data, workers = Data.of(keys, file.algorithm), keys.count("training.dataloader_num_workers", 0, least=0)
+    return Run(
+        algorithm=file.algorithm,
+        source=source,
+        max_length=_max_length(keys),
+        data=data,
+        strategy=settings.strategy,
+        stage=settings.stage,
+        backend=settings.backend,
+        precision=settings.precision,
+        micro=micro,
+        accumulation=settings.batch.accumulation,
+        dynamic_batch=keys.flag("recipe.dynamic_batch", False),
+        # Steps win over epochs: with both, the epochs are left, and refused.
+        epochs=1.0 if max_steps else keys.number("training.num_train_epochs", 1.0),
+        max_steps=max_steps,
+        optimiser=_optimiser(keys, file, USUAL_RATE[file.algorithm]),
+        loader=LoaderSettings(
+            workers,
+            keys.flag("training.dataloader_pin_memory", False),
+            keys.take("training.dataloader_prefetch_factor") if workers else None,
+        ),
+        drop_last=keys.flag("training.dataloader_drop_last", False),
+        gradient_checkpointing=keys.flag("training.gradient_checkpointing", False),
+        lora=Lora.of(keys),
+        saving=_saving(keys),
+        evaluation=_evaluation(keys, data, micro),
+        log_steps=keys.count("training.logging_steps", 10),
+        trackers=_trackers(keys),
+        seed=seed,
+        name=name,
+        folder=folder,
+        ddp=_ddp(keys, settings.strategy),
+        fsdp=_fsdp(keys, settings.strategy),
+        deepspeed=dict(file.deepspeed_json or {}) if settings.strategy == "deepspeed" else {},
+        warnings=tuple(settings.warnings),
+    )
+
+
+def _folder(keys: Keys, algorithm: str) -> tuple[str, Path]:
+    """Gives the experiment's name and its folder: `outputs/<name>` unless another one is named."""
+    name, given = keys.word("training.experiment_name"), keys.word("training.output_dir")
+    launched = environment.place_here().output_dir
+    if given:
+        folder = Path(given) / name if name else Path(given)
+    elif name or launched is None:
+        folder = Path("outputs") / (name or algorithm)
+    else:
+        folder = launched
+    return name or algorithm, folder
+
+
+def _max_length(keys: Keys) -> int:
+    one, other = keys.take("training.max_seq_length"), keys.take("model.max_length")
+    if one is not None and other is not None and one != other:
+        raise Refusal(
+            Text(
+                f"training.max_seq_length 是 {one}，而 model.max_length 是 {other}",
+                f"training.max_seq_length is {one}, but model.max_length is {other}",
+            ),
+            Text("请保留其中一个", "keep one of them"),
+        )
+    return int(one or other or 1024)
+
+
+def _optimiser(keys: Keys, file: File, usual: float) -> Optimiser:
+    """Takes the file's words, then those of DeepSpeed's JSON, then the usual ones."""
+    engine = (file.deepspeed_json or {}).get("optimizer")
+    given = engine.get("params", {}) if isinstance(engine, dict) else {}
+    params = {name: value for name, value in given.items() if value != "auto"}
+    plan = (file.deepspeed_json or {}).get("scheduler")
+    planned, warmup = "linear", 0
+    if isinstance(plan, dict):
+        planned = {"WarmupLR": "constant_with_warmup", "WarmupCosineLR": "cosine"}.get(str(plan.get("type")), "linear")
+        steps = plan.get("params", {}).get("warmup_num_steps", 0)
+        warmup = int(steps) if isinstance(steps, int | float) else 0
+    ratio = keys.number("training.warmup_ratio", 0.0, most=1.0)
+    betas = params.get("betas", (0.9, 0.999))
+    return Optimiser(
+        str(keys.word("training.optim", "adamw_torch", OPTIMISERS)),
+        file.settings.learning_rate if file.settings.learning_rate is not None else float(params.get("lr", usual)),
+        keys.number("training.weight_decay", float(params.get("weight_decay", 0.0))),
+        (float(betas[0]), float(betas[1])),
+        float(params.get("eps", 1e-8)),
+        keys.number("training.max_grad_norm", float((file.deepspeed_json or {}).get("gradient_clipping") or 1.0)),
+        str(keys.word("training.lr_scheduler_type", planned, SCHEDULES)),
+        keys.count("training.warmup_steps", 0 if ratio else warmup, least=0),
+        ratio,
+    )
+
+
+def _evaluation(keys: Keys, data: Data, micro: int) -> Evaluation:
+    """Takes what evaluation needs where there is any; without it these keys are left, and refused."""
+    strategy = str(keys.word("training.eval_strategy", "no"))
+    if strategy != "no" and not data.evaluation and not data.eval_share:
+        raise Refusal(
+            Text(
+                f"training.eval_strategy 是 {strategy}，但没有评估数据",
+                f"training.eval_strategy is {strategy}, but there is no data to evaluate on",
+            ),
+            Text("请填写 data.eval 或 data.eval_share", "give data.eval or data.eval_share"),
+        )
+    steps = keys.count("training.eval_steps", 500) if strategy == "steps" else 500
+    size = keys.count("training.per_device_eval_batch_size", micro) if strategy != "no" else micro
+    return Evaluation(strategy, steps, size, keys.flag("training.fp16_full_eval", False))
+
+
+def _saving(keys: Keys) -> Saving:
+    resume = keys.take("training.resume_from_checkpoint")
+    resume = "latest" if resume is True else None if resume is False else resume
+    strategy = str(keys.word("training.save_strategy", "steps"))
+    return Saving(
+        strategy,
+        keys.count("training.save_steps", 500) if strategy == "steps" else 500,
+        keys.take("training.save_total_limit") if strategy != "no" else None,
+        resume,
+    )
+
+
+def _trackers(keys: Keys) -> tuple[str, ...]:
+    given = tuple(word for word in keys.words("training.report_to") if word != "none")
+    if unknown := [word for word in given if word not in TRACKERS]:
+        raise wrong("training.report_to", unknown[0], Text("、".join(TRACKERS), ", ".join(TRACKERS)))
+    return given
+
+
+def _ddp(keys: Keys, strategy: str) -> Ddp:
+    """Takes the keys of DDP where it trains; under another strategy they are left, and refused."""
+    if strategy not in ("ddp", "single"):
+        return Ddp(25, False, True, False, None)
+    return Ddp(
+        keys.count("training.ddp_bucket_cap_mb", 25),
+        keys.flag("training.find_unused_parameters", False),
+        keys.flag("training.ddp_broadcast_buffers", True),
+        keys.flag("training.gradient_as_bucket_view", False),
+        keys.word("recipe.ddp_comm_hook", None, ("fp16", "bf16", "powersgd")),
+    )
+
+
+def _fsdp(keys: Keys, strategy: str) -> Fsdp:
+    if strategy != "fsdp":
+        return Fsdp("FULL_SHARD", (), None, False)
+    return Fsdp(
+        str(keys.word("training.fsdp.sharding_strategy", "FULL_SHARD")),
+        keys.words("training.fsdp.transformer_layer_cls_to_wrap"),
+        keys.take("training.fsdp.min_num_params"),
+        keys.flag("training.fsdp.offload_params", False),
+    )

@@ -1,0 +1,118 @@
+"""What the loop asks of a strategy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..settings import Optimiser, Run
+from .world import World
+
+
+@dataclass(frozen=True)
+class Held:
+    """Bytes that a rank holds: parameters, and states of the optimiser."""
+
+    parameters: int
+    states: int
+
+
+class Strategy(ABC):
+    """Wraps a model, and carries gradients and checkpoints between ranks."""
+
+    name: str
+    shards_parameters = False
+    shards_states = False
+    needs_group = False
+
+    def __init__(self, run: Run, world: World) -> None:
+        """Keeps what the run obeys; `setup` does the rest."""
+        self.run, self.world = run, world
+        self.bare: Any = None
+        self.model: Any = None
+        self.optimizer: Any = None
+
+    @abstractmethod
+    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
+        """Wraps the model and makes the optimiser."""
+
+    @abstractmethod
+    def backward(self, loss: torch.Tensor, is_last: bool) -> None:
+        """Takes the gradient of a micro-batch's share of the step's mean loss."""
+
+    @abstractmethod
+    def step(self) -> float:
+        """Clips and updates; gives the norm of the gradient before clipping."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Writes parameters and states below a folder; all ranks call it."""
+
+    @abstractmethod
+    def load(self, folder: Path, saved_ranks: int) -> None:
+        """Reads what `save` wrote, also with another number of ranks."""
+
+    @abstractmethod
+    def whole_weights(self) -> dict[str, torch.Tensor] | None:
+        """Gives all trained weights on the CPU of rank 0; others get none. All ranks call it."""
+
+    @abstractmethod
+    def held(self) -> Held:
+        """Counts what this rank holds."""
+
+    def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
+        """Surrounds forward and backward of a micro-batch."""
+        stack = ExitStack()
+        stack.enter_context(self._autocast())
+        return stack
+
+    def set_rate(self, rate: float) -> None:
+        """Sets the learning rate of all groups."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if self.run.precision == "fp32":
+            return nullcontext()
+        kind = torch.bfloat16 if self.run.precision == "bf16" else torch.float16
+        return torch.autocast(self.world.device.type, dtype=kind)
+
+
+def optimiser_of(model: nn.Module, settings: Optimiser) -> torch.optim.Optimizer:
+    """Makes the optimiser; weights decay in matrices alone, not in norms and biases."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [one for one in trained if one.ndim >= 2], "weight_decay": settings.weight_decay},
+        {"params": [one for one in trained if one.ndim < 2], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    if settings.name == "sgd":
+        return torch.optim.SGD(groups, lr=settings.rate)
+    kind = torch.optim.Adam if settings.name == "adam" else torch.optim.AdamW
+    fused = True if settings.name == "adamw_torch_fused" or trained[0].is_cuda else None
+    return kind(groups, lr=settings.rate, betas=settings.betas, eps=settings.epsilon, fused=fused)
+
+
+def bytes_of(tensors: Any) -> int:
+    """Adds up what tensors take on this rank; of a sharded one its own part counts."""
+    total = 0
+    for tensor in tensors:
+        local = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+        total += local.numel() * local.element_size()
+    return total
+
+
+def states_of(optimizer: Any) -> list[torch.Tensor]:
+    """Lists the tensors that an optimiser keeps for its parameters; counters of steps are none of them."""
+    return [
+        value
+        for state in optimizer.state.values()
+        for value in state.values()
+        if torch.is_tensor(value) and value.numel() > 1
+    ]

@@ -1,0 +1,187 @@
+"""DeepSpeed ZeRO: states, then gradients, then parameters are divided over the ranks."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..messages import Refusal, Text
+from .base import Held, Strategy, bytes_of, optimiser_of, states_of
+
+_TAG = "zero"
+_UNIVERSAL = "universal"
+
+
+class Zero(Strategy):
+    """DeepSpeed's engine with our optimiser, batch and loss."""
+
+    name = "deepspeed"
+    needs_group = True
+
+    @property
+    def stage(self) -> int:
+        """Gives the ZeRO stage."""
+        return self.run.stage or 0
+
+    @property
+    def shards_states(self) -> bool:  # type: ignore[override]
+        """Says that every stage from 1 on divides the states."""
+        return self.stage >= 1
+
+    @property
+    def shards_parameters(self) -> bool:  # type: ignore[override]
+        """Says that stage 3 divides the parameters."""
+        return self.stage >= 3
+
+    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
+        """Makes the engine; one that goes on with another number of ranks is told so before."""
+        try:
+            import deepspeed
+        except ImportError:
+            raise Refusal(
+                Text("没有安装 DeepSpeed", "DeepSpeed is not installed"),
+                Text("请运行 pip install deepspeed", "run pip install deepspeed"),
+            ) from None
+        self._universal = resumes_from is not None and self._saved_ranks(resumes_from) != self.world.ranks
+        if self.stage == 3 and self._universal:
+            self._refuse_other_ranks(resumes_from)
+        self.bare = model
+        optimizer = optimiser_of(model, self.run.optimiser)
+        self._engine, self.optimizer, _, _ = deepspeed.initialize(
+            model=model, optimizer=optimizer, config=engine_config(self), dist_init_required=False
+        )
+        self.model = self._engine
+
+    def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
+        """Tells the engine which micro-batch ends a step."""
+        self._engine.set_gradient_accumulation_boundary(is_last)
+        return nullcontext()
+
+    def backward(self, loss: torch.Tensor, is_last: bool) -> None:
+        """Adds the gradient; DeepSpeed takes the mean over ranks, and its own division by micro-batches is left out."""
+        self._engine.backward(loss * self.world.ranks, scale_wrt_gas=False)
+        if not is_last:
+            self._engine.step()
+
+    def step(self) -> float:
+        """Updates; the engine clips."""
+        self._engine.step()
+        norm = self._engine.get_global_grad_norm()
+        return float(norm) if norm is not None else float("nan")
+
+    def save(self, folder: Path) -> None:
+        """Lets every rank write its part."""
+        self._engine.save_checkpoint(str(folder), tag=_TAG)
+
+    def load(self, folder: Path, saved_ranks: int) -> None:
+        """Reads this rank's part; parts of another number of ranks are made universal first."""
+        if self._universal and self.world.rank == 0:
+            _make_universal(folder)
+        self.world.barrier()
+        tag = _UNIVERSAL if self._universal else _TAG
+        self._engine.load_checkpoint(str(folder), tag=tag)
+
+    def whole_weights(self) -> dict[str, torch.Tensor] | None:
+        """Gathers the weights on rank 0."""
+        if self.stage < 3:
+            return self.bare.state_dict() if self.world.rank == 0 else None
+        import deepspeed
+
+        whole: dict[str, torch.Tensor] = {}
+        for name, parameter in self.bare.named_parameters():
+            with deepspeed.zero.GatheredParameters([parameter]):
+                if self.world.rank == 0:
+                    whole[name] = parameter.detach().cpu().clone()
+        whole.update({name: buffer.cpu() for name, buffer in self.bare.named_buffers() if name in self._kept()})
+        return whole if self.world.rank == 0 else None
+
+    def held(self) -> Held:
+        """Counts what the engine keeps on this rank."""
+        own = self._engine.parameters()
+        parameters = bytes_of(getattr(parameter, "ds_tensor", parameter) for parameter in own)
+        inner = getattr(self.optimizer, "optimizer", self.optimizer)
+        return Held(parameters, bytes_of(states_of(inner)))
+
+    def _kept(self) -> set[str]:
+        return set(self.bare.state_dict().keys())
+
+    def _saved_ranks(self, folder: Path) -> int:
+        return len(list((folder / _TAG).glob("*zero_pp_rank_*_optim_states.pt"))) or self.world.ranks
+
+    def _refuse_other_ranks(self, folder: Path | None) -> None:
+        assert folder is not None
+        saved = self._saved_ranks(folder)
+        raise Refusal(
+            Text(
+                f"此 ZeRO-3 检查点由 {saved} 个进程保存，现在有 {self.world.ranks} 个",
+                f"this checkpoint of ZeRO-3 is of {saved} ranks, and there are {self.world.ranks} now",
+            ),
+            Text(
+                f"请使用 {saved} 个进程，或使用 fsdp、ZeRO-1、ZeRO-2 策略",
+                f"start {saved} ranks, or train by fsdp, ZeRO-1 or ZeRO-2",
+            ),
+        )
+
+
+def engine_config(strategy: Zero) -> dict[str, Any]:
+    """Gives DeepSpeed's configuration: the user's JSON, with what the run decides over it, and without `auto`."""
+    run, world = strategy.run, strategy.world
+    config = _without_auto(run.deepspeed)
+    # Ours: the batch follows from the ranks, the optimiser and the schedule are the run's.
+    for key in ("train_batch_size", "optimizer", "scheduler", "fp16", "bf16"):
+        config.pop(key, None)
+    zero = dict(config.get("zero_optimization") or {})
+    zero["stage"] = strategy.stage
+    if not world.has_gpu:
+        for key in ("offload_optimizer", "offload_param", "overlap_comm"):
+            zero.pop(key, None)
+    config |= {
+        "train_micro_batch_size_per_gpu": run.micro,
+        "gradient_accumulation_steps": run.accumulation,
+        "gradient_clipping": run.optimiser.max_grad_norm,
+        "zero_optimization": zero,
+        "zero_allow_untested_optimizer": True,
+        "zero_force_ds_cpu_optimizer": False,
+        "steps_per_print": 10**9,
+    }
+    if run.precision != "fp32":
+        given = run.deepspeed.get(run.precision)
+        config[run.precision] = {**_without_auto(given if isinstance(given, dict) else {}), "enabled": True}
+    if strategy._universal:
+        config["checkpoint"] = {"load_universal": True}
+    return config
+
+
+def _without_auto(section: dict[str, Any]) -> dict[str, Any]:
+    cleaned = {}
+    for key, value in section.items():
+        if isinstance(value, dict):
+            cleaned[key] = _without_auto(value)
+        elif value != "auto":
+            cleaned[key] = value
+    return cleaned
+
+
+def _make_universal(folder: Path) -> None:
+    """Converts the parts of all ranks into files by parameter, which any number of ranks can read."""
+    from deepspeed.checkpoint.ds_to_universal import main
+
+    target = folder / _UNIVERSAL
+    shutil.rmtree(target, ignore_errors=True)
+    arguments = SimpleNamespace(
+        input_folder=str(folder / _TAG),
+        output_folder=str(target),
+        num_extract_workers=1,
+        num_merge_workers=1,
+        keep_temp_folder=False,
+        strict=False,
+        inject_missing_state=True,
+        no_strict=True,
+    )
+    main(arguments)

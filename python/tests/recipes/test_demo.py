@@ -1,0 +1,78 @@
+"""The demo's notebooks run from top to bottom, its checks pass, and the seeds' scripts lead where they say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+
+ROOT = Path(__file__).resolve().parents[3]
+DEMO = ROOT / "examples/llm-distributed-training-demo"
+
+
+def _run(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_the_tree_of_the_demo_is_whole() -> None:
+    import json
+
+    described = json.loads((DEMO / "metadata.json").read_text())
+    for path in [described["entry"], *described["configs"], *described["notebooks"]]:
+        assert (DEMO / path).is_file(), path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["01_distributed_concepts", "02_deepspeed_training", "03_fsdp_implementation"])
+def test_a_notebook_runs_from_top_to_bottom(name: str) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    book = nbformat.read(DEMO / f"notebooks/{name}.ipynb", as_version=4)
+    NotebookClient(book, timeout=300, resources={"metadata": {"path": str(DEMO / "notebooks")}}).execute()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["test_distributed_setup", "test_deepspeed_integration"])
+def test_the_demos_own_checks_pass(name: str) -> None:
+    done = _run(f"tests/{name}.py", folder=DEMO, MASTER_PORT="29733")
+    assert done.returncode == 0, done.stderr
+    assert "✅" in done.stdout
+
+
+def test_main_trains_by_the_words_that_people_know(tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(8))
+    config = tiny.settings(tmp_path, data, training__max_steps=2)
+    done = _run(
+        str(ROOT / "main.py"), "--mode", "train", "--config", str(config), "--algorithm", "sft", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/model/config.json").exists()
+    refused = _run(str(ROOT / "main.py"), "--mode", "dance", folder=tmp_path)
+    assert refused.returncode == 1 and "hint: give --mode train" in refused.stderr
+
+
+@pytest.mark.long
+def test_jax_trains_and_goes_on(tmp_path: Path) -> None:
+    script = str(ROOT / "scripts/train.py")
+    more = ["--set", f"data.cache={tmp_path / 'prepared'}", "--set", "training.save_steps=5"]
+    for steps in ("10", "15"):
+        resumes = ["--set", "training.resume_from_checkpoint=latest", "--set", f"training.max_steps={steps}"]
+        done = _run(script, *more, *resumes, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    log = (tmp_path / "outputs/jax_demo/logs/training.log").read_text()
+    assert "goes on from step 10" in log
+    first, last = (float(log.split(f"step {n}  loss ")[1].split()[0]) for n in ("1/10", "15/15"))
+    assert last < 0.8 * first

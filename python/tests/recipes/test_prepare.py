@@ -1,0 +1,176 @@
+"""Bad rows are named by line and reason; good ones become the same samples on any number of processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from fermi_train.command import main
+from fermi_train.data.formats import recognise
+from fermi_train.data.prepare import Prepared, prepare, request_of
+from fermi_train.data.problems import REASONS
+from fermi_train.messages import Refusal
+from fermi_train.models.bytes_tokenizer import bytes_tokenizer
+
+ASKED = {"role": "user", "content": "q"}
+TOLD = {"role": "assistant", "content": "a"}
+
+
+def chat(*messages: Any) -> str:
+    return json.dumps({"messages": list(messages)})
+
+
+# The algorithm, a row, the reason that must be given.
+BAD: list[tuple[str, str | bytes, str]] = [
+    ("sft", "", "empty_line"),
+    ("sft", b'{"text": "\xff"}', "not_utf8"),
+    ("sft", '{"text": "a"', "not_json"),
+    ("sft", '{"text": "a", "text": "b"}', "key_twice"),
+    ("sft", '{"text": NaN}', "no_number"),
+    ("sft", '["text"]', "not_object"),
+    ("sft", '{"body": "a"}', "unknown_format"),
+    ("sft", '{"prompt": "a", "chosen": "b", "rejected": "c"}', "other_format"),
+    ("sft", '{"messages": "hello"}', "not_list"),
+    ("sft", '{"messages": []}', "no_messages"),
+    ("sft", chat("hello"), "not_message"),
+    ("sft", chat({"content": "a"}), "no_role"),
+    ("sft", chat({"role": "owner", "content": "a"}), "unknown_role"),
+    ("sft", chat(ASKED, {"role": "assistant", "content": 5}), "content_not_text"),
+    ("sft", chat(ASKED, {"role": "assistant", "content": " "}), "content_empty"),
+    ("sft", chat(ASKED, {"role": "system", "content": "s"}, TOLD), "system_not_first"),
+    ("sft", chat(ASKED, ASKED, TOLD), "same_role_twice"),
+    ("sft", chat(ASKED), "no_assistant"),
+    ("sft", chat(ASKED, TOLD, ASKED), "assistant_not_last"),
+    ("sft", '{"text": 5}', "field_not_text"),
+    ("sft", '{"text": "  "}', "field_empty"),
+    ("sft", '{"instruction": "a"}', "missing"),
+    ("sft", '{"text": "\\ud800"}', "half_letter"),
+    ("sft", json.dumps({"prompt": "p" * 80, "completion": "a"}), "nothing_to_learn"),
+    ("dpo", '{"prompt": "p", "chosen": "a"}', "missing"),
+    ("dpo", '{"prompt": "p", "chosen": "a", "rejected": "a"}', "same_answers"),
+    (
+        "dpo",
+        json.dumps({"chosen": [ASKED, TOLD], "rejected": [{"role": "user", "content": "x"}, TOLD]}),
+        "other_prompts",
+    ),
+    ("grpo", '{"prompt": ""}', "field_empty"),
+]
+GOOD = {"sft": '{"text": "fine"}', "dpo": '{"prompt": "p", "chosen": "a", "rejected": "b"}', "grpo": '{"prompt": "p"}'}
+
+
+def _prepared(folder: Path, data: Path, algorithm: str = "sft", processes: int = 1, **more: Any) -> Prepared:
+    request = request_of((str(data),), algorithm, more.pop("kind", None), more.pop("max_length", 64), **more)
+    return prepare(request, bytes_tokenizer(), folder / "prepared", processes)
+
+
+@pytest.mark.parametrize(("algorithm", "row", "reason"), BAD, ids=[f"{n}-{one[2]}" for n, one in enumerate(BAD)])
+def test_a_bad_row_is_named_by_line_and_reason(algorithm: str, row: str | bytes, reason: str, tmp_path: Path) -> None:
+    good = GOOD[algorithm].encode()
+    # The format is that of the bad row's neighbours, unless the row itself must decide it.
+    if algorithm == "sft" and reason not in ("other_format", "unknown_format", "not_object") and row:
+        text = row if isinstance(row, str) else row.decode("latin-1")
+        if '"messages"' in text:
+            good = chat(ASKED, TOLD).encode()
+        elif '"instruction"' in text or '"prompt"' in text:
+            good = b'{"prompt": "p", "completion": "c"}'
+    data = tmp_path / "data.jsonl"
+    data.write_bytes(b"\n".join([good, good, row if isinstance(row, bytes) else row.encode(), good, b""]))
+    with pytest.raises(Refusal) as refusal:
+        _prepared(tmp_path, data, algorithm)
+    assert f"{data}:3: {REASONS[reason].en}" in refusal.value.text.en
+    assert f"{data}:3: " in refusal.value.text.zh and REASONS[reason].zh
+    assert refusal.value.text.en.startswith("1 rows are wrong")
+
+
+def test_there_are_twenty_kinds_of_bad_rows() -> None:
+    assert len({reason for _, _, reason in BAD}) >= 20
+
+
+def test_csv_with_a_missing_field_is_named_by_its_line(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text('prompt,completion\n"two\nlines",fine\nalone\n')
+    with pytest.raises(Refusal, match=r"data\.csv:4: the number of fields"):
+        _prepared(tmp_path, data)
+
+
+def test_lines_are_counted_over_pieces_and_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [json.dumps({"text": f"row {n}"}) for n in range(500)]
+    rows[321] = "broken"
+    data = tmp_path / "data.jsonl"
+    data.write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr("fermi_train.data.prepare.pieces_of", lambda file: _small(file))
+    with pytest.raises(Refusal, match=r"data\.jsonl:322: it is no JSON"):
+        _prepared(tmp_path, data, processes=2)
+
+
+def _small(file: Path) -> Any:
+    from fermi_train.data.rows import pieces_of
+
+    return pieces_of(file, 700)
+
+
+def test_any_number_of_processes_makes_the_same_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(300))
+    monkeypatch.setattr("fermi_train.data.prepare.pieces_of", lambda file: _small(file))
+    made = []
+    for processes in (1, 2):
+        prepared = _prepared(tmp_path / str(processes), data, processes=processes, eval_share=0.2, seed=3)
+        train, aside = prepared.train(), prepared.evaluation()
+        assert aside is not None and len(train) + len(aside) == 300 and 30 < len(aside) < 90
+        made.append(
+            [
+                [sample["input_ids"].tolist() for sample in map(part.__getitem__, range(len(part)))]
+                for part in (train, aside)
+            ]
+        )
+    assert made[0] == made[1]
+
+
+def test_every_kind_of_file_gives_the_same_samples(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    rows = tiny.answers(10)
+    files = [tiny.write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "rows.csv", tmp_path / "rows.parquet"]
+    files[1].write_text("prompt,completion\n" + "".join(f"{row['prompt']},{row['completion']}\n" for row in rows))
+    parquet.write_table(pa.Table.from_pylist(rows), files[2])
+    samples = []
+    for file in files:
+        train = _prepared(tmp_path, file).train()
+        samples.append([train[index]["input_ids"].tolist() for index in range(len(train))])
+    assert samples[0] == samples[1] == samples[2]
+    text = tmp_path / "lines.txt"
+    text.write_text("one\n\ntwo\n")
+    assert len(_prepared(tmp_path, text).train()) == 2
+
+
+def test_formats_are_recognised() -> None:
+    rows = {
+        "text": {"text": "t"},
+        "chat": {"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]},
+        "instruction": {"instruction": "i", "input": "", "output": "o"},
+        "preference": {"prompt": "p", "chosen": "c", "rejected": "r"},
+        "prompt": {"prompt": "p", "answer": "4"},
+    }
+    assert {name: recognise(row) for name, row in rows.items()} == {name: name for name in rows}
+
+
+def test_only_what_the_assistant_says_is_learned_and_shown_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = [ASKED, TOLD, {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}]
+    data = tiny.write_rows(tmp_path / "chat.jsonl", [{"messages": turns}])
+    assert main(["prepare", str(data), "--output", str(tmp_path / "prepared")]) == 0
+    shown = capsys.readouterr().out
+    assert "<|user|>|q|<|assistant|>|[a]|[<eos>]|<|user|>|r|<|assistant|>|[b]|[<eos>]" in shown
+    assert "format chat, 1 samples" in shown
+
+
+def test_bad_rows_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"text": "fine"}\nbroken\n')
+    assert len(_prepared(tmp_path, data, skip_bad=True).train()) == 1

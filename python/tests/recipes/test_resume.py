@@ -1,0 +1,133 @@
+"""A run that was killed goes on sample by sample; checkpoints are whole or absent; all ranks stop at one step."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from ranks import run_ranks
+from running import Watched, sft
+
+from fermi_train.checkpoints.store import Note, Store, opened, whole_ones
+from fermi_train.environment import place_here
+
+EPOCH = 26
+
+
+class Killed(Watched):
+    """Dies without a word in step 17, in its second epoch."""
+
+    def after_step(self, step: int) -> None:
+        """Kills this rank."""
+        if step == 17:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Asked(Watched):
+    """Is asked to stop in step 3, on one rank alone."""
+
+    def after_step(self, step: int) -> None:
+        """Sends the signal that a scheduler would."""
+        if step == 3 and self.place.rank == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _settings(folder: Path, **more: Any) -> Path:
+    usual: dict[str, Any] = {
+        "training__per_device_train_batch_size": 1,
+        "training__gradient_accumulation_steps": 1,
+        "training__max_steps": None,
+        "training__num_train_epochs": 2,
+        "training__save_strategy": "steps",
+        "training__save_steps": 5,
+        "training__lr_scheduler_type": "cosine",
+        "training__resume_from_checkpoint": "latest",
+    }
+    data = tiny.write_rows(folder / "data.jsonl", tiny.answers(EPOCH))
+    return tiny.settings(folder, data, **{**usual, **more})
+
+
+def _samples(outcomes: list[dict[str, Any]]) -> list[list[int]]:
+    return [sorted(sum(parts, [])) for parts in zip(*(one["trained"] for one in outcomes), strict=True)]
+
+
+def test_a_killed_run_goes_on_sample_by_sample(tmp_path: Path) -> None:
+    straight_folder, killed_folder = tmp_path / "straight", tmp_path / "killed"
+    straight_folder.mkdir()
+    killed_folder.mkdir()
+    straight = run_ranks(2, sft, _settings(straight_folder))
+    config = _settings(killed_folder)
+    with pytest.raises(AssertionError, match="died without a word"):
+        run_ranks(2, sft, config, Killed)
+    for progress in killed_folder.glob("progress-*"):
+        progress.unlink()
+    rest = run_ranks(2, sft, config)
+    assert rest[0]["steps"] == list(range(16, 27))
+    assert _samples(rest) == _samples(straight)[15:]
+    assert rest[0]["loss"] == pytest.approx(straight[0]["loss"][15:], abs=1e-6)
+    assert rest[0]["rate"] == pytest.approx(straight[0]["rate"][15:])
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("ddp", {}),
+        ("fsdp", {"training__distributed_strategy": "fsdp"}),
+        pytest.param(
+            "zero2",
+            {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 2},
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_more_ranks_go_on_with_the_samples_that_are_left(name: str, more: dict[str, Any], tmp_path: Path) -> None:
+    first = run_ranks(2, sft, _settings(tmp_path, **more, training__max_steps=8, training__num_train_epochs=None))
+    for progress in tmp_path.glob("progress-*"):
+        progress.unlink()
+    second = run_ranks(4, sft, _settings(tmp_path, **more, training__num_train_epochs=1))
+    trained = [one for outcome in [*first, *second] for step in outcome["trained"] for one in step]
+    assert sorted(trained) == list(range(EPOCH))
+    assert second[0]["loss"][0] < 5.0
+
+
+def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Path) -> None:
+    config = _settings(tmp_path, training__save_steps=100, training__dataloader_num_workers=1)
+    outcomes = run_ranks(2, sft, config, Asked)
+    assert [one["code"] for one in outcomes] == [143, 143]
+    assert outcomes[0]["steps"] == outcomes[1]["steps"] == [1, 2, 3, 4]
+    (checkpoint,) = whole_ones(tmp_path / "out/checkpoints")
+    assert checkpoint.note.step == 4
+
+
+def test_a_rank_killed_while_saving_leaves_the_checkpoint_before(tmp_path: Path) -> None:
+    def note(step: int) -> Note:
+        return Note(step, 0, step, 1, "ddp", 1, "x", 0, "sft")
+
+    def dies(folder: Path) -> None:
+        (folder / "half").write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def save() -> None:
+        store = Store(tmp_path, place_here(), 1, lambda: None)
+        store.save(note(5), lambda folder: (folder / "all").touch())
+        store.save(note(10), dies)
+
+    with pytest.raises(AssertionError, match="died without a word"):
+        run_ranks(1, save)
+    assert [one.note.step for one in whole_ones(tmp_path)] == [5]
+    latest = opened(tmp_path / "latest")
+    assert latest is not None and latest.note.step == 5
+
+
+def test_other_data_is_refused(tmp_path: Path) -> None:
+    from fermi_train.messages import Refusal
+
+    config = _settings(tmp_path, training__max_steps=5, training__num_train_epochs=None)
+    sft(config)
+    tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(EPOCH, seed=9))
+    with pytest.raises(Refusal, match="has data"):
+        sft(config)

@@ -1,0 +1,119 @@
+"""A key that is not obeyed is named; what the ranks decide together they decide alike."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from fermi_train.batch.probe import largest
+from fermi_train.batch.schedule import factor
+from fermi_train.command import main
+from fermi_train.data.order import NO_SAMPLE, Order, Position, share
+from fermi_train.messages import Refusal
+from fermi_train.models.sources import Source
+from fermi_train.reading import read
+from fermi_train.settings import run_of, source_of
+
+
+def _run(config: Path, algorithm: str = "sft") -> Any:
+    file = read(str(config), algorithm)
+    run = run_of(file, source_of(file.keys))
+    file.keys.refuse_left(algorithm, run.strategy)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"recipe__num_generations": 4}, "recipe.num_generations"),
+        ({"training__distributed_strategy": "fsdp", "training__ddp_bucket_cap_mb": 25}, "training.ddp_bucket_cap_mb"),
+        ({"training__fsdp__offload_params": True}, "training.fsdp.offload_params"),
+        ({"data__trian": "x"}, "data.trian"),
+        ({"lora__rank": 4}, "lora.rank"),
+        ({"training__fp16_opt_level": "O2"}, "fp16_opt_level"),
+        ({"training__optim": "lion"}, "training.optim"),
+        ({"training__report_to": ["mlflow"]}, "training.report_to"),
+        ({"training__num_train_epochs": 3}, "training.num_train_epochs"),
+        ({"training__save_steps": 5}, "training.save_steps"),
+        ({"training__eval_steps": 5}, "training.eval_steps"),
+        ({"training__eval_strategy": "steps"}, "training.eval_strategy"),
+        ({"training__dataloader_prefetch_factor": 2}, "training.dataloader_prefetch_factor"),
+        ({"lora": True}, "lora"),
+    ],
+)
+def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named: str, tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    with pytest.raises(Refusal, match=named):
+        _run(tiny.settings(tmp_path, data, **more))
+
+
+def test_a_refusal_has_both_languages_and_a_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    config = tiny.settings(tmp_path, data, recipe__nonsense=1)
+    for language, words in (("zh", ("错误：", "提示：", "不起作用")), ("en", ("error: ", "hint: ", "no effect"))):
+        monkeypatch.setenv("FERMI_LANG", language)
+        assert main(["--config", str(config), "--algorithm", "sft"]) == 2
+        shown = capsys.readouterr().err
+        assert all(word in shown for word in words), shown
+
+
+def test_the_experiment_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    run = _run(tiny.settings(tmp_path, data, training__output_dir=None, training__experiment_name="mine"))
+    assert run.folder == Path("outputs/mine")
+
+
+def test_presets_have_the_size_of_their_name() -> None:
+    assert Source("preset:opt-350m").parameters() == pytest.approx(331e6, rel=0.01)
+    with pytest.raises(Refusal, match="no preset"):
+        Source("preset:gpt-9").config()
+
+
+def test_every_sample_comes_once_whatever_the_ranks() -> None:
+    order = Order(samples=26, effective=8, seed=1)
+    steps = [step for step, _ in zip(order.batches(Position()), range(4), strict=False)]
+    assert sorted(int(one) for samples, _ in steps for one in samples) == list(range(26))
+    assert steps[-1][1] == Position(1, 0)
+    for ranks, micro, accumulation in ((1, 8, 1), (2, 2, 2), (4, 1, 2)):
+        shared = [share(steps[-1][0], rank, ranks, micro, accumulation) for rank in range(ranks)]
+        kept = [one for rank in shared for turn in rank for one in turn if one != NO_SAMPLE]
+        assert sorted(kept) == sorted(int(one) for one in steps[-1][0])
+    assert order.steps_from(Position(0, 8), 2.0) == 3 + 4
+
+
+def test_the_micro_batch_is_the_largest_that_fits_on_every_rank() -> None:
+    verdicts = {8: [True, False], 4: [True, True]}
+    tried: list[int] = []
+
+    def agree(fits: bool) -> bool:
+        tried.append(1)
+        return fits
+
+    assert largest(8, lambda size: all(verdicts.get(size, [True])), agree) == (4, 2)
+    assert largest(6, lambda size: size <= 3, agree) == (3, 2)
+    assert largest(5, lambda _: False, agree) == (1, 5)
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    cosine = [factor("cosine", step, 100, 10) for step in range(100)]
+    assert cosine[:10] == sorted(cosine[:10]) and cosine[10] == 1.0
+    assert cosine[10:] == sorted(cosine[10:], reverse=True) and cosine[-1] < 0.01
+    assert factor("constant", 0, 10, 5) == 1.0
+
+
+def test_every_name_of_the_libraries_is_there() -> None:
+    from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification, TrainerCallback
+    from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RewardConfig, RewardTrainer
+
+    for kind in (DPOTrainer, GRPOTrainer, RewardTrainer):
+        assert hasattr(kind, "_save_checkpoint"), kind
+    assert all((AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification, TrainerCallback))
+    assert all((DPOConfig, GRPOConfig, RewardConfig))
+    assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"

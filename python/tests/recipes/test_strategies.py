@@ -1,0 +1,61 @@
+"""One trajectory, whatever divides the model; and the model is really divided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import deepspeed  # noqa: E402, F401  # Once here, and not in every rank.
+import pytest
+import tiny
+from ranks import run_ranks
+from running import sft
+
+STRATEGIES: dict[str, dict[str, Any]] = {
+    "ddp": {},
+    "fsdp": {"training__distributed_strategy": "fsdp"},
+    "zero1": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 1},
+    "zero2": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 2},
+    "zero3": {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 3},
+}
+# Parameters, states: whether a rank holds only its part.
+DIVIDED = {
+    "ddp": (False, False),
+    "fsdp": (True, True),
+    "zero1": (False, True),
+    "zero2": (False, True),
+    "zero3": (True, True),
+}
+
+
+def _trained(folder: Path, name: str, ranks: int, **more: Any) -> list[dict[str, Any]]:
+    place = folder / f"{name}-{ranks}"
+    place.mkdir()
+    data = tiny.write_rows(place / "data.jsonl", tiny.answers(48))
+    config = tiny.settings(place, data, **STRATEGIES[name], **more)
+    return run_ranks(ranks, sft, config)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The trajectory of one process with the batch of two."""
+    folder = tmp_path_factory.mktemp("alone")
+    return _trained(folder, "ddp", 1, training__gradient_accumulation_steps=4)[0]
+
+
+LONG = ("zero1",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in STRATEGIES]
+)
+def test_two_ranks_go_the_way_of_one_and_hold_what_they_say(name: str, alone: dict[str, Any], tmp_path: Path) -> None:
+    first, second = _trained(tmp_path, name, 2)
+    assert first["loss"] == pytest.approx(alone["loss"], abs=1e-4)
+    assert first["norm"] == pytest.approx(alone["norm"], abs=1e-3)
+    assert first["loss"] == second["loss"]
+    whole = alone["held"]
+    for what, is_divided in zip(("parameters", "states"), DIVIDED[name], strict=True):
+        total = whole[what][0]
+        for held in first["held"][what]:
+            assert held == pytest.approx(total / 2 if is_divided else total, rel=0.05), what

@@ -1,0 +1,149 @@
+"""RM, DPO and GRPO learn; with shuffled labels they do not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from ranks import run_ranks
+from trl import DPOTrainer, GRPOTrainer, RewardTrainer
+
+from fermi_train import environment
+from fermi_train.reading import read
+
+# Imported once here, and not in every rank.
+TRAINERS = (DPOTrainer, GRPOTrainer, RewardTrainer)
+
+
+def _train(config: Path, algorithm: str) -> dict[str, Any]:
+    import importlib
+
+    names = {"rm": "rm", "dpo": "dpo", "grpo": "grpo"}
+    progress = config.parent / f"progress-{os.environ.get('RANK', '0')}.ndjson"
+    os.environ["FERMI_PROGRESS_FILE"] = str(progress)
+    recipe = importlib.import_module(f"fermi_train.recipes.{names[algorithm]}")
+    code = recipe.train(read(str(config), algorithm), environment.place_here())
+    os.environ.pop("FERMI_PROGRESS_FILE")
+    told = tiny.lines(progress)
+    steps = [line for line in told if "loss" in line]
+    evaluated = [line["metrics"] for line in told if "eval_loss" in line.get("metrics", {})]
+    return {"code": code, "steps": steps, "eval": evaluated}
+
+
+def _preferences(folder: Path, shuffled: bool = False, **more: Any) -> Path:
+    data = tiny.write_rows(folder / "train.jsonl", tiny.preferences(96, 1, shuffled))
+    held_out = tiny.write_rows(folder / "eval.jsonl", tiny.preferences(64, 2))
+    usual: dict[str, Any] = {
+        "data__eval": str(held_out),
+        "training__per_device_train_batch_size": 8,
+        "training__gradient_accumulation_steps": 1,
+        "training__per_device_eval_batch_size": 64,
+        "training__learning_rate": 3e-3,
+        "training__max_steps": 30,
+        "training__eval_strategy": "steps",
+        "training__eval_steps": 30,
+    }
+    return tiny.settings(folder, data, **{**usual, **more})
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_reward_model_prefers_what_people_prefer(ranks: int, tmp_path: Path) -> None:
+    more = {"training__per_device_train_batch_size": 8 // ranks}
+    first = run_ranks(ranks, _train, _preferences(tmp_path, **more), "rm")[0]
+    assert first["eval"][-1]["eval_accuracy"] >= 0.95
+    assert (tmp_path / "out/model/config.json").exists()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_dpo_begins_at_its_reference_and_learns(ranks: int, tmp_path: Path) -> None:
+    more = {"training__per_device_train_batch_size": 8 // ranks, "training__learning_rate": 1e-3}
+    first = run_ranks(ranks, _train, _preferences(tmp_path, **more), "dpo")[0]
+    begin, end = first["steps"][0], first["eval"][-1]
+    assert begin["loss"] == pytest.approx(0.6931, abs=1e-3)
+    assert begin["metrics"]["rewards/margins"] == pytest.approx(0.0, abs=1e-4)
+    assert end["eval_rewards/accuracies"] >= 0.9
+    assert end["eval_rewards/margins"] > 0.1
+
+
+@pytest.mark.long
+def test_swapped_labels_are_learned_the_other_way_round(tmp_path: Path) -> None:
+    config = _preferences(tmp_path)
+    swapped = [{**row, "chosen": row["rejected"], "rejected": row["chosen"]} for row in tiny.preferences(96, 1)]
+    tiny.write_rows(tmp_path / "train.jsonl", swapped)
+    assert run_ranks(1, _train, config, "rm")[0]["eval"][-1]["eval_accuracy"] <= 0.05
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["rm", "dpo"])
+def test_coins_cannot_be_foreseen(algorithm: str, tmp_path: Path) -> None:
+    config = _preferences(tmp_path, shuffled=True)
+    tiny.write_rows(tmp_path / "eval.jsonl", tiny.preferences(256, 5, shuffled=True))
+    end = run_ranks(1, _train, config, algorithm)[0]["eval"][-1]
+    name = "eval_accuracy" if algorithm == "rm" else "eval_rewards/accuracies"
+    assert end[name] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_run_of_trl_goes_on_where_it_was(tmp_path: Path) -> None:
+    def trained(name: str, steps: list[int]) -> list[float]:
+        folder = tmp_path / name
+        folder.mkdir()
+        more: dict[str, Any] = {"training__save_strategy": "steps", "training__save_steps": 3}
+        more |= {"training__resume_from_checkpoint": "latest", "training__save_total_limit": 1}
+        more |= {"training__eval_strategy": "no", "training__eval_steps": None}
+        more |= {"training__per_device_eval_batch_size": None}
+        for count in steps:
+            run_ranks(1, _train, _preferences(folder, **more, training__max_steps=count), "rm")
+        assert [path.name for path in (folder / "out/checkpoints").glob("step-*")] == ["step-000006"]
+        return list(tiny.losses(folder / "progress-0.ndjson").values())
+
+    assert trained("halves", [3, 6]) == pytest.approx(trained("straight", [6]), abs=1e-6)
+
+
+def _prompts(folder: Path, reward: str, ranks: int, **more: Any) -> Path:
+    data = tiny.write_rows(folder / "prompts.jsonl", [{"prompt": f"{letter}:"} for letter in tiny.LETTERS])
+    usual: dict[str, Any] = {
+        "training__per_device_train_batch_size": 32 // ranks,
+        "training__gradient_accumulation_steps": 1,
+        "training__learning_rate": 2e-2,
+        "training__max_steps": 25,
+        "recipe__reward": reward,
+        "recipe__num_generations": 8,
+        "recipe__max_completion_length": 8,
+    }
+    return tiny.settings(folder, data, **{**usual, **more})
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_grpo_raises_the_reward(ranks: int, tmp_path: Path) -> None:
+    first = run_ranks(ranks, _train, _prompts(tmp_path, "share:a", ranks), "grpo")[0]
+    rewards = [step["metrics"]["reward"] for step in first["steps"]]
+    assert rewards[0] < 0.1
+    assert max(rewards[-5:]) >= 0.8
+
+
+def equal(completions: list[str], **_: Any) -> list[float]:
+    """A reward that says nothing."""
+    return [1.0] * len(completions)
+
+
+def test_equal_rewards_change_nothing(tmp_path: Path) -> None:
+    config = _prompts(tmp_path, "test_trl_recipes:equal", 1, training__max_steps=2)
+    first = run_ranks(1, _train, config, "grpo")[0]
+    assert [step["metrics"]["grad_norm"] for step in first["steps"]] == [0.0, 0.0]
+
+
+def coin(completions: list[str], **_: Any) -> list[float]:
+    """A reward by lot."""
+    import random
+
+    return [float(random.random() < 0.5) for _ in completions]
+
+
+@pytest.mark.long
+def test_a_reward_by_lot_does_not_rise(tmp_path: Path) -> None:
+    first = run_ranks(1, _train, _prompts(tmp_path, "test_trl_recipes:coin", 1), "grpo")[0]
+    rewards = [step["metrics"]["reward"] for step in first["steps"][-10:]]
+    assert sum(rewards) / len(rewards) == pytest.approx(0.5, abs=0.1)

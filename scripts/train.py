@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Trains a language model with JAX over all processes of the launch, from a training.yaml.
+
+python scripts/run_distributed.py --mode manual --world-size 2
+fermi run --nproc-per-node 2 scripts/train.py --config training.yaml
+
+Without `--config` a tiny model trains on the text of the demo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from fermi_train import environment  # noqa: E402
+from fermi_train.messages import Refusal  # noqa: E402
+
+DEMO = (
+    "model.name_or_path=preset:tiny",
+    "model.max_length=64",
+    f"data.train={ROOT / 'examples/llm-distributed-training-demo/data/sample.txt'}",
+    "training.per_device_train_batch_size=4",
+    "training.learning_rate=3e-3",
+    "training.max_steps=50",
+    "training.experiment_name=jax_demo",
+)
+
+
+def main() -> int:
+    """Reads the settings and trains."""
+    parser = argparse.ArgumentParser(description="Train a language model with JAX.")
+    parser.add_argument("--config", metavar="FILE")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
+    flags = parser.parse_args()
+    environment.prepare_imports()
+    from fermi_train.reading import read
+    from fermi_train.recipes import jax_lm
+
+    place = environment.place_here()
+    try:
+        changes = (*(() if flags.config else DEMO), *flags.set)
+        return jax_lm.train(read(flags.config, "sft", changes=changes), place)
+    except Refusal as refusal:
+        if place.is_first:
+            print(refusal.shown(), file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    try:
+        code = main()
+    except BaseException:
+        # JAX's own way out waits for the other processes, which wait for this one.
+        traceback.print_exc()
+        os._exit(1)
+    sys.exit(code)
