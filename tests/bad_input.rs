@@ -137,8 +137,8 @@ fn worlds() -> Vec<Case> {
         world("a state folder that cannot be written", &[], |_, command| {
             command.env("FERMI_STATE_DIR", "/proc/fermi");
         }),
-        world("no home", &[], |_, command| {
-            command.env_remove("HOME").env_remove("FERMI_STATE_DIR");
+        world("no home and no place for temporary things", &[], |_, command| {
+            command.env_remove("HOME").env_remove("FERMI_STATE_DIR").env("TMPDIR", "/proc/nowhere");
         }),
     ]
 }

@@ -78,7 +78,7 @@ fn worker_0_is_a_name_like_any_other() {
     Run::whole(place.run(["-H", "hf"]).arg(&script)).expect(2).says(&["hf is a file of hosts", "--hostfile hf"]);
     Run::whole(place.run(["--hostfile"]).arg(hosts).arg(&script))
         .expect(2)
-        .says(&["fermi launch-multi-node --hostfile"]);
+        .says(&["fermi launch-multi-node MASTER NODES GPUS --hostfile"]);
     let ended = Run::whole(place.run(["-H", "localhost:1,localhost:2", "--tee", "1"]).arg(&script)).expect(0);
     assert_eq!(ended.out().matches("started").count(), 3);
 }
@@ -266,16 +266,12 @@ fn a_link_named_torchrun_is_fermi_run_and_one_named_mpirun_is_not() {
 fn options_of_other_launchers_are_refused_with_what_to_do_instead() {
     let place = Place::new();
     let script = place.file("t.py", "");
-    let table: [(&[&str], &str); 9] = [
-        (&["--use_env"], "always set"),
-        (&["--mca", "btl", "tcp"], "Fermi is no MPI"),
-        (&["-bind-to", "none"], "Fermi is no MPI"),
+    let table: [(&[&str], &str); 5] = [
         (&["--launcher", "pdsh"], "fermi launch-multi-node"),
         (&["--rdzv-backend", "etcd", "--nnodes", "2", "--rdzv-endpoint", "localhost:2379"], "names a training machine"),
         (&["--rdzv-conf", "garbage", "--nnodes", "2", "--node-rank", "0"], "KEY=VALUE"),
         (&["-np", "2", "python"], "leave the word python out"),
         (&["-m", "pkg/mod.py"], "-m pkg.mod"),
-        (&["--logs-specs", "default"], "torchrun's default layout"),
     ];
     for (options, sentence) in table {
         Run::whole(place.run(options).arg(&script)).expect(2).says(&[sentence]);

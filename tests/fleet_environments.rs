@@ -96,7 +96,8 @@ fn a_preview_and_the_plan_of_the_same_machines_agree() {
             assert!(status == 200 && said.is_object(), "{model} with {framework}: {answer:#}");
             let card = said["gpuMemoryGib"].to_string();
             let words =
-                ["plan", "--json", "--model", model, "--gpus", "8xA100", "--gpu-memory", &card, "--top", "1000"];
+                ["plan", "--json", "--model", model, "--gpus", "8xA100", "--gpu-memory", &card, "--host-memory", "128"];
+            let words = words.into_iter().chain(["--top", "1000"]);
             let plan: Value = serde_json::from_str(&Run::whole(&mut fleet.place.fermi(words)).expect(0).out()).unwrap();
             let recommended = &plan["recommended"];
             let case = format!("{model} with {framework}: {said:#}\n{recommended:#}");

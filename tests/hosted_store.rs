@@ -102,7 +102,7 @@ fn a_program_that_opens_the_port_itself_has_it_and_a_script_gets_it_on_request()
     assert_eq!(ended.out(), "mine False\n");
     let hides = place.file("hides.py", OPENS.replace("s.bind((", "getattr(s, 'bind')(("));
     let ended = Run::whole(&mut place.run([&hides])).expect(1);
-    ended.says(&["--store rank0"]);
+    ended.says(&["store=rank0"]);
     let refused = Run::whole(place.run(["--store", "fermi", "--framework", "jax"]).arg(&opens)).expect(2);
     refused.says(&["--store fermi does not go with jax"]);
 }

@@ -37,36 +37,41 @@ fn a_training_that_has_lost_the_server_ends_when_its_lease_does_and_is_started_a
 #[test]
 fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended() {
     let place = Place::new();
-    let alive = place.path().join("alive");
+    let (beat, began) = (place.path().join("beat"), place.path().join("began"));
     let script = format!(
-        "echo \"of $WORLD_SIZE\"; [ $WORLD_SIZE -gt 1 ] || {{ [ $(wc -l < {0}) -eq 0 ] && exit 0 || exit 9; }}; \
-         [ $RANK -eq 0 ] && sleep 600; while true; do echo > {0}; sleep 0.01; : > {0}; sleep 0.01; done",
-        alive.display()
+        "if [ $WORLD_SIZE -eq 1 ]; then date +%s%N > {}; sleep 2; exit 0; fi; [ $RANK -eq 0 ] && sleep 600; \
+         while true; do date +%s%N > {}; done",
+        began.display(),
+        beat.display()
     );
     let node = |rank: &str| {
         let options = ["--nnodes", "1:2", "--node-rank", rank, "--master-addr", "127.0.0.1", "--master-port", "29873"];
         let rest = ["--rdzv-secret", "s", "--node-lost-after", "5", "--max-restarts", "2", "-n", "1", "--no-python"];
-        Run::start(&mut place.run(options.iter().chain(&rest).copied().chain(["/bin/sh", "-c", &script])))
+        let last_call = ["--rdzv-conf", "last_call_timeout=20"];
+        let words = options.iter().chain(&rest).chain(&last_call).copied().chain(["/bin/sh", "-c", &script]);
+        Run::start(&mut place.run(words))
     };
     let first = node("0");
-    first.says("waiting");
     let second = node("1");
-    first.says("of 2");
-    eventually("rank 1 to write", || alive.exists().then_some(()));
-    let note = eventually("the note of the second node", || {
+    eventually("rank 1 to write", || beat.exists().then_some(()));
+    let supervisor = eventually("the note of the second node", || {
+        let below = place.alive_below(&[second.pid()]);
         place.live_notes().into_iter().find_map(|path| {
             let note: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-            let supervisor = note["keepers"][1]["pid"].as_i64()? as i32;
-            place.alive_below(&[second.pid()]).iter().any(|process| process.pid == supervisor).then_some(supervisor)
+            let supervisor = i32::try_from(note["keepers"][1]["pid"].as_i64()?).ok()?;
+            below.iter().any(|process| process.pid == supervisor).then_some(supervisor)
         })
     });
+    // Once it has heard the coordinator answer.
     std::thread::sleep(Duration::from_secs(2));
-    signal(note, libc::SIGSTOP);
-    eventually("the ranks of the second node to end", || {
-        let below = place.alive_below(&[second.pid()]);
-        (!below.iter().any(|process| process.environ().windows(6).any(|pair| pair == b"RANK=1"))).then_some(())
-    });
-    std::fs::write(&alive, "").unwrap();
-    first.ended().expect(0).says(&["of 1"]);
-    second.signal(libc::SIGKILL);
+    signal(supervisor, libc::SIGSTOP);
+    first.ended().expect(0);
+    let time = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().trim().parse::<u64>().unwrap_or(0);
+    assert!(
+        time(&beat) < time(&began),
+        "rank 1 wrote at {} and the next attempt began at {}",
+        time(&beat),
+        time(&began)
+    );
+    drop(second);
 }

@@ -154,3 +154,20 @@ fn what_does_not_fit_is_refused_with_a_sentence_and_a_hint() {
         assert!(place.run_folders().is_empty(), "{options:?}");
     }
 }
+
+#[test]
+fn a_rank_that_is_started_alone_heeds_the_variables_beside_it() {
+    let place = Place::new();
+    let names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK MASTER_ADDR MASTER_PORT";
+    place.file("show.py", format!("import os\nprint(*(os.environ[name] for name in '{names}'.split()))\n"));
+    let alone = ["--mode", "manual", "--rank", "7", "--world-size", "8"];
+    let mut said = place.run([&alone[..], &["show.py"]].concat());
+    said.env("LOCAL_RANK", "3").env("NODE_RANK", "1").env("MASTER_ADDR", "10.0.0.9").env("MASTER_PORT", "4711");
+    assert_eq!(Run::whole(&mut said).expect(0).out(), "7 8 3 4 1 10.0.0.9 4711\n");
+    let mut flags = place.run([&alone[..], &["--master-addr", "gn6", "--master-port", "5000", "show.py"]].concat());
+    flags.env("MASTER_ADDR", "10.0.0.9").env("MASTER_PORT", "4711");
+    assert!(Run::whole(&mut flags).expect(0).out().ends_with(" gn6 5000\n"));
+    let mut nonsense = place.run([&alone[..], &["show.py"]].concat());
+    let refused = Run::whole(nonsense.env("LOCAL_RANK", "first")).expect(2);
+    refused.says(&["the variable LOCAL_RANK cannot be 'first'", "unset LOCAL_RANK"]);
+}

@@ -254,6 +254,11 @@ impl Assembly {
         (self.count as usize).saturating_sub(nodes) >= self.least as usize
     }
 
+    /// Whether a node is of a release that tells of its checkpoints, and passes over what it does not know.
+    pub fn tells_checkpoints(&self, number: usize) -> bool {
+        self.peers.get(number).and_then(Option::as_ref).is_some_and(|peer| peer.tells_checkpoints)
+    }
+
     /// Whether all who are there can meet at a store that the coordinator hosts.
     pub fn all_meet_at_hosted_store(&self) -> bool {
         self.present().all(|(_, peer)| peer.meets_at_hosted_store)

@@ -32,6 +32,9 @@ pub enum JoinAnswer {
         /// Whether a node may leave without ending the run; older coordinators do not say.
         #[serde(default)]
         lets_leave: bool,
+        /// Whether the coordinator answers pings.
+        #[serde(default)]
+        answers_pings: bool,
     },
     Refused(JoinRefusal),
     /// The ranks of a run are at work here. A node may come again: at its next restart the run waits for those it lacks.
@@ -52,6 +55,8 @@ pub struct Link {
     pub peer: String,
     /// Whether the coordinator at the other end lets a node leave.
     pub lets_leave: bool,
+    /// Whether the coordinator on the other side answers pings.
+    pub answers_pings: bool,
 }
 
 impl Link {
@@ -65,7 +70,17 @@ impl Link {
         stream.set_nodelay(true)?;
         let peer = stream.peer_addr().map(shown).unwrap_or_default();
         let (heard, spoke) = (Instant::now(), Instant::now());
-        Ok(Self { stream, inbox, outbox: Outbox::default(), is_broken: false, heard, spoke, peer, lets_leave: false })
+        Ok(Self {
+            stream,
+            inbox,
+            outbox: Outbox::default(),
+            is_broken: false,
+            heard,
+            spoke,
+            peer,
+            lets_leave: false,
+            answers_pings: false,
+        })
     }
 
     /// The other side has introduced itself.
@@ -197,9 +212,10 @@ fn introduce(stream: TcpStream, greeting: &Greeting) -> Result<Link, JoinError> 
     loop {
         let silent = || not_ours(io::ErrorKind::TimedOut.into());
         match link.inbox.take().map_err(not_ours)? {
-            Some(JoinAnswer::Welcome { lets_leave, .. }) => {
+            Some(JoinAnswer::Welcome { lets_leave, answers_pings, .. }) => {
                 link.stream.set_nonblocking(true).map_err(not_ours)?;
                 link.lets_leave = lets_leave;
+                link.answers_pings = answers_pings;
                 return Ok(link);
             }
             Some(JoinAnswer::Refused(refusal)) => return Err(JoinError::Refused(refusal)),

@@ -281,6 +281,9 @@ fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), RequestRefusa
         LaunchMode::Existing => {}
         LaunchMode::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
     }
+    if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
+        return Err(RequestRefusal::NodeLostAfterTooShort);
+    }
     if policies.start_timeout == Some(Seconds(0)) {
         return Err(RequestRefusal::StartTimeoutInvalid);
     }

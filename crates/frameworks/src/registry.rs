@@ -59,7 +59,9 @@ pub fn launch(order: &LaunchOrder<'_>) -> Result<TaskLaunch, LaunchRefusal> {
     let settings = Settings::read(framework, "", engine.settings, &spec.options.framework)?;
     let mut draft = Draft::begin(order)?;
     draft.env.set(engines::FERMI_FRAMEWORK, framework.as_str());
-    draft.hosts_store = framework.meets_at_torch_store();
+    // The built-in trainer listens at the port itself, whatever framework the task names.
+    let is_builtin = matches!(spec.work, Work::Builtin { .. });
+    draft.hosts_store = framework.meets_at_torch_store() && !is_builtin;
     if let Some(sections) = &spec.options.training {
         let text = serde_json::to_string_pretty(sections).unwrap_or_default();
         let file = draft.file("training.json", text + "\n");

@@ -297,7 +297,13 @@ impl CoordinatorDriver {
             node.record(event);
             return Vec::new();
         }
-        self.send_to_all(&NodeCommand::Tell(Some(Box::new(event))), node)
+        // Nodes of the first release take an event that they do not know for a link that is broken.
+        let is_new = matches!(event, RunEvent::CheckpointsFound { .. } | RunEvent::NodeLeaves { .. });
+        let command = NodeCommand::Tell(Some(Box::new(event)));
+        let told: Vec<usize> = (0..self.order.len())
+            .filter(|index| !is_new || self.assembly.tells_checkpoints(self.order[*index]))
+            .collect();
+        told.into_iter().flat_map(|index| self.send(index, command.clone(), node)).collect()
     }
 
     /// Tells a node what to do: our own at once, another over its link.
@@ -385,7 +391,7 @@ impl CoordinatorDriver {
         match self.assembly.welcome(greeting) {
             Ok(number) => {
                 let coordinator = node.bundle().node_name.clone();
-                let welcome = JoinAnswer::Welcome { coordinator, lets_leave: true };
+                let welcome = JoinAnswer::Welcome { coordinator, lets_leave: true, answers_pings: true };
                 if self.peers.welcome(pending, number, name.clone(), &welcome).is_err() {
                     self.assembly.leave(number);
                     return;

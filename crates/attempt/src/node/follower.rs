@@ -172,8 +172,11 @@ impl FollowerNode {
     fn mind_silence(&mut self, node: &mut Node) {
         let State::Linked(link) = &mut self.state else { return };
         let gathering = &node.bundle().gathering;
+        if !link.answers_pings && link.owes_heartbeat() {
+            let _ = link.send(&NodeReport::Alive);
+        }
         let ping_every = link::HEARTBEAT.min(Duration::from_millis(gathering.node_lost_after_ms / 6));
-        if self.pinged.is_none_or(|at| at.elapsed() >= ping_every) {
+        if link.answers_pings && self.pinged.is_none_or(|at| at.elapsed() >= ping_every) {
             self.pinged = Some(Instant::now());
             let _ = link.send(&NodeReport::Ping { sent_ms: lease::boot_ms() });
         }

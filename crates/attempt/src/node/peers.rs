@@ -364,7 +364,12 @@ mod tests {
             _ => None,
         });
         peers
-            .welcome(*pending, 1, greeting.name, &JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true })
+            .welcome(
+                *pending,
+                1,
+                greeting.name,
+                &JoinAnswer::Welcome { coordinator: "gn6".into(), lets_leave: true, answers_pings: true },
+            )
             .unwrap();
         node
     }

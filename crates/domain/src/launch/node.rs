@@ -28,7 +28,7 @@ pub struct NodeLaunch {
     #[serde(default)]
     pub serves: Serves,
     /// Whether that is torch's store; else rank 0 hosts it. Agents of older releases leave it to rank 0.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosts_store: bool,
 }
 

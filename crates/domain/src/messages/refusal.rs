@@ -6,7 +6,7 @@ use crate::{
     framework::Framework,
     ids::EnvironmentId,
     language::{Explained, Hint, Setting, Text},
-    task::{OnDisconnect, Strategy},
+    task::{OnDisconnect, Policies, Strategy},
 };
 
 /// The first mistake of a request.
@@ -65,6 +65,7 @@ pub enum RequestRefusal {
     /// `policies.onDisconnect.stopAfter` of less than [`OnDisconnect::SHORTEST`].
     StopAfterTooShort,
     StartTimeoutInvalid,
+    NodeLostAfterTooShort,
     DatasetUnknown {
         id: String,
     },
@@ -264,6 +265,19 @@ impl RequestRefusal {
                     ),
                 )
             }
+            Self::NodeLostAfterTooShort => {
+                let shortest = Policies::SHORTEST_NODE_LOST.0;
+                (
+                    Text::new(
+                        format!("nodeLostAfter 不能短于 {shortest} 秒：节点每秒报告一次"),
+                        format!("nodeLostAfter is {shortest} s at least: nodes say once a second that they live"),
+                    ),
+                    Hint::new(
+                        format!("去掉 nodeLostAfter（默认 15 秒），或设为 {shortest} 秒或更长"),
+                        format!("leave nodeLostAfter out (15 s), or give {shortest} s or more"),
+                    ),
+                )
+            }
             Self::StartTimeoutInvalid => (
                 Text::new("启动时限必须大于 0", "The start time-out must be more than 0"),
                 Hint::new(
@@ -324,6 +338,7 @@ impl RequestRefusal {
             Self::GroupsNotSupported => "launchMode",
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
+            Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
             Self::ModelUnknown { .. } => "modelId",
@@ -359,6 +374,7 @@ impl Explained for RequestRefusal {
             Self::GroupsNotSupported => "groups_not_supported",
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",
+            Self::NodeLostAfterTooShort => "node_lost_after_too_short",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
             Self::ModelUnknown { .. } => "model_unknown",

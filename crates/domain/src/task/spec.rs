@@ -208,6 +208,8 @@ pub struct Policies {
 impl Policies {
     /// How long the nodes of a launch may take to come up where nothing else is said.
     pub const USUAL_START: Seconds = Seconds(1_200);
+    /// Nodes say every second that they live.
+    pub const SHORTEST_NODE_LOST: Seconds = Seconds(3);
 
     /// How long ranks go on when the server is not heard; none for ever.
     pub fn server_lease_ms(&self) -> Option<u64> {

@@ -75,6 +75,8 @@ pub async fn take(
         Ok(Err(PieceRefusal::Append(AppendError::Offset { have }))) => answer(StatusCode::CONFLICT, have),
         Ok(Err(PieceRefusal::NoSuchStream)) => no_such_stream(&run, attempt, rank),
         Ok(Err(PieceRefusal::Unwanted)) => owner::unwanted(&core, &run),
+        // What ranks write often comes before the news that they were started.
+        Ok(Err(PieceRefusal::NotYet)) => answer(StatusCode::SERVICE_UNAVAILABLE, 0),
         Ok(Err(error)) => unavailable(&error),
         Err(error) => unavailable(&error),
     }

@@ -17,6 +17,8 @@ pub struct Visibility {
     local_ranks: Option<BTreeSet<u32>>,
     ranks: Option<BTreeSet<u32>>,
     template: String,
+    /// It is started alone, at a terminal of its own.
+    is_only_one: bool,
 }
 
 impl Visibility {
@@ -28,6 +30,7 @@ impl Visibility {
             local_ranks: ranks_of("--local-ranks-filter", flags.local_ranks_filter.as_deref())?,
             ranks: ranks_of("--ranks-filter", flags.ranks_filter.as_deref())?,
             template: given.or(inherited_template).unwrap_or("[${hostname}:${rank}] ").to_owned(),
+            is_only_one: flags.rank.is_some(),
         })
     }
 
@@ -68,7 +71,7 @@ impl Visibility {
     /// Whether this rank has the terminal to itself.
     fn is_alone(&self, place: &RankPosition) -> bool {
         match (&self.local_ranks, &self.ranks) {
-            (None, None) => place.local_rank == 0 && place.node_rank == 0,
+            (None, None) => self.is_only_one || (place.local_rank == 0 && place.node_rank == 0),
             (Some(one), None) | (None, Some(one)) => one.len() == 1 && self.is_named(place),
             (Some(local), Some(global)) => (local.len() == 1 || global.len() == 1) && self.is_named(place),
         }

@@ -61,10 +61,10 @@ pub struct RunFlags {
     /// Machines without this word are sent away [also: FERMI_RDZV_SECRET]
     #[arg(long, value_name = "WORD", env = contract::FERMI_RDZV_SECRET, hide_env_values = true, hide_env = true, help_heading = NODES)]
     pub rdzv_secret: Option<String>,
-    /// Accepted: static, c10d and etcd alike become Fermi's own
+    /// Accepted: static and c10d alike become Fermi's own
     #[arg(long, value_name = "NAME", env = torchrun::PET_RDZV_BACKEND, hide_env = true, help_heading = NODES)]
     pub rdzv_backend: Option<String>,
-    /// Accepted for torchrun's sake
+    /// torchrun's KEY=VALUE,…: join_timeout, last_call_timeout and is_host count, others have no effect
     #[arg(long, value_name = "CONF", env = torchrun::PET_RDZV_CONF, hide_env = true, help_heading = NODES)]
     pub rdzv_conf: Option<String>,
     /// Seconds to wait for the other machines [default: join_timeout of --rdzv-conf, else 600]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use fermi_attempt::bundle::{NodeBundle, RankPlan};
+use fermi_attempt::bundle::{Meeting, NodeBundle, RankNumbering, RankPlan};
 use fermi_attempt::launch::{Devices, LaunchFiles, Prepared, RunIdentity, Site, prepare};
 use fermi_domain::contract;
 use fermi_domain::language::Text;
@@ -49,6 +49,8 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let flags = &beside_variables(flags, machine);
     let meeting = match &position {
         Some(position) => slurm::meeting(flags, position, machine.slurm_address)?,
+        // The place of a rank that is started alone is not counted from those beside it.
+        None if flags.rank.is_some() => Meeting { numbering: RankNumbering::Known, ..gathering::plan(flags)? },
         None => gathering::plan(flags)?,
     };
     let program = Program::read(flags, machine)?;

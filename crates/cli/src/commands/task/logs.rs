@@ -10,8 +10,8 @@ use fermi_domain::language::Text;
 use super::{find, watch};
 use crate::commands::usage::Expected;
 use crate::connection::{CommandProblem, Outcome, ServerFlags};
+use crate::exit_code;
 use crate::speech::{self, Paint, pick};
-use crate::{exit_code, table};
 
 /// What the ranks of a task wrote, each line with its [node:rank]
 #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of a help text are no links")]
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
 
     fn finish(&mut self) {
         for ((_, rank, _), rest) in std::mem::take(&mut self.rests) {
-            self.line(rank, &table::cut(&rest, 4_000));
+            self.line(rank, &rest);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::table::{Cell, Colour, Table};
 /// Who is which rank, and how each fares
 #[derive(Debug, clap::Args)]
 pub struct RanksFlags {
-    /// The task's id
+    /// Its id, its number, its name, or last for the newest
     task: String,
     /// An earlier attempt [default: the newest]
     #[arg(long, value_name = "N")]

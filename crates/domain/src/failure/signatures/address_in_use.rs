@@ -31,12 +31,12 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
     let advice = Text::new(
         format!(
             "ss -ltnp 'sport = :{shown}' 可看到占用者（常为上次训练的残留进程）。不指定端口，\
-             由 Fermi 选择并保留空闲端口；或换一个端口，并在所有节点上一致。若脚本自己监听 MASTER_PORT，请用 --store rank0"
+             由 Fermi 选择并保留空闲端口；或换一个端口，并在所有节点上一致。若脚本自己监听 MASTER_PORT，请把 store 交给 rank 0（fermi run 的参数 store=rank0）"
         ),
         format!(
             "`ss -ltnp 'sport = :{shown}'` shows the holder, often a process left from an earlier run. Name no port, \
              and Fermi chooses a free one and holds it; or name another one, the same on every node. A script that opens \
-             MASTER_PORT itself needs --store rank0"
+             MASTER_PORT itself needs the store to be rank 0's (option store=rank0 of fermi run)"
         ),
     );
     Some(Finding::new(Some(line), cause, advice))

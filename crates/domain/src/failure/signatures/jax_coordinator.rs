@@ -24,8 +24,8 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
         "jax.distributed.initialize() was not told where the processes meet",
     );
     let advice = Text::new(
-        "选择框架 jax（fermi run --framework jax），Fermi 会设置 JAX 所需的变量；或把 MASTER_ADDR:MASTER_PORT、WORLD_SIZE、RANK 作为参数传给它",
-        "Choose the framework jax (`fermi run --framework jax`), and Fermi sets what JAX reads; or pass MASTER_ADDR:MASTER_PORT, WORLD_SIZE and RANK to it",
+        "为 fermi run 或任务选择框架 jax，Fermi 会设置 JAX 所需的变量；或把 MASTER_ADDR:MASTER_PORT、WORLD_SIZE、RANK 作为参数传给它",
+        "Choose the framework jax for fermi run or the task, and Fermi sets what JAX reads; or pass MASTER_ADDR:MASTER_PORT, WORLD_SIZE and RANK to it",
     );
     Some(Finding::new(Some(line), cause, advice))
 }

@@ -227,9 +227,7 @@ impl Transition<'_> {
 
     /// Whether the coordinator lives and has no attempt that runs: it waits for nodes.
     pub(super) fn coordinator_waits(&self) -> bool {
-        let generation = self.task.generation;
-        let current = self.task.attempt().filter(|attempt| attempt.generation == generation);
-        let is_idle = current.is_none_or(|attempt| attempt.phase.is_final());
+        let is_idle = self.task.has_no_open_attempt();
         let is_on_its_way = matches!(self.task.phase, TaskPhase::Starting | TaskPhase::Restarting);
         is_on_its_way && is_idle && self.task.stop.is_none() && !self.task.first_node_is_gone()
     }

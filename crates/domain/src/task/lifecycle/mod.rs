@@ -178,6 +178,11 @@ impl Task {
         lost.map(|node| node.node_rank).collect()
     }
 
+    /// Whether the attempts of this launch are over.
+    pub(super) fn has_no_open_attempt(&self) -> bool {
+        self.attempt().is_none_or(|attempt| attempt.generation != self.generation || attempt.phase.is_final())
+    }
+
     /// Whether every rank of the last attempt of this launch is known to have returned 0.
     pub(super) fn has_returned_zero(&self) -> bool {
         self.attempt().is_some_and(|attempt| {

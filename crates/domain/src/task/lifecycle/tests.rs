@@ -151,6 +151,17 @@ fn a_launch_says_for_whom_it_waits_and_for_how_long_it_may() {
 }
 
 #[test]
+fn one_loss_costs_one_restart() {
+    let mut play = Play::running(1);
+    play.failed(1);
+    play.told(0, RunEvent::RestartScheduled { attempt: 2, restarts_used: 1, max_restarts: 1, after_ms: 0 });
+    assert_eq!((play.task.phase, play.task.restarts_used), (TaskPhase::Restarting, 1));
+    play.play(TaskInput::NodeLost { node: NodeRank(1) });
+    assert_eq!((play.task.phase, play.task.restarts_used), (TaskPhase::Restarting, 1));
+    assert!(play.task.requeue);
+}
+
+#[test]
 fn a_machine_that_is_silent_for_longer_than_its_lease_has_ended_its_ranks() {
     let mut play = Play::running(1);
     let silent =

@@ -193,6 +193,9 @@ impl Transition<'_> {
             .task
             .attempt()
             .map_or((0, 0), |attempt| (attempt.number.get(), self.now_ms.saturating_sub(attempt.started_ms)));
+        // The coordinator may have been granted this very restart before it was lost itself.
+        let is_counted = self.task.phase == TaskPhase::Restarting && self.task.has_no_open_attempt();
+        let restarts_used = self.task.restarts_used.saturating_sub(u32::from(is_counted));
         self.attempt_failed(number, verdict.clone());
         let policy = self.task.spec.policies.restart;
         let decision = healing::decide(
@@ -201,13 +204,13 @@ impl Transition<'_> {
                 recurrence: Recurrence::MayPass,
                 lived_ms,
                 made_progress: true,
-                restarts_used: self.task.restarts_used,
+                restarts_used,
                 start_up_failures_in_a_row: 0,
             },
         );
         match decision {
             Decision::Restart { after_ms } => {
-                self.task.restarts_used += 1;
+                self.task.restarts_used = restarts_used + 1;
                 if self.task.phase != TaskPhase::Restarting {
                     self.turn(TaskEvent::RestartGranted);
                 }
