@@ -1,5 +1,6 @@
 //! Ends every process below this one, however often it forked and whatever signals it ignores.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -37,6 +38,8 @@ pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
     let me = nix::unistd::getpid().as_raw();
     let deadline = Instant::now() + PATIENCE;
     let mut swept = Swept::default();
+    // One that takes its time to die is killed again, and counted once.
+    let mut killed = HashSet::new();
     let mut pause = Duration::from_micros(200);
     loop {
         let no_child_left = reap(&mut reaped);
@@ -48,7 +51,8 @@ pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
         if no_child_left {
             return swept;
         }
-        swept.killed += living.iter().filter(|stat| kill(stat)).count();
+        killed.extend(living.iter().filter(|stat| kill(stat)).map(|stat| (stat.pid, stat.started)));
+        swept.killed = killed.len();
         if Instant::now() > deadline {
             swept.survivors = living.iter().map(|stat| stat.pid).collect();
             return swept;
