@@ -6,10 +6,9 @@ python scripts/run_distributed.py --nproc_per_node 4 train.py --lr 3e-4
 python scripts/run_distributed.py --mode manual --world-size 4 train.py
 python scripts/run_distributed.py --mode create_slurm --num-nodes 2 train.py
 
-Where no script is named it is main.py of this folder, else scripts/train.py; without --config and --algorithm the other way
-round. --config, --algorithm and what fermi run does
+Where no script is named it is main.py of this folder, else scripts/train.py. --config, --algorithm and what fermi run does
 not know are then its arguments, wherever they stand; a --config that is there decides fermi's strategy too.
-不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；没有 --config 和 --algorithm 时次序相反；此时 --config、--algorithm 以及 fermi run 没有的参数都传给它，
+不指定脚本时运行当前目录的 main.py，否则 scripts/train.py；此时 --config、--algorithm 以及 fermi run 没有的参数都传给它，
 先后不限；--config 指定的文件存在时，其中的策略也由 fermi 执行。
 """
 
@@ -64,9 +63,7 @@ def main() -> None:
     words = sys.argv[1:]
     if not any(word.endswith(".py") or word in NO_SCRIPT for word in words):
         own, others = parted(words)
-        is_recipe = value_of(others, "--config") is not None or value_of(others, "--algorithm") is not None
-        names = ("main.py", "scripts/train.py") if is_recipe else ("scripts/train.py", "main.py")
-        script = next((path for path in names if os.path.exists(path)), "main.py")
+        script = next((path for path in ("main.py", "scripts/train.py") if os.path.exists(path)), "main.py")
         mode = ["--mode", "train"] if script == "main.py" else []
         config = value_of(others, "--config")
         elsewhere = "--use_torchrun" in own or "--use-torchrun" in own or value_of(own, "--mode") in WITHOUT_ENGINE

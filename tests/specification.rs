@@ -219,11 +219,12 @@ fn the_server_and_the_api_are_where_the_documents_say() {
 
 #[test]
 fn programs_that_the_repository_ships_answer_for_themselves() {
+    let place = Place::new();
     for line in documented() {
         let Kind::Own(script) = kind(&line) else { continue };
         let path = root().join(&script);
         if path.is_file() {
-            let mut command = Place::new().program(support::python());
+            let mut command = place.program(support::python());
             Run::whole(command.arg("-m").arg("py_compile").arg(&path).env("PYTHONPYCACHEPREFIX", "/tmp/fermi-pycache"))
                 .expect(0);
         }

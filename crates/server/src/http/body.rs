@@ -375,7 +375,7 @@ mod tests {
             (r#"{"launchMode":5}"#, "字段 launchMode 应为 existing", "the field launchMode must be existing"),
             (
                 r#"{"policies":{"onDisconnect":[1]}}"#,
-                "字段 policies.onDisconnect 应为 keep 或 stopAfter",
+                "字段 policies.onDisconnect 应为 keep、stopAfter",
                 "the field policies.onDisconnect must be keep or stopAfter",
             ),
             (r#"{"taskName":5}"#, "字段 taskName 应为字符串", "the field taskName must be a string"),

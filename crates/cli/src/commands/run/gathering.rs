@@ -151,6 +151,12 @@ fn without_brackets(address: &str) -> &str {
 }
 
 /// `host`, `host:port`, `v6` or `[v6]:port`; the port is 29500 where none is given, or 0.
+/// Whether a `--rdzv-conf` has a key that counts here.
+pub fn has_effect(conf: Option<&str>) -> bool {
+    let keys = conf.unwrap_or_default().split(',').filter_map(|pair| pair.split('=').next());
+    keys.map(str::trim).any(|key| ["join_timeout", "last_call_timeout", "is_host"].contains(&key))
+}
+
 fn read_endpoint(endpoint: &str) -> Result<(String, u16), RunProblem> {
     let bad = || RunProblem::BadEndpoint { value: endpoint.to_owned() };
     let port = |text: &str| match text {
@@ -163,7 +169,8 @@ fn read_endpoint(endpoint: &str) -> Result<(String, u16), RunProblem> {
         _ => (endpoint, port::FIRST),
     };
     let bare = without_brackets(host);
-    let is_bad = bare.is_empty() || bare.contains('/') || (bare.contains(':') && bare.parse::<Ipv6Addr>().is_err());
+    let is_bad =
+        bare.is_empty() || bare.contains(['/', '[', ']']) || (bare.contains(':') && bare.parse::<Ipv6Addr>().is_err());
     if is_bad { Err(bad()) } else { Ok((bare.to_owned(), port)) }
 }
 

@@ -86,7 +86,7 @@ fn without_effect(flags: &RunFlags) -> Vec<Text> {
         ("--event-log-handler", !is_usual(&flags.event_log_handler)),
         ("--local-addr", !is_usual(&flags.local_addr)),
         ("--rdzv-backend", !is_usual(&flags.rdzv_backend)),
-        ("--rdzv-conf", !is_usual(&flags.rdzv_conf)),
+        ("--rdzv-conf", !is_usual(&flags.rdzv_conf) && !gathering::has_effect(flags.rdzv_conf.as_deref())),
         ("--monitor-interval", flags.monitor_interval != flags::USUAL_MONITOR_INTERVAL),
     ];
     let of_ours = given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name.to_owned());
