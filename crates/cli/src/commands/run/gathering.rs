@@ -150,13 +150,13 @@ fn without_brackets(address: &str) -> &str {
     address.strip_prefix('[').and_then(|address| address.strip_suffix(']')).unwrap_or(address)
 }
 
-/// `host`, `host:port`, `v6` or `[v6]:port`; the port is 29500 where none is given, or 0.
 /// Whether a `--rdzv-conf` has a key that counts here.
 pub fn has_effect(conf: Option<&str>) -> bool {
     let keys = conf.unwrap_or_default().split(',').filter_map(|pair| pair.split('=').next());
     keys.map(str::trim).any(|key| ["join_timeout", "last_call_timeout", "is_host"].contains(&key))
 }
 
+/// `host`, `host:port`, `v6` or `[v6]:port`; the port is 29500 where none is given, or 0.
 fn read_endpoint(endpoint: &str) -> Result<(String, u16), RunProblem> {
     let bad = || RunProblem::BadEndpoint { value: endpoint.to_owned() };
     let port = |text: &str| match text {
