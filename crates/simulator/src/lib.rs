@@ -13,6 +13,7 @@ mod server;
 mod shrink;
 mod supervisor;
 mod truth;
+mod uploads;
 mod world;
 
 pub use plan::Plan;

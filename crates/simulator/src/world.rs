@@ -13,12 +13,13 @@ use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::task::RunKey;
 
-use crate::agent::{Agent, Clock, Folder, Letter, Link, Machine};
+use crate::agent::{Agent, Folder, Letter, Link, Machine};
 use crate::lines::Lines;
 use crate::plan::{Action, FAULTS_END_MS, MACHINES, Plan, Way};
 use crate::server::Server;
 use crate::supervisor::{Keepers, PeerLetter};
 use crate::truth::{Truth, Violation};
+use crate::uploads::Clock;
 
 /// How long everything has to come to rest once faults have ended.
 const PATIENCE_MS: u64 = 900_000;
