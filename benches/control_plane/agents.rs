@@ -163,6 +163,7 @@ fn hello(number: usize) -> Hello {
         versions: Versions::default(),
         boot: format!("boot-{number}"),
         runs: Vec::new(),
+        cluster: None,
         seen: None,
     }
 }

@@ -243,9 +243,23 @@ impl Fleet {
         }))
     }
 
+    /// The same on one of the agents.
+    pub fn run_script_on(&self, agent: &str, script: &str, max_restarts: u32) -> String {
+        let request = json!({
+            "taskName": "a test",
+            "command": { "argv": ["/bin/sh", "-c", script] },
+            "policies": { "restart": { "maxRestarts": max_restarts } },
+            "distributedConfig": { "framework": "command" },
+        });
+        self.create_on(vec![self.environment_id(agent)], request)
+    }
+
     /// Creates a task on all agents, the first one master, with what else is given.
-    pub fn create(&self, mut request: Value) -> String {
-        let ids: Vec<String> = self.agents.iter().map(|agent| self.environment_id(&agent.name)).collect();
+    pub fn create(&self, request: Value) -> String {
+        self.create_on(self.agents.iter().map(|agent| self.environment_id(&agent.name)).collect(), request)
+    }
+
+    fn create_on(&self, ids: Vec<String>, mut request: Value) -> String {
         let nodes = &mut request["distributedConfig"];
         nodes["enabled"] = json!(ids.len() > 1);
         nodes["nodeIds"] = json!(ids);

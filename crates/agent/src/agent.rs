@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{AgentMessage, Assignment, KnownRun, LaunchFailed, ServerMessage, Welcome};
+use fermi_api::link::{AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::run_result::{self, RunResult};
 use fermi_domain::fleet::Life;
@@ -23,7 +23,7 @@ use crate::adoption::{self, Traces};
 use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan};
 use crate::error::AgentError;
 use crate::keepers;
-use crate::link::{self, Dialer, LinkNews, Outbox};
+use crate::link::{self, Dialer, LinkNews, Outbox, RunsOfCluster};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, PrepareRefusal};
@@ -88,7 +88,8 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         adopt(&folder, &mut registry);
         cluster = Some(folder);
     }
-    *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = registry.known();
+    let known = RunsOfCluster { cluster: cluster.as_ref().map(|folder| folder.name.clone()), runs: registry.known() };
+    *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     let dialer = Dialer {
         server: server.clone(),
         token: options.token.clone(),
@@ -111,6 +112,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         ready: HashMap::new(),
         assignments: HashMap::new(),
         environment: None,
+        epoch: None,
         server_heard_ms: 0,
         shared,
         journals,
@@ -134,7 +136,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
 /// What other threads see of the agent.
 #[derive(Clone, Debug, Default)]
 struct Shared {
-    known: Arc<Mutex<Vec<KnownRun>>>,
+    known: Arc<Mutex<RunsOfCluster>>,
     live: LiveRuns,
     pulse: Arc<Pulse>,
 }
@@ -181,6 +183,8 @@ struct Agent<T> {
     ready: HashMap<RunKey, Box<NodeBundle>>,
     assignments: HashMap<RunKey, Box<Assignment>>,
     environment: Option<EnvironmentId>,
+    /// That of the last welcome.
+    epoch: Option<u64>,
     /// When the server was last asked something that it has answered, by [`lease::boot_ms`].
     server_heard_ms: u64,
     shared: Shared,
@@ -272,7 +276,10 @@ impl<T: Fn(AgentNews)> Agent<T> {
             self.tell(AgentNews::Refused { hint: reason.clone(), reason });
             return;
         }
-        if self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster) {
+        let is_other = self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster);
+        // What was sent to a database that was put back since is sent again.
+        let is_restored = self.epoch.replace(welcome.epoch).is_some_and(|epoch| epoch != welcome.epoch);
+        if is_other || is_restored {
             self.move_to(&welcome.cluster);
         }
         self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
@@ -291,7 +298,8 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.apply(AgentInput::Welcomed);
     }
 
-    /// Another server's runs are strangers: they go on, and are nothing to this one.
+    /// Takes in the runs of a server's cluster as a new agent would. Another server's runs are strangers: they go on, and are
+    /// nothing to this one.
     fn move_to(&mut self, name: &str) {
         for known in self.registry.known() {
             for uploader in [&self.journals, &self.streams] {
@@ -360,7 +368,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
     }
 
     fn note_known(&self) {
-        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = self.registry.known();
+        let cluster = self.cluster.as_ref().map(|folder| folder.name.clone());
+        let known = RunsOfCluster { cluster, runs: self.registry.known() };
+        *self.shared.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     fn carry_out(&mut self, effect: AgentEffect) {

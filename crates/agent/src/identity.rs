@@ -71,10 +71,6 @@ impl PassBook {
         Self { root, cluster, pass }
     }
 
-    pub fn cluster(&self) -> Option<&str> {
-        self.cluster.as_deref()
-    }
-
     /// What to show at a hello, with a seal for the welcome that is on disk before anyone sees it. On a full disk none is
     /// proposed, and the old one holds.
     pub fn propose(&mut self) -> &Pass {

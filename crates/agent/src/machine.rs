@@ -42,6 +42,7 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         versions: versions(gpus),
         boot: procfs::boot_id(),
         runs: Vec::new(),
+        cluster: None,
         seen: None,
     }
 }

@@ -124,6 +124,9 @@ pub struct Hello {
     pub versions: Versions,
     /// The kernel's boot id.
     pub boot: String,
+    /// Whose runs it speaks of; none before the first welcome, and of agents of earlier releases.
+    #[serde(default)]
+    pub cluster: Option<String>,
     /// Runs whose files it still has.
     #[serde(default)]
     pub runs: Vec<KnownRun>,
@@ -140,6 +143,9 @@ pub struct Welcome {
     /// Names the server's database; runs of another one are strangers.
     pub cluster: String,
     pub heartbeat_ms: u64,
+    /// How often an older state of the database was put back: in another epoch, nothing that the server took counts.
+    #[serde(default)]
+    pub epoch: u64,
     /// Issued at a registration; to be shown from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,

@@ -112,6 +112,29 @@ pub enum Duty {
     Serves,
     Drained,
     Lost,
+    /// Lost, and drained once it is back.
+    LostAndDrained,
+}
+
+impl Duty {
+    pub fn is_lost(self) -> bool {
+        matches!(self, Self::Lost | Self::LostAndDrained)
+    }
+
+    /// After its machine was declared lost: what was said of its service holds.
+    #[must_use]
+    pub fn lost(self) -> Self {
+        match self {
+            Self::Serves | Self::Lost => Self::Lost,
+            Self::Drained | Self::LostAndDrained => Self::LostAndDrained,
+        }
+    }
+
+    /// After it was taken out of service: a machine that is lost stays so.
+    #[must_use]
+    pub fn drained(self) -> Self {
+        if self.is_lost() { Self::LostAndDrained } else { Self::Drained }
+    }
 }
 
 /// The longest name of an environment: its workers' names become file names.

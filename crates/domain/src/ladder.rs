@@ -43,6 +43,11 @@ pub enum StopReason {
 }
 
 impl StopLadder {
+    /// How long a planned stop takes at most, before SIGKILL.
+    pub fn planned_ms(&self) -> u64 {
+        self.checkpoint.map_or(0, |rung| rung.grace_ms).saturating_add(self.planned_grace_ms)
+    }
+
     /// The rungs to climb for this reason, before SIGKILL.
     pub fn rungs(&self, reason: StopReason) -> Vec<Rung> {
         match reason {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use fermi_api::link::{Assignment, Master};
 use fermi_domain::environment::Environment;
 use fermi_domain::healing::RestartPolicy;
-use fermi_domain::ids::EnvironmentId;
+use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{StoredMessage, Text};
 use fermi_domain::launch::{RunPolicy, TaskLaunch};
 use fermi_domain::rank_map::{self, RankMap};
@@ -99,6 +99,14 @@ pub enum AssignmentError {
     Store(#[from] StoreError),
 }
 
+/// The newest attempt of which something is kept; 0 where that cannot be told.
+async fn newest_written(core: &Core, task: &TaskId) -> u32 {
+    let (chunks, task) = (core.chunks().clone(), task.clone());
+    let streams = tokio::task::spawn_blocking(move || chunks.streams(&task)).await;
+    let streams = streams.ok().and_then(Result::ok).unwrap_or_default();
+    streams.iter().map(|(name, _)| name.attempt).max().unwrap_or(0)
+}
+
 /// One node's part of a task that has its workers.
 pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, AssignmentError> {
     let refused = |zh, en| AssignmentError::Refused(StoredMessage { reason: Text::new(zh, en), settings: Vec::new() });
@@ -114,6 +122,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         .and_then(|environment| environment.address.clone())
         .unwrap_or_else(|| "127.0.0.1".to_owned());
     let is_first = node.node_rank.0 == 0;
+    let written = newest_written(core, &task.id).await;
     let policies = &task.spec.policies;
     Ok(Assignment {
         run: task.run_key(node),
@@ -125,7 +134,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             node_lost_after_ms: policies.node_lost_after.as_millis(),
             start_timeout_ms: policies.start_timeout.map(Seconds::as_millis),
             server_lease_ms: policies.server_lease_ms(),
-            attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
+            attempts_before: task.attempts_before(written),
             resume: task.resume,
             ..RunPolicy::default()
         },

@@ -19,6 +19,7 @@ use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
 use crate::kept::Account;
 use crate::refreshes::Refreshes;
+use crate::restored::Restored;
 
 /// A handle on everything; cheap to clone.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ struct Inner {
     account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
     refreshes: Refreshes,
+    /// What is held back after a restore.
+    restored: RwLock<Arc<Restored>>,
     /// The digests of what agents must show, by environment.
     credentials: RwLock<HashMap<EnvironmentId, String>>,
     bells: Bells,
@@ -81,6 +84,7 @@ impl Core {
             account: Account::default(),
             environments: RwLock::default(),
             refreshes: Refreshes::default(),
+            restored: RwLock::default(),
             credentials: RwLock::default(),
             bells: Bells::default(),
             openings: AtomicU64::default(),
@@ -192,6 +196,11 @@ impl Core {
         self.0.environments.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What is held back after a restore, as of the last [`Self::refresh_environments`].
+    pub fn restored(&self) -> Arc<Restored> {
+        self.0.restored.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The digest of the credential that the agent of an environment must show; none where it was given none.
     pub fn credential_of(&self, environment: &EnvironmentId) -> Option<String> {
         self.0.credentials.read().unwrap_or_else(PoisonError::into_inner).get(environment).cloned()
@@ -203,8 +212,12 @@ impl Core {
     }
 
     async fn read_environments(&self) -> Result<(), StoreError> {
-        let (rows, leases) =
-            self.0.store.read(|view| Ok::<_, StoreError>((view.environments()?, view.leases()?))).await?;
+        let read = self.0.store.read(|view| {
+            let restored = Restored { history: view.history()?, strays: view.strays()? };
+            Ok::<_, StoreError>((view.environments()?, view.leases()?, restored))
+        });
+        let (rows, leases, restored) = read.await?;
+        *self.0.restored.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(restored);
         let mut credentials = HashMap::new();
         let environments: Vec<Environment> = rows
             .into_iter()
@@ -212,7 +225,7 @@ impl Core {
                 let mut environment = row.environment;
                 let is_busy = environment.workers().iter().all(|worker| leases.contains_key(&worker.id));
                 environment.status = match (row.duty, self.0.hub.liveness(&environment.id)) {
-                    (Duty::Lost, _) => EnvironmentStatus::Lost,
+                    (Duty::Lost | Duty::LostAndDrained, _) => EnvironmentStatus::Lost,
                     (_, Liveness::Offline) => EnvironmentStatus::Offline,
                     (_, Liveness::Suspect) => EnvironmentStatus::Suspect,
                     (Duty::Drained, Liveness::Here) => EnvironmentStatus::Drained,

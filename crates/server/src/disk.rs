@@ -17,6 +17,11 @@ use nix::sys::statvfs::statvfs;
 /// A look at the disk is good for so long.
 const FRESH: Duration = Duration::from_millis(100);
 
+/// A disk on which fewer files can be made is full.
+const FEWEST_FILES: u64 = 64;
+/// The database in the data folder.
+const DATABASE: &str = "fermi.db";
+
 /// How much of the disk may be used, and for what.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskLimits {
@@ -86,6 +91,25 @@ impl Disk {
 
     pub fn pressure(&self) -> DiskPressure {
         self.space().pressure(self.reserve())
+    }
+
+    /// Why nothing can be kept at all.
+    pub fn failure(&self) -> Option<Text> {
+        if !self.folder.join(DATABASE).exists() {
+            let folder = self.folder.display();
+            return Some(Text::new(
+                format!("数据目录 {folder} 中的数据库已被删除或移走，之后的一切都不会保存"),
+                format!("the database in the data folder {folder} was removed or moved: nothing is kept from now on"),
+            ));
+        }
+        let files = statvfs(&self.folder).ok().filter(|about| about.files() > 0).map(|about| about.files_available());
+        if files.is_some_and(|files| files < FEWEST_FILES) {
+            return Some(Text::new(
+                "数据目录所在磁盘的 inode 已用尽，无法新建文件",
+                "the disk of the data folder is out of inodes: no file can be made",
+            ));
+        }
+        self.complaint().filter(|_| self.pressure() == DiskPressure::Out)
     }
 
     /// What is wrong with the disk, for those who look after it.

@@ -21,10 +21,12 @@ pub mod openapi;
 mod plan;
 mod reconcilers;
 mod refreshes;
+mod restored;
 mod run_secret;
 mod sample_files;
 mod samples;
 mod serve;
 
+pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
 pub use serve::{ServerError, ServerNews, ServerOptions, run};

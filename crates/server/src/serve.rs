@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::core::Core;
 use crate::disk::DiskLimits;
 use crate::guard::Guard;
-use crate::{agents, http, key_file, reconcilers, sample_files};
+use crate::{agents, http, key_file, reconcilers, restored, sample_files};
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -122,6 +122,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
     let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits);
+    restored::find_out(&core).await?;
     core.refresh_environments().await?;
     for (environment, means) in sample_files::read(&core.samples()) {
         core.hub().restore(environment, means);

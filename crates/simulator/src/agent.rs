@@ -95,6 +95,8 @@ pub struct Agent {
     pub dies_when_it_starts: bool,
     /// When the server was last known to have been there.
     pub server_heard_ms: u64,
+    /// That of the last welcome.
+    epoch: Option<u64>,
     /// The agent whose machine was cloned. The seal tells the two apart once the original has come back.
     pub clone_of: Option<usize>,
 }
@@ -116,6 +118,7 @@ impl Agent {
             is_upload_due: false,
             dies_when_it_starts: false,
             server_heard_ms: 0,
+            epoch: None,
             clone_of: None,
         }
     }
@@ -140,7 +143,7 @@ pub struct Link {
 /// What comes over a link.
 #[derive(Clone, Debug)]
 pub enum Letter {
-    Welcome { credential: Option<String> },
+    Welcome { credential: Option<String>, epoch: u64 },
     ToAgent(Box<ServerMessage>),
     ToServer(Box<AgentMessage>),
 }
@@ -160,11 +163,21 @@ impl World {
         let agent = &mut self.agents[index];
         agent.is_up = true;
         agent.life += 1;
+        agent.epoch = None;
+        (agent.link, agent.environment, agent.pause_ms, agent.is_upload_due) = (None, None, 100, false);
+        agent.server_heard_ms = 0;
+        self.take_runs_in(index);
+        let life = self.agents[index].life;
+        let at = self.soon(1..50);
+        self.at(at, Event::Dial { agent: index, life });
+    }
+
+    /// What is in the agent's folder is all that it knows.
+    fn take_runs_in(&mut self, index: usize) {
+        let agent = &mut self.agents[index];
         agent.registry = RunRegistry::default();
         agent.uploads.clear();
         agent.assignments.clear();
-        (agent.link, agent.environment, agent.pause_ms, agent.is_upload_due) = (None, None, 100, false);
-        agent.server_heard_ms = 0;
         let found: Vec<(RunKey, Traces)> =
             self.agents[index].folder.runs.iter().map(|(run, files)| (run.clone(), self.traces(files))).collect();
         for (run, traces) in found {
@@ -180,9 +193,6 @@ impl World {
                 }
             }
         }
-        let life = self.agents[index].life;
-        let at = self.soon(1..50);
-        self.at(at, Event::Dial { agent: index, life });
     }
 
     fn rest_if_over(&mut self, index: usize, run: &RunKey, state: fermi_agent::run_registry::FoundRun) {
@@ -287,7 +297,11 @@ impl World {
                     to_server_ms: self.now,
                 });
                 self.agents[index].link = Some(link);
-                self.post(link, Letter::Welcome { credential: welcomed.credential });
+                let epoch = self.server.database.history.epoch;
+                self.post(link, Letter::Welcome { credential: welcomed.credential, epoch });
+                for other in welcomed.to_be_asked_again {
+                    self.break_link(other);
+                }
                 for message in welcomed.messages {
                     self.post(link, Letter::ToAgent(Box::new(message)));
                 }
@@ -349,7 +363,10 @@ impl World {
                 }
                 self.ring_server();
             }
-            Letter::Welcome { credential } => {
+            Letter::Welcome { credential, epoch } => {
+                if self.agents[agent].epoch.replace(epoch).is_some_and(|before| before != epoch) {
+                    self.take_runs_in(agent);
+                }
                 let agent_ = &mut self.agents[agent];
                 agent_.folder.credential = credential.or_else(|| agent_.folder.credential.clone());
                 agent_.folder.seal = agent_.folder.next_seal.take();

@@ -9,6 +9,7 @@ mod agent;
 mod lease;
 mod lines;
 pub mod plan;
+mod restore;
 mod server;
 mod shrink;
 mod supervisor;

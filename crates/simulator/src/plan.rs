@@ -53,6 +53,9 @@ pub enum Action {
     KillServer { back_after_ms: u16 },
     StoreFails { for_s: u8 },
     ClockJump { seconds: i32 },
+    Backup,
+    Restore { back_after_ms: u16 },
+    EndStrays,
 }
 
 /// A history before it is played.
@@ -120,6 +123,9 @@ fn any(rng: &mut Rng) -> Action {
         9 if rng.u8(..6) == 0 => Action::Vanish { machine },
         10 if rng.u8(..4) == 0 => Action::DeclareLost { machine },
         11 if rng.u8(..3) == 0 => Action::DeleteEnvironment { machine },
+        12 if rng.u8(..2) == 0 => Action::Backup,
+        13 if rng.u8(..4) == 0 => Action::Restore { back_after_ms: rng.u16(10..5_000) },
+        14 if rng.u8(..3) == 0 => Action::EndStrays,
         _ => mild(rng),
     }
 }

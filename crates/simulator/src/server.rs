@@ -6,7 +6,8 @@ use std::time::Duration;
 use fermi_api::link::{AgentMessage, Assignment, Master, ServerMessage, Taken, UnwantedRun};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
 use fermi_domain::fleet::{
-    self, Admission, Conclusion, Fit, Identity, Introduction, KnownRun, Liveness, SUSPECT_AFTER, Standing, Wanted,
+    self, Admission, Conclusion, Fit, History, Identity, Introduction, KnownRun, Liveness, SUSPECT_AFTER, Standing,
+    StrayRun, Wanted,
 };
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
@@ -36,9 +37,11 @@ pub struct StoreDown;
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     pub tasks: BTreeMap<TaskId, Task>,
-    next_task: u32,
+    pub(crate) next_task: u32,
     leases: BTreeMap<WorkerId, (TaskId, EnvironmentId)>,
-    environments: BTreeMap<EnvironmentId, (Environment, Identity)>,
+    pub(crate) environments: BTreeMap<EnvironmentId, (Environment, Identity)>,
+    pub(crate) history: History,
+    pub(crate) strays: Vec<StrayRun>,
     /// Those that an operator has declared lost, until they are back.
     lost: BTreeSet<EnvironmentId>,
     next_environment: u32,
@@ -48,8 +51,8 @@ pub struct Database {
 }
 
 #[derive(Debug, Default)]
-struct Session {
-    link: Option<usize>,
+pub(crate) struct Session {
+    pub(crate) link: Option<usize>,
     /// Which process it is that is connected.
     process: (usize, u32),
     heard_ms: u64,
@@ -77,11 +80,14 @@ pub struct Welcomed {
     /// Issued at a registration.
     pub credential: Option<String>,
     pub messages: Vec<ServerMessage>,
+    /// Links of agents that say hello again, since what they have said was about an earlier launch.
+    pub to_be_asked_again: Vec<usize>,
 }
 
 #[derive(Debug)]
 pub struct Server {
     pub database: Database,
+    pub(crate) backup: Option<Database>,
     /// On disk as well, behind an fsync.
     pub streams: BTreeMap<(TaskId, u32, u32), Vec<u8>>,
     pub is_up: bool,
@@ -89,7 +95,7 @@ pub struct Server {
     /// What is added to the time by a clock that was set.
     pub clock_skew_ms: i64,
     started_ms: u64,
-    sessions: BTreeMap<EnvironmentId, Session>,
+    pub(crate) sessions: BTreeMap<EnvironmentId, Session>,
     openings: u64,
     seen: Option<(u64, Board)>,
     next_credential: u32,
@@ -103,6 +109,7 @@ impl Server {
     pub fn new() -> Self {
         Self {
             database: Database::default(),
+            backup: None,
             streams: BTreeMap::new(),
             is_up: true,
             fails_until_ms: 0,
@@ -232,8 +239,9 @@ impl Server {
         self.is_rung = true;
         let tasks = self.database.tasks.values();
         // Every agent here looks at its machine's processes, and finds none outside of its folder.
-        let conclusions = fleet::compare(tasks, &id, &hello.runs, Some(&[]));
-        let mut messages = Vec::new();
+        let conclusions = fleet::compare(tasks, &id, &hello.runs, Some(&[]), |run| self.origin(run));
+        let mut messages: Vec<ServerMessage> = self.kills_of_strays(&id).collect();
+        let (mut strays, mut to_be_asked_again) = (Vec::new(), Vec::new());
         for conclusion in conclusions {
             match conclusion {
                 Conclusion::Gone(run) => {
@@ -243,9 +251,20 @@ impl Server {
                 Conclusion::Unproven(_) => {}
                 Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
                 Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
+                Conclusion::MovedOn(run) => {
+                    let task = run.task.clone();
+                    let taken_up = self.apply(&task, [TaskInput::MovedOn { run }], now, truth);
+                    taken_up.map_err(|StoreDown| "the store is away".to_owned())?;
+                    to_be_asked_again.extend(self.links_of_other_nodes(&task, &id));
+                }
+                Conclusion::SetAside(known) => {
+                    truth.incomplete.insert((known.run.task.clone(), known.run.generation));
+                    strays.push(known);
+                }
             }
         }
-        Ok(Welcomed { environment: id, credential: issued, messages })
+        self.note_hello(&id, &strays);
+        Ok(Welcomed { environment: id, credential: issued, messages, to_be_asked_again })
     }
 
     fn standing(&self, id: &EnvironmentId, process: (usize, u32), now: u64) -> Standing {
@@ -254,7 +273,8 @@ impl Server {
                 && session.process != process
                 && Duration::from_millis(now.saturating_sub(session.heard_ms)) < SUSPECT_AFTER
         });
-        Standing { is_answering, may_have_runs: fleet::may_have_runs(self.database.tasks.values(), id) }
+        let may_have_runs = fleet::may_have_runs(self.database.tasks.values(), id);
+        Standing { is_answering, may_have_runs, is_restored: self.is_unheard(id) }
     }
 
     /// What an agent says over its link. The answer is what it is told.
@@ -281,6 +301,10 @@ impl Server {
             .is_some_and(|node| node.environment == *environment);
         if is_ours {
             self.apply(&run.task, [input], now, truth)?;
+        }
+        match self.is_set_aside(&run) {
+            true => return Ok(None),
+            false => self.database.strays.retain(|stray| stray.run != run || stray.environment != *environment),
         }
         Ok(Some(ServerMessage::Forget { run }))
     }
@@ -334,7 +358,7 @@ impl Server {
             return (503, None);
         }
         let node = self.database.tasks.get(&run.task).and_then(|task| task.node_of(run));
-        let Some(node) = node else { return (410, Some(unwanted(run))) };
+        let Some(node) = node else { return self.unwanted(run) };
         if node.environment != *from {
             return (403, None);
         }
@@ -357,8 +381,9 @@ impl Server {
     }
 
     pub fn journal_length(&self, from: &EnvironmentId, run: &RunKey) -> (u16, Option<Taken>) {
-        match self.database.tasks.get(&run.task).and_then(|task| task.environment_of(run)) {
-            None => (410, Some(unwanted(run))),
+        let task = self.database.tasks.get(&run.task).filter(|_| self.stray(run).is_none());
+        match task.and_then(|task| task.environment_of(run)) {
+            None => self.unwanted(run),
             Some(environment) if environment != from => (403, None),
             Some(_) => (200, Some(has(self.database.journals.get(run).map_or(0, |(length, _)| *length)))),
         }
@@ -374,16 +399,17 @@ impl Server {
         now: u64,
         truth: &mut Truth,
     ) -> (u16, Option<Taken>) {
-        let Some(task) = self.database.tasks.get(&run.task) else { return (410, Some(unwanted(run))) };
+        let task = self.database.tasks.get(&run.task).filter(|_| self.stray(run).is_none());
+        let Some(task) = task else { return self.unwanted(run) };
         match task.environment_of(run) {
-            None => return (410, Some(unwanted(run))),
+            None => return self.unwanted(run),
             Some(environment) if environment != from => return (403, None),
             Some(_) => {}
         }
         match task.wants_stream(run, attempt) {
             Wanted::Yes => {}
             Wanted::NotYet => return (503, None),
-            Wanted::Never => return (410, Some(unwanted(run))),
+            Wanted::Never => return self.unwanted(run),
         }
         let kept = self.streams.entry((run.task.clone(), attempt, rank)).or_default();
         let have = kept.len() as u64;
@@ -397,6 +423,11 @@ impl Server {
         (200, Some(has(kept.len() as u64)))
     }
 
+    /// The last word on a run, unless it is an operator's.
+    fn unwanted(&self, run: &RunKey) -> (u16, Option<Taken>) {
+        if self.is_set_aside(run) { (503, None) } else { (410, Some(unwanted(run))) }
+    }
+
     /// One look of all reconcilers. The answer is what agents are told, by link.
     pub fn reconcile(&mut self, now: u64, truth: &mut Truth) -> Vec<(usize, ServerMessage)> {
         self.is_rung = false;
@@ -406,7 +437,9 @@ impl Server {
         for id in ids {
             let _ = self.give_up_lost_nodes(&id, now, truth);
             let Some(task) = self.database.tasks.get(&id) else { continue };
-            if task.is_due(self.wall(now)) {
+            if task.is_stop_overdue(self.wall(now)) {
+                let _ = self.apply(&id, [TaskInput::StopOverdue], now, truth);
+            } else if task.is_due(self.wall(now)) {
                 let _ = self.apply(&id, [TaskInput::TimePassed], now, truth);
             } else if task.is_abandoned(|environment| self.liveness(environment, now) == Liveness::Offline) {
                 let _ = self.apply(&id, [TaskInput::CoordinatorUnreachable], now, truth);
@@ -418,7 +451,11 @@ impl Server {
                     DesiredState::Rest => continue,
                     DesiredState::Stop => ("stop", ServerMessage::Stop { run: run.clone() }),
                     DesiredState::Kill => ("kill", ServerMessage::Kill { run: run.clone() }),
-                    DesiredState::Launch => ("launch", ServerMessage::Launch(Box::new(assignment(task, node)))),
+                    DesiredState::Launch if self.is_held(task) => continue,
+                    DesiredState::Launch => {
+                        let assignment = assignment(task, node, self.newest_written(task));
+                        ("launch", ServerMessage::Launch(Box::new(assignment)))
+                    }
                 };
                 let Some(session) = self.sessions.get_mut(&node.environment) else { continue };
                 let Some(link) = session.link else { continue };
@@ -528,6 +565,7 @@ impl Server {
         let is_offline = self.liveness(id, now) == Liveness::Offline;
         if is_offline && !is_leased && !is_named && self.write(now).is_ok() {
             self.database.environments.remove(id);
+            self.give_up(id);
             self.sessions.remove(id);
             self.openings += 1;
         }
@@ -537,6 +575,7 @@ impl Server {
     pub fn declare_lost(&mut self, id: &EnvironmentId, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         self.write(now)?;
         self.database.lost.insert(id.clone());
+        self.give_up(id);
         let ids: Vec<TaskId> = self.live_tasks().map(|task| task.id.clone()).collect();
         for task in ids {
             self.give_up_lost_nodes(&task, now, truth)?;
@@ -605,7 +644,7 @@ fn spec(nodes: Vec<EnvironmentId>, restarts: u32, on_disconnect: OnDisconnect) -
     }
 }
 
-fn assignment(task: &Task, node: &NodeRun) -> Assignment {
+fn assignment(task: &Task, node: &NodeRun, written: u32) -> Assignment {
     let slots = task.rank_map.iter().flat_map(|map| map.slots());
     let ranks = slots.filter(|slot| slot.environment == node.environment).map(|slot| RankLaunch {
         rank: slot.rank,
@@ -628,7 +667,7 @@ fn assignment(task: &Task, node: &NodeRun) -> Assignment {
             restarts: RestartPolicy { max_restarts: restarts },
             ladder: task.spec.policies.stop.clone(),
             join_timeout_ms: 60_000,
-            attempts_before: task.attempt().map_or(0, |attempt| attempt.number.get()),
+            attempts_before: task.attempts_before(written),
             resume: task.resume,
             server_lease_ms: task.spec.policies.server_lease_ms(),
             ..RunPolicy::default()

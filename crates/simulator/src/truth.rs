@@ -48,6 +48,8 @@ struct TaskTruth {
     launches: BTreeMap<Launch, LaunchTruth>,
     /// The launch in which every rank returned 0, since a user last asked for a start.
     finished: Option<Launch>,
+    /// The last such launch of all.
+    ever_finished: Option<Launch>,
     /// Keepers or ranks of it were killed, or their machines stood still, were cut off or went down.
     is_harmed: bool,
 }
@@ -110,7 +112,20 @@ impl Truth {
             record.returned_other += 1;
         }
         if record.returned_zero == record.world {
-            truth.finished = Some(launch);
+            (truth.finished, truth.ever_finished) = (Some(launch), Some(launch));
+        }
+    }
+
+    /// An older state of the database was put back: a task may be taken for dead that was not, and what was written may have
+    /// been deleted since the backup.
+    pub fn restored(&mut self) {
+        for (task, truth) in &mut self.tasks {
+            truth.is_harmed = true;
+            // A result of before may be told again, and was true then.
+            truth.finished = truth.ever_finished;
+            self.incomplete.extend(truth.launches.keys().map(|(generation, _)| (task.clone(), *generation)));
+            // A launch that is forgotten everywhere may be made once more.
+            truth.launches.retain(|_, launch| launch.living > 0);
         }
     }
 

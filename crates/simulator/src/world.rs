@@ -309,6 +309,9 @@ impl World {
             self.server.link_ended(&environment, link);
             self.break_link(link);
         }
+        if self.now > FAULTS_END_MS + 20_000 {
+            self.end_strays();
+        }
         self.reconcile();
     }
 
@@ -520,8 +523,37 @@ impl World {
                     self.at(self.now + u64::from(back_after_ms), Event::ServerBack);
                 }
             }
+            Action::Backup if self.server.is_up => self.server.back_up(),
+            Action::Backup => {}
+            Action::Restore { back_after_ms } => self.restore(u64::from(back_after_ms)),
+            Action::EndStrays => self.end_strays(),
             Action::StoreFails { for_s } => self.server.fails_until_ms = self.now + seconds(for_s),
             Action::ClockJump { seconds } => self.server.clock_skew_ms += i64::from(seconds) * 1_000,
+        }
+    }
+
+    /// The last backup is put back. What happened since is forgotten, and that is not broken.
+    fn restore(&mut self, back_after_ms: u64) {
+        // Which of two copies of a folder is the newer one, an older database cannot tell.
+        if self.agents.iter().any(|agent| agent.clone_of.is_some()) {
+            return;
+        }
+        if self.server.is_up {
+            self.kill_server();
+        }
+        if self.server.restore() {
+            self.truth.restored();
+            let database = &self.server.database;
+            self.created.retain(|id| database.tasks.contains_key(id));
+        }
+        self.at(self.now + back_after_ms, Event::ServerBack);
+    }
+
+    fn end_strays(&mut self) {
+        if self.server.is_up {
+            for (link, message) in self.server.end_strays() {
+                self.post(link, Letter::ToAgent(Box::new(message)));
+            }
         }
     }
 
@@ -581,7 +613,9 @@ impl World {
         }
         // A clone of the whole machine keeps its name; nothing but the seal tells it apart, so that the original must
         // have come back once since.
-        let is_clone = from != to && self.agents[from].link.is_some_and(|link| !self.links[link].is_dead);
+        let is_clone = self.server.database.history.epoch == 0
+            && from != to
+            && self.agents[from].link.is_some_and(|link| !self.links[link].is_dead);
         let number = self.machines.len();
         let id = if is_clone { self.machines[from].id.clone() } else { format!("m{number}") };
         let is_elsewhere = from != to;

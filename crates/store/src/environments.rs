@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::{
     StoreError, Transaction, View, numbered,
-    row::{document, json, signed, unsigned},
+    row::{document, json, readable, signed, unsigned},
     tasks::task_id,
 };
 
@@ -84,15 +84,16 @@ impl View<'_> {
         let mut rows = statement.query(parameters)?;
         let mut environments = Vec::new();
         while let Some(row) = rows.next()? {
-            environments.push(read(row)?);
+            environments.extend(readable(read(row))?);
         }
         Ok(environments)
     }
 }
 
-const COLUMNS: &str = "seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document, identity, duty";
+pub(crate) const COLUMNS: &str =
+    "seq, instance, boot, labels, first_seen_ms, registered_ms, revision, document, identity, duty";
 
-fn read(row: &Row<'_>) -> Result<EnvironmentRow, StoreError> {
+pub(crate) fn read(row: &Row<'_>) -> Result<EnvironmentRow, StoreError> {
     let (labels, json): (String, String) = (row.get(3)?, row.get(7)?);
     let mut environment: Environment = document("environment", &json)?;
     environment.id = EnvironmentId(numbered::ENVIRONMENT.write(row.get(0)?));
@@ -121,7 +122,8 @@ impl Transaction<'_> {
                  document, identity) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
                  instance = excluded.instance, boot = excluded.boot, labels = excluded.labels, \
                  registered_ms = excluded.registered_ms, revision = revision + 1, document = excluded.document, \
-                 identity = excluded.identity, duty = CASE duty WHEN '\"lost\"' THEN NULL ELSE duty END \
+                 identity = excluded.identity, duty = CASE duty WHEN '\"lost\"' THEN NULL WHEN \
+                 '\"lostAndDrained\"' THEN '\"drained\"' ELSE duty END \
                  RETURNING {COLUMNS}"
             ),
         )?;

@@ -8,12 +8,15 @@
 //!   (snapshots), `transaction` (what a closure gets);
 //! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`leases`], [`runs`], [`datasets`], [`models`],
 //!   [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
-//! - what is kept in files: [`chunks`].
+//! - what is kept in files: [`chunks`];
+//! - what is kept elsewhere: [`backup`], and what a restore leaves behind: [`history`].
 
+pub mod backup;
 pub mod chunks;
 pub mod datasets;
 pub mod environments;
 pub mod events;
+pub mod history;
 pub mod idempotency;
 pub mod leases;
 pub mod models;
@@ -35,6 +38,7 @@ mod reader;
 mod row;
 mod store;
 mod transaction;
+mod unreadable;
 mod writer;
 
 pub use error::{StoreError, UpdateError, WriteError};
@@ -43,3 +47,4 @@ pub use open::OpenError;
 pub use page::{BadToken, Page, PageToken, Versioned};
 pub use store::Store;
 pub use transaction::{Transaction, View};
+pub use unreadable::UnreadableRow;

@@ -83,8 +83,8 @@ impl Explained for OpenError {
             ),
             Self::Newer { .. } => Hint::new("安装更新版本的 fermi", "install a newer fermi"),
             Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Hint::new(
-                "fermi.db 已损坏或不是数据库；从备份恢复，或把它移走以重新开始",
-                "fermi.db is damaged or no database; restore it from a backup, or move it away to begin anew",
+                "fermi.db 已损坏或不是数据库；用 fermi server restore 从备份恢复，或把它移走以重新开始",
+                "fermi.db is damaged or no database; put a backup back with `fermi server restore`, or move it away to begin anew",
             ),
             Self::Folder { .. } | Self::NotDurable { .. } | Self::Sql { .. } | Self::Threads(_) => {
                 Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
@@ -107,10 +107,7 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     let unusable = |source| OpenError::Folder { folder: shown.clone(), source };
     let failed = |source| OpenError::Sql { folder: shown.clone(), source };
     std::fs::create_dir_all(folder).map_err(unusable)?;
-    let lock = FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
-        LockError::Held { pid } => OpenError::Held { folder: shown.clone(), pid },
-        LockError::Io(source) => unusable(source),
-    })?;
+    let lock = lock(folder)?;
 
     let path = folder.join(DATABASE);
     let pages = log_pages(folder);
@@ -134,6 +131,15 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
         })
         .collect();
     Ok(Opened { lock, writer, readers: readers.map_err(failed)?, cluster })
+}
+
+/// Takes the folder for this process alone.
+pub(crate) fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
+    let shown = folder.display().to_string();
+    FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
+        LockError::Held { pid } => OpenError::Held { folder: shown, pid },
+        LockError::Io(source) => OpenError::Folder { folder: shown, source },
+    })
 }
 
 /// How long the database's log grows before it is written into the database: on a small disk it must be short.
@@ -216,7 +222,7 @@ mod tests {
         writer.pragma_update(None, "user_version", 99).unwrap();
         drop(writer);
         let refused = open(folder.path(), 0).unwrap_err();
-        assert!(refused.to_string().contains("is of version 99; this Fermi understands versions up to 3"), "{refused}");
+        assert!(refused.to_string().contains("is of version 99; this Fermi understands versions up to 4"), "{refused}");
         assert!(refused.text().zh.contains("99"));
     }
 }

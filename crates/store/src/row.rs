@@ -22,3 +22,13 @@ pub(crate) fn document<T: DeserializeOwned>(noun: &'static str, json: &str) -> R
 pub(crate) fn json<T: Serialize>(noun: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|source| StoreError::Document { noun, source: Arc::new(source) })
 }
+
+/// One row that this release cannot read must not keep it from all the others: [`View::unreadable`](crate::View::unreadable)
+/// names it.
+pub(crate) fn readable<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(StoreError::Document { .. } | StoreError::Value { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

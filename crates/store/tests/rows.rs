@@ -140,6 +140,7 @@ fn what_operators_say_stays_but_a_lost_environment_serves_when_it_is_back() {
     };
     assert_eq!(duty_after(Duty::Drained), Duty::Drained);
     assert_eq!(duty_after(Duty::Lost), Duty::Serves);
+    assert_eq!(duty_after(Duty::LostAndDrained), Duty::Drained);
     assert_eq!(duty_after(Duty::Serves), Duty::Serves);
     assert!(!write(&store, |tx| tx.set_duty(&EnvironmentId::from("env-009"), Duty::Lost)));
 }

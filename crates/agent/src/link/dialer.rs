@@ -22,6 +22,8 @@ use crate::options::StopFlag;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How long the agent may take to look for the runs of a cluster that it has not served before.
+const TURN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the link tells.
 #[derive(Debug)]
@@ -42,6 +44,14 @@ pub enum LinkNews {
     },
 }
 
+/// What the agent knows of the runs of one cluster.
+#[derive(Clone, Debug, Default)]
+pub struct RunsOfCluster {
+    /// None before the first welcome.
+    pub cluster: Option<String>,
+    pub runs: Vec<KnownRun>,
+}
+
 /// What the thread needs.
 #[derive(Debug)]
 pub struct Dialer {
@@ -49,7 +59,7 @@ pub struct Dialer {
     pub token: Option<String>,
     /// All but the runs and the pass, which change.
     pub hello: Hello,
-    pub runs: Arc<Mutex<Vec<KnownRun>>>,
+    pub runs: Arc<Mutex<RunsOfCluster>>,
     pub passes: PassBook,
     pub stop: StopFlag,
 }
@@ -71,13 +81,20 @@ impl Dialer {
         let mut pause = FIRST_PAUSE;
         while !self.stop.is_raised() {
             let hello = self.hello();
+            let spoken_of = hello.cluster.clone();
             let error = match ServerConnection::open(&self.server, self.token.as_deref(), hello) {
                 Ok((connection, mut welcome)) => {
                     pause = FIRST_PAUSE;
                     welcome.credential = self.passes.confirm(&welcome.cluster, welcome.credential);
                     // Said to a connection that is gone; what still counts is said again after the welcome.
                     while outgoing.try_recv().is_ok() {}
+                    let cluster = welcome.cluster.clone();
                     tell(LinkNews::Welcomed(welcome));
+                    // This server has heard of another one's runs: it is told of its own.
+                    if spoken_of.is_some_and(|spoken_of| spoken_of != cluster) && self.turns_to(&cluster) {
+                        connection.close();
+                        continue;
+                    }
                     match self.talk(connection, outgoing, bell, tell) {
                         Ok(()) => return,
                         Err(error) => error,
@@ -107,12 +124,28 @@ impl Dialer {
 
     fn hello(&mut self) -> Hello {
         let Pass { credential, seal, next_seal } = self.passes.propose().clone();
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let RunsOfCluster { cluster, runs } = self.known();
         let is_known = |run: &RunKey| runs.iter().any(|known| known.run == *run);
         // Without a look, or without knowing for which cluster, nothing is claimed.
-        let seen = self.passes.cluster().and_then(runs_with_processes);
+        let seen = cluster.as_deref().and_then(runs_with_processes);
         let seen = seen.map(|seen| seen.into_iter().filter(|run| !is_known(run)).collect());
-        Hello { credential, seal, next_seal, runs, seen, ..self.hello.clone() }
+        Hello { credential, seal, next_seal, cluster, runs, seen, ..self.hello.clone() }
+    }
+
+    fn known(&self) -> RunsOfCluster {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until the agent has looked for the runs of a cluster.
+    fn turns_to(&self, cluster: &str) -> bool {
+        let until = Instant::now() + TURN_PATIENCE;
+        while !self.stop.is_raised() && Instant::now() < until {
+            if self.known().cluster.as_deref() == Some(cluster) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
     }
 
     /// Talks until the connection breaks, or until the agent ends.
@@ -144,7 +177,7 @@ impl Dialer {
     }
 
     fn has_live_runs(&self) -> bool {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| known.alive)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).runs.iter().any(|known| known.alive)
     }
 
     /// Sleeps, unless the agent ends.

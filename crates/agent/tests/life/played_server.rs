@@ -99,6 +99,7 @@ impl PlayedServer {
                     let message: AgentMessage = serde_json::from_str(&text).unwrap();
                     if matches!(message, AgentMessage::Hello(_)) {
                         let welcome = Welcome {
+                            epoch: 0,
                             environment: "env-1".into(),
                             cluster: "c1".into(),
                             heartbeat_ms: 100,

@@ -10,7 +10,7 @@ use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion, CreateModel,
     CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Id, Launch, LogPiece, LogSearch, Logs,
-    Metrics, Model, Page, Preview, Rank, ServerStatus, Snapshot, StopRequest, Stream, Task, TaskRow, Version,
+    Metrics, Model, Page, Preview, Rank, ServerStatus, Snapshot, StopRequest, Stray, Stream, Task, TaskRow, Version,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -68,6 +68,15 @@ impl Client {
 
     pub fn server_status(&self) -> Got<ServerStatus> {
         self.get(&format!("{API}/server/status"), &Query::new())
+    }
+
+    /// The runs that the server's database has never launched.
+    pub fn strays(&self) -> Got<Page<Stray>> {
+        self.get(&format!("{API}/server/strays"), &Query::new())
+    }
+
+    pub fn end_stray(&self, run: &str) -> Got<Value> {
+        self.post(&format!("{API}/server/strays/{}/end", segment(run)), &serde_json::json!({}))
     }
 
     pub fn environments(&self, query: &Query) -> Got<Page<Environment>> {

@@ -46,7 +46,7 @@ pub use plan::{Plan, PlanId, PlanSuggestion};
 pub use preview::{CardLine, Preview};
 pub use principal::{Principal, PrincipalKind};
 pub use rank::{Rank, RankState};
-pub use server_status::{DiskStatus, KeptKind, ServerStatus};
+pub use server_status::{DiskStatus, KeptKind, ServerStatus, Stray};
 pub use snapshot::{DIGEST_HEADER, Snapshot};
 pub use task::{Attempt, CreateAnswer, DistributedInfo, Progress, Task, TaskNode, TaskRow, TaskStatus};
 pub use verdict::{FailedRank, OtherFailure, Verdict};

@@ -21,6 +21,31 @@ pub struct ServerStatus {
     /// Unix milliseconds: the time by which ages are judged. It follows the server's clock, but not in leaps.
     pub believed_time: Option<u64>,
     pub loops: Vec<BackgroundLoop>,
+    /// How often an older state of the database was put back.
+    #[serde(default)]
+    pub epoch: u64,
+    /// Runs that this database has never launched; see `GET /server/strays`.
+    #[serde(default)]
+    pub strays: u64,
+    /// What in the database cannot be read by this release and is left alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<Text>,
+}
+
+/// A run that the database has never launched: an older state of it was put back while the run went on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stray {
+    #[schema(example = "task-12-g1-n0-i1")]
+    pub run: String,
+    pub environment_id: String,
+    pub environment: String,
+    /// Something of it may live, as far as its agent has said.
+    pub alive: bool,
+    /// Its end was asked for.
+    pub ending: bool,
+    /// Unix milliseconds.
+    pub found_at: u64,
 }
 
 /// The disk of the data folder.

@@ -42,6 +42,8 @@ pub struct Standing {
     pub is_answering: bool,
     /// Runs of open tasks may live there.
     pub may_have_runs: bool,
+    /// An older state of the database was put back, and its agent has not come since: the seal that is known is an old one.
+    pub is_restored: bool,
 }
 
 /// What becomes of a hello.
@@ -77,11 +79,13 @@ pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<
     }
     let is_same = is_same(known, hello);
     let is_elsewhere = known.machine.as_deref().zip(hello.machine).is_some_and(|(ours, theirs)| ours != theirs);
-    if is_same && !is_elsewhere && is_sealed(known, hello) {
+    let is_same = is_same || standing.is_restored && known.instance == hello.instance;
+    if is_same && !is_elsewhere && (standing.is_restored || is_sealed(known, hello)) {
         let is_known = !known.boot.is_empty() && !hello.boot.is_empty();
         return Admission::Return { is_new_boot: is_known && known.boot != hello.boot };
     }
-    match (standing.may_have_runs, is_same) {
+    // What an environment runs that has not come since a restore is not known.
+    match (standing.may_have_runs || standing.is_restored, is_same) {
         (false, _) => Admission::Register,
         (true, true) => Admission::Refuse(Impostor::Copy),
         (true, false) => Admission::Refuse(Impostor::NameHeld),
@@ -164,7 +168,7 @@ mod tests {
     #[test]
     fn an_agent_whose_registration_was_lost_on_its_way_is_known_by_the_seal_that_it_proposed() {
         let kept = Identity::after(&HELLO, Some("new".into()));
-        let again = admit(Some(&kept), Standing { is_answering: false, may_have_runs: true }, &HELLO);
+        let again = admit(Some(&kept), Standing { may_have_runs: true, ..Standing::default() }, &HELLO);
         assert_eq!(again, Admission::Return { is_new_boot: false });
         assert!(HELLO.needs_credential(Some(&kept), again));
         let shown = Introduction { credential: Some("new"), ..HELLO };
@@ -177,8 +181,8 @@ mod tests {
     fn a_copy_is_told_by_its_machine_by_its_seal_and_by_the_original_that_answers() {
         let known = known();
         let copy = Admission::Refuse(Impostor::Copy);
-        let busy = Standing { is_answering: false, may_have_runs: true };
-        let answering = Standing { is_answering: true, may_have_runs: true };
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        let answering = Standing { is_answering: true, may_have_runs: true, ..Standing::default() };
         assert_eq!(admit(Some(&known), busy, &Introduction { machine: Some("other"), ..HELLO }), copy);
         let old = Introduction { seal: Some("s0"), next_seal: Some("mine"), ..HELLO };
         assert_eq!(admit(Some(&known), busy, &old), copy);
@@ -186,14 +190,30 @@ mod tests {
         assert_eq!(admit(Some(&known), answering, &HELLO), Admission::Refuse(Impostor::NameTaken));
     }
 
+    /// It has come since the backup, and perhaps was registered anew.
+    #[test]
+    fn after_a_restore_an_agent_is_known_without_its_seal() {
+        let known = known();
+        let restored = Standing { may_have_runs: true, is_restored: true, ..Standing::default() };
+        let later = Introduction { seal: Some("s8"), next_seal: Some("s9"), ..HELLO };
+        assert_eq!(admit(Some(&known), restored, &later), Admission::Return { is_new_boot: false });
+        let anew = Introduction { credential: Some("other"), ..later };
+        assert_eq!(admit(Some(&known), restored, &anew), Admission::Return { is_new_boot: false });
+        let elsewhere = Introduction { machine: Some("other"), ..later };
+        assert_eq!(admit(Some(&known), restored, &elsewhere), Admission::Refuse(Impostor::Copy));
+        let stranger = Introduction { instance: "other", credential: None, ..later };
+        let idle = Standing { is_restored: true, ..Standing::default() };
+        assert_eq!(admit(Some(&known), idle, &stranger), Admission::Refuse(Impostor::NameHeld));
+    }
+
     #[test]
     fn a_stranger_gets_a_name_only_where_nothing_is_left_of_its_holder() {
         let known = known();
         let stranger = Introduction { instance: "other", credential: None, seal: None, ..HELLO };
         let cases = [
-            (Standing { is_answering: true, may_have_runs: false }, Admission::Refuse(Impostor::NameTaken)),
-            (Standing { is_answering: false, may_have_runs: true }, Admission::Refuse(Impostor::NameHeld)),
-            (Standing { is_answering: false, may_have_runs: false }, Admission::Register),
+            (Standing { is_answering: true, ..Standing::default() }, Admission::Refuse(Impostor::NameTaken)),
+            (Standing { may_have_runs: true, ..Standing::default() }, Admission::Refuse(Impostor::NameHeld)),
+            (Standing::default(), Admission::Register),
         ];
         for (standing, expected) in cases {
             assert_eq!(admit(Some(&known), standing, &stranger), expected, "{standing:?}");
@@ -207,7 +227,7 @@ mod tests {
         let kept = Identity::after(&old, None);
         assert_eq!(admit(Some(&kept), Standing::default(), &old), Admission::Return { is_new_boot: false });
         assert_eq!(admit(Some(&kept), Standing::default(), &HELLO), Admission::Return { is_new_boot: false });
-        let busy = Standing { is_answering: false, may_have_runs: true };
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
         assert_eq!(admit(Some(&known()), busy, &old), Admission::Return { is_new_boot: false }, "one release back");
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Origin;
 use crate::ids::EnvironmentId;
 use crate::task::{NodeRunState, RunKey, Task};
 
@@ -25,15 +26,21 @@ pub enum Conclusion {
     Kill(RunKey),
     /// No task wants its files.
     Forget(RunKey),
+    /// The task goes on in a later launch than the one that is known: an older state of the database was put back.
+    MovedOn(RunKey),
+    /// The database has never launched it, and an operator is asked: an older state of the database was put back.
+    SetAside(KnownRun),
 }
 
 /// Compares what the agent of an environment knows with what the tasks believe. `seen` are runs of which it has no files
-/// but has seen processes; none where nothing can be said of those, since the agent has not looked.
+/// but has seen processes; none where nothing can be said of those, since the agent has not looked. `origin` says of a run
+/// that no task wants whose launch it is.
 pub fn compare<'a>(
     tasks: impl IntoIterator<Item = &'a Task>,
     environment: &EnvironmentId,
     known: &[KnownRun],
     seen: Option<&[RunKey]>,
+    origin: impl Fn(&RunKey) -> Origin,
 ) -> Vec<Conclusion> {
     let ours: Vec<(RunKey, NodeRunState)> = tasks
         .into_iter()
@@ -42,19 +49,34 @@ pub fn compare<'a>(
             here.map(|node| (task.run_key(node), node.state))
         })
         .collect();
-    let missing = ours
+    let is_wanted = |run: &RunKey| ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
+    let has_part = |run: &RunKey| {
+        ours.iter().any(|(ours, state)| {
+            (&ours.task, ours.node_rank) == (&run.task, run.node_rank) && *state != NodeRunState::Gone
+        })
+    };
+    let unwanted: Vec<Conclusion> = known
         .iter()
-        .filter(|(run, state)| *state == NodeRunState::Alive && !known.iter().any(|known| known.run == *run));
+        .filter(|known| !is_wanted(&known.run))
+        .map(|KnownRun { run, alive }| match (origin(run), alive) {
+            (Origin::Past, true) => Conclusion::Kill(run.clone()),
+            (Origin::Past, false) => Conclusion::Forget(run.clone()),
+            (Origin::Stray, _) if has_part(run) => Conclusion::MovedOn(run.clone()),
+            (Origin::Stray, alive) => Conclusion::SetAside(KnownRun { run: run.clone(), alive: *alive }),
+        })
+        .collect();
+    let has_moved_on = |run: &RunKey| {
+        unwanted.iter().any(|conclusion| matches!(conclusion, Conclusion::MovedOn(later) if later.task == run.task))
+    };
+    let missing = ours.iter().filter(|(run, state)| {
+        *state == NodeRunState::Alive && !known.iter().any(|known| known.run == *run) && !has_moved_on(run)
+    });
     let missing = missing.map(|(run, _)| match seen.is_some_and(|seen| !seen.contains(run)) {
         true => Conclusion::Gone(run.clone()),
         false => Conclusion::Unproven(run.clone()),
     });
-    let is_wanted = |run: &RunKey| ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
-    let unwanted = known.iter().filter(|known| !is_wanted(&known.run)).map(|KnownRun { run, alive }| match alive {
-        true => Conclusion::Kill(run.clone()),
-        false => Conclusion::Forget(run.clone()),
-    });
-    missing.chain(unwanted).collect()
+    let missing: Vec<Conclusion> = missing.collect();
+    missing.into_iter().chain(unwanted).collect()
 }
 
 /// Whether runs of tasks may live in an environment, so that no other machine may take its name.

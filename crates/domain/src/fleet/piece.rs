@@ -40,6 +40,8 @@ impl Task {
         match self.attempts.iter().find(|known| known.number.get() == attempt) {
             Some(known) if known.generation == run.generation => Wanted::Yes,
             Some(_) => Wanted::Never,
+            // No journal will tell of it; and the next launch counts behind what is written.
+            None if run.generation == self.generation && self.first_node_is_gone() => Wanted::Yes,
             None if run.generation == self.generation => Wanted::NotYet,
             None => Wanted::Never,
         }

@@ -69,6 +69,11 @@ impl TaskPhase {
         matches!(self, Self::Starting | Self::Running | Self::Restarting | Self::Stopping)
     }
 
+    /// Whether ranks of it are to be started, as far as anything is known.
+    pub fn waits_for_launch(self) -> bool {
+        matches!(self, Self::Initializing | Self::Queued | Self::Starting | Self::Restarting)
+    }
+
     /// Whether it is over: nothing happens to it unless somebody wants it to run again.
     pub fn is_final(self) -> bool {
         match self {

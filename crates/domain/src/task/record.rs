@@ -221,6 +221,12 @@ impl Task {
         (1..=most).contains(&attempt) && rank < ranks
     }
 
+    /// The number after which a launch counts its attempts; `written` is the newest attempt of which something is kept, which
+    /// a database that was put back to an older state does not know.
+    pub fn attempts_before(&self, written: u32) -> u32 {
+        self.attempt().map_or(0, |attempt| attempt.number.get()).max(written)
+    }
+
     /// The newest attempt.
     pub fn attempt(&self) -> Option<&AttemptRecord> {
         self.attempts.last()

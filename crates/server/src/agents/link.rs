@@ -26,6 +26,7 @@ use super::{bounds, identity};
 use crate::core::Core;
 use crate::hub::AgentConnection;
 use crate::lifecycle::{self, Cause, LifecycleError};
+use crate::restored;
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -53,6 +54,7 @@ async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
             let welcome = Welcome {
                 environment: id.clone(),
                 cluster: core.store().cluster().to_owned(),
+                epoch: core.restored().history.epoch,
                 heartbeat_ms: HEARTBEAT_MS,
                 credential: admitted.credential.clone(),
             };
@@ -191,7 +193,9 @@ fn register(
         Some(row) => fleet::may_have_runs(tx.live_tasks()?.iter().map(|task| &task.value), &row.environment.id),
         None => false,
     };
-    let standing = Standing { is_answering: *is_answering, may_have_runs };
+    let history = tx.history()?;
+    let is_restored = known.as_ref().is_some_and(|row| history.unheard.contains(&row.environment.id));
+    let standing = Standing { is_answering: *is_answering, may_have_runs, is_restored };
     let identity = known.as_ref().and_then(|row| row.identity.as_ref());
     let admission = fleet::admit(identity, standing, &introduction);
     let is_new_boot = match admission {
@@ -251,13 +255,20 @@ fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
     }
 }
 
-/// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end.
+/// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end, and
+/// those that the database has never launched are set aside.
 async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<(), StoreError> {
     let Admitted { environment, connection, .. } = agent;
-    let tasks = core.store().read(|view| view.live_tasks()).await?;
+    // It speaks of another server's runs, and says hello again once it has looked for those of this one.
+    if hello.cluster.as_deref().is_some_and(|cluster| cluster != core.store().cluster()) {
+        return Ok(());
+    }
     // Nothing of before a start of the machine can live on it.
-    let seen = if agent.is_new_boot { Some(&[][..]) } else { hello.seen.as_deref() };
-    for conclusion in fleet::compare(tasks.iter().map(|task| &task.value), environment, &hello.runs, seen) {
+    let seen = if agent.is_new_boot { Some(Vec::new()) } else { hello.seen.clone() };
+    let (at, runs) = (environment.clone(), hello.runs.clone());
+    let compared = core.store().read(move |view| restored::compare(view, &at, &runs, seen.as_deref()));
+    let mut strays = Vec::new();
+    for conclusion in compared.await? {
         match conclusion {
             Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::Gone { node: run.node_rank }]).await?,
             Conclusion::Unproven(run) => {
@@ -265,7 +276,31 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<()
             }
             Conclusion::Kill(run) => drop(connection.send(ServerMessage::Kill { run })),
             Conclusion::Forget(run) => drop(connection.send(ServerMessage::Forget { run })),
+            Conclusion::MovedOn(run) => take_up(core, agent, run).await?,
+            Conclusion::SetAside(known) => strays.push(known),
         }
+    }
+    for stray in &core.restored().strays {
+        if stray.environment == *environment && stray.ending {
+            connection.send(ServerMessage::Kill { run: stray.run.clone() });
+        }
+    }
+    restored::note_hello(core, environment, strays).await
+}
+
+/// A launch of a task runs that the database does not know: the task goes on with it.
+async fn take_up(core: &Core, agent: &Admitted, run: RunKey) -> Result<(), StoreError> {
+    let cause = Cause { principal: agent.principal.clone(), now_ms: core.now_ms() };
+    let work = move |tx: &mut Transaction<'_>| {
+        let task = run.task.clone();
+        lifecycle::apply(tx, &task, [TaskInput::MovedOn { run }], &cause)
+    };
+    let changed = core.change(work, std::slice::from_ref).await;
+    let nodes = changed.as_ref().map(|changed| changed.task.nodes.clone()).unwrap_or_default();
+    stored(changed.map(|_| ()))?;
+    // What the other nodes have said was about the launch before: they say hello again.
+    for node in nodes.iter().filter(|node| node.environment != agent.environment) {
+        core.hub().hang_up(&node.environment);
     }
     Ok(())
 }
@@ -328,6 +363,16 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
     };
     apply(core, agent, &run, inputs).await?;
     core.hub().forget(environment, &run);
+    if let Some(stray) = core.restored().stray(&run) {
+        if !stray.ending {
+            return Ok(());
+        }
+        let (at, key) = (environment.clone(), run.clone());
+        let removed = core.store().write(move |tx| tx.remove_strays(&at, Some(&key))).await;
+        removed.map_err(WriteError::<StoreError>::flatten)?;
+        core.refresh_environments().await?;
+        core.ring();
+    }
     // The agent deletes what it has of the run: only what is stored is acknowledged.
     connection.send(ServerMessage::Forget { run });
     Ok(())
@@ -346,13 +391,17 @@ async fn apply(core: &Core, agent: &Admitted, run: &RunKey, inputs: Vec<TaskInpu
         lifecycle::apply(tx, &key.task, inputs, &cause).map(Some)
     };
     let span = tracing::info_span!("run", task = %run.task, %run);
-    let outcome = core.change(work, Option::as_slice).instrument(span).await;
+    stored(core.change(work, Option::as_slice).instrument(span).await.map(|_| ()))
+}
+
+/// Whether a change is kept, or was none.
+fn stored(outcome: Result<(), WriteError<LifecycleError>>) -> Result<(), StoreError> {
     match outcome.map_err(WriteError::<LifecycleError>::flatten) {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         Err(LifecycleError::Store(error) | LifecycleError::Update(UpdateError::Store(error))) => Err(error),
         // It was deleted or changed at the same time, which cannot be inside one transaction; the next hello compares.
         Err(error @ (LifecycleError::NotFound(_) | LifecycleError::Update(_))) => {
-            tracing::warn!(%run, %error, "what happened to a run was not stored");
+            tracing::warn!(%error, "what happened to a run was not stored");
             Ok(())
         }
     }

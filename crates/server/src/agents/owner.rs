@@ -13,9 +13,13 @@ use super::journal::unavailable;
 use super::streams::answer_with;
 use crate::core::Core;
 use crate::envelope::ApiProblem;
+use crate::restored;
 
 /// Lets the agent of the run's environment pass. The error is the answer to any other caller.
 pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(), Box<Response>> {
+    if core.restored().stray(run).is_some() {
+        return Err(Box::new(unwanted(core, run)));
+    }
     let key = run.clone();
     let found = core.store().read(move |view| environment_of(view, &key)).await;
     match found {
@@ -30,6 +34,10 @@ pub async fn check(core: &Core, principal: &Principal, run: &RunKey) -> Result<(
 /// The last word on a run: nothing of it is taken, now or later. It names the run and this cluster, so that no answer of a
 /// proxy or of another program can be taken for it.
 pub fn unwanted(core: &Core, run: &RunKey) -> Response {
+    // The last word on a run that was set aside is an operator's.
+    if restored::is_set_aside(core, run) {
+        return answer_with(StatusCode::SERVICE_UNAVAILABLE, Taken { length: 0, unwanted: None });
+    }
     let unwanted = UnwantedRun { cluster: core.store().cluster().to_owned(), run: run.clone() };
     answer_with(StatusCode::GONE, Taken { length: 0, unwanted: Some(unwanted) })
 }

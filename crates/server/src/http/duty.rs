@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, ENVIRONMENT, EnvelopeAnswer, Reply};
 use crate::lifecycle::{self, Cause, Changed};
+use crate::restored;
 
 /// Declares the machine of an environment lost: its runs are taken for ended, and tasks that may start again wait for a
 /// machine under its name.
@@ -54,10 +55,15 @@ enum DutyWord {
 }
 
 impl DutyWord {
-    fn duty(self) -> Duty {
+    fn says_lost(self) -> bool {
+        matches!(self, Self::Lost | Self::Replace)
+    }
+
+    /// What holds of an environment from now on.
+    fn after(self, before: Duty) -> Duty {
         match self {
-            Self::Lost | Self::Replace => Duty::Lost,
-            Self::Drain => Duty::Drained,
+            Self::Lost | Self::Replace => before.lost(),
+            Self::Drain => before.drained(),
             Self::Resume => Duty::Serves,
         }
     }
@@ -92,7 +98,7 @@ impl DutyWord {
 
 async fn say(core: &Core, id: EnvironmentId, word: DutyWord, caller: Principal) -> Reply {
     let is_answering = core.hub().is_answering(&id, None);
-    if word.duty() == Duty::Lost && is_answering {
+    if word.says_lost() && is_answering {
         return Err(ApiProblem::conflict(
             "environment_online",
             Text::new("该开发环境的代理仍在应答", "the agent of this environment still answers"),
@@ -105,7 +111,7 @@ async fn say(core: &Core, id: EnvironmentId, word: DutyWord, caller: Principal) 
     let (wanted, cause) = (id.clone(), Cause { principal: caller, now_ms: core.now_ms() });
     let change = core.change(move |tx| note(tx, &wanted, word, &cause), |(_, changes)| changes);
     let (text, _) = change.await.map_err(WriteError::<ApiProblem>::flatten)?;
-    if word.duty() == Duty::Lost {
+    if word.says_lost() {
         // Should its agent be heard again, it says hello, and what still runs there is ended.
         core.hub().hang_up(&id);
     }
@@ -122,12 +128,12 @@ fn note(
     cause: &Cause,
 ) -> Result<(Text, Vec<Changed>), ApiProblem> {
     let row = tx.environment(id)?.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, id.as_str()))?;
-    tx.set_duty(id, word.duty())?;
+    tx.set_duty(id, word.after(row.duty))?;
     let text = word.text(&row.environment.name);
     let event = NewEvent::new(cause.now_ms, word.kind(), text.clone(), cause.principal.clone());
     tx.append_event(event.about_environment(id))?;
     let mut changes = Vec::new();
-    if word.duty() == Duty::Lost {
+    if word.says_lost() {
         for task in tx.live_tasks()? {
             let lost = task.value.lost_nodes(|environment| environment == id);
             let inputs: Vec<TaskInput> = lost.into_iter().map(|node| TaskInput::NodeLost { node }).collect();
@@ -135,6 +141,9 @@ fn note(
                 changes.push(lifecycle::apply(tx, &task.value.id, inputs, cause)?);
             }
         }
+    }
+    if word.says_lost() {
+        restored::give_up(tx, id)?;
     }
     if word == DutyWord::Replace {
         tx.revoke_identity(id)?;

@@ -12,7 +12,7 @@ use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::Text;
 use fermi_domain::natural;
 use fermi_store::environments::{DeleteEnvironmentError, EnvironmentRow};
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction, WriteError};
 
 use super::filter::{conditions, invalid, order};
 use super::id::EnvironmentPath;
@@ -21,6 +21,7 @@ use super::params::Params;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, ENVIRONMENT, EnvelopeAnswer, Reply};
 use crate::lifecycle::to_the_end;
+use crate::restored;
 use crate::samples::Sample;
 
 /// Environments, in the order in which they first came.
@@ -72,7 +73,11 @@ pub async fn delete(State(core): State<Core>, EnvironmentPath(id): EnvironmentPa
     }
     let removed = id.clone();
     let deleted = to_the_end(async move {
-        core.store().write(move |tx| tx.delete_environment(&removed)).await.map_err(WriteError::flatten)?;
+        let work = move |tx: &mut Transaction<'_>| {
+            tx.delete_environment(&removed)?;
+            Ok::<_, DeleteEnvironmentError>(restored::give_up(tx, &removed)?)
+        };
+        core.store().write(work).await.map_err(WriteError::flatten)?;
         core.refresh_environments().await.map_err(DeleteEnvironmentError::Store)
     });
     deleted.await.map_err(|error| match error {

@@ -5,7 +5,6 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::extract::State;
 use axum::http::StatusCode;
 use fermi_api::v1::{BackgroundLoop, Empty, Envelope, Failure, LastRun, Readiness, Version};
-use fermi_domain::disk::DiskPressure;
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
 
@@ -34,7 +33,7 @@ pub async fn ready(State(core): State<Core>) -> Reply {
             .hint(Text::new("查看服务器日志", "look into the server's log")));
     }
     let complaint = core.disk().complaint();
-    if let Some(text) = complaint.clone().filter(|_| core.disk().pressure() == DiskPressure::Out) {
+    if let Some(text) = core.disk().failure() {
         return Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "disk_full", text).hint(Text::new(
             "删除不再需要的任务或文件，或给数据目录更大的磁盘；fermi server status 显示占用",
             "delete tasks or files that are not needed any more, or give the data folder a larger disk; fermi server status shows what takes room",

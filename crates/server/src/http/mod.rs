@@ -30,6 +30,7 @@ mod request_id;
 mod server_status;
 mod shapes;
 mod snapshots;
+mod strays;
 mod stream_format;
 mod suggestion;
 mod tasks;
@@ -111,6 +112,8 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(health::ready))
         .routes(routes!(health::version))
         .routes(routes!(server_status::show))
+        .routes(routes!(strays::list))
+        .routes(routes!(strays::end))
         .routes(routes!(prometheus::metrics))
 }
 

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use fermi_api::v1::{DiskStatus, Envelope, KeptKind, ServerStatus};
 use fermi_domain::retention::RetentionPolicy;
+use fermi_store::{StoreError, UnreadableRow};
 
 use super::health;
 use crate::core::Core;
@@ -12,6 +13,8 @@ use crate::envelope::{EnvelopeAnswer, Reply};
 #[utoipa::path(get, path = "/api/v1/server/status", tag = "health",
     responses((status = 200, body = Envelope<ServerStatus>)))]
 pub async fn show(State(core): State<Core>) -> Reply {
+    let unreadable: Result<_, StoreError> = core.store().read(|view| view.unreadable()).await;
+    let restored = core.restored();
     let (disk, policy) = (core.disk(), RetentionPolicy::default());
     let space = disk.space();
     let kept = core.account().stocks().into_iter().map(|(kind, stock)| KeptKind {
@@ -39,5 +42,8 @@ pub async fn show(State(core): State<Core>) -> Reply {
         log_bytes_dropped: disk.dropped(),
         believed_time: core.account().believed_ms(),
         loops: core.background().reports().iter().map(health::shown).collect(),
+        epoch: restored.history.epoch,
+        strays: restored.strays.len() as u64,
+        unreadable: unreadable?.iter().map(UnreadableRow::text).collect(),
     })
 }

@@ -58,15 +58,20 @@ async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
     for node in task.lost_nodes(is_lost).into_iter().chain(without_lease) {
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
-    if task.is_start_overdue(core.now_ms()) {
+    let is_held = core.hold_of(task).is_some();
+    if task.is_start_overdue(core.now_ms()) && !is_held {
         apply(core, task, TaskInput::StartOverdue).await?;
+    } else if task.is_stop_overdue(core.now_ms()) {
+        apply(core, task, TaskInput::StopOverdue).await?;
     } else if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;
     } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {
         apply(core, task, TaskInput::CoordinatorUnreachable).await?;
     }
     for (node, desired) in task.nodes.iter().zip(task.desired_states()) {
-        tell(core, task, node, desired).await?;
+        if desired != DesiredState::Launch || !is_held {
+            tell(core, task, node, desired).await?;
+        }
     }
     Ok(())
 }

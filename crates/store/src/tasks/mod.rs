@@ -9,6 +9,7 @@ pub(crate) use columns::Standing;
 pub use columns::{Activity, TaskBrief, TaskRow};
 pub use list::{LabelFilter, ListError, TaskFilter, TaskOrder, TaskSort};
 pub use queue::QueueCursor;
+pub(crate) use record::read_task;
 
 use fermi_domain::ids::TaskId;
 

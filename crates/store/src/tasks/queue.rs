@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     StoreError, Versioned, View,
-    row::{signed, unsigned},
+    row::{readable, signed, unsigned},
 };
 
 /// Where a reader of the queue is, to go on behind it.
@@ -76,7 +76,7 @@ impl View<'_> {
         let mut rows = statement.query(parameters)?;
         let mut tasks = Vec::new();
         while let Some(row) = rows.next()? {
-            tasks.push(read_task(row)?);
+            tasks.extend(readable(read_task(row))?);
         }
         Ok(tasks)
     }

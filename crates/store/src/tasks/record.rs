@@ -48,7 +48,7 @@ impl View<'_> {
 }
 
 /// Reads the columns `revision, document`.
-pub(super) fn read_task(row: &Row<'_>) -> Result<Versioned<Task>, StoreError> {
+pub(crate) fn read_task(row: &Row<'_>) -> Result<Versioned<Task>, StoreError> {
     let json: String = row.get(1)?;
     Ok(Versioned { value: document("task", &json)?, revision: unsigned(row.get(0)?) })
 }

@@ -1,9 +1,12 @@
 //! `fermi server`: the control plane.
 //!
-//! [`settings`] reads the file of `--config`; a flag wins over it. [`status`] asks a server how it fares.
+//! [`settings`] reads the file of `--config`; a flag wins over it. [`status`] asks a server how it fares; [`backup`] copies
+//! what it keeps, and puts it back; [`strays`] shows what a restored database does not know.
 
+mod backup;
 mod settings;
 mod status;
+mod strays;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -65,11 +68,17 @@ pub struct ServerFlags {
 #[derive(Clone, Debug, clap::Subcommand)]
 enum Verb {
     Status(status::StatusFlags),
+    Backup(backup::BackupFlags),
+    Restore(backup::RestoreFlags),
+    Strays(strays::StraysFlags),
 }
 
 pub fn execute(flags: &ServerFlags) -> ExitCode {
     connection::answer(match &flags.verb {
         Some(Verb::Status(flags)) => status::execute(flags),
+        Some(Verb::Backup(flags)) => backup::back_up(flags),
+        Some(Verb::Restore(flags)) => backup::restore(flags),
+        Some(Verb::Strays(flags)) => strays::execute(flags),
         None => serve(flags),
     })
 }
@@ -97,10 +106,7 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
             ),
         )
     })?;
-    let data_dir = match flags.data_dir.clone().or(settings.data_dir) {
-        Some(folder) => folder,
-        None => connection::state_folder().ok_or_else(no_folder)?.join("server"),
-    };
+    let data_dir = data_dir(flags.data_dir.clone().or(settings.data_dir))?;
     let mut allowed_hosts = settings.allowed_hosts;
     allowed_hosts.extend(flags.allowed_host.iter().cloned());
     let token_file = flags.token_file.clone().or(settings.token_file);
@@ -117,6 +123,14 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
     };
     Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file, limits })
+}
+
+/// The folder that was named, or the usual one.
+fn data_dir(named: Option<PathBuf>) -> Result<PathBuf, CommandProblem> {
+    match named {
+        Some(folder) => Ok(folder),
+        None => Ok(connection::state_folder().ok_or_else(no_folder)?.join("server")),
+    }
 }
 
 fn amount(flag: &'static str, text: &str) -> Result<u64, CommandProblem> {

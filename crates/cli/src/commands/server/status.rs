@@ -54,6 +54,17 @@ fn text(status: &ServerStatus, paint: Paint) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(shown, "\n{} {}", paint.yellow("!"), say(complaint));
     }
+    if status.strays > 0 {
+        let count = status.strays;
+        let text = Text::new(
+            format!("{count} 个运行不是由这个数据库启动的；查看：fermi server strays"),
+            format!("{count} runs were not launched by this database; see fermi server strays"),
+        );
+        let _ = writeln!(shown, "\n{} {}", paint.yellow("!"), say(&text));
+    }
+    for row in &status.unreadable {
+        let _ = writeln!(shown, "\n{} {}", paint.yellow("!"), say(row));
+    }
     shown.push('\n');
     shown.push_str(&kept(&status.kept).render(paint));
     shown.push('\n');

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
@@ -91,6 +91,9 @@ fn look(folder: &Path) -> Result<Contents, CommandProblem> {
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() || kind.is_symlink() {
+                if kind.is_symlink() {
+                    check_link(folder, &path)?;
+                }
                 contents.bytes += entry.metadata().map_or(0, |metadata| metadata.len());
                 contents.files.push(path);
             }
@@ -101,6 +104,32 @@ fn look(folder: &Path) -> Result<Contents, CommandProblem> {
     }
     contents.files.sort();
     Ok(contents)
+}
+
+/// A link that leads out of the folder leads nowhere on a node, which would refuse the whole archive.
+fn check_link(folder: &Path, link: &Path) -> Result<(), CommandProblem> {
+    let target = fs::read_link(folder.join(link)).map_err(|error| unreadable(folder, &error))?;
+    let depth = link.components().count().saturating_sub(1);
+    let end = target.components().try_fold(depth, |depth, part| match part {
+        Component::Normal(_) => Some(depth + 1),
+        Component::CurDir => Some(depth),
+        Component::ParentDir => depth.checked_sub(1),
+        Component::RootDir | Component::Prefix(_) => None,
+    });
+    if end.is_some() {
+        return Ok(());
+    }
+    let (link, target) = (link.display(), target.display());
+    Err(CommandProblem::usage(
+        Text::new(
+            format!("--source 中的链接 {link} 指向目录之外：{target}"),
+            format!("the link {link} in --source leads out of the folder: {target}"),
+        ),
+        Text::new(
+            "把它换成文件本身，或用 --source-path 指向各节点共享的目录",
+            "put the file itself in its place, or name a folder that all nodes share with --source-path",
+        ),
+    ))
 }
 
 fn pack(folder: &Path, contents: &Contents) -> io::Result<File> {
@@ -156,6 +185,18 @@ fn too_large(folder: &Path) -> CommandProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_that_leads_out_is_named_before_anything_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("lib")).unwrap();
+        let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.path().join(name)).unwrap();
+        link("../train.py", "lib/inside");
+        assert!(look(folder.path()).is_ok());
+        link("../../elsewhere", "lib/outside");
+        let problem = format!("{:?}", look(folder.path()).unwrap_err());
+        assert!(problem.contains("lib/outside"), "{problem}");
+    }
 
     #[test]
     fn the_same_code_has_the_same_digest_and_what_is_no_code_stays_here() {

@@ -15,7 +15,7 @@ pub use waiting::waits_for_machine;
 use serde::{Deserialize, Serialize};
 
 use self::transition::Transition;
-use super::{NodeRun, NodeRunState, StopIntent, Task};
+use super::{NodeRun, NodeRunState, RunKey, StopIntent, Task};
 use crate::{
     event::RunEvent,
     exit::Exit,
@@ -61,6 +61,10 @@ pub enum TaskInput {
     NodeLost {
         node: NodeRank,
     },
+    /// A later launch than the known one runs: an older state of the database was put back.
+    MovedOn {
+        run: RunKey,
+    },
     /// The first node's environment has been out of reach for so long that the other nodes do not wait for it.
     CoordinatorUnreachable,
     /// A user asks for its end.
@@ -70,6 +74,8 @@ pub enum TaskInput {
     TimePassed,
     /// It should have come up by now.
     StartOverdue,
+    /// It should have ended by now: a supervisor of it hangs.
+    StopOverdue,
 }
 
 /// What a task's log says about a [`TaskInput`].
@@ -167,7 +173,8 @@ impl Task {
         }
     }
 
-    fn first_node_is_gone(&self) -> bool {
+    /// Whether nothing more is heard of the one that coordinates.
+    pub fn first_node_is_gone(&self) -> bool {
         self.nodes.first().is_some_and(|node| node.state == NodeRunState::Gone)
     }
 

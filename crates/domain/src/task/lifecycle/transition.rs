@@ -8,7 +8,7 @@ use crate::{
     language::{StoredMessage, Text},
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
-    task::{NodeRun, NodeRunState, SecretScheme, StopIntent, Task},
+    task::{NodeRun, NodeRunState, RunKey, SecretScheme, StopIntent, Task},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -31,11 +31,13 @@ impl Transition<'_> {
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
             TaskInput::Gone { node } => self.gone(node),
             TaskInput::NodeLost { node } => self.node_lost(node),
+            TaskInput::MovedOn { run } => self.moved_on(&run),
             TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
             TaskInput::StopAsked(request) => self.stop_asked(request),
             TaskInput::RestartAsked => self.restart_asked(),
             TaskInput::TimePassed => self.begin_again_when_swept(),
             TaskInput::StartOverdue => self.start_overdue(),
+            TaskInput::StopOverdue => self.stop_overdue(),
         }
     }
 
@@ -107,6 +109,36 @@ impl Transition<'_> {
         for node in &mut self.task.nodes {
             node.incarnation = 1;
             node.state = if node.node_rank.0 == 0 { NodeRunState::Wanted } else { NodeRunState::Waiting };
+        }
+    }
+
+    /// Takes up the launch that runs. What is known of the other nodes is of the launch before, so that something of them
+    /// may live until their agents say otherwise.
+    fn moved_on(&mut self, run: &RunKey) {
+        let is_new_launch = run.generation > self.task.generation;
+        if is_new_launch {
+            self.task.generation = run.generation;
+            self.task.restart_at_ms = None;
+            for node in &mut self.task.nodes {
+                (node.incarnation, node.state) = (1, NodeRunState::Alive);
+            }
+        }
+        if run.generation == self.task.generation
+            && let Some(node) = self.node(run.node_rank)
+        {
+            (node.incarnation, node.state) = (run.incarnation, NodeRunState::Alive);
+        }
+        if is_new_launch {
+            self.note(
+                "task.taken_up",
+                Text::new(
+                    format!("恢复的数据库落后于实际：该任务已在第 {} 代运行，予以接管", run.generation),
+                    format!(
+                        "the restored database is behind: the task runs in generation {} and is taken up",
+                        run.generation
+                    ),
+                ),
+            );
         }
     }
 
@@ -288,6 +320,21 @@ impl Transition<'_> {
             self.task.verdict.get_or_insert_with(|| Verdict::of(VerdictKind::StoppedByUser));
         }
         self.requeue_when_swept();
+    }
+
+    /// What does not end by itself is ended by its agents.
+    fn stop_overdue(&mut self) {
+        let Some(stop) = self.task.stop.filter(|stop| !stop.force) else { return };
+        self.task.stop = Some(StopIntent { force: true, ..stop });
+        let names: Vec<&str> = self.task.open_nodes().map(|node| node.name.as_str()).collect();
+        let names = names.join(", ");
+        self.note(
+            "task.stop_forced",
+            Text::new(
+                format!("{names} 上的进程没有按时结束，予以强制结束"),
+                format!("the processes on {names} have not ended in time and are killed"),
+            ),
+        );
     }
 
     fn restart_asked(&mut self) {

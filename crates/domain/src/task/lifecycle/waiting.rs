@@ -13,6 +13,8 @@ use crate::{
 /// How long after its lease nothing of a run can be left on a machine: the agent's last question to the server may have
 /// been answered late, and ending ranks takes a moment.
 const LEASE_MARGIN: Duration = Duration::from_secs(15);
+/// How long after its last rung a stop may take: ranks are reaped, journals written and sent.
+const STOP_MARGIN_MS: u64 = 30_000;
 /// How many names a sentence lists.
 const NAMED: usize = 3;
 
@@ -72,6 +74,20 @@ impl Task {
         let allowed = self.spec.policies.start_timeout.unwrap_or(Policies::USUAL_START);
         let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Starting);
         since.is_some_and(|since| now_ms.saturating_sub(since) > allowed.as_millis())
+    }
+
+    /// Whether a stop has taken longer than all its rungs, and then some.
+    pub fn is_stop_overdue(&self, now_ms: u64) -> bool {
+        let allowed = self.spec.policies.stop.planned_ms().saturating_add(STOP_MARGIN_MS);
+        let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Stopping);
+        since.is_some_and(|since| now_ms.saturating_sub(since) > allowed)
+            && self.stop.is_some_and(|stop| !stop.force)
+            && self.open_nodes().next().is_some()
+    }
+
+    /// The nodes on which something of the task may live.
+    pub(super) fn open_nodes(&self) -> impl Iterator<Item = &NodeRun> {
+        self.nodes.iter().filter(|node| matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive))
     }
 
     /// The nodes whose lease has run out while nothing was heard of them: their wardens have ended what ran there.

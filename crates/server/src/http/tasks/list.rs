@@ -2,7 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use fermi_api::v1::{Envelope, Failure, Page, TaskRow};
-use fermi_store::tasks::ListError;
+use fermi_store::tasks::{ListError, TaskRow as StoredRow};
 
 use super::view;
 use crate::core::Core;
@@ -27,5 +27,10 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let found: Result<_, ListError> =
         core.store().read(move |view| view.list_tasks(&filter, order, wanted.size, wanted.token.as_ref())).await;
     let known = core.known_environments();
-    EnvelopeAnswer::ok(&paging::page(found?, |row| view::row(row, &known)))
+    let shown = |row: StoredRow| {
+        let held = row.phase.waits_for_launch().then(|| core.hold(&row.id, |id| row.brief.environments.contains(id)));
+        let row = view::row(row, &known);
+        TaskRow { reason: held.flatten().or(row.reason), ..row }
+    };
+    EnvelopeAnswer::ok(&paging::page(found?, shown))
 }

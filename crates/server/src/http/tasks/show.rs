@@ -19,13 +19,12 @@ use crate::http::id::TaskPath;
 pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
     let task = find(&core, &id).await?;
     let progress = progress::of(&core, &task).await;
-    EnvelopeAnswer::ok(&view::whole(
-        &task,
-        progress,
-        &core.known_environments(),
-        language(&headers),
-        front_end(&headers),
-    ))
+    let known = core.known_environments();
+    let mut whole = view::whole(&task, progress, &known, language(&headers), front_end(&headers));
+    if task.phase.waits_for_launch() {
+        whole.row.reason = core.hold_of(&task).or(whole.row.reason);
+    }
+    EnvelopeAnswer::ok(&whole)
 }
 
 /// What is started for a task: files, command and variables, rank by rank.

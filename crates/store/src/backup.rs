@@ -1,0 +1,321 @@
+//! A copy of everything while the server runs, and the way back.
+//!
+//! A backup is a folder: the database as of one moment, the server's secret and token, the sources that tasks were created
+//! from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+use fermi_domain::{
+    fleet,
+    ids::TaskId,
+    language::{Explained, Hint, Text},
+    principal::Principal,
+};
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{OpenError, Store, StoreError, View, WriteError, events::NewEvent, migrations, open};
+
+const DATABASE: &str = "fermi.db";
+const MANIFEST: &str = "manifest.json";
+/// What lies beside the database and belongs to it.
+const BESIDE: [&str; 2] = ["secret", "token"];
+const SOURCES: &str = "snapshots";
+const LOGS: &str = "streams";
+
+/// What a backup is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// The release that made it.
+    pub fermi: String,
+    pub cluster: String,
+    /// The version of the database's shape.
+    pub version: i64,
+    pub epoch: u64,
+    pub last_task: u64,
+    pub taken_ms: u64,
+    pub has_logs: bool,
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// What a restore has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    pub manifest: Manifest,
+    /// Where the database of before lies; none where there was none.
+    pub set_aside: Option<PathBuf>,
+    /// New tasks are counted after this number.
+    pub last_number: u64,
+}
+
+/// Why there is no backup, or no restore.
+#[derive(Debug, Error)]
+pub enum BackupError {
+    #[error("there is no database in {0}")]
+    NoDatabase(PathBuf),
+    #[error("{0} is not empty")]
+    NotEmpty(PathBuf),
+    #[error("{0} is no backup: it has no manifest.json that can be read")]
+    NoBackup(PathBuf),
+    #[error("the copy of the database is damaged: {0}")]
+    Damaged(String),
+    #[error("{path}: {source}")]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("the database cannot be copied: {0}")]
+    Sql(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Explained for BackupError {
+    fn id(&self) -> &'static str {
+        "backup_failed"
+    }
+
+    fn text(&self) -> Text {
+        let zh = match self {
+            Self::NoDatabase(folder) => format!("{} 中没有数据库", folder.display()),
+            Self::NotEmpty(folder) => format!("{} 不是空文件夹", folder.display()),
+            Self::NoBackup(folder) => format!("{} 不是备份：没有可读的 manifest.json", folder.display()),
+            Self::Damaged(found) => format!("数据库的副本已损坏：{found}"),
+            Self::File { path, source } => format!("{}：{source}", path.display()),
+            Self::Sql(error) => format!("无法复制数据库：{error}"),
+            Self::Open(error) => return error.text(),
+            Self::Store(error) => format!("无法读写数据库：{error}"),
+        };
+        Text::new(zh, self.to_string())
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::NoDatabase(_) => {
+                Hint::new("用 --data-dir 指定服务端的数据目录", "name the server's data folder with --data-dir")
+            }
+            Self::NotEmpty(_) => Hint::new("指定一个新的文件夹", "name a folder that does not exist yet"),
+            Self::NoBackup(_) => Hint::new(
+                "指定 fermi server backup 写成的文件夹；没有写完的备份不能用",
+                "name a folder that `fermi server backup` has written; one that was not finished is of no use",
+            ),
+            Self::Damaged(_) => Hint::new("检查磁盘，或用更早的备份", "check the disk, or take an earlier backup"),
+            Self::Open(error) => return error.hint(),
+            Self::File { .. } | Self::Sql(_) | Self::Store(_) => {
+                Hint::new("检查文件夹的权限与磁盘空间", "check the folder's permissions and the disk's space")
+            }
+        })
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    let path = path.to_owned();
+    move |source| BackupError::File { path, source }
+}
+
+/// Copies what is in a data folder to a new folder, whether a server runs there or not.
+pub fn back_up(data: &Path, to: &Path, with_logs: bool, now_ms: u64) -> Result<Manifest, BackupError> {
+    let database = data.join(DATABASE);
+    if !database.exists() {
+        return Err(BackupError::NoDatabase(data.to_owned()));
+    }
+    if to.exists() && fs::read_dir(to).map_err(at(to))?.next().is_some() {
+        return Err(BackupError::NotEmpty(to.to_owned()));
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(at(to))?;
+    let outcome = copy_all(data, to, with_logs, now_ms);
+    if outcome.is_err() {
+        // Half a backup is worse than none: it could be taken for one.
+        let _ = fs::remove_dir_all(to);
+    }
+    outcome
+}
+
+fn copy_all(data: &Path, to: &Path, with_logs: bool, now_ms: u64) -> Result<Manifest, BackupError> {
+    let copy = to.join(DATABASE);
+    let source = Connection::open_with_flags(data.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    source.busy_timeout(std::time::Duration::from_secs(30))?;
+    source.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+    drop(source);
+    let mut manifest = checked(&copy)?;
+    private(&copy)?;
+    let mut done = Copied { files: 1, bytes: fs::metadata(&copy).map_err(at(&copy))?.len() };
+    for name in BESIDE {
+        let from = data.join(name);
+        if from.exists() {
+            done.file(&from, &to.join(name))?;
+        }
+    }
+    // After the database: what it speaks of is there.
+    done.folder(&data.join(SOURCES), &to.join(SOURCES))?;
+    if with_logs {
+        done.folder(&data.join(LOGS), &to.join(LOGS))?;
+    }
+    (manifest.taken_ms, manifest.has_logs) = (now_ms, with_logs);
+    (manifest.files, manifest.bytes) = (done.files, done.bytes);
+    let path = to.join(MANIFEST);
+    let text = serde_json::to_vec_pretty(&manifest).map_err(|error| at(&path)(error.into()))?;
+    write_synced(&path, &text)?;
+    File::open(to).and_then(|folder| folder.sync_all()).map_err(at(to))?;
+    Ok(manifest)
+}
+
+/// Reads what a database is, and whether it is whole.
+fn checked(path: &Path) -> Result<Manifest, BackupError> {
+    let copy = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let found: String = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found != "ok" {
+        return Err(BackupError::Damaged(found));
+    }
+    let view = View { connection: &copy };
+    let cluster = copy.query_row("SELECT value FROM meta WHERE key = 'cluster'", [], |row| row.get(0))?;
+    Ok(Manifest {
+        fermi: env!("CARGO_PKG_VERSION").to_owned(),
+        cluster,
+        version: migrations::version(&copy)?,
+        epoch: view.history()?.epoch,
+        last_task: view.last_task_number()?,
+        taken_ms: 0,
+        has_logs: false,
+        files: 0,
+        bytes: 0,
+    })
+}
+
+#[derive(Default)]
+struct Copied {
+    files: u64,
+    bytes: u64,
+}
+
+impl Copied {
+    fn file(&mut self, from: &Path, to: &Path) -> Result<(), BackupError> {
+        let bytes = match fs::copy(from, to) {
+            Ok(bytes) => bytes,
+            // The retention has taken it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !from.exists() => return Ok(()),
+            Err(error) => return Err(at(to)(error)),
+        };
+        private(to)?;
+        File::open(to).and_then(|file| file.sync_all()).map_err(at(to))?;
+        self.files += 1;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    fn folder(&mut self, from: &Path, to: &Path) -> Result<(), BackupError> {
+        let entries = match fs::read_dir(from) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(at(from)(error)),
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(at(to))?;
+        for entry in entries.flatten() {
+            let target = to.join(entry.file_name());
+            match entry.file_type().map_err(at(&entry.path()))? {
+                kind if kind.is_dir() => self.folder(&entry.path(), &target)?,
+                kind if kind.is_file() => self.file(&entry.path(), &target)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn private(path: &Path) -> Result<(), BackupError> {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(at(path))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
+    fs::write(path, bytes).and_then(|()| File::open(path)?.sync_all()).map_err(at(path))
+}
+
+/// Puts a backup in the place of what a data folder has. The database of before is set aside in the folder; what ranks
+/// wrote stays. No server may serve the folder.
+pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, BackupError> {
+    let no_backup = || BackupError::NoBackup(from.to_owned());
+    let text = fs::read(from.join(MANIFEST)).map_err(|_| no_backup())?;
+    let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| no_backup())?;
+    let found = checked(&from.join(DATABASE))?;
+    if (&found.cluster, found.last_task) != (&manifest.cluster, manifest.last_task) {
+        return Err(BackupError::Damaged("manifest.json speaks of another database".to_owned()));
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(at(data))?;
+    // Whoever serves the folder would not notice that its files are others.
+    let lock = open::lock(data)?;
+    let seen = checked(&data.join(DATABASE)).map_or(0, |before| before.last_task);
+    let set_aside = set_aside(data, now_ms)?;
+    let mut done = Copied::default();
+    for name in BESIDE {
+        if from.join(name).exists() && !data.join(name).exists() {
+            done.file(&from.join(name), &data.join(name))?;
+        }
+    }
+    done.folder(&from.join(SOURCES), &data.join(SOURCES))?;
+    if !data.join(LOGS).exists() {
+        done.folder(&from.join(LOGS), &data.join(LOGS))?;
+    }
+    let part = data.join("fermi.db.part");
+    done.file(&from.join(DATABASE), &part)?;
+    fs::rename(&part, data.join(DATABASE)).map_err(at(&part))?;
+    drop(lock);
+    let last_number = note(data, seen, now_ms)?;
+    Ok(Restored { manifest, set_aside, last_number })
+}
+
+/// Takes note of a data folder that was put back whole, by a snapshot of its disk or a copy. No server may serve it.
+pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<Restored, BackupError> {
+    if !data.join(DATABASE).exists() {
+        return Err(BackupError::NoDatabase(data.to_owned()));
+    }
+    let manifest = checked(&data.join(DATABASE))?;
+    let last_number = note(data, 0, now_ms)?;
+    Ok(Restored { manifest, set_aside: None, last_number })
+}
+
+/// Numbers and cursors go on where nothing can have been given.
+fn note(data: &Path, seen: u64, now_ms: u64) -> Result<u64, BackupError> {
+    let store = Store::open(data)?;
+    let highest = seen.max(highest_task(&data.join(LOGS)));
+    let last_number = store.write_blocking(move |tx| {
+        tx.note_restore(highest)?;
+        let text = Text::new("数据库已从备份恢复", "the database was restored from a backup");
+        tx.append_event(NewEvent::new(now_ms, "server.restored", text, Principal::System))?;
+        tx.last_task_number()
+    });
+    store.close();
+    Ok(last_number.map_err(WriteError::flatten)?)
+}
+
+/// Moves the database of before into a folder of its own, also one that cannot be read.
+fn set_aside(data: &Path, now_ms: u64) -> Result<Option<PathBuf>, BackupError> {
+    if !data.join(DATABASE).exists() {
+        return Ok(None);
+    }
+    let aside = data.join(format!("before-restore-{now_ms}"));
+    fs::DirBuilder::new().mode(0o700).create(&aside).map_err(at(&aside))?;
+    for name in ["fermi.db-wal", "fermi.db-shm", DATABASE] {
+        let path = data.join(name);
+        if path.exists() {
+            fs::rename(&path, aside.join(name)).map_err(at(&path))?;
+        }
+    }
+    Ok(Some(aside))
+}
+
+/// The highest number of a task of which something is kept in the folder of streams.
+pub fn highest_task(streams: &Path) -> u64 {
+    let names = fs::read_dir(streams).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| fleet::number(&TaskId::from(name.to_str()?))).max().unwrap_or(0)
+}
