@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const groups: Words['groups'] = {
+  title: 'Groups',
+};

@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const models: Words['models'] = {
+  title: 'Models',
+};

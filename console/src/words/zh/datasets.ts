@@ -1,0 +1,3 @@
+export const datasets = {
+  title: '数据集',
+};

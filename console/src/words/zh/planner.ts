@@ -1,0 +1,3 @@
+export const planner = {
+  title: '规划',
+};

@@ -1,0 +1,3 @@
+export const preflight = {
+  title: '预检',
+};
