@@ -126,7 +126,7 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
                   onClick={() => run(entry)}
                   className={classes(
                     'flex h-9 items-center gap-3 rounded-md px-3 text-sm',
-                    index === chosen && 'bg-hover',
+                    index === chosen && 'bg-accent-soft text-accent',
                   )}
                 >
                   <span className="min-w-0 flex-1 truncate">{entry.label}</span>

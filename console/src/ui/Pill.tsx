@@ -9,7 +9,7 @@ const TONES: Record<Tone, string> = {
   bad: 'bg-bad-soft text-bad',
   info: 'bg-info-soft text-info',
   accent: 'bg-accent-soft text-accent',
-  idle: 'bg-sunken text-muted',
+  idle: 'bg-track text-muted',
 };
 
 /** A state in a word. `isMoving` lets its dot breathe: something is under way. */

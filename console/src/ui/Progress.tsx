@@ -30,7 +30,7 @@ export function Progress({
       aria-valuemin={0}
       aria-valuemax={100}
       aria-valuenow={Math.round(percent)}
-      className={classes('h-1.5 overflow-hidden rounded-full bg-sunken', className ?? 'w-full')}
+      className={classes('h-1.5 overflow-hidden rounded-full bg-track', className ?? 'w-full')}
     >
       <div
         className={classes('h-full rounded-full transition-[width] duration-500', FILLS[tone])}

@@ -3,7 +3,7 @@ import { classes } from './classes';
 /** Where something will be; give it the size of what comes. */
 export function Skeleton({ className }: { className?: string }) {
   return (
-    <div aria-hidden="true" className={classes('animate-pulse rounded-md bg-sunken', className ?? 'h-4 w-full')} />
+    <div aria-hidden="true" className={classes('animate-pulse rounded-md bg-track/70', className ?? 'h-4 w-full')} />
   );
 }
 

@@ -25,5 +25,5 @@ test('values keep four figures', () => {
 });
 
 test('what was a moment ago is just now', () => {
-  expect([zh.ago(0, 2_000), en.ago(0, 2_000), zh.ago(0, 65_000)]).toEqual(['刚刚', 'just now', '1分5秒前']);
+  expect([zh.ago(0, 2_000), en.ago(0, 2_000), zh.ago(0, 65_000)]).toEqual(['刚刚', 'just now', '1分钟前']);
 });

@@ -56,7 +56,18 @@ export function formatFor(language: Language) {
     /** How long ago, such as `5分前`. */
     ago: (time: number, now: number) => {
       if (now - time < 3_000) return language === 'en' ? 'just now' : '刚刚';
-      return language === 'en' ? `${duration(now - time)} ago` : `${duration(now - time)}前`;
+      const units = UNITS[language];
+      const s = Math.floor((now - time) / 1000);
+      const [count, unit] =
+        s >= 86_400
+          ? [s / 86_400, units[0]]
+          : s >= 3_600
+            ? [s / 3_600, units[1]]
+            : s >= 60
+              ? [s / 60, units[2]]
+              : [s, units[3]];
+      const span = `${Math.floor(count)}${space}${unit}`;
+      return language === 'en' ? `${span} ago` : `${span}${unit === units[2] ? '钟' : ''}前`;
     },
     bytes: (count: number) => {
       let [value, unit] = [count, 0];

@@ -40,13 +40,16 @@ function ActiveTask({ row }: { row: TaskRow }) {
   const total = progress?.totalSteps;
   const facts = [
     row.worldSize > 0 ? w.overview.ranks(number(row.worldSize)) : null,
-    row.startedAt ? w.overview.elapsed(duration(now - row.startedAt)) : null,
-    progress?.etaSeconds != null ? w.overview.eta(duration(progress.etaSeconds * 1000)) : null,
+    progress?.etaSeconds != null
+      ? w.overview.eta(duration(progress.etaSeconds * 1000))
+      : row.startedAt
+        ? w.overview.elapsed(duration(now - row.startedAt))
+        : null,
     progress?.tokensPerS != null ? w.overview.tokens(value(progress.tokensPerS)) : null,
   ].filter(Boolean);
   const values = loss.data?.series[0]?.points.map((point) => point.value) ?? [];
   return (
-    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-4 py-3 hover:bg-hover md:grid-cols-[minmax(0,1fr)_180px_150px]">
+    <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-1 px-4 py-3 hover:bg-hover md:grid-cols-[minmax(0,1fr)_160px_136px]">
       <div className="min-w-0">
         <div className="flex items-center gap-2">
           <Link

@@ -14,6 +14,7 @@ export function LastEvents({ events }: { events: readonly Event[] }) {
       {events.slice(0, 14).map((event) => (
         <li key={event.cursor} className="flex items-baseline gap-3 px-4 py-2">
           <p className="line-clamp-2 min-w-0 flex-1 text-sm" title={say(event.text)}>
+            {event.taskId ? <span className="mr-1.5 font-mono text-xs text-faint">{event.taskId}</span> : null}
             {event.taskId ? (
               <Link to="/training/$id" params={{ id: event.taskId }} className="hover:text-accent hover:underline">
                 {say(event.text)}
