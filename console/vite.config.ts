@@ -17,6 +17,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     cssCodeSplit: false,
     reportCompressedSize: false,
+    // What counts is the first load in gzip, which scripts/compress.mjs measures.
+    chunkSizeWarningLimit: 1_000,
   },
   server: {
     proxy: {

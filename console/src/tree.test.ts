@@ -66,6 +66,17 @@ test('no colour but those of the tokens, no HTML from strings, no effect that fe
   expect(wrong.map((source) => source.name)).toEqual([]);
 });
 
+test('the server knows the address of every page', () => {
+  const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+  const inRust = read('../../crates/server/src/http/page.rs').match(/const PAGES[^;]*;/)?.[0] ?? '';
+  const served = new Set([...inRust.matchAll(/"(\/[^"]*)"/g)].map((match) => (match[1] ?? '').replace('{id}', '$id')));
+  const routes = [...read('routes.tsx').matchAll(/path: '([^']+)'/g)].map((match) => match[1] ?? '');
+  const isServed = (path: string) => served.has(path) || served.has(path.replace(/\/create$/, '/$id'));
+  expect(routes.length).toBeGreaterThan(9);
+  expect(routes.filter((path) => !isServed(path))).toEqual([]);
+  expect([...served].filter((path) => !routes.includes(path))).toEqual([]);
+});
+
 /** Every word with its place; functions count as they are written. */
 function flat(words: object, at = ''): [string, string][] {
   return Object.entries(words).flatMap(([key, value]): [string, string][] =>
