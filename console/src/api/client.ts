@@ -49,3 +49,19 @@ export async function q<E extends { data: unknown }>(call: Called<E>): Promise<E
 export function apiUrl(path: string): string {
   return `${PREFIX}${path}`;
 }
+
+/** A call by its path, for what the document of the API does not hold yet. */
+export async function ask<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
+  const extra: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  if (method === 'POST') extra['Idempotency-Key'] = wishKey();
+  const sent = fetch(apiUrl(path), {
+    method,
+    headers: headers(extra),
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const call = sent.then(async (response) => {
+    const answer: unknown = await response.json().catch(() => undefined);
+    return response.ok ? { data: answer as { data: T }, response } : { error: answer, response };
+  });
+  return q<{ data: T }>(call);
+}

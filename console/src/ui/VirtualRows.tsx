@@ -29,7 +29,6 @@ export function VirtualRows({ label, count, rowHeight, row, head, onEnd, classNa
     if (count > 0 && last >= count - 20) onEnd?.();
   }, [last, count, onEnd]);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: rows are placed by hand, which a table does not allow
     <div
       ref={scroller}
       role="table"

@@ -352,14 +352,7 @@ async fn events_are_followed_from_a_cursor_without_gap_or_double() {
 #[tokio::test]
 async fn health_numbers_documents_and_pages_are_served() {
     let cluster = Cluster::start().await;
-    for path in [
-        "/livez",
-        "/readyz",
-        "/version",
-        "/api/v1/frameworks",
-        "/api/openapi.json",
-        "/api/docs",
-    ] {
+    for path in ["/livez", "/readyz", "/version", "/api/v1/frameworks", "/api/openapi.json", "/api/docs"] {
         assert_eq!(cluster.get(path).await.status, 200, "{path}");
     }
     for unknown in ["/training/task-1/x", "/nowhere", "/assets/nothing.js", "/assets/.gitkeep", "/index.html"] {
