@@ -36,3 +36,9 @@ export function useTokenMissing(): boolean {
     () => isMissing,
   );
 }
+
+/** Forgets the token; the next refusal asks for it again. */
+export function forgetToken() {
+  sessionStorage.removeItem(NAME);
+  tell();
+}

@@ -5,8 +5,8 @@ import { IconButton } from '~/ui/Button';
 import { classes } from '~/ui/classes';
 import { MenuIcon, MoonIcon, SearchIcon, SunIcon } from '~/ui/icons';
 import { Menu, MenuItem } from '~/ui/Menu';
+import { setTheme, useTheme } from '~/ui/theme';
 import { speak, useWords } from '~/words';
-import { setTheme, useTheme } from './theme';
 
 const DOTS = { live: 'bg-good-fill', waiting: 'bg-warn-fill animate-pulse', mute: 'bg-warn-fill' };
 

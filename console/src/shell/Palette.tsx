@@ -5,9 +5,9 @@ import { type KeyboardEvent, useState } from 'react';
 import { environmentsQuery, tasksQuery } from '~/api/queries';
 import { classes } from '~/ui/classes';
 import { SearchIcon } from '~/ui/icons';
+import { flipTheme } from '~/ui/theme';
 import { currentLanguage, speak, useWords } from '~/words';
 import { DESTINATIONS } from './navigation';
-import { flipTheme } from './theme';
 
 type Entry = { id: string; section: string; label: string; note?: string; run: () => void };
 

@@ -8,8 +8,8 @@ import { router } from '~/routes';
 import { type Labels, LabelsProvider } from '~/ui/Labels';
 import { ToastProvider } from '~/ui/Toast';
 import { TooltipProvider } from '~/ui/Tooltip';
+import { followSystemTheme } from '~/ui/theme';
 import { useWords } from '~/words';
-import { followSystemTheme } from './theme';
 
 const client = new QueryClient({
   defaultOptions: {

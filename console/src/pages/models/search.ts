@@ -1,6 +1,6 @@
 /** What the address of this page holds behind the question mark. */
-export type ModelsSearch = Record<string, never>;
+export type ModelsSearch = { q?: string };
 
-export function readSearch(_search: Record<string, unknown>): ModelsSearch {
-  return {};
+export function readSearch(search: Record<string, unknown>): ModelsSearch {
+  return typeof search.q === 'string' && search.q !== '' ? { q: search.q } : {};
 }
