@@ -17,7 +17,7 @@ export function Loops({ status }: { status: ServerStatus }) {
       key: 'period',
       head: w.settings.period,
       align: 'right',
-      cell: (loop) => duration(loop.periodMs),
+      cell: (loop) => (loop.periodMs < 1_000 ? `${loop.periodMs} ms` : duration(loop.periodMs)),
       className: 'whitespace-nowrap',
     },
     { key: 'runs', head: w.settings.runs, align: 'right', cell: (loop) => number(loop.runs) },

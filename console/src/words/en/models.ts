@@ -4,7 +4,7 @@ export const models: Words['models'] = {
   title: 'Models',
   create: 'Register a model',
   search: 'Search models',
-  nameHint: 'With a name of the planner’s catalogue, such as llama2-7b, new tasks get advice on memory and strategy',
+  nameHint: "With a name of the planner's catalogue, such as llama2-7b, new tasks get advice on memory and strategy",
   pathHint: 'A path that every node can read, such as /models/llama2-7b',
   created: 'The model was registered',
   delete: 'Delete the model',
