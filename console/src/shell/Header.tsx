@@ -27,7 +27,7 @@ export function Header({ onMenu, onPalette }: { onMenu: () => void; onPalette: (
       <button
         type="button"
         onClick={onPalette}
-        aria-label={w.shell.palette}
+        title={w.shell.palette}
         className="mx-auto hidden h-8 w-full max-w-90 items-center gap-2 rounded-md border border-line bg-sunken px-3 text-sm text-muted transition-colors hover:border-line-strong sm:flex"
       >
         <SearchIcon />
@@ -44,7 +44,7 @@ export function Header({ onMenu, onPalette }: { onMenu: () => void; onPalette: (
           <span className="sr-only sm:hidden">{w.shell[state]}</span>
         </span>
         <IconButton
-          label={w.shell.switchLanguage}
+          label={`中/EN ${w.shell.switchLanguage}`}
           onClick={() => speak(isEnglish ? 'zh-CN' : 'en')}
           className="text-xs"
         >

@@ -25,6 +25,7 @@ export function TokenDialog() {
       title={w.shell.tokenTitle}
       description={w.shell.tokenText}
       size="sm"
+      isLasting
       footer={
         <Button tone="primary" type="submit" form="token">
           {w.shell.tokenSave}

@@ -14,11 +14,22 @@ type DialogProps = {
   /** Buttons, the one that does it last. */
   footer?: ReactNode;
   size?: 'sm' | 'md' | 'lg' | 'xl';
+  /** It stays until it has what it asks for. */
+  isLasting?: boolean;
 };
 
 const SIZES = { sm: 'max-w-100', md: 'max-w-130', lg: 'max-w-180', xl: 'max-w-240' };
 
-export function Dialog({ open, onOpenChange, title, description, children, footer, size = 'md' }: DialogProps) {
+export function Dialog({
+  open,
+  onOpenChange,
+  title,
+  description,
+  children,
+  footer,
+  size = 'md',
+  isLasting,
+}: DialogProps) {
   const labels = useLabels();
   return (
     <Base.Root open={open} onOpenChange={onOpenChange}>
@@ -37,9 +48,11 @@ export function Dialog({ open, onOpenChange, title, description, children, foote
                 <Base.Description className="mt-1 text-sm text-muted">{description}</Base.Description>
               ) : null}
             </div>
-            <Base.Close render={<IconButton label={labels.close} className="-mr-2" />}>
-              <CloseIcon />
-            </Base.Close>
+            {isLasting ? null : (
+              <Base.Close render={<IconButton label={labels.close} className="-mr-2" />}>
+                <CloseIcon />
+              </Base.Close>
+            )}
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto px-5 py-3">{children}</div>
           {footer ? <footer className="flex justify-end gap-2 border-t border-line px-5 py-3">{footer}</footer> : null}
