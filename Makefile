@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built console test-console test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines test-recipes test-recipes-long
+.PHONY: help build built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,13 @@ build: console ## Build the binary with its web console: target/release/fermi
 # What is built is kept by the checksum of the console's files: a fresh clone finds it again.
 console: ## Build the web console into console/dist, which the binary carries
 	@console/scripts/build.sh "$(CACHE)/console"
+
+# The browser is the system's chromium; CHROMIUM names another one.
+test-pages: build ## The console in a real browser against the built binary and real agents
+	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" e2e
+
+shots: build ## Pictures of every page of the console in both languages, into docs/images
+	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" shots
 
 test-console: ## The console's formatting, types and unit tests
 	@console/scripts/build.sh "$(CACHE)/console" check

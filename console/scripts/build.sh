@@ -2,6 +2,7 @@
 # Builds the console into dist/, or takes what an earlier build of the same files left in the cache folder.
 #   build.sh CACHE          dist/
 #   build.sh CACHE check    biome, types, unit tests
+#   build.sh CACHE e2e      browser tests; shots: pictures for the documents
 # Without Node 20.19 one is fetched from PyPI into the cache folder; without that either, it is said what is left out.
 set -eu
 cache=$1
@@ -47,10 +48,20 @@ if [ ! -f "node_modules/.made-from-$lock" ]; then
     touch "node_modules/.made-from-$lock"
 fi
 
-if [ "$verb" = check ]; then
+case $verb in
+check)
     $npm run --silent check
     $npm run --silent test
-else
+    ;;
+e2e | shots)
+    browser=${CHROMIUM:-/usr/bin/chromium}
+    if [ ! -x "$browser" ]; then
+        echo "left out: the console in a browser, for want of $browser (Debian: chromium, fonts-noto-cjk); CHROMIUM names another"
+        exit 0
+    fi
+    $npm run --silent "$verb"
+    ;;
+build)
     $npm run --silent build
     mkdir -p "$cache"
     rm -rf "$kept.new" "$kept"
@@ -58,4 +69,5 @@ else
     touch "dist/.made-from-$digest"
     # The newest builds are enough.
     find "$cache" -mindepth 1 -maxdepth 1 -type d -name '????????????????' | xargs -r ls -dt | tail -n +9 | xargs -r rm -rf
-fi
+    ;;
+esac
