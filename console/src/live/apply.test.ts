@@ -10,7 +10,7 @@ const event = (kind: string, taskId?: string, environmentId?: string) => ({
 });
 
 test.each([
-  [event('task.running', 't1'), [keys.overview, keys.task('t1'), keys.tasks, keys.environments]],
+  [event('task.running', 't1'), [keys.overview, keys.task('t1'), keys.tasks, keys.environments, keys.groups]],
   [event('attempt.started', 't1'), [keys.overview, keys.task('t1'), keys.tasks]],
   [
     event('environment.connected', undefined, 'e1'),

@@ -10,7 +10,7 @@ export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>)
   if (event.environmentId) found.push(keys.environment(event.environmentId));
   switch (subject) {
     case 'task':
-      found.push(keys.tasks, keys.environments);
+      found.push(keys.tasks, keys.environments, keys.groups);
       break;
     case 'attempt':
     case 'rank':

@@ -20,7 +20,7 @@ export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
         handlers.current.onPalette();
         return;
       }
-      const isOpen = document.querySelector('[role="dialog"]') !== null;
+      const isOpen = document.querySelector('[role="dialog"]:not([aria-modal="false"])') !== null;
       if (event.ctrlKey || event.metaKey || event.altKey || isOpen || isTyping(event.target)) return;
       if (event.key === '?') handlers.current.onHelp();
       else if (event.key === '/') {

@@ -1,3 +1,4 @@
+import { apiUrl } from '~/api/client';
 import type { ServerStatus } from '~/api/types';
 import { Banner } from '~/ui/Banner';
 import { Card } from '~/ui/Card';
@@ -19,7 +20,20 @@ export function Server({ status }: { status: ServerStatus }) {
   ];
   if (status.believedTime != null) facts.push([w.settings.serverTime, date(status.believedTime)]);
   return (
-    <Card title={w.settings.server} bodyClass="p-4">
+    <Card
+      title={w.settings.server}
+      bodyClass="p-4"
+      actions={
+        <>
+          <a href={apiUrl('/api/docs')} className="text-xs text-accent hover:underline">
+            {w.settings.apiDocs}
+          </a>
+          <a href={apiUrl('/metrics')} className="text-xs text-accent hover:underline">
+            {w.settings.metrics}
+          </a>
+        </>
+      }
+    >
       {disk.complaint ? (
         <Banner tone="warn" className="mb-3">
           {say(disk.complaint)}

@@ -42,5 +42,7 @@ export const settings: Words['settings'] = {
   accessFile:
     'The token is in the file token of the data folder; replace the file and restart the server to change it.',
   forget: 'Forget the token in this browser',
+  apiDocs: 'API reference',
+  metrics: 'Prometheus metrics',
   forgotten: 'The token is gone from this browser session',
 };

@@ -39,5 +39,7 @@ export const settings = {
     '当前服务器只有一个管理令牌（监听非本机地址时启用），没有用户与加入令牌的接口；因此此处无法添加用户或撤销令牌。',
   accessFile: '令牌在服务器数据目录的 token 文件中；更换它需替换文件并重启服务器。',
   forget: '忘记此浏览器中的令牌',
+  apiDocs: 'API 文档',
+  metrics: 'Prometheus 指标',
   forgotten: '令牌已从此浏览器会话中移除',
 };
