@@ -25,6 +25,8 @@ function pass(request, response, path) {
     (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
+      // A stream that breaks there breaks here.
+      answer.on('close', () => (answer.complete ? response.end() : response.destroy()));
     },
   );
   onward.on('error', () => {

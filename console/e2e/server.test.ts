@@ -1,4 +1,4 @@
-// A server that asks for a token: the page asks for it once, keeps a wrong one out, and goes on with the right one.
+// A server of its own: it asks for a token, is shown behind a path prefix, goes away and comes back.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,18 @@ import { binary, freePort, until } from './fermi';
 
 const folder = mkdtempSync(join(tmpdir(), 'fermi-token-'));
 const children: ChildProcess[] = [];
+let port: number;
 let browser: Browser;
 let console_: string;
+const startServer = () =>
+  spawn(binary(), ['server', '--listen', `0.0.0.0:${port}`, '--data-dir', folder], { stdio: 'ignore' });
+
 beforeAll(async () => {
-  const [port, preview] = [await freePort(), await freePort()];
+  port = await freePort();
+  const preview = await freePort();
   const server = `http://127.0.0.1:${port}`;
   children.push(
-    spawn(binary(), ['server', '--listen', `0.0.0.0:${port}`, '--data-dir', folder], { stdio: 'ignore' }),
+    startServer(),
     spawn(process.execPath, [new URL('../scripts/preview.mjs', import.meta.url).pathname], {
       env: { ...process.env, FERMI_SERVER: server, PORT: String(preview), PREFIX: '/behind/a/proxy' },
       stdio: 'ignore',
@@ -49,4 +54,18 @@ test('the token is asked for, behind a path prefix too', async () => {
   await page.getByText(zh.models.empty).waitFor();
   expect(page.url()).toBe(`${console_}/models`);
   expect(await page.evaluate(() => Object.keys(localStorage).some((key) => key.includes('token')))).toBe(false);
+});
+
+test('a server that goes away is missed, and found again when it comes back', async () => {
+  const token = readFileSync(join(folder, 'token'), 'utf8').trim();
+  const page = await browser.newPage({ locale: 'zh-CN' });
+  await page.addInitScript((value) => sessionStorage.setItem('fermi.token', value), token);
+  await page.goto(`${console_}/models`);
+  const live = page.getByRole('banner').getByRole('status');
+  await expect.poll(() => live.textContent(), { timeout: 20_000 }).toContain(zh.shell.live);
+  children[0]?.kill('SIGKILL');
+  await page.getByText(zh.shell.muteTitle).waitFor({ timeout: 60_000 });
+  children.push(startServer());
+  await page.getByText(zh.shell.muteTitle).waitFor({ state: 'detached', timeout: 60_000 });
+  await expect.poll(() => live.textContent(), { timeout: 20_000 }).toContain(zh.shell.live);
 });
