@@ -82,7 +82,14 @@ async function fill(server: string) {
       command,
       ...options,
     });
-  const steps = 'for i in $(seq 1 600); do echo "step $i loss 0.$i rank $RANK"; sleep 1; done';
+  const report = '{"time":%s,"step":%d,"totalSteps":600,"loss":%.4f,"tokensPerS":%d,"stepTimeS":0.5,"lr":0.0003}\\n';
+  const steps = [
+    'for i in $(seq 1 600); do',
+    'loss=$(awk "BEGIN{print 1.2 + 6 / (1 + $i / 20)}")',
+    'echo "step $i/600 loss $loss rank $RANK"',
+    `printf '${report}' "$(date +%s.%N)" $i $loss $((84000 + i)) >> "$FERMI_PROGRESS_FILE"`,
+    'sleep 0.5; done',
+  ].join('\n');
   await create('bert-finetune', ['nlp-research-lab'], { argv: ['sh', '-c', 'echo epoch 1; echo done'] });
   await create('gpt-pretrain', ['pytorch-dev-env', 'llm-training-env'], { argv: ['sh', '-c', steps] });
   await create('llama-sft', ['pytorch-dev-env'], { argv: ['sh', '-c', 'true'] });
