@@ -44,7 +44,7 @@ export function Combobox<V extends string>({
           className={classes(INPUT, 'w-full pr-8')}
         />
         <Base.Trigger
-          aria-label={placeholder ?? aria['aria-label'] ?? labels.noMatch}
+          aria-label={aria['aria-label'] ?? placeholder ?? ''}
           tabIndex={-1}
           className="absolute top-0 right-0 flex h-8 w-8 items-center justify-center text-faint"
         >

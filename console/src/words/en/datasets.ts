@@ -18,5 +18,4 @@ export const datasets: Words['datasets'] = {
   empty: 'No datasets yet',
   emptyHint: 'Create one, or run this in a terminal:',
   noVersions: 'No versions yet',
-  use: 'Use in a new task',
 };

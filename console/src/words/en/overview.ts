@@ -10,7 +10,6 @@ export const overview: Words['overview'] = {
   active: 'Active tasks',
   finished: 'Finished',
   freeOf: (free, all) => `${free} free of ${all}`,
-  failedToday: (n) => `${n} failed`,
   cluster: 'Cluster',
   clusterHint: 'Each square is a worker',
   legendFree: 'Free',

@@ -14,8 +14,6 @@ export const preflight: Words['preflight'] = {
   versionsNote: 'What differs from most is orange',
   component: 'Component',
   unknown: 'unknown',
-  heartbeat: 'Heartbeat',
-  address: 'Address',
   matrix: 'Latency and bandwidth between nodes',
   matrixText:
     'The server does not measure latency and bandwidth between nodes yet, so there is no matrix here. The checks of a group really ask each node whether it finds and reaches the master; on a node one can also run:',

@@ -23,7 +23,6 @@ export const shell: Words['shell'] = {
   light: 'Light',
   dark: 'Dark',
   system: 'System',
-  language: 'Language',
   live: 'Live',
   waiting: 'Connecting',
   mute: 'Polling',

@@ -16,5 +16,4 @@ export const datasets = {
   empty: '还没有数据集',
   emptyHint: '新建一个，或在终端中运行：',
   noVersions: '还没有版本',
-  use: '用于新任务',
 };

@@ -8,7 +8,6 @@ export const overview = {
   active: '进行中的任务',
   finished: '已结束',
   freeOf: (free: string, all: string) => `${free} 空闲 / 共 ${all}`,
-  failedToday: (n: string) => `${n} 个失败`,
   cluster: '集群',
   clusterHint: '每个方块是一个 Worker',
   legendFree: '空闲',

@@ -12,8 +12,6 @@ export const preflight = {
   versionsNote: '与多数不同的值以橙色标出',
   component: '组件',
   unknown: '未知',
-  heartbeat: '心跳',
-  address: '地址',
   matrix: '节点间延迟与带宽',
   matrixText:
     '服务器目前不测量节点之间的延迟与带宽，所以这里没有矩阵。分组的“检查节点”会真实询问各节点能否解析并连到主节点；在节点上也可以运行：',

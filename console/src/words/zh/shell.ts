@@ -21,7 +21,6 @@ export const shell = {
   light: '浅色',
   dark: '深色',
   system: '跟随系统',
-  language: '语言',
   live: '实时',
   waiting: '正在连接',
   mute: '轮询中',
