@@ -12,20 +12,35 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines test-recipes test-recipes-long
+.PHONY: help build built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Tests must not change the features of what is shipped, or half of the crates are compiled twice and another binary is
 # tested: `cargo tree -e features` of a dev-dependency that is also a dependency shows it.
-build: ## Build the binary: target/release/fermi
+build: console ## Build the binary with its web console: target/release/fermi
 	$(CARGO) build $(PROFILE)
 	@mkdir -p target/release
 	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
 
+# What is built is kept by the checksum of the console's files: a fresh clone finds it again.
+console: ## Build the web console into console/dist, which the binary carries
+	@console/scripts/build.sh "$(CACHE)/console"
+
+# The browser is the system's chromium; CHROMIUM names another one.
+test-pages: build ## The console in a real browser against the built binary and real agents
+	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" e2e
+
+shots: build ## Pictures of every page of the console in both languages, into docs/images
+	@FERMI="$(CURDIR)/$(FERMI)" console/scripts/build.sh "$(CACHE)/console" shots
+
+test-console: ## The console's formatting, types and unit tests
+	@console/scripts/build.sh "$(CACHE)/console" check
+
 # The Python environment is made beside the builds: it waits for the network and unpacks on one processor.
 test: ## Everything that must hold: formatting, lints, all tests, on the real engines
+	@$(MAKE) --no-print-directory console test-console
 	@$(MAKE) --no-print-directory -j2 built venv
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory test-recipes

@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(judge(&guard, Method::GET, path, &[]).as_deref(), Some("unauthorized"), "{path}");
         }
         assert_eq!(judge(&guard, Method::POST, "/", &[]).as_deref(), Some("unauthorized"));
-        for path in ["/", "/page/app.js", "/training/task-1", "/livez"] {
+        for path in ["/", "/assets/index.js", "/training/task-1", "/livez"] {
             assert_eq!(judge(&guard, Method::GET, path, &[("host", "anything")]), None, "{path}");
         }
     }

@@ -352,25 +352,12 @@ async fn events_are_followed_from_a_cursor_without_gap_or_double() {
 #[tokio::test]
 async fn health_numbers_documents_and_pages_are_served() {
     let cluster = Cluster::start().await;
-    for path in [
-        "/livez",
-        "/readyz",
-        "/version",
-        "/api/v1/frameworks",
-        "/api/openapi.json",
-        "/api/docs",
-        "/",
-        "/training/task-1",
-    ] {
+    for path in ["/livez", "/readyz", "/version", "/api/v1/frameworks", "/api/openapi.json", "/api/docs"] {
         assert_eq!(cluster.get(path).await.status, 200, "{path}");
     }
-    for unknown in ["/groups", "/settings", "/preflight", "/planner", "/training/task-1/x", "/nowhere"] {
+    for unknown in ["/training/task-1/x", "/nowhere", "/assets/nothing.js", "/assets/.gitkeep", "/index.html"] {
         assert_eq!(cluster.get(unknown).await.status, 404, "{unknown}");
     }
-    let page = cluster.get("/").await;
-    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
-    let again = Request::get("/").header("if-none-match", page.headers["etag"].to_str().unwrap());
-    assert_eq!(cluster.send(again.body(Body::empty()).unwrap()).await.status, 304);
     let metrics = cluster.get("/metrics").await;
     let described: serde_json::Value = serde_json::from_str(fermi_server::openapi::json()).unwrap();
     let declared = described["paths"]["/metrics"]["get"]["responses"]["200"]["content"].as_object().unwrap();
@@ -392,4 +379,35 @@ async fn health_numbers_documents_and_pages_are_served() {
     let wrong = cluster.send(Request::put("/api/v1/models").body(Body::empty()).unwrap()).await;
     assert_eq!((wrong.status.as_u16(), wrong.json()["error"]["id"].as_str()), (405, Some("method_not_allowed")));
     assert!(wrong.headers["allow"].to_str().unwrap().contains("POST"));
+}
+
+/// A binary that was compiled without a built console says so at each of its addresses.
+#[tokio::test]
+async fn the_console_is_served_at_each_of_its_addresses() {
+    let cluster = Cluster::start().await;
+    let page = cluster.get("/").await;
+    if page.status == 503 {
+        assert_eq!(page.json()["error"]["id"], "console_not_built");
+        assert_eq!(cluster.get("/training/task-1").await.status, 503);
+        return;
+    }
+    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
+    assert_eq!(page.headers["cache-control"], "no-cache");
+    let again = Request::get("/").header("if-none-match", page.headers["etag"].to_str().unwrap());
+    assert_eq!(cluster.send(again.body(Body::empty()).unwrap()).await.status, 304);
+    for path in ["/training", "/training/create", "/training/task-1", "/environments", "/groups", "/settings"] {
+        assert_eq!(cluster.get(path).await.status, 200, "{path}");
+    }
+    let html = page.text();
+    let script = html.split("src=\"./").find(|rest| rest.starts_with("assets/")).unwrap();
+    let script = format!("/{}", script.split('"').next().unwrap());
+    let deeper = cluster.get("/training/task-1").await.text();
+    assert!(deeper.contains(&format!("src=\"./..{script}")), "{deeper}");
+    for (accepted, encoding) in [("br, gzip", Some("br")), ("gzip", Some("gzip")), ("identity", None)] {
+        let request = Request::get(&script).header("accept-encoding", accepted).body(Body::empty()).unwrap();
+        let file = cluster.send(request).await;
+        let came = file.headers.get("content-encoding").map(|value| value.to_str().unwrap());
+        assert_eq!((file.status.as_u16(), came), (200, encoding), "{accepted}");
+        assert!(file.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    }
 }

@@ -38,7 +38,7 @@ mod tasks;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use fermi_domain::language::Text;
@@ -122,9 +122,12 @@ async fn document() -> Response {
     (headers, openapi::json()).into_response()
 }
 
-async fn nothing_here() -> ApiProblem {
-    ApiProblem::new(StatusCode::NOT_FOUND, "not_found", Text::new("没有这个地址", "there is nothing at this address"))
-        .hint(Text::new("所有地址见 /api/docs", "/api/docs lists all addresses"))
+async fn nothing_here(method: Method, uri: Uri, headers: HeaderMap) -> Result<Response, ApiProblem> {
+    let text = Text::new("没有这个地址", "there is nothing at this address");
+    page::unknown(&method, &uri, &headers).ok_or_else(|| {
+        ApiProblem::new(StatusCode::NOT_FOUND, "not_found", text)
+            .hint(Text::new("所有地址见 /api/docs", "/api/docs lists all addresses"))
+    })
 }
 
 async fn wrong_method() -> ApiProblem {

@@ -1,0 +1,161 @@
+// The real binary with real agents, and a little for its pages to show. Everything ends with `stop`.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+export type Fermi = { server: string; console: string; hasGroups: boolean; stop: () => Promise<void> };
+
+export function binary(): string {
+  const found = [process.env.FERMI, join(ROOT, 'target/release/fermi')].find((path) => path && existsSync(path));
+  if (!found) throw new Error('no fermi: run `make build`, or name the binary by FERMI');
+  return found;
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+export async function until<T>(what: string, look: () => Promise<T | null>): Promise<T> {
+  for (const begin = Date.now(); Date.now() - begin < 60_000; ) {
+    const found = await look().catch(() => null);
+    if (found !== null) return found;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+  }
+  throw new Error(`${what} did not come about within a minute`);
+}
+
+const ended = (child: ChildProcess) =>
+  new Promise<void>((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) resolve();
+    else child.once('exit', () => resolve());
+  });
+
+export async function api<T>(server: string, path: string, body?: unknown): Promise<T> {
+  const init =
+    body === undefined
+      ? {}
+      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const response = await fetch(`${server}/api/v1${path}`, init);
+  const answer = (await response.json()) as { data: T; message: string };
+  if (!response.ok) throw new Error(`${path}: ${answer.message}`);
+  return answer.data;
+}
+
+type Named = { items: { id: string; name: string }[] };
+
+/** Environments of the specification, machines with declared GPUs, and a training that goes on. */
+async function fill(server: string) {
+  const dataset = await api<{ id: string }>(server, '/datasets', {
+    name: 'wikitext-103',
+    description: '英文维基百科语料',
+  });
+  const version = await api<{ id: string }>(server, `/datasets/${dataset.id}/versions`, {
+    version: 'v1',
+    path: '/data/wikitext-103',
+  });
+  await api(server, '/datasets', { name: '中文指令数据', description: '指令微调样本' });
+  await api(server, '/models', { name: 'llama2-7b', path: '/models/llama2-7b', description: 'Llama 2, 7B' });
+  const environments = await until('the environments', async () => {
+    const page = await api<Named>(server, '/environments');
+    return page.items.length >= 5 ? page.items : null;
+  });
+  const id = (name: string) => environments.find((environment) => environment.name === name)?.id;
+  const create = (taskName: string, names: string[], command: unknown, options = {}) =>
+    api<{ taskId: string }>(server, '/training-tasks', {
+      taskName,
+      datasetId: dataset.id,
+      datasetVersionId: version.id,
+      distributedConfig: { nodeIds: names.map(id), masterNode: id(names[0] ?? ''), framework: 'command' },
+      command,
+      ...options,
+    });
+  const report = '{"time":%s,"step":%d,"totalSteps":600,"loss":%.4f,"tokensPerS":%d,"stepTimeS":0.5,"lr":0.0003}\\n';
+  const steps = [
+    'for i in $(seq 1 600); do',
+    'loss=$(awk "BEGIN{print 1.2 + 6 / (1 + $i / 20)}")',
+    'echo "step $i/600 loss $loss rank $RANK"',
+    `printf '${report}' "$(date +%s.%N)" $i $loss $((84000 + i)) >> "$FERMI_PROGRESS_FILE"`,
+    'sleep 0.5; done',
+  ].join('\n');
+  await create('bert-finetune', ['nlp-research-lab'], { argv: ['sh', '-c', 'echo epoch 1; echo done'] });
+  await create('gpt-pretrain', ['pytorch-dev-env', 'llm-training-env'], { argv: ['sh', '-c', steps] });
+  await create('llama-sft', ['pytorch-dev-env'], { argv: ['sh', '-c', 'true'] });
+}
+
+export async function start(): Promise<Fermi> {
+  const folder = mkdtempSync(join(tmpdir(), 'fermi-console-'));
+  const children: ChildProcess[] = [];
+  const run = (command: string, args: string[], env: Record<string, string> = {}) => {
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
+    children.push(child);
+    return child;
+  };
+  const stop = async () => {
+    for (const child of children.reverse()) {
+      child.kill('SIGINT');
+      await Promise.race([ended(child), new Promise((resolve) => setTimeout(resolve, 15_000))]);
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const port = await freePort();
+    const server = `http://127.0.0.1:${port}`;
+    const places = [
+      'pytorch-dev-env:北京可用区A:2:jupyter',
+      'llm-training-env:深圳可用区C:2:vscode',
+      'nlp-research-lab:上海可用区A:2:ssh',
+    ];
+    run(binary(), [
+      'up',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--data-dir',
+      join(folder, 'up'),
+      ...places.flatMap((place) => ['--env', place]),
+    ]);
+    await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    for (const name of ['gn6', 'gn7']) {
+      const declared = 'gpus=8xA100,cpus=128,memory=1024GiB';
+      run(binary(), [
+        'agent',
+        '--server',
+        server,
+        '--name',
+        name,
+        '--zone',
+        '北京可用区B',
+        '--declare',
+        declared,
+        '--data-dir',
+        join(folder, name),
+      ]);
+    }
+    await fill(server);
+    const hasGroups = (await fetch(`${server}/api/v1/groups`)).ok;
+    const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
+    if (page.includes('assets/')) return { server, console: server, hasGroups, stop };
+    // A binary without the console: its pages come from dist/, served the same way.
+    const preview = await freePort();
+    run(process.execPath, [join(ROOT, 'console/scripts/preview.mjs')], { FERMI_SERVER: server, PORT: String(preview) });
+    const console_ = `http://127.0.0.1:${preview}`;
+    await until('the preview', async () => ((await fetch(console_)).ok ? true : null));
+    return { server, console: console_, hasGroups, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+// The whole way of a group: made, filled, configured, its ranks seen, started.
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { zh } from '../src/words/zh';
+import { launch, open } from './browser';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+test.runIf(inject('hasGroups'))('workers become a group with ranks', async () => {
+  const { page, complaints, close } = await open(browser, `${inject('console')}/groups`);
+  const words = zh.groups;
+  const name = `组-${Date.now().toString(36)}`;
+  await page.getByRole('button', { name: words.create }).click();
+  await page.getByLabel(words.name).fill(name);
+  await page.getByRole('button', { name: zh.common.create, exact: true }).click();
+  await page.getByRole('button', { name, exact: true }).waitFor();
+
+  for (const worker of ['gn7-0', 'gn7-1', 'gn6-0', 'gn6-1']) {
+    await page.getByRole('searchbox', { name: words.searchWorkers }).fill(worker);
+    await page.getByRole('checkbox', { name: worker, exact: true }).click();
+  }
+  await page.getByText(words.selected('4')).waitFor();
+  await page.getByRole('button', { name: words.moveTo }).click();
+  await page.getByRole('menuitem', { name }).click();
+  await page.getByText(words.moved('4', name)).waitFor();
+
+  const card = page.getByRole('listitem').filter({ has: page.getByRole('button', { name, exact: true }) });
+  await card.getByRole('button', { name: words.config }).click();
+  const dialog = page.getByRole('dialog', { name: words.configTitle(name) });
+  await dialog.getByLabel(words.master).fill('gn6');
+  expect(await dialog.getByLabel(words.port).inputValue()).toBe('29500');
+  await dialog.getByRole('button', { name: words.saveConfig }).click();
+  await dialog.waitFor({ state: 'detached' });
+
+  const table = page.getByRole('region', { name: words.ranks });
+  await table.getByRole('row', { name: 'gn7-1' }).waitFor();
+  const rows = await table.getByRole('row').allTextContents();
+  expect(rows.slice(1).map((row) => row.replace(/\s+/g, ''))).toEqual([
+    'gn6-00004',
+    'gn6-11104',
+    'gn7-02014',
+    'gn7-13114',
+  ]);
+  expect(await card.getByRole('button', { name: words.start, exact: true }).getAttribute('aria-disabled')).toBe(null);
+  expect(complaints).toEqual([]);
+  await close();
+});

@@ -1,0 +1,27 @@
+import type { TestProject } from 'vitest/node';
+import { start } from './fermi';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    server: string;
+    console: string;
+    hasGroups: boolean;
+  }
+}
+
+/** FERMI_CONSOLE_URL tests a console that runs already, such as one with much in it; else one is started. */
+export default async function setup(project: TestProject) {
+  const running = process.env.FERMI_CONSOLE_URL?.replace(/\/$/, '');
+  const fermi = running
+    ? {
+        server: running,
+        console: running,
+        hasGroups: (await fetch(`${running}/api/v1/groups`)).ok,
+        stop: async () => {},
+      }
+    : await start();
+  project.provide('server', fermi.server);
+  project.provide('console', fermi.console);
+  project.provide('hasGroups', fermi.hasGroups);
+  return fermi.stop;
+}

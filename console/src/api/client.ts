@@ -1,0 +1,67 @@
+import createClient, { type Middleware } from 'openapi-fetch';
+import { currentLanguage } from '~/words';
+import { PREFIX } from './base';
+import { ApiError, refusal } from './error';
+import type { paths } from './schema';
+import { askForToken, token } from './token';
+
+/** Headers of every request, also of those that are not made by the client below. */
+export function headers(extra: Record<string, string> = {}): Record<string, string> {
+  const shown = token();
+  return {
+    'Accept-Language': currentLanguage(),
+    'Fermi-Front-End': 'console',
+    ...(shown ? { Authorization: `Bearer ${shown}` } : {}),
+    ...extra,
+  };
+}
+
+/** Every wish has a key of its own, so that a repeated one is granted once. */
+function wishKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const dress: Middleware = {
+  onRequest({ request }) {
+    for (const [name, value] of Object.entries(headers())) request.headers.set(name, value);
+    if (request.method === 'POST') request.headers.set('Idempotency-Key', wishKey());
+    return request;
+  },
+};
+
+export const client = createClient<paths>({ baseUrl: PREFIX || globalThis.location?.origin || '' });
+client.use(dress);
+
+type Called<E> = Promise<{ data?: E; error?: unknown; response: Response }>;
+
+/** Opens the envelope: its data, or an `ApiError`. A missing token is asked for once, for all. */
+export async function q<E extends { data: unknown }>(call: Called<E>): Promise<E['data']> {
+  const { data, error, response } = await call.catch((reason: unknown) => {
+    if (reason instanceof DOMException && reason.name === 'AbortError') throw reason;
+    throw new ApiError(0, 'unreachable', '', null, null, null);
+  });
+  if (response.status === 401) askForToken();
+  if (!response.ok || data === undefined) throw refusal(response, error);
+  return data.data;
+}
+
+/** The address of an API path, for links and downloads. */
+export function apiUrl(path: string): string {
+  return `${PREFIX}${path}`;
+}
+
+/** A call by its path, for what the document of the API does not hold yet. */
+export async function ask<T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
+  const extra: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  if (method === 'POST') extra['Idempotency-Key'] = wishKey();
+  const sent = fetch(apiUrl(path), {
+    method,
+    headers: headers(extra),
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const call = sent.then(async (response) => {
+    const answer: unknown = await response.json().catch(() => undefined);
+    return response.ok ? { data: answer as { data: T }, response } : { error: answer, response };
+  });
+  return q<{ data: T }>(call);
+}

@@ -1,0 +1,33 @@
+/** A refusal: what the server says, in the language of the page, or that it cannot be reached. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly id: string,
+    readonly text: string,
+    readonly hint: string | null,
+    readonly field: string | null,
+    readonly requestId: string | null,
+  ) {
+    super(text);
+    this.name = 'ApiError';
+  }
+
+  get isUnreachable() {
+    return this.status === 0;
+  }
+}
+
+type FailureBody = { message?: string; error?: { id?: string; field?: string | null; hint?: string | null } };
+
+/** Reads the refusal from an answer whose body may be anything. */
+export function refusal(response: Response, body: unknown): ApiError {
+  const failure: FailureBody = typeof body === 'object' && body !== null ? body : {};
+  return new ApiError(
+    response.status,
+    failure.error?.id ?? `http_${response.status}`,
+    failure.message ?? `HTTP ${response.status}`,
+    failure.error?.hint ?? null,
+    failure.error?.field ?? null,
+    response.headers.get('x-request-id'),
+  );
+}

@@ -1,0 +1,156 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client, q } from './client';
+
+/** Keys of the cache; the live table writes by the same ones. */
+export const keys = {
+  overview: ['overview'] as const,
+  tasks: ['tasks'] as const,
+  task: (id: string) => ['task', id] as const,
+  environments: ['environments'] as const,
+  environment: (id: string) => ['environment', id] as const,
+  events: ['events'] as const,
+  groups: ['groups'] as const,
+  datasets: ['datasets'] as const,
+  models: ['models'] as const,
+  frameworks: ['frameworks'] as const,
+  server: ['server'] as const,
+};
+
+/** Samples of machines and progress are no events: they are looked at again and again while something is shown. */
+export const OFTEN = 3_000;
+
+export const overviewQuery = () =>
+  queryOptions({
+    queryKey: keys.overview,
+    queryFn: ({ signal }) => q(client.GET('/api/v1/overview', { signal })),
+    refetchInterval: 15_000,
+  });
+
+export type ListParams = { filter?: string; orderBy?: string };
+
+export const environmentsQuery = (params: ListParams = {}) =>
+  queryOptions({
+    queryKey: [...keys.environments, params],
+    queryFn: ({ signal }) =>
+      q(client.GET('/api/v1/environments', { params: { query: { pageSize: 1000, ...params } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: OFTEN,
+  });
+
+export const environmentMetricsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...keys.environment(id), 'metrics'],
+    queryFn: ({ signal }) => q(client.GET('/api/v1/environments/{id}/metrics', { params: { path: { id } }, signal })),
+    refetchInterval: OFTEN,
+  });
+
+/** Pages of tasks, 200 at a time; filter, order and total are the server's. */
+export const tasksQuery = (params: ListParams = {}) =>
+  infiniteQueryOptions({
+    queryKey: [...keys.tasks, params],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ signal, pageParam }) =>
+      q(
+        client.GET('/api/v1/training-tasks', {
+          params: { query: { pageSize: 200, ...params, ...(pageParam ? { pageToken: pageParam } : {}) } },
+          signal,
+        }),
+      ),
+    getNextPageParam: (last) => last.nextPageToken ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+
+export const taskQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.task(id),
+    queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}', { params: { path: { id } }, signal })),
+    refetchInterval: (query) => (query.state.data && query.state.data.endedAt == null ? OFTEN : false),
+  });
+
+export const ranksQuery = (id: string, attempt?: number) =>
+  queryOptions({
+    queryKey: [...keys.task(id), 'ranks', attempt ?? null],
+    queryFn: ({ signal }) =>
+      q(
+        client.GET('/api/v1/training-tasks/{id}/ranks', {
+          params: { path: { id }, query: attempt === undefined ? {} : { attempt } },
+          signal,
+        }),
+      ),
+  });
+
+export const launchQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...keys.task(id), 'launch'],
+    queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}/launch', { params: { path: { id } }, signal })),
+  });
+
+export const explainQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...keys.task(id), 'explain'],
+    queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}/explain', { params: { path: { id } }, signal })),
+  });
+
+export type MetricsParams = { series?: string; maxPoints?: number; rank?: number; attempt?: number };
+
+export const metricsQuery = (id: string, params: MetricsParams = {}) =>
+  queryOptions({
+    queryKey: [...keys.task(id), 'metrics', params],
+    queryFn: ({ signal }) =>
+      q(client.GET('/api/v1/training-tasks/{id}/metrics', { params: { path: { id }, query: params }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+export const taskEventsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: [...keys.task(id), 'events'],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ signal, pageParam }) =>
+      q(
+        client.GET('/api/v1/training-tasks/{id}/events', {
+          params: { path: { id }, query: { pageSize: 500, ...(pageParam ? { pageToken: pageParam } : {}) } },
+          signal,
+        }),
+      ),
+    getNextPageParam: (last) => last.nextPageToken ?? undefined,
+  });
+
+export const datasetsQuery = (filter?: string) =>
+  queryOptions({
+    queryKey: [...keys.datasets, filter ?? ''],
+    queryFn: ({ signal }) =>
+      q(
+        client.GET('/api/v1/datasets', {
+          params: { query: { pageSize: 1000, ...(filter ? { filter } : {}) } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const modelsQuery = (filter?: string) =>
+  queryOptions({
+    queryKey: [...keys.models, filter ?? ''],
+    queryFn: ({ signal }) =>
+      q(
+        client.GET('/api/v1/models', {
+          params: { query: { pageSize: 1000, ...(filter ? { filter } : {}) } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const frameworksQuery = () =>
+  queryOptions({
+    queryKey: keys.frameworks,
+    queryFn: ({ signal }) => q(client.GET('/api/v1/frameworks', { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const serverStatusQuery = () =>
+  queryOptions({
+    queryKey: keys.server,
+    queryFn: ({ signal }) => q(client.GET('/api/v1/server/status', { signal })),
+    refetchInterval: 15_000,
+  });

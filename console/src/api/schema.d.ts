@@ -1,0 +1,5274 @@
+export interface paths {
+    "/api/v1/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Datasets, the newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    pageToken?: string;
+                    /** @example name~wiki */
+                    filter?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Dataset"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Creates a dataset; versions say where its data is. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateDataset"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Id"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One dataset with its versions. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Dataset"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a dataset that no open task needs. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All versions of a dataset, the newest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_DatasetVersion"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds a version to a dataset. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateDatasetVersion"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Id"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Environments, in the order in which they first came. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    /** @description `nextPageToken` of the page before */
+                    pageToken?: string;
+                    /** @example status=running,busy zone=北京可用区A gpu=A100 name~env label.team=nlp */
+                    filter?: string;
+                    /**
+                     * @description name, zone, status, gpuCount or createdAt
+                     * @example gpuCount desc
+                     */
+                    orderBy?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Environment"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One environment. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Environment"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets an environment that is offline and holds no task. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes an environment out of service: what runs there goes on, and nothing new starts. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Declares the machine of an environment lost: its runs are taken for ended, and tasks that may start again wait for a
+         *     machine under its name.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the machine did in the last hour, as far as the server remembers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_EnvironmentMetrics"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/replace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets another machine take the name of an environment whose own is lost. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts an environment back into service. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events of the whole cluster, oldest first.
+         * @description `Accept: text/event-stream` (or `application/x-ndjson`) gives those that are new, as they happen; with `after` or
+         *     `Last-Event-ID` everything behind that cursor comes first.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Only events behind this cursor */
+                    after?: string;
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    /** @description `nextPageToken` of the page before */
+                    pageToken?: string;
+                    /** @description How the kind begins, such as `task.` */
+                    kind?: string;
+                    /** @description Only events of this environment */
+                    environment?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Event"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/frameworks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The cards of the frameworks, in the order of the form. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_FrameworkCard"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Models, the newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    pageToken?: string;
+                    /** @example name~llama */
+                    filter?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Model"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Creates a model. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateModel"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Id"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Model"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a model that no open task needs. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Counts, the tasks that are not over, and the last events. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Overview"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the server keeps and why, what the disk has, and how the loops beside the requests fare. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_ServerStatus"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a folder of code. The header says what its digest must be. */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /** @description `sha256:` and 64 hexadecimal digits */
+                    "X-Fermi-Digest": string;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/gzip": number[];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Snapshot"];
+                    };
+                };
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/snapshots/{digest}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The snapshot itself; `HEAD` tells whether it is there. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    digest: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The packed folder */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/gzip": unknown;
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tasks, the newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    /** @description `nextPageToken` of the page before */
+                    pageToken?: string;
+                    /** @example phase=running,failed name~bert environment=env-001 label.team=nlp */
+                    filter?: string;
+                    /** @example createdAt desc */
+                    orderBy?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_TaskRow"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Creates a task and starts it as soon as its workers are free. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_CreateAnswer"];
+                    };
+                };
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                413: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                415: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Does one thing with many tasks; each is answered for itself. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["BulkRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_BulkAnswer"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Checks a create request and shows what it would start; nothing is stored. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Preview"];
+                    };
+                };
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A task with everything about it. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Task"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a task that is over, with its logs. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Creates a task like this one. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["CloneRequest"] | null;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_CreateAnswer"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Events of one task, oldest first; as a stream they begin with the first one. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Only events behind this cursor */
+                    after?: string;
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    /** @description `nextPageToken` of the page before */
+                    pageToken?: string;
+                    /** @description How the kind begins, such as `attempt.` */
+                    kind?: string;
+                    /** @description Only events of this environment */
+                    environment?: string;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Event"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why a task is where it is: what it waits for, what its nodes are asked to do, why it failed and what to do. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Explanation"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/launch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is started for a task: files, command and variables, rank by rank. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Launch"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What ranks wrote.
+         * @description JSON by default: the last 200 lines of each stream, or from `offset` on. `Accept: text/plain` gives the bytes as they
+         *     are, with `follow=true` as they come; `text/event-stream` and `application/x-ndjson` give a `LogPiece` each.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description One rank; all when not given */
+                    rank?: number;
+                    /** @description `stdout`, `stderr` or `all` */
+                    stream?: string;
+                    /** @description The newest when not given */
+                    attempt?: number;
+                    /** @description So many lines of each stream, from its end */
+                    tail?: number;
+                    /** @description From this byte on; needs one rank and one stream */
+                    offset?: number;
+                    /** @description At most so many bytes of each stream */
+                    limitBytes?: number;
+                    /** @description Go on until the task is over */
+                    follow?: boolean;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The logs */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Logs"];
+                        "text/plain": string;
+                        "text/event-stream": string;
+                        "application/x-ndjson": string;
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/logs/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lines that contain a text, over all ranks. An empty page with a `nextPageToken` means: not yet, look on. */
+        get: {
+            parameters: {
+                query: {
+                    /** @description A text within one line */
+                    query: string;
+                    ignoreCase?: boolean;
+                    /** @description 100 when not given */
+                    limit?: number;
+                    pageToken?: string;
+                    rank?: number;
+                    /** @description `stdout`, `stderr` or `all` */
+                    stream?: string;
+                    /** @description The newest when not given */
+                    attempt?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_LogSearch"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Loss, speed and whatever else ranks report, and the use of their machines.
+         * @description Where there are more points than `maxPoints`, each one stands for a stretch with its least and greatest value.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /**
+                     * @description Names by commas; all when not given
+                     * @example loss,tokensPerS
+                     */
+                    series?: string;
+                    /** @description 500 when not given */
+                    maxPoints?: number;
+                    /** @description One rank; all when not given */
+                    rank?: number;
+                    /** @description The newest when not given */
+                    attempt?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Metrics"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is which rank, and how each fares. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description The newest when not given */
+                    attempt?: number;
+                };
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Rank"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts a task anew: now if it is over, else as soon as it has ended. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["Empty"] | null;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_TaskRow"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/training-tasks/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a task by its stop ladder, or at once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["StopRequest"] | null;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_TaskRow"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/livez": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process answers. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers for Prometheus. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description OpenMetrics */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/openmetrics-text": unknown;
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The store can be read, every loop that runs beside the requests does its work, and the disk has room for commits. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Readiness"];
+                    };
+                };
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which release this is. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Version"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * @description Something that can be done with a task.
+         * @enum {string}
+         */
+        Action: "stop" | "restart" | "clone" | "delete";
+        /** @description The sums that the summary card shows. */
+        Aggregate: {
+            /** Format: int32 */
+            nodeCount: number;
+            /** Format: int32 */
+            totalGpus: number;
+            /**
+             * Format: int32
+             * @description The number of ranks; differs from the GPUs where an environment has none.
+             */
+            totalWorkers: number;
+            /** Format: int32 */
+            totalCpus: number;
+            /** Format: int64 */
+            totalMemory: number;
+            /** @description Distinct, in the order of the environments. */
+            gpuTypes: string[];
+            /** @description Distinct, in the order of the environments; those without a zone add none. */
+            zones: string[];
+            isDistributed: boolean;
+        };
+        /** @description Whether it can be done now. Pages ask here and know no rule themselves. */
+        AllowedAction: {
+            action: components["schemas"]["Action"];
+            allowed: boolean;
+            reason?: components["schemas"]["Text"] | null;
+        };
+        /** @description One launch of all ranks. */
+        Attempt: {
+            /** Format: int32 */
+            number: number;
+            /** Format: int64 */
+            generation: number;
+            status: components["schemas"]["AttemptPhase"];
+            statusText: components["schemas"]["Text"];
+            /** Format: int64 */
+            startedAt: number;
+            /** Format: int64 */
+            endedAt?: number | null;
+            /** @description Whether it continued from a checkpoint. */
+            resumed: boolean;
+            /**
+             * Format: int32
+             * @description Ranks that were seen to start.
+             */
+            ranksStarted: number;
+            verdict?: components["schemas"]["Verdict"] | null;
+        };
+        /**
+         * @description Where an attempt stands.
+         * @enum {string}
+         */
+        AttemptPhase: "prepared" | "launching" | "running" | "stopping" | "succeeded" | "failed" | "stopped";
+        /** @description A loop that runs beside the requests. */
+        BackgroundLoop: {
+            /** @example placement */
+            name: string;
+            /**
+             * Format: int64
+             * @description It runs at least this often.
+             */
+            periodMs: number;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            failures: number;
+            /** Format: int64 */
+            panics: number;
+            lastRun?: components["schemas"]["LastRun"] | null;
+        };
+        /** @description What became of each. */
+        BulkAnswer: {
+            /** @description In the order of the request. */
+            results: components["schemas"]["BulkResult"][];
+            /** Format: int32 */
+            succeeded: number;
+            /** Format: int32 */
+            failed: number;
+        };
+        /** @description The body of `POST /training-tasks/bulk`. */
+        BulkRequest: {
+            action: components["schemas"]["BulkVerb"];
+            /** @description At most 1,000. */
+            ids: string[];
+            /** @description For `stop`: at once, without a grace. */
+            force?: boolean;
+        };
+        /** @description What became of one. */
+        BulkResult: {
+            id: string;
+            /**
+             * Format: int32
+             * @description The status that it alone would have got.
+             */
+            code: number;
+            /** @description In the caller's language. */
+            message: string;
+        };
+        /**
+         * @description What is done with many tasks at once.
+         * @enum {string}
+         */
+        BulkVerb: "stop" | "restart" | "delete";
+        /**
+         * Format: int64
+         * @description An amount of memory or storage. People read it in whole GiB, which the pages call GB as the trade does.
+         */
+        Bytes: number;
+        /** @description A line of the summary card. */
+        CardLine: {
+            text: components["schemas"]["Text"];
+        };
+        /** @description The body of `POST /training-tasks/{id}/clone`; may be left out. */
+        CloneRequest: {
+            /**
+             * @description The old name with `-copy` behind it when not given.
+             * @default null
+             */
+            taskName?: string | null;
+        };
+        /** @description The answer to `POST /training-tasks` and `…/clone`. */
+        CreateAnswer: {
+            /** @example task-distributed-001 */
+            taskId: string;
+            status: components["schemas"]["TaskPhase"];
+            distributedInfo?: components["schemas"]["DistributedInfo"] | null;
+            /**
+             * @description The line under the message, in the caller's language.
+             * @example 分布式训练 · 3个节点 · 总计14个GPU
+             */
+            description: string;
+            warnings: components["schemas"]["Warning"][];
+            /** @description What was decided for the launch, in the caller's language; also among the task's events. */
+            notes?: string[];
+            plan?: components["schemas"]["Plan"] | null;
+        };
+        /** @description The body of `POST /datasets`. */
+        CreateDataset: {
+            /** @default  */
+            name?: string;
+            /** @default null */
+            description?: string | null;
+        };
+        /** @description The body of `POST /datasets/{id}/versions`. */
+        CreateDatasetVersion: {
+            /**
+             * @default
+             * @example v1
+             */
+            version?: string;
+            /**
+             * @description Where every node finds it.
+             * @default
+             */
+            path?: string;
+        };
+        /** @description The body of `POST /models`. */
+        CreateModel: {
+            /** @default  */
+            name?: string;
+            /**
+             * @description Where every node finds its weights.
+             * @default null
+             */
+            path?: string | null;
+            /** @default null */
+            description?: string | null;
+        };
+        /** @description A create request as it came: everything may be missing. */
+        CreateRequest: {
+            /** @default  */
+            taskName?: string;
+            /** @default null */
+            datasetId?: string | null;
+            /** @default null */
+            datasetVersionId?: string | null;
+            /** @default null */
+            modelId?: string | null;
+            /** @default existing */
+            launchMode?: components["schemas"]["LaunchMode"];
+            /**
+             * @default {
+             *       "enabled": null,
+             *       "nodeIds": [],
+             *       "masterNode": null,
+             *       "framework": null,
+             *       "strategy": null,
+             *       "workers": {}
+             *     }
+             */
+            distributedConfig?: components["schemas"]["RequestedNodes"];
+            /** @default null */
+            command?: components["schemas"]["RequestedCommand"] | null;
+            /** @default null */
+            recipe?: components["schemas"]["RequestedRecipe"] | null;
+            /** @default null */
+            source?: components["schemas"]["Source"] | null;
+            /**
+             * @default {
+             *       "backend": null,
+             *       "masterPort": null,
+             *       "interface": null,
+             *       "timeout": null,
+             *       "ncclDebug": null,
+             *       "infiniband": null,
+             *       "p2p": null,
+             *       "torchDebug": null,
+             *       "cudaLaunchBlocking": null,
+             *       "framework": {}
+             *     }
+             */
+            options?: components["schemas"]["LaunchOptions"];
+            /**
+             * @default {
+             *       "restart": {
+             *         "maxRestarts": 0
+             *       },
+             *       "stop": {
+             *         "checkpoint": null,
+             *         "plannedGraceMs": 30000,
+             *         "failureGraceMs": 50
+             *       },
+             *       "nodeLostAfter": 15,
+             *       "onDisconnect": "keep"
+             *     }
+             */
+            policies?: components["schemas"]["Policies"];
+            /**
+             * Format: int32
+             * @default 0
+             */
+            priority?: number;
+            /** @default {} */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        /** @description A named set of data. */
+        Dataset: {
+            /** @example dataset-001 */
+            id: string;
+            name: string;
+            description?: string | null;
+            /** @description The newest first. */
+            versions: components["schemas"]["DatasetVersion"][];
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+        };
+        /** @description One version; it never changes. */
+        DatasetVersion: {
+            /** @example version-001 */
+            id: string;
+            datasetId: string;
+            version: string;
+            path: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+        };
+        /** @description The disk of the data folder. */
+        DiskStatus: {
+            /** Format: int64 */
+            freeBytes: number;
+            /** Format: int64 */
+            sizeBytes: number;
+            /**
+             * Format: int64
+             * @description What is kept free for the database.
+             */
+            reserveBytes: number;
+            /** Format: int64 */
+            logBudgetBytes: number;
+            /** Format: int64 */
+            logBudgetPerTaskBytes: number;
+            complaint?: components["schemas"]["Text"] | null;
+        };
+        /** @description Which environments train together, and how. */
+        DistributedConfig: {
+            enabled: boolean;
+            /** @description In the user's order. */
+            nodeIds: components["schemas"]["EnvironmentId"][];
+            masterNode?: components["schemas"]["EnvironmentId"] | null;
+            framework?: components["schemas"]["Framework"] | null;
+            strategy?: components["schemas"]["Strategy"] | null;
+            /** @description The workers that were chosen in an environment, by number; all of them where nothing is said. */
+            workers?: {
+                [key: string]: number[];
+            };
+        };
+        /** @description What several nodes are together. */
+        DistributedInfo: {
+            /** Format: int32 */
+            nodeCount: number;
+            /** Format: int32 */
+            totalGpus: number;
+            masterNode: string;
+            framework: components["schemas"]["Framework"];
+        };
+        /** @description There is nothing to say beyond the message. */
+        Empty: Record<string, never>;
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_BulkAnswer: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description What became of each. */
+            data: {
+                /** @description In the order of the request. */
+                results: components["schemas"]["BulkResult"][];
+                /** Format: int32 */
+                succeeded: number;
+                /** Format: int32 */
+                failed: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_CreateAnswer: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /training-tasks` and `…/clone`. */
+            data: {
+                /** @example task-distributed-001 */
+                taskId: string;
+                status: components["schemas"]["TaskPhase"];
+                distributedInfo?: components["schemas"]["DistributedInfo"] | null;
+                /**
+                 * @description The line under the message, in the caller's language.
+                 * @example 分布式训练 · 3个节点 · 总计14个GPU
+                 */
+                description: string;
+                warnings: components["schemas"]["Warning"][];
+                /** @description What was decided for the launch, in the caller's language; also among the task's events. */
+                notes?: string[];
+                plan?: components["schemas"]["Plan"] | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Dataset: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A named set of data. */
+            data: {
+                /** @example dataset-001 */
+                id: string;
+                name: string;
+                description?: string | null;
+                /** @description The newest first. */
+                versions: components["schemas"]["DatasetVersion"][];
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                createdAt: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Empty: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description There is nothing to say beyond the message. */
+            data: Record<string, never>;
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Environment: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A place where ranks can run. */
+            data: {
+                /** @example env-001 */
+                id: string;
+                name: string;
+                kind: components["schemas"]["EnvironmentKind"];
+                kindText: components["schemas"]["Text"];
+                status: components["schemas"]["EnvironmentStatus"];
+                statusText: components["schemas"]["Text"];
+                zone?: string | null;
+                image?: string | null;
+                labels: {
+                    [key: string]: string;
+                };
+                /** @description Where other nodes reach it. */
+                address?: string | null;
+                /** @description The memory of a GPU is in bytes. */
+                gpus: components["schemas"]["Gpus"][];
+                /** Format: int32 */
+                gpuCount: number;
+                /** @description The model of its GPUs, such as `A100`; several are joined by commas; null without GPUs. */
+                gpuType?: string | null;
+                /** Format: int32 */
+                cpuCores: number;
+                /**
+                 * Format: int64
+                 * @description In whole GiB.
+                 */
+                memory: number;
+                /** @description Its resources were written down by somebody, not measured. */
+                declared: boolean;
+                versions: components["schemas"]["Versions"];
+                workers: components["schemas"]["Worker"][];
+                /** Format: int32 */
+                workersFree: number;
+                /**
+                 * Format: int64
+                 * @description Since its agent was last heard; null when it never was since the server started.
+                 */
+                heartbeatAgeMs?: number | null;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds: since when its machine, or its agent, is up.
+                 */
+                upSince?: number | null;
+                machine?: components["schemas"]["MachineNow"] | null;
+                gpuSamples: components["schemas"]["GpuNow"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_EnvironmentMetrics: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /environments/{id}/metrics`: what the server remembers, oldest first. */
+            data: {
+                points: components["schemas"]["MachinePoint"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Explanation: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /training-tasks/{id}/explain`. */
+            data: {
+                taskId: string;
+                name: string;
+                status: components["schemas"]["TaskPhase"];
+                statusText: components["schemas"]["Text"];
+                /** @description One sentence that says why. */
+                summary: components["schemas"]["Text"];
+                advice?: components["schemas"]["Text"] | null;
+                waitingFor: components["schemas"]["WaitingFor"][];
+                nodes: components["schemas"]["NodeWish"][];
+                verdict?: components["schemas"]["Verdict"] | null;
+                attempts: components["schemas"]["Attempt"][];
+                /** Format: int32 */
+                restartsUsed: number;
+                /** Format: int32 */
+                maxRestarts: number;
+                /** @description The last events, oldest first. */
+                events: components["schemas"]["Event"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Id: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The id of what was made. */
+            data: {
+                id: string;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Launch: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A launch as people read it. What only a node knows stands in angle brackets, such as `<masterPort>`. */
+            data: {
+                /** @description The same for every rank. */
+                argv: string[];
+                directory?: string | null;
+                /** @description Written on every node before anything starts. */
+                files: components["schemas"]["LaunchFile"][];
+                /** @description Of every rank. */
+                env: {
+                    [key: string]: string;
+                };
+                /** @description In the order of node ranks. */
+                nodes: components["schemas"]["LaunchNode"][];
+                /** @description What was decided on the way and why. */
+                notes: components["schemas"]["Text"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_LogSearch: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /training-tasks/{id}/logs/search`. */
+            data: {
+                /** Format: int32 */
+                attempt: number;
+                items: components["schemas"]["LogMatch"][];
+                nextPageToken?: string | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Logs: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /training-tasks/{id}/logs`. */
+            data: {
+                /**
+                 * Format: int32
+                 * @description The attempt that was read; 0 when there has been none.
+                 */
+                attempt: number;
+                /** @description By rank, stdout before stderr. */
+                chunks: components["schemas"]["LogChunk"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Metrics: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /training-tasks/{id}/metrics`. */
+            data: {
+                /** Format: int32 */
+                attempt: number;
+                series: components["schemas"]["Series"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Model: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A neural network by its name. */
+            data: {
+                /** @example model-001 */
+                id: string;
+                name: string;
+                path?: string | null;
+                description?: string | null;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                createdAt: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Overview: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /overview`. */
+            data: {
+                /** @description By status, such as `running`; every status is there. */
+                tasks: {
+                    [key: string]: number;
+                };
+                environments: components["schemas"]["EnvironmentCounts"];
+                workers: components["schemas"]["WorkerCounts"];
+                gpus: components["schemas"]["WorkerCounts"];
+                /** @description The newest tasks that are not over. */
+                activeTasks: components["schemas"]["TaskRow"][];
+                /** @description The last events, newest first. */
+                events: components["schemas"]["Event"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Dataset: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example dataset-001 */
+                    id: string;
+                    name: string;
+                    description?: string | null;
+                    /** @description The newest first. */
+                    versions: components["schemas"]["DatasetVersion"][];
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_DatasetVersion: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example version-001 */
+                    id: string;
+                    datasetId: string;
+                    version: string;
+                    path: string;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Environment: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example env-001 */
+                    id: string;
+                    name: string;
+                    kind: components["schemas"]["EnvironmentKind"];
+                    kindText: components["schemas"]["Text"];
+                    status: components["schemas"]["EnvironmentStatus"];
+                    statusText: components["schemas"]["Text"];
+                    zone?: string | null;
+                    image?: string | null;
+                    labels: {
+                        [key: string]: string;
+                    };
+                    /** @description Where other nodes reach it. */
+                    address?: string | null;
+                    /** @description The memory of a GPU is in bytes. */
+                    gpus: components["schemas"]["Gpus"][];
+                    /** Format: int32 */
+                    gpuCount: number;
+                    /** @description The model of its GPUs, such as `A100`; several are joined by commas; null without GPUs. */
+                    gpuType?: string | null;
+                    /** Format: int32 */
+                    cpuCores: number;
+                    /**
+                     * Format: int64
+                     * @description In whole GiB.
+                     */
+                    memory: number;
+                    /** @description Its resources were written down by somebody, not measured. */
+                    declared: boolean;
+                    versions: components["schemas"]["Versions"];
+                    workers: components["schemas"]["Worker"][];
+                    /** Format: int32 */
+                    workersFree: number;
+                    /**
+                     * Format: int64
+                     * @description Since its agent was last heard; null when it never was since the server started.
+                     */
+                    heartbeatAgeMs?: number | null;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds: since when its machine, or its agent, is up.
+                     */
+                    upSince?: number | null;
+                    machine?: components["schemas"]["MachineNow"] | null;
+                    gpuSamples: components["schemas"]["GpuNow"][];
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Event: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @description Opaque; give it as `after`, or as `Last-Event-ID`, to read on behind it. */
+                    cursor: string;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    time: number;
+                    /** @description Such as `task.running`, `environment.offline`. */
+                    kind: string;
+                    /** @description The task or environment that it is about; empty where it is about neither. */
+                    subject: string;
+                    taskId?: string | null;
+                    environmentId?: string | null;
+                    /** Format: int32 */
+                    attempt?: number | null;
+                    /** Format: int32 */
+                    rank?: number | null;
+                    text: components["schemas"]["Text"];
+                    detail?: components["schemas"]["EventDetail"] | null;
+                    principal?: components["schemas"]["Principal"] | null;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_FrameworkCard: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    value: components["schemas"]["Framework"];
+                    /** @example PyTorch DDP */
+                    label: string;
+                    /** @description 类型 */
+                    kind: components["schemas"]["Text"];
+                    /** @description 厂商 */
+                    vendor: components["schemas"]["Text"];
+                    /** @description 适用 */
+                    suits: components["schemas"]["Text"];
+                    /** @description 特点 */
+                    features: components["schemas"]["Text"][];
+                    /** @description Its strategies of data-parallel training, to be compared with those of others. */
+                    strategies?: components["schemas"]["StrategyCard"][];
+                    /** @description The keys of `options.framework` that it knows. */
+                    settings?: components["schemas"]["FrameworkSetting"][];
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Model: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example model-001 */
+                    id: string;
+                    name: string;
+                    path?: string | null;
+                    description?: string | null;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Rank: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** Format: int32 */
+                    attempt: number;
+                    /** Format: int32 */
+                    rank: number;
+                    /** Format: int32 */
+                    localRank: number;
+                    /** Format: int32 */
+                    nodeRank: number;
+                    worker: string;
+                    environment: string;
+                    node: string;
+                    /** Format: int32 */
+                    gpu?: number | null;
+                    state: components["schemas"]["RankState"];
+                    stateText: components["schemas"]["Text"];
+                    /** Format: int32 */
+                    pid?: number | null;
+                    /** Format: int64 */
+                    startedAt?: number | null;
+                    /** Format: int64 */
+                    endedAt?: number | null;
+                    exit?: components["schemas"]["Exit"] | null;
+                    exitText?: string | null;
+                    /**
+                     * Format: float
+                     * @description In CPUs, with all its children: 1.5 is one and a half.
+                     */
+                    cpus?: number | null;
+                    /**
+                     * Format: int64
+                     * @description In bytes, with all its children.
+                     */
+                    memory?: number | null;
+                    /** Format: int64 */
+                    step?: number | null;
+                    /** Format: double */
+                    loss?: number | null;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_TaskRow: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    id: string;
+                    name: string;
+                    status: components["schemas"]["TaskPhase"];
+                    statusText: components["schemas"]["Text"];
+                    reason?: components["schemas"]["Text"] | null;
+                    headline?: components["schemas"]["Text"] | null;
+                    framework?: components["schemas"]["Framework"] | null;
+                    /** @description Those that it asked for. */
+                    environments: string[];
+                    /** Format: int32 */
+                    nodeCount: number;
+                    /**
+                     * Format: int32
+                     * @description 0 until workers are leased.
+                     */
+                    worldSize: number;
+                    /**
+                     * Format: int32
+                     * @description The newest attempt; 0 before the first.
+                     */
+                    attempt: number;
+                    /** Format: int32 */
+                    restartsUsed: number;
+                    createdBy?: components["schemas"]["Principal"] | null;
+                    /** Format: int32 */
+                    priority: number;
+                    labels: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                    /** Format: int64 */
+                    updatedAt: number;
+                    /** Format: int64 */
+                    startedAt?: number | null;
+                    /** Format: int64 */
+                    endedAt?: number | null;
+                    allowedActions: components["schemas"]["AllowedAction"][];
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Preview: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /training-tasks/preview`. */
+            data: {
+                aggregate?: components["schemas"]["Aggregate"] | null;
+                warnings: components["schemas"]["Warning"][];
+                rankMap: components["schemas"]["RankSlot"][];
+                launch?: components["schemas"]["Launch"] | null;
+                /** @description The lines of the summary card, from top to bottom. */
+                card: components["schemas"]["CardLine"][];
+                plan?: components["schemas"]["Plan"] | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Readiness: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The data of `GET /readyz`. */
+            data: {
+                ready: boolean;
+                degraded?: components["schemas"]["Text"] | null;
+                /** @description The loops that run beside the requests. */
+                loops?: components["schemas"]["BackgroundLoop"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_ServerStatus: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `GET /server/status`. */
+            data: {
+                /** @example 0.1.0 */
+                version: string;
+                cluster: string;
+                dataDir: string;
+                disk: components["schemas"]["DiskStatus"];
+                kept: components["schemas"]["KeptKind"][];
+                /**
+                 * Format: int64
+                 * @description Bytes of logs that were taken and not kept since the server started.
+                 */
+                logBytesDropped: number;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds: the time by which ages are judged. It follows the server's clock, but not in leaps.
+                 */
+                believedTime?: number | null;
+                loops: components["schemas"]["BackgroundLoop"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Snapshot: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /snapshots`. */
+            data: {
+                /** @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+                digest: string;
+                /**
+                 * Format: int64
+                 * @description In bytes, packed.
+                 */
+                size: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Task: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A task with everything about it. */
+            data: components["schemas"]["TaskRow"] & {
+                distributedInfo?: components["schemas"]["DistributedInfo"] | null;
+                spec: components["schemas"]["TaskSpec"];
+                /** Format: int64 */
+                generation: number;
+                /** Format: int32 */
+                maxRestarts: number;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds; not before this time, when a restart waits.
+                 */
+                restartAt?: number | null;
+                /** @description Somebody asked for its end. */
+                stopRequested: boolean;
+                progress?: components["schemas"]["Progress"] | null;
+                /** @description Oldest first. */
+                attempts: components["schemas"]["Attempt"][];
+                /** @description In the order of node ranks; the first one coordinates. */
+                nodes: components["schemas"]["TaskNode"][];
+                /** @description Who is which rank, since workers were leased. */
+                rankMap: components["schemas"]["RankSlot"][];
+                /** Format: int32 */
+                masterPort?: number | null;
+                verdict?: components["schemas"]["Verdict"] | null;
+                warnings: components["schemas"]["Warning"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_TaskRow: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A task in a list. */
+            data: {
+                id: string;
+                name: string;
+                status: components["schemas"]["TaskPhase"];
+                statusText: components["schemas"]["Text"];
+                reason?: components["schemas"]["Text"] | null;
+                headline?: components["schemas"]["Text"] | null;
+                framework?: components["schemas"]["Framework"] | null;
+                /** @description Those that it asked for. */
+                environments: string[];
+                /** Format: int32 */
+                nodeCount: number;
+                /**
+                 * Format: int32
+                 * @description 0 until workers are leased.
+                 */
+                worldSize: number;
+                /**
+                 * Format: int32
+                 * @description The newest attempt; 0 before the first.
+                 */
+                attempt: number;
+                /** Format: int32 */
+                restartsUsed: number;
+                createdBy?: components["schemas"]["Principal"] | null;
+                /** Format: int32 */
+                priority: number;
+                labels: {
+                    [key: string]: string;
+                };
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                createdAt: number;
+                /** Format: int64 */
+                updatedAt: number;
+                /** Format: int64 */
+                startedAt?: number | null;
+                /** Format: int64 */
+                endedAt?: number | null;
+                allowedActions: components["schemas"]["AllowedAction"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Version: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The data of `GET /version`. */
+            data: {
+                /**
+                 * @description The release of Fermi.
+                 * @example 0.1.0
+                 */
+                version: string;
+                /** @description Versions of the public API that it speaks. */
+                api: string[];
+                /**
+                 * Format: int32
+                 * @description The version of the words between agents and server.
+                 */
+                link: number;
+            };
+        };
+        /** @description A place where ranks can run. */
+        Environment: {
+            /** @example env-001 */
+            id: string;
+            name: string;
+            kind: components["schemas"]["EnvironmentKind"];
+            kindText: components["schemas"]["Text"];
+            status: components["schemas"]["EnvironmentStatus"];
+            statusText: components["schemas"]["Text"];
+            zone?: string | null;
+            image?: string | null;
+            labels: {
+                [key: string]: string;
+            };
+            /** @description Where other nodes reach it. */
+            address?: string | null;
+            /** @description The memory of a GPU is in bytes. */
+            gpus: components["schemas"]["Gpus"][];
+            /** Format: int32 */
+            gpuCount: number;
+            /** @description The model of its GPUs, such as `A100`; several are joined by commas; null without GPUs. */
+            gpuType?: string | null;
+            /** Format: int32 */
+            cpuCores: number;
+            /**
+             * Format: int64
+             * @description In whole GiB.
+             */
+            memory: number;
+            /** @description Its resources were written down by somebody, not measured. */
+            declared: boolean;
+            versions: components["schemas"]["Versions"];
+            workers: components["schemas"]["Worker"][];
+            /** Format: int32 */
+            workersFree: number;
+            /**
+             * Format: int64
+             * @description Since its agent was last heard; null when it never was since the server started.
+             */
+            heartbeatAgeMs?: number | null;
+            /**
+             * Format: int64
+             * @description Unix milliseconds: since when its machine, or its agent, is up.
+             */
+            upSince?: number | null;
+            machine?: components["schemas"]["MachineNow"] | null;
+            gpuSamples: components["schemas"]["GpuNow"][];
+        };
+        /** @description Environments by status. */
+        EnvironmentCounts: {
+            /** Format: int32 */
+            running: number;
+            /** Format: int32 */
+            busy: number;
+            /** Format: int32 */
+            suspect: number;
+            /** Format: int32 */
+            offline: number;
+            /** Format: int32 */
+            drained?: number;
+            /** Format: int32 */
+            lost?: number;
+            /** Format: int32 */
+            total: number;
+        };
+        /** @description Names an environment in requests, such as `env-001`; its readable name is separate and may change. */
+        EnvironmentId: string;
+        /**
+         * @description What a person opens the environment with.
+         * @enum {string}
+         */
+        EnvironmentKind: "jupyter" | "vscode" | "ssh" | "custom";
+        /** @description The answer to `GET /environments/{id}/metrics`: what the server remembers, oldest first. */
+        EnvironmentMetrics: {
+            points: components["schemas"]["MachinePoint"][];
+        };
+        /**
+         * @description Whether an environment can be used now.
+         * @enum {string}
+         */
+        EnvironmentStatus: "running" | "busy" | "suspect" | "offline" | "drained" | "lost";
+        /** @description What is wrong, for programs; and what to do, for people. */
+        ErrorBody: {
+            /**
+             * @description Stable; see the reference.
+             * @example dataset_required
+             */
+            id: string;
+            /**
+             * @description The field of the request that is to be corrected.
+             * @example datasetId
+             */
+            field?: string | null;
+            /** @description What to do about it, in the caller's language. */
+            hint?: string | null;
+        };
+        /** @description An entry of the event log. */
+        Event: {
+            /** @description Opaque; give it as `after`, or as `Last-Event-ID`, to read on behind it. */
+            cursor: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            time: number;
+            /** @description Such as `task.running`, `environment.offline`. */
+            kind: string;
+            /** @description The task or environment that it is about; empty where it is about neither. */
+            subject: string;
+            taskId?: string | null;
+            environmentId?: string | null;
+            /** Format: int32 */
+            attempt?: number | null;
+            /** Format: int32 */
+            rank?: number | null;
+            text: components["schemas"]["Text"];
+            detail?: components["schemas"]["EventDetail"] | null;
+            principal?: components["schemas"]["Principal"] | null;
+        };
+        /** @description What an event says to programs, beyond its sentence. */
+        EventDetail: {
+            /** @default null */
+            phase?: components["schemas"]["PhaseChange"] | null;
+        };
+        /** @description The end of a process as the kernel told it, or the reason why it never began. */
+        Exit: {
+            /** Format: int32 */
+            code: number;
+            /** @enum {string} */
+            kind: "code";
+        } | {
+            /** Format: int32 */
+            signal: number;
+            core_dumped: boolean;
+            /** @enum {string} */
+            kind: "signal";
+        } | {
+            error: string;
+            /** @enum {string} */
+            kind: "notStarted";
+        };
+        /** @description The answer to `GET /training-tasks/{id}/explain`. */
+        Explanation: {
+            taskId: string;
+            name: string;
+            status: components["schemas"]["TaskPhase"];
+            statusText: components["schemas"]["Text"];
+            /** @description One sentence that says why. */
+            summary: components["schemas"]["Text"];
+            advice?: components["schemas"]["Text"] | null;
+            waitingFor: components["schemas"]["WaitingFor"][];
+            nodes: components["schemas"]["NodeWish"][];
+            verdict?: components["schemas"]["Verdict"] | null;
+            attempts: components["schemas"]["Attempt"][];
+            /** Format: int32 */
+            restartsUsed: number;
+            /** Format: int32 */
+            maxRestarts: number;
+            /** @description The last events, oldest first. */
+            events: components["schemas"]["Event"][];
+        };
+        /** @description A rank with its end. */
+        FailedRank: {
+            /** Format: int32 */
+            rank: number;
+            node: string;
+            exit: components["schemas"]["Exit"];
+            /** @description The exit in words, such as `SIGKILL`. */
+            exitText: string;
+        };
+        /** @description An answer that says no. */
+        Failure: {
+            /** Format: int32 */
+            code: number;
+            /**
+             * @description What is wrong, in the caller's language.
+             * @example 请选择数据集
+             */
+            message: string;
+            /** @description Always null. */
+            data?: Record<string, never> | null;
+            error: components["schemas"]["ErrorBody"];
+        };
+        /**
+         * @description Whose matter a failure is.
+         * @enum {string}
+         */
+        FailureClass: "user" | "platform" | "infrastructure";
+        /**
+         * @description What trains. The distributed engine is the user's own; Fermi configures and starts it.
+         * @enum {string}
+         */
+        Framework: "pytorch-ddp" | "pytorch-fsdp" | "deepspeed" | "horovod" | "megatron-lm" | "jax" | "command" | "builtin";
+        /** @description What the form shows of a framework. */
+        FrameworkCard: {
+            value: components["schemas"]["Framework"];
+            /** @example PyTorch DDP */
+            label: string;
+            /** @description 类型 */
+            kind: components["schemas"]["Text"];
+            /** @description 厂商 */
+            vendor: components["schemas"]["Text"];
+            /** @description 适用 */
+            suits: components["schemas"]["Text"];
+            /** @description 特点 */
+            features: components["schemas"]["Text"][];
+            /** @description Its strategies of data-parallel training, to be compared with those of others. */
+            strategies?: components["schemas"]["StrategyCard"][];
+            /** @description The keys of `options.framework` that it knows. */
+            settings?: components["schemas"]["FrameworkSetting"][];
+        };
+        /** @description One setting of a framework. */
+        FrameworkSetting: {
+            /** @example zeroStage */
+            name: string;
+            about: components["schemas"]["Text"];
+        };
+        /** @description The last sample of a GPU. */
+        GpuNow: {
+            /** Format: int32 */
+            index: number;
+            /**
+             * Format: float
+             * @description 0 to 1.
+             */
+            useShare: number;
+            /**
+             * Format: int64
+             * @description In bytes.
+             */
+            memoryUsed: number;
+            /** Format: int64 */
+            memoryTotal: number;
+            /** Format: float */
+            temperature?: number | null;
+            /** Format: float */
+            powerWatts?: number | null;
+        };
+        /** @description GPUs of one model in an environment. */
+        Gpus: {
+            /** @description The short name that people use, such as `A100`. */
+            model: string;
+            /** @description The memory of one. */
+            memory: components["schemas"]["Bytes"];
+            /** Format: int32 */
+            count: number;
+        };
+        /** @description Names a group of workers. */
+        GroupId: string;
+        /** @description The id of what was made. */
+        Id: {
+            id: string;
+        };
+        /** @description How much there is of a kind, and how long it is kept. */
+        KeptKind: {
+            /** @description `logs`, `snapshots`, `leftovers`, `events`, `answers`, `samples` or `database`. */
+            kind: string;
+            name: components["schemas"]["Text"];
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            bytes?: number | null;
+            /** @description What is kept, and why. */
+            rule: components["schemas"]["Text"];
+            /**
+             * Format: int64
+             * @description Since the server started.
+             */
+            removed: number;
+            /** Format: int64 */
+            removedBytes: number;
+        };
+        /** @description How a loop's last run went. */
+        LastRun: {
+            /**
+             * Format: int64
+             * @description Unix milliseconds at its end.
+             */
+            endedAt: number;
+            /** @description `start`, `bell`, `period` or `retry`. */
+            wakeUp: string;
+            /** Format: int64 */
+            tookMicros: number;
+            /** @description `done`, `failed` or `panicked`. */
+            outcome: string;
+            /** @description Why, where it did not go well. */
+            reason?: string | null;
+        };
+        /** @description A launch as people read it. What only a node knows stands in angle brackets, such as `<masterPort>`. */
+        Launch: {
+            /** @description The same for every rank. */
+            argv: string[];
+            directory?: string | null;
+            /** @description Written on every node before anything starts. */
+            files: components["schemas"]["LaunchFile"][];
+            /** @description Of every rank. */
+            env: {
+                [key: string]: string;
+            };
+            /** @description In the order of node ranks. */
+            nodes: components["schemas"]["LaunchNode"][];
+            /** @description What was decided on the way and why. */
+            notes: components["schemas"]["Text"][];
+        };
+        /** @description A file that the engine or a person reads. */
+        LaunchFile: {
+            path: string;
+            text: string;
+        };
+        /** @description Where the machines come from. */
+        LaunchMode: "existing" | {
+            /** @description The workers of a group, with the group's ranks. Refused for a new task: there are no groups yet. */
+            group: components["schemas"]["GroupId"];
+        };
+        /** @description One node's part. */
+        LaunchNode: {
+            environment: string;
+            name: string;
+            /** Format: int32 */
+            nodeRank: number;
+            ranks: components["schemas"]["LaunchRank"][];
+        };
+        /** @description How the engine is configured; what is not given is chosen. */
+        LaunchOptions: {
+            /**
+             * @description nccl or gloo; without GPUs nccl becomes gloo.
+             * @default null
+             */
+            backend?: string | null;
+            /**
+             * Format: int32
+             * @description The port of rank 0; a taken one is refused, never moved.
+             * @default null
+             */
+            masterPort?: number | null;
+            /**
+             * @description The network interface for NCCL and gloo.
+             * @default null
+             */
+            interface?: string | null;
+            /**
+             * Format: int64
+             * @description How long collectives wait, in seconds.
+             * @default null
+             */
+            timeout?: number | null;
+            /**
+             * @description NCCL_DEBUG.
+             * @default null
+             */
+            ncclDebug?: string | null;
+            /**
+             * @description Whether InfiniBand may be used.
+             * @default null
+             */
+            infiniband?: boolean | null;
+            /**
+             * @description Whether GPUs of a node may talk to each other directly.
+             * @default null
+             */
+            p2p?: boolean | null;
+            /**
+             * @description TORCH_DISTRIBUTED_DEBUG: OFF, INFO or DETAIL.
+             * @default null
+             */
+            torchDebug?: string | null;
+            /**
+             * @description Whether each CUDA call waits for its end, to find the one that fails.
+             * @default null
+             */
+            cudaLaunchBlocking?: boolean | null;
+            /**
+             * @description Where checkpoints live, an absolute path on every node; best one that all nodes share. Else a folder of the task on
+             *     each node.
+             * @default null
+             */
+            checkpointDir?: string | null;
+            /** @description Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys. */
+            framework?: Record<string, never>;
+            /** @description A training.yaml as JSON: settings come from it that `framework` does not give. */
+            training?: Record<string, never> | null;
+        };
+        /** @description One rank's part. */
+        LaunchRank: {
+            /** Format: int32 */
+            rank: number;
+            worker: string;
+            /** Format: int32 */
+            gpu?: number | null;
+            /** @description Of this rank alone. */
+            env: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * Format: int32
+         * @description Who a process is among the processes of its node, from 0.
+         */
+        LocalRank: number;
+        /** @description A piece of one stream. */
+        LogChunk: {
+            /** Format: int32 */
+            attempt: number;
+            /** Format: int32 */
+            rank: number;
+            stream: components["schemas"]["Stream"];
+            /**
+             * Format: int64
+             * @description The first byte's place in the stream.
+             */
+            offset: number;
+            /**
+             * Format: int64
+             * @description The place after the last byte; read on from here.
+             */
+            nextOffset: number;
+            /**
+             * Format: int64
+             * @description How long the stream is now.
+             */
+            length: number;
+            /** @description Bytes that are no UTF-8 appear as U+FFFD; `Accept: text/plain` gives them unchanged. */
+            text: string;
+            /** @description Ranges that were taken and not kept, for want of budget or disk. In the text a line stands for each. */
+            gaps?: components["schemas"]["LogGap"][];
+        };
+        /** @description A range of a stream that the server has not kept. */
+        LogGap: {
+            /** Format: int64 */
+            offset: number;
+            /** Format: int64 */
+            length: number;
+        };
+        /** @description A line that matches. */
+        LogMatch: {
+            /** Format: int32 */
+            rank: number;
+            stream: components["schemas"]["Stream"];
+            /**
+             * Format: int64
+             * @description Where the line begins.
+             */
+            offset: number;
+            /** @description The line; a very long one is cut. */
+            text: string;
+        };
+        /** @description The answer to `GET /training-tasks/{id}/logs/search`. */
+        LogSearch: {
+            /** Format: int32 */
+            attempt: number;
+            items: components["schemas"]["LogMatch"][];
+            nextPageToken?: string | null;
+        };
+        /** @description The answer to `GET /training-tasks/{id}/logs`. */
+        Logs: {
+            /**
+             * Format: int32
+             * @description The attempt that was read; 0 when there has been none.
+             */
+            attempt: number;
+            /** @description By rank, stdout before stderr. */
+            chunks: components["schemas"]["LogChunk"][];
+        };
+        /** @description The last sample of a machine. */
+        MachineNow: {
+            /**
+             * Format: float
+             * @description Share of all CPUs, 0 to 1.
+             */
+            cpu: number;
+            /**
+             * Format: int64
+             * @description In bytes.
+             */
+            memoryUsed: number;
+            /** Format: int64 */
+            memoryTotal: number;
+            /**
+             * Format: int64
+             * @description Bytes in the last second, loopback left out.
+             */
+            received: number;
+            /** Format: int64 */
+            sent: number;
+        };
+        /** @description One second of a machine. */
+        MachinePoint: {
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            time: number;
+            machine: components["schemas"]["MachineNow"];
+            gpus: components["schemas"]["GpuNow"][];
+        };
+        /** @description The answer to `GET /training-tasks/{id}/metrics`. */
+        Metrics: {
+            /** Format: int32 */
+            attempt: number;
+            series: components["schemas"]["Series"][];
+        };
+        /** @description A neural network by its name. */
+        Model: {
+            /** @example model-001 */
+            id: string;
+            name: string;
+            path?: string | null;
+            description?: string | null;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+        };
+        /**
+         * Format: int32
+         * @description Which node of an attempt this is; the master is 0.
+         */
+        NodeRank: number;
+        /**
+         * @description Where a node's run stands.
+         * @enum {string}
+         */
+        NodeRunState: "waiting" | "wanted" | "alive" | "gone";
+        /** @description What a node is asked to do. */
+        NodeWish: {
+            environment: string;
+            name: string;
+            /** Format: int32 */
+            nodeRank: number;
+            state: components["schemas"]["NodeRunState"];
+            /** @description `rest`, `launch`, `stop` or `kill`. */
+            wish: string;
+            text: components["schemas"]["Text"];
+        };
+        /** @description What happens to a training that has lost the server. */
+        OnDisconnect: "keep" | {
+            /** @description Stop the ranks after this long, so that another attempt may begin. The warden of each node keeps the time. */
+            stopAfter: components["schemas"]["Seconds"];
+        };
+        /** @description A rank that failed after the first one. */
+        OtherFailure: {
+            /** Format: int32 */
+            rank: number;
+            node: string;
+            exitText: string;
+            /**
+             * Format: int64
+             * @description How long after the first it ended.
+             */
+            afterMs: number;
+            role?: components["schemas"]["Role"] | null;
+        };
+        /** @description The answer to `GET /overview`. */
+        Overview: {
+            /** @description By status, such as `running`; every status is there. */
+            tasks: {
+                [key: string]: number;
+            };
+            environments: components["schemas"]["EnvironmentCounts"];
+            workers: components["schemas"]["WorkerCounts"];
+            gpus: components["schemas"]["WorkerCounts"];
+            /** @description The newest tasks that are not over. */
+            activeTasks: components["schemas"]["TaskRow"][];
+            /** @description The last events, newest first. */
+            events: components["schemas"]["Event"][];
+        };
+        /** @description From one phase to the next. */
+        PhaseChange: {
+            from: components["schemas"]["TaskPhase"];
+            to: components["schemas"]["TaskPhase"];
+        };
+        /** @description Whether a model fits, how fast it trains, and what would be better. */
+        Plan: {
+            id: components["schemas"]["PlanId"];
+            fits: boolean;
+            /**
+             * Format: double
+             * @description GiB by which a GPU is too small; 0 where it fits.
+             */
+            missingGib: number;
+            /**
+             * Format: double
+             * @description What one GPU needs.
+             */
+            memoryGib: number;
+            /**
+             * Format: double
+             * @description What one GPU has.
+             */
+            gpuMemoryGib: number;
+            /** @example zero2 */
+            strategy: string;
+            /** @description The strategy as people call it. */
+            name: string;
+            /** Format: int64 */
+            microBatch: number;
+            /** Format: int64 */
+            globalBatch: number;
+            /**
+             * Format: double
+             * @description Null where it does not fit: what does not run has no speed.
+             */
+            stepTimeS?: number | null;
+            /** Format: double */
+            tokensPerS?: number | null;
+            suggestion?: components["schemas"]["PlanSuggestion"] | null;
+            /** @description To be shown; a warning where `fits` is false. */
+            sentence: components["schemas"]["Text"];
+        };
+        /**
+         * @description Which sentence it is, for those who act on it.
+         * @enum {string}
+         */
+        PlanId: "fits" | "fitsTightly" | "doesNotFit";
+        /** @description A strategy to take instead. */
+        PlanSuggestion: {
+            /** @example zero3 */
+            strategy: string;
+            /** @description The strategy as people call it. */
+            name: string;
+            /** Format: int64 */
+            microBatch: number;
+            /** @description `none`, `attention`, `half` or `full`. */
+            recompute: string;
+            /** @description `none`, `optimizer_cpu`, `all_cpu` or `all_nvme`. */
+            offload: string;
+            /** Format: double */
+            memoryGib: number;
+            /**
+             * Format: double
+             * @description What a node needs in the memory of its processors, for what is offloaded.
+             */
+            hostGib?: number;
+            /** Format: double */
+            stepTimeS: number;
+            /** Format: double */
+            tokensPerS: number;
+            reason: components["schemas"]["Text"];
+        };
+        /** @description A point, or a stretch of points. */
+        Point: {
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            time: number;
+            /** Format: int64 */
+            step?: number | null;
+            /**
+             * Format: double
+             * @description The last value of the stretch.
+             */
+            value: number;
+            /** Format: double */
+            min: number;
+            /** Format: double */
+            max: number;
+        };
+        /** @description What Fermi may do on its own while the task runs. */
+        Policies: {
+            /**
+             * @description Counted over the whole task, not per node.
+             * @default {
+             *       "maxRestarts": 0
+             *     }
+             */
+            restart?: components["schemas"]["RestartPolicy"];
+            /**
+             * @default {
+             *       "checkpoint": null,
+             *       "plannedGraceMs": 30000,
+             *       "failureGraceMs": 50
+             *     }
+             */
+            stop?: components["schemas"]["StopLadder"];
+            /**
+             * @description How long a node may be silent before it counts as lost.
+             * @default 15
+             */
+            nodeLostAfter?: components["schemas"]["Seconds"];
+            /** @default keep */
+            onDisconnect?: components["schemas"]["OnDisconnect"];
+            /** @default null */
+            startTimeout?: components["schemas"]["Seconds"] | null;
+        };
+        /** @description The answer to `POST /training-tasks/preview`. */
+        Preview: {
+            aggregate?: components["schemas"]["Aggregate"] | null;
+            warnings: components["schemas"]["Warning"][];
+            rankMap: components["schemas"]["RankSlot"][];
+            launch?: components["schemas"]["Launch"] | null;
+            /** @description The lines of the summary card, from top to bottom. */
+            card: components["schemas"]["CardLine"][];
+            plan?: components["schemas"]["Plan"] | null;
+        };
+        /** @description Who asked for something, or did it. */
+        Principal: {
+            kind: components["schemas"]["PrincipalKind"];
+            /**
+             * @description A user's name, or the id of an agent's environment; empty for the server itself.
+             * @example local
+             */
+            name: string;
+            /**
+             * @description What a user may do.
+             * @example administrator
+             */
+            role?: string | null;
+        };
+        /** @enum {string} */
+        PrincipalKind: "system" | "agent" | "user";
+        /** @description How far rank 0 is, by what it last reported. */
+        Progress: {
+            /** Format: int64 */
+            step: number;
+            /** Format: int64 */
+            totalSteps?: number | null;
+            /** Format: double */
+            epoch?: number | null;
+            /** Format: double */
+            loss?: number | null;
+            /** Format: double */
+            tokensPerS?: number | null;
+            /**
+             * Format: int64
+             * @description By the pace of this attempt.
+             */
+            etaSeconds?: number | null;
+            /**
+             * Format: int64
+             * @description Unix milliseconds of the report.
+             */
+            reportedAt?: number | null;
+        };
+        /** @description One rank of an attempt. */
+        Rank: {
+            /** Format: int32 */
+            attempt: number;
+            /** Format: int32 */
+            rank: number;
+            /** Format: int32 */
+            localRank: number;
+            /** Format: int32 */
+            nodeRank: number;
+            worker: string;
+            environment: string;
+            node: string;
+            /** Format: int32 */
+            gpu?: number | null;
+            state: components["schemas"]["RankState"];
+            stateText: components["schemas"]["Text"];
+            /** Format: int32 */
+            pid?: number | null;
+            /** Format: int64 */
+            startedAt?: number | null;
+            /** Format: int64 */
+            endedAt?: number | null;
+            exit?: components["schemas"]["Exit"] | null;
+            exitText?: string | null;
+            /**
+             * Format: float
+             * @description In CPUs, with all its children: 1.5 is one and a half.
+             */
+            cpus?: number | null;
+            /**
+             * Format: int64
+             * @description In bytes, with all its children.
+             */
+            memory?: number | null;
+            /** Format: int64 */
+            step?: number | null;
+            /** Format: double */
+            loss?: number | null;
+        };
+        /** @description The place of one rank. */
+        RankSlot: {
+            rank: components["schemas"]["Rank"];
+            localRank: components["schemas"]["LocalRank"];
+            /**
+             * Format: int32
+             * @description How many ranks its node has.
+             */
+            localWorldSize: number;
+            nodeRank: components["schemas"]["NodeRank"];
+            /** @description The node's name, such as `gn6`. */
+            node: string;
+            environment: components["schemas"]["EnvironmentId"];
+            worker: string;
+            /**
+             * Format: int32
+             * @description The number of its GPU on that machine; none on CPU.
+             */
+            gpu?: number | null;
+        };
+        /**
+         * @description Where a rank stands.
+         * @enum {string}
+         */
+        RankState: "waiting" | "running" | "succeeded" | "failed";
+        /** @description The data of `GET /readyz`. */
+        Readiness: {
+            ready: boolean;
+            degraded?: components["schemas"]["Text"] | null;
+            /** @description The loops that run beside the requests. */
+            loops?: components["schemas"]["BackgroundLoop"][];
+        };
+        /** @description The request's `command`. */
+        RequestedCommand: {
+            /** @default [] */
+            argv?: string[];
+            /** @default null */
+            workingDirectory?: string | null;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /** @default null */
+            interpreter?: string | null;
+        };
+        /** @description The request's `distributedConfig`. */
+        RequestedNodes: {
+            /** @default null */
+            enabled?: boolean | null;
+            /** @default [] */
+            nodeIds?: components["schemas"]["EnvironmentId"][];
+            /** @default null */
+            masterNode?: components["schemas"]["EnvironmentId"] | null;
+            /**
+             * @description The framework's value as it was sent, known or not.
+             * @default null
+             */
+            framework?: string | null;
+            /** @default null */
+            strategy?: components["schemas"]["Strategy"] | null;
+            /**
+             * @description Workers by number; all of an environment where nothing is said.
+             * @default {}
+             */
+            workers?: {
+                [key: string]: number[];
+            };
+        };
+        /** @description The request's `recipe`. */
+        RequestedRecipe: {
+            /** @default  */
+            name?: string;
+            /** @default null */
+            config?: string | null;
+            /**
+             * @description Flags for the built-in trainer.
+             * @default []
+             */
+            args?: string[];
+        };
+        /** @description How often a task may be started anew. */
+        RestartPolicy: {
+            /** Format: int32 */
+            maxRestarts: number;
+        };
+        /**
+         * @description Whether the failure began here, or came from another rank.
+         * @enum {string}
+         */
+        Role: "cause" | "victim";
+        /** @description One rung: a signal, then time to obey it. */
+        Rung: {
+            /** Format: int32 */
+            signal: number;
+            /** Format: int64 */
+            graceMs: number;
+        };
+        /**
+         * Format: int64
+         * @description A span of time as people configure it.
+         */
+        Seconds: number;
+        /** @description One number as it went. */
+        Series: {
+            /** @description Such as `loss`, `tokensPerS`, `rank.cpus`, `rank.memory`, `machine.cpu`, `gpu.use`. */
+            name: string;
+            /** Format: int32 */
+            rank?: number | null;
+            environment?: string | null;
+            /** Format: int32 */
+            gpu?: number | null;
+            /** @description In the order of time. Where there were more points than asked for, each stands for a stretch of them. */
+            points: components["schemas"]["Point"][];
+        };
+        /** @description The answer to `GET /server/status`. */
+        ServerStatus: {
+            /** @example 0.1.0 */
+            version: string;
+            cluster: string;
+            dataDir: string;
+            disk: components["schemas"]["DiskStatus"];
+            kept: components["schemas"]["KeptKind"][];
+            /**
+             * Format: int64
+             * @description Bytes of logs that were taken and not kept since the server started.
+             */
+            logBytesDropped: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds: the time by which ages are judged. It follows the server's clock, but not in leaps.
+             */
+            believedTime?: number | null;
+            loops: components["schemas"]["BackgroundLoop"][];
+        };
+        /** @description The answer to `POST /snapshots`. */
+        Snapshot: {
+            /** @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+            digest: string;
+            /**
+             * Format: int64
+             * @description In bytes, packed.
+             */
+            size: number;
+        };
+        /** @description Where the code is that a task runs. */
+        Source: {
+            /** @description A folder that every node has under this path, such as on a shared disk. */
+            path: string;
+        } | {
+            /** @description A folder that was sent once, by its digest; agents fetch it. */
+            snapshot: string;
+        };
+        /** @description How the ranks of a task are stopped. SIGKILL always follows the last rung. */
+        StopLadder: {
+            checkpoint?: components["schemas"]["Rung"] | null;
+            /**
+             * Format: int64
+             * @description A planned stop: the script may save and clean up.
+             */
+            plannedGraceMs: number;
+            /**
+             * Format: int64
+             * @description After a failure the survivors sit in a broken collective and cannot save anything together; they get just
+             *     enough to flush their streams.
+             */
+            failureGraceMs: number;
+        };
+        /** @description The body of `POST /training-tasks/{id}/stop`; may be left out. */
+        StopRequest: {
+            /**
+             * @description At once, without a grace.
+             * @default false
+             */
+            force?: boolean;
+        };
+        /** @description How many ways the work is divided; a degree that is not given is 1. */
+        Strategy: {
+            /**
+             * Format: int32
+             * @default 1
+             */
+            dataParallel?: number;
+            /**
+             * Format: int32
+             * @default 1
+             */
+            pipelineParallel?: number;
+            /**
+             * Format: int32
+             * @default 1
+             */
+            tensorParallel?: number;
+        };
+        /** @description A strategy in the comparison of DDP and ZeRO. */
+        StrategyCard: {
+            /** @example zero2 */
+            value: string;
+            /** @example DeepSpeed ZeRO-2 */
+            label: string;
+            /**
+             * @description Parameters of the model.
+             * @example 1-7B
+             */
+            modelSize: string;
+            /** @description 内存使用 */
+            memory: components["schemas"]["Text"];
+            /** @description 通信开销 */
+            communication: components["schemas"]["Text"];
+            /** @description 设置复杂度 */
+            setup: components["schemas"]["Text"];
+            /** @description 推荐场景 */
+            suits: components["schemas"]["Text"];
+        };
+        /**
+         * @description One of the two streams of a rank.
+         * @enum {string}
+         */
+        Stream: "stdout" | "stderr";
+        /** @description A task with everything about it. */
+        Task: components["schemas"]["TaskRow"] & {
+            distributedInfo?: components["schemas"]["DistributedInfo"] | null;
+            spec: components["schemas"]["TaskSpec"];
+            /** Format: int64 */
+            generation: number;
+            /** Format: int32 */
+            maxRestarts: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds; not before this time, when a restart waits.
+             */
+            restartAt?: number | null;
+            /** @description Somebody asked for its end. */
+            stopRequested: boolean;
+            progress?: components["schemas"]["Progress"] | null;
+            /** @description Oldest first. */
+            attempts: components["schemas"]["Attempt"][];
+            /** @description In the order of node ranks; the first one coordinates. */
+            nodes: components["schemas"]["TaskNode"][];
+            /** @description Who is which rank, since workers were leased. */
+            rankMap: components["schemas"]["RankSlot"][];
+            /** Format: int32 */
+            masterPort?: number | null;
+            verdict?: components["schemas"]["Verdict"] | null;
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description A task's run on one node. */
+        TaskNode: {
+            environment: string;
+            name: string;
+            /** Format: int32 */
+            nodeRank: number;
+            /** Format: int32 */
+            incarnation: number;
+            state: components["schemas"]["NodeRunState"];
+        };
+        /**
+         * @description Where a task stands.
+         * @enum {string}
+         */
+        TaskPhase: "initializing" | "queued" | "starting" | "running" | "restarting" | "stopping" | "succeeded" | "failed" | "stopped";
+        /** @description A task in a list. */
+        TaskRow: {
+            id: string;
+            name: string;
+            status: components["schemas"]["TaskPhase"];
+            statusText: components["schemas"]["Text"];
+            reason?: components["schemas"]["Text"] | null;
+            headline?: components["schemas"]["Text"] | null;
+            framework?: components["schemas"]["Framework"] | null;
+            /** @description Those that it asked for. */
+            environments: string[];
+            /** Format: int32 */
+            nodeCount: number;
+            /**
+             * Format: int32
+             * @description 0 until workers are leased.
+             */
+            worldSize: number;
+            /**
+             * Format: int32
+             * @description The newest attempt; 0 before the first.
+             */
+            attempt: number;
+            /** Format: int32 */
+            restartsUsed: number;
+            createdBy?: components["schemas"]["Principal"] | null;
+            /** Format: int32 */
+            priority: number;
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+            /** Format: int64 */
+            updatedAt: number;
+            /** Format: int64 */
+            startedAt?: number | null;
+            /** Format: int64 */
+            endedAt?: number | null;
+            allowedActions: components["schemas"]["AllowedAction"][];
+        };
+        /** @description A training as the user wants it; it never changes. Each launch of it is an attempt. */
+        TaskSpec: {
+            name: string;
+            dataset?: components["schemas"]["DatasetVersion"] | null;
+            modelId?: string | null;
+            launchMode?: components["schemas"]["LaunchMode"];
+            work: components["schemas"]["Work"];
+            source?: components["schemas"]["Source"] | null;
+            distributed: components["schemas"]["DistributedConfig"];
+            options?: components["schemas"]["LaunchOptions"];
+            policies?: components["schemas"]["Policies"];
+            /**
+             * Format: int32
+             * @description Higher goes first; equal ones in the order in which they came.
+             */
+            priority?: number;
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        /** @description One sentence, Chinese and English side by side, so that neither can be forgotten. */
+        Text: {
+            "zh-CN": string;
+            en: string;
+        };
+        /** @description The end of an attempt. */
+        Verdict: {
+            /** @description `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `supervisorLost`, `nodeLost`, `superseded` or `launchRefused`. */
+            kind: string;
+            class?: components["schemas"]["FailureClass"] | null;
+            headline: components["schemas"]["Text"];
+            advice?: components["schemas"]["Text"] | null;
+            /** @description The failure's signature, such as `cuda_out_of_memory`. */
+            signature?: string | null;
+            cause?: components["schemas"]["Text"] | null;
+            first?: components["schemas"]["FailedRank"] | null;
+            /** @description The last lines of the first rank. */
+            evidence: string[];
+            /** @description The first rank's traceback, line by line. */
+            traceback: string[];
+            /** @description The line that names the exception. */
+            exception?: string | null;
+            /** @description Those that failed after the first, in the order in which they did. */
+            others: components["schemas"]["OtherFailure"][];
+            othersSummary?: components["schemas"]["Text"] | null;
+        };
+        /** @description The data of `GET /version`. */
+        Version: {
+            /**
+             * @description The release of Fermi.
+             * @example 0.1.0
+             */
+            version: string;
+            /** @description Versions of the public API that it speaks. */
+            api: string[];
+            /**
+             * Format: int32
+             * @description The version of the words between agents and server.
+             */
+            link: number;
+        };
+        /** @description What is installed; compared between nodes before a launch. */
+        Versions: {
+            /** @default null */
+            agent?: string | null;
+            /** @default null */
+            python?: string | null;
+            /** @default null */
+            torch?: string | null;
+            /** @default null */
+            cuda?: string | null;
+            /** @default null */
+            driver?: string | null;
+            /** @default null */
+            nccl?: string | null;
+        };
+        /** @description A worker that the task needs and does not have. */
+        WaitingFor: {
+            environment: string;
+            environmentName: string;
+            worker?: string | null;
+            /** @description The task that holds it. */
+            taskId?: string | null;
+            text: components["schemas"]["Text"];
+        };
+        /** @description Something that did not stop the request. */
+        Warning: {
+            /** @example cross_zone */
+            id: string;
+            /** @description In the caller's language. */
+            message: string;
+            text: components["schemas"]["Text"];
+            hint?: components["schemas"]["Text"] | null;
+        };
+        /** @description What runs in each rank. */
+        Work: {
+            argv: string[];
+            directory?: string | null;
+            env?: {
+                [key: string]: string;
+            };
+            /** @description A Python: its path, or a virtual or conda environment's folder. */
+            interpreter?: string | null;
+            /** @enum {string} */
+            kind: "command";
+        } | {
+            name: string;
+            config?: string | null;
+            /** @enum {string} */
+            kind: "recipe";
+        } | {
+            args?: string[];
+            /** @enum {string} */
+            kind: "builtin";
+        };
+        /** @description A slot in which one rank runs. */
+        Worker: {
+            /** @example gn6-0 */
+            id: string;
+            /** Format: int32 */
+            index: number;
+            /** Format: int32 */
+            gpu?: number | null;
+            /** @description The task that holds it. */
+            taskId?: string | null;
+        };
+        /** @description How many there are, and how many are taken. Those of offline environments are not counted. */
+        WorkerCounts: {
+            /** Format: int32 */
+            total: number;
+            /** Format: int32 */
+            busy: number;
+            /** Format: int32 */
+            free: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,56 @@
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
+import { keys } from '~/api/queries';
+import type { Event, Overview } from '~/api/types';
+
+/** Which of the things the cache holds an event has changed. */
+export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>): QueryKey[] {
+  const subject = event.kind.split('.')[0];
+  const found: QueryKey[] = [keys.overview];
+  if (event.taskId) found.push(keys.task(event.taskId));
+  if (event.environmentId) found.push(keys.environment(event.environmentId));
+  switch (subject) {
+    case 'task':
+      found.push(keys.tasks, keys.environments, keys.groups);
+      break;
+    case 'attempt':
+    case 'rank':
+      found.push(keys.tasks);
+      break;
+    case 'environment':
+    case 'agent':
+      found.push(keys.environments, keys.groups);
+      break;
+    case 'group':
+      found.push(keys.groups);
+      break;
+    case 'dataset':
+      found.push(keys.datasets);
+      break;
+    case 'model':
+      found.push(keys.models);
+      break;
+  }
+  return found;
+}
+
+/** The keys of many events, each once. */
+export function touchedByAll(events: Parameters<typeof touched>[0][]): QueryKey[] {
+  const found = new Map<string, QueryKey>();
+  for (const key of events.flatMap(touched)) found.set(JSON.stringify(key), key);
+  return [...found.values()];
+}
+
+const SHOWN = 20;
+
+/** New events come first and are shown at once, without asking. */
+export function withEvents(overview: Overview | undefined, events: Event[]): Overview | undefined {
+  if (!overview) return overview;
+  const known = new Set(overview.events.map((event) => event.cursor));
+  const fresh = events.filter((event) => !known.has(event.cursor)).reverse();
+  return fresh.length === 0 ? overview : { ...overview, events: [...fresh, ...overview.events].slice(0, SHOWN) };
+}
+
+export function apply(client: QueryClient, events: Event[]) {
+  client.setQueryData<Overview>(keys.overview, (overview) => withEvents(overview, events));
+  for (const queryKey of touchedByAll(events)) void client.invalidateQueries({ queryKey });
+}

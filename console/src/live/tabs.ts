@@ -1,0 +1,66 @@
+import { BASE } from '~/api/base';
+import type { Event } from '~/api/types';
+import { follow, type StreamState } from './stream';
+
+export type Heard = { events: Event[]; reset: boolean };
+type Told =
+  | { type: 'heard'; heard: Heard; cursor: string | null }
+  | { type: 'state'; state: StreamState }
+  | { type: 'ask' };
+
+const NAME = `fermi.live ${BASE}`;
+
+/** One stream for all tabs of this browser: the tab that holds the lock has it and tells the others. */
+export function listen(onHeard: (heard: Heard) => void, onState: (state: StreamState) => void): () => void {
+  const ended = new AbortController();
+  const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(NAME);
+  let cursor: string | null = null;
+  let leads = false;
+  let last: StreamState = 'waiting';
+
+  const tell = (told: Told) => channel?.postMessage(told);
+  const setState = (state: StreamState) => {
+    if (state === last) return;
+    last = state;
+    onState(state);
+    if (leads) tell({ type: 'state', state });
+  };
+  channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+    if (data.type === 'heard') {
+      cursor = data.cursor;
+      onHeard(data.heard);
+    } else if (data.type === 'state') setState(data.state);
+    else if (leads) tell({ type: 'state', state: last });
+  });
+
+  const lead = () => {
+    leads = true;
+    return follow({
+      path: '/api/v1/events',
+      cursor,
+      signal: ended.signal,
+      onState: setState,
+      onFrames: (frames) => {
+        const heard: Heard = { events: [], reset: frames.some((frame) => frame.kind === 'reset') };
+        for (const frame of frames) {
+          if (frame.kind === 'reset' || frame.data === null) continue;
+          heard.events.push(JSON.parse(frame.data) as Event);
+          if (frame.id) cursor = frame.id;
+        }
+        onHeard(heard);
+        tell({ type: 'heard', heard, cursor });
+      },
+    });
+  };
+
+  // Web Locks need a secure context; a plain address on the network has a stream per tab instead.
+  if (navigator.locks && channel) {
+    tell({ type: 'ask' });
+    void navigator.locks.request(NAME, { signal: ended.signal }, lead).catch(() => {});
+  } else void lead();
+
+  return () => {
+    ended.abort();
+    channel?.close();
+  };
+}

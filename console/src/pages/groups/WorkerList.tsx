@@ -1,0 +1,168 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
+import { ApiError } from '~/api/error';
+import { type Group, groupCalls, type WorkerRow, type WorkerStatus } from '~/api/groups';
+import { keys } from '~/api/queries';
+import { Button } from '~/ui/Button';
+import { Checkbox } from '~/ui/Checkbox';
+import { classes } from '~/ui/classes';
+import { SearchInput } from '~/ui/Field';
+import { ChevronDownIcon } from '~/ui/icons';
+import { Menu, MenuItem } from '~/ui/Menu';
+import { Pill, type Tone } from '~/ui/Pill';
+import { toast } from '~/ui/Toast';
+import { VirtualRows } from '~/ui/VirtualRows';
+import { useWords } from '~/words';
+import { ticks } from './selection';
+
+const TONES: Record<WorkerStatus, Tone> = {
+  free: 'good',
+  busy: 'accent',
+  suspect: 'warn',
+  offline: 'bad',
+  drained: 'idle',
+  lost: 'bad',
+  missing: 'bad',
+};
+const GRID = 'grid grid-cols-[28px_minmax(0,1.2fr)_minmax(0,1fr)_minmax(0,1fr)_72px] items-center gap-2 px-4';
+const ROW = 36;
+
+type WorkerListProps = {
+  workers: readonly WorkerRow[];
+  groups: readonly Group[];
+  ticked: ReadonlySet<string>;
+  onTicked: (ticked: ReadonlySet<string>) => void;
+  text: string;
+  onText: (text: string) => void;
+};
+
+export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: WorkerListProps) {
+  const { w, number } = useWords();
+  const client = useQueryClient();
+  const last = useRef<string | null>(null);
+  const wanted = text.trim().toLowerCase();
+  const shown = workers.filter((worker) =>
+    [worker.id, worker.groupName, worker.zone ?? ''].some((part) => part.toLowerCase().includes(wanted)),
+  );
+  const ids = shown.map((worker) => worker.id);
+  const tickedHere = ids.filter((id) => ticked.has(id));
+  const move = useMutation({
+    mutationFn: (target: Group) => groupCalls.move(target.id, [...ticked]),
+    onSuccess: async (answer, target) => {
+      toast('good', w.groups.moved(number(answer.moved), target.name));
+      onTicked(new Set());
+      await client.invalidateQueries({ queryKey: keys.groups });
+    },
+    onError: (error) => toast('bad', error.message, error instanceof ApiError ? error.hint : null),
+  });
+  const tick = (id: string, isTicked: boolean, isRange: boolean) => {
+    onTicked(ticks(ticked, ids, id, isTicked, isRange ? last.current : null));
+    last.current = id;
+  };
+  return (
+    <div>
+      <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2.5">
+        <SearchInput label={w.groups.searchWorkers} value={text} onChange={onText} className="w-full sm:w-52" />
+        <span aria-live="polite" className="text-sm text-muted">
+          {w.groups.selected(number(ticked.size))}
+        </span>
+        <div className="ml-auto">
+          <Menu
+            trigger={
+              <Button tone={ticked.size > 0 ? 'primary' : 'plain'} disabled={ticked.size === 0} isBusy={move.isPending}>
+                {w.groups.moveTo}
+                <ChevronDownIcon />
+              </Button>
+            }
+          >
+            {groups.map((group) => (
+              <MenuItem key={group.id} onSelect={() => move.mutate(group)}>
+                {group.name}
+              </MenuItem>
+            ))}
+          </Menu>
+        </div>
+      </div>
+      <VirtualRows
+        label={w.groups.workers}
+        count={shown.length}
+        rowHeight={ROW}
+        className="h-[min(432px,60vh)]"
+        head={
+          <div role="row" className={classes(GRID, 'h-9 border-b border-line text-xs font-medium text-muted')}>
+            <span role="columnheader">
+              <Checkbox
+                aria-label={w.groups.selectAll}
+                checked={ids.length > 0 && tickedHere.length === ids.length}
+                isMixed={tickedHere.length > 0 && tickedHere.length < ids.length}
+                onChange={(isTicked) => onTicked(isTicked ? new Set([...ticked, ...ids]) : new Set())}
+              />
+            </span>
+            <span role="columnheader">{w.groups.worker}</span>
+            <span role="columnheader">{w.groups.gpu}</span>
+            <span role="columnheader">{w.groups.group}</span>
+            <span role="columnheader">{w.common.status}</span>
+          </div>
+        }
+        row={(index) => {
+          const worker = shown[index];
+          return worker ? <Row worker={worker} isTicked={ticked.has(worker.id)} onTick={tick} /> : null;
+        }}
+      />
+    </div>
+  );
+}
+
+type RowProps = {
+  worker: WorkerRow;
+  isTicked: boolean;
+  onTick: (id: string, isTicked: boolean, isRange: boolean) => void;
+};
+
+function Row({ worker, isTicked, onTick }: RowProps) {
+  const { say } = useWords();
+  const gpu = worker.gpu === null ? '–' : `${worker.gpuType ?? 'GPU'} · ${worker.gpu}`;
+  return (
+    <div
+      role="row"
+      tabIndex={-1}
+      onClick={(event) => {
+        if (!(event.target as HTMLElement).closest('a, [role="checkbox"]'))
+          onTick(worker.id, !isTicked, event.shiftKey);
+      }}
+      onKeyDown={() => {}}
+      className={classes(
+        GRID,
+        'h-full cursor-pointer border-b border-line text-sm select-none hover:bg-hover',
+        isTicked && 'bg-accent-soft',
+      )}
+    >
+      <span role="cell">
+        <Checkbox
+          aria-label={worker.id}
+          checked={isTicked}
+          onChange={(next, event) => onTick(worker.id, next, event instanceof MouseEvent && event.shiftKey)}
+        />
+      </span>
+      <span role="cell" className="truncate font-mono text-xs" title={worker.id}>
+        {worker.id}
+      </span>
+      <span role="cell" className="truncate text-xs text-muted" title={gpu}>
+        {gpu}
+      </span>
+      <span role="cell" className="truncate text-xs text-muted" title={worker.groupName}>
+        {worker.groupName}
+      </span>
+      <span role="cell">
+        {worker.taskId ? (
+          <Link to="/training/$id" params={{ id: worker.taskId }} title={worker.taskId}>
+            <Pill tone={TONES[worker.status]}>{say(worker.statusText)}</Pill>
+          </Link>
+        ) : (
+          <Pill tone={TONES[worker.status]}>{say(worker.statusText)}</Pill>
+        )}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Loaded } from '~/api/Loaded';
+import { environmentsQuery } from '~/api/queries';
+import { EnvironmentPill } from '~/api/Status';
+import type { Environment, Worker } from '~/api/types';
+import { Card } from '~/ui/Card';
+import { classes } from '~/ui/classes';
+import { Empty } from '~/ui/Empty';
+import { ServerIcon } from '~/ui/icons';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { useWords } from '~/words';
+import { byZone, type SquareState, squareState } from './zones';
+
+const FILLS: Record<SquareState, string> = {
+  free: 'bg-good-soft border-good-fill/60',
+  busy: 'bg-accent border-accent',
+  suspect: 'bg-warn-fill border-warn-fill',
+  offline: 'bg-sunken border-line-strong border-dashed',
+};
+
+/** Every worker as a square, by environment and zone. */
+export function ClusterMap() {
+  const { w, number } = useWords();
+  const environments = useQuery(environmentsQuery());
+  const command = `fermi agent --server ${window.location.origin} --name my-env --zone 北京可用区A --workers 2`;
+  return (
+    <Card title={w.overview.cluster} note={w.overview.clusterHint} actions={<Legend />}>
+      <Loaded
+        query={environments}
+        loading={<SkeletonRows count={3} className="h-16" />}
+        isEmpty={(data) => data.items.length === 0}
+        empty={
+          <Empty
+            icon={<ServerIcon />}
+            title={w.overview.noEnvironments}
+            hint={w.overview.noEnvironmentsHint}
+            command={command}
+          />
+        }
+      >
+        {(data) => (
+          <div className="divide-y divide-line">
+            {byZone(data.items).map((zone) => (
+              <section key={zone.name ?? ''} className="grid gap-3 px-4 py-3 md:grid-cols-[140px_minmax(0,1fr)]">
+                <div className="flex items-baseline gap-2 md:flex-col md:gap-0">
+                  <h3 className="truncate text-sm font-medium">{zone.name ?? w.common.noZone}</h3>
+                  <p className="text-xs text-muted">{w.overview.freeOf(number(zone.free), number(zone.workers))}</p>
+                </div>
+                <div className="grid grid-cols-[repeat(auto-fill,minmax(190px,1fr))] gap-3">
+                  {zone.environments.map((environment) => (
+                    <EnvironmentSquares key={environment.id} environment={environment} />
+                  ))}
+                </div>
+              </section>
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function EnvironmentSquares({ environment }: { environment: Environment }) {
+  const gpus = environment.gpus.map((gpu) => `${gpu.count}x ${gpu.model}`).join(', ');
+  return (
+    <div className="min-w-0">
+      <div className="mb-1.5 flex items-center gap-2">
+        <span className="min-w-0 truncate text-sm" title={environment.name}>
+          {environment.name}
+        </span>
+        {gpus ? (
+          <span className="min-w-0 truncate text-xs text-faint" title={gpus}>
+            {gpus}
+          </span>
+        ) : null}
+        <span className="ml-auto">
+          {environment.status === 'running' || environment.status === 'busy' ? null : (
+            <EnvironmentPill environment={environment} />
+          )}
+        </span>
+      </div>
+      <div className="flex flex-wrap gap-1">
+        {environment.workers.map((worker) => (
+          <Square key={worker.id} environment={environment} worker={worker} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Square({ environment, worker }: { environment: Environment; worker: Worker }) {
+  const { w, say } = useWords();
+  const state = squareState(environment, Boolean(worker.taskId));
+  const name = `${worker.id} · ${worker.taskId ?? (state === 'free' ? w.common.free : say(environment.statusText))}`;
+  const look = classes('block size-4 rounded-sm border', FILLS[state]);
+  if (!worker.taskId) return <span role="img" aria-label={name} title={name} className={look} />;
+  return (
+    <Link
+      to="/training/$id"
+      params={{ id: worker.taskId }}
+      aria-label={name}
+      title={name}
+      className={classes(look, 'hover:opacity-80')}
+    />
+  );
+}
+
+function Legend() {
+  const { w } = useWords();
+  const entries: [SquareState, string][] = [
+    ['free', w.overview.legendFree],
+    ['busy', w.overview.legendBusy],
+    ['suspect', w.overview.legendSuspect],
+    ['offline', w.overview.legendOffline],
+  ];
+  return (
+    <ul className="hidden gap-3 md:flex">
+      {entries.map(([state, label]) => (
+        <li key={state} className="flex items-center gap-1.5 text-xs text-muted">
+          <span aria-hidden="true" className={classes('size-3 rounded-sm border', FILLS[state])} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { EnvironmentPicker } from '~/api/EnvironmentPicker';
+import { Loaded } from '~/api/Loaded';
+import { environmentsQuery } from '~/api/queries';
+import { buttonClass } from '~/ui/Button';
+import { Card } from '~/ui/Card';
+import { Command } from '~/ui/Copy';
+import { Empty } from '~/ui/Empty';
+import { CheckListIcon, ServerIcon } from '~/ui/icons';
+import { PageHeader } from '~/ui/PageHeader';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { useWords } from '~/words';
+import { Findings } from './Findings';
+import { VersionTable } from './VersionTable';
+
+const route = getRouteApi('/preflight');
+
+export function Page() {
+  const { w } = useWords();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const environments = useQuery(environmentsQuery());
+  const all = environments.data?.items ?? [];
+  const ids = (search.env ?? '').split(',');
+  const chosen = ids.flatMap((id) => all.find((environment) => environment.id === id) ?? []);
+  const master = chosen[0]?.address ?? '10.0.0.1';
+  const command = `fermi setup-cluster --master_addr ${master} --master_port 29500 --world_size ${Math.max(chosen.length, 2)} --node_rank 0`;
+  return (
+    <>
+      <PageHeader title={w.preflight.title} note={w.preflight.about} />
+      <div className="flex flex-col gap-4">
+        <Card title={w.preflight.environments}>
+          <Loaded
+            query={environments}
+            loading={<SkeletonRows count={3} />}
+            isEmpty={(data) => data.items.length === 0}
+            empty={
+              <Empty
+                icon={<ServerIcon />}
+                title={w.preflight.none}
+                hint={w.preflight.noneHint}
+                command={`fermi agent --server ${window.location.origin} --name my-env --workers 2`}
+              />
+            }
+          >
+            {(data) => (
+              <EnvironmentPicker
+                environments={data.items}
+                chosen={chosen.map((environment) => environment.id)}
+                onChosen={(next) =>
+                  void navigate({ search: next.length > 0 ? { env: next.join(',') } : {}, replace: true })
+                }
+              />
+            )}
+          </Loaded>
+        </Card>
+        {chosen.length === 0 ? (
+          <Card>
+            <Empty icon={<CheckListIcon />} title={w.preflight.choose} />
+          </Card>
+        ) : (
+          <>
+            <Findings chosen={chosen} />
+            <VersionTable chosen={chosen} />
+          </>
+        )}
+        <Card title={w.preflight.matrix} bodyClass="flex flex-col items-start gap-3 p-4">
+          <p className="text-sm text-muted">{w.preflight.matrixText}</p>
+          <Command text={command} className="w-full" />
+          <Link to="/groups" className={buttonClass()}>
+            {w.preflight.toGroups}
+          </Link>
+        </Card>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import { useQuery } from '@tanstack/react-query';
+import { Loaded } from '~/api/Loaded';
+import { serverStatusQuery } from '~/api/queries';
+import { forgetToken, token } from '~/api/token';
+import { Button } from '~/ui/Button';
+import { Card } from '~/ui/Card';
+import { Command } from '~/ui/Copy';
+import { PageHeader } from '~/ui/PageHeader';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { toast } from '~/ui/Toast';
+import { useWords } from '~/words';
+import { Appearance } from './Appearance';
+import { Loops } from './Loops';
+import { Retention } from './Retention';
+import { Server } from './Server';
+
+export function Page() {
+  const { w } = useWords();
+  const status = useQuery(serverStatusQuery());
+  const join = `fermi agent --server ${window.location.origin} --name $(hostname) --zone 北京可用区A`;
+  const hasToken = token() !== null;
+  return (
+    <>
+      <PageHeader title={w.settings.title} />
+      <div className="grid items-start gap-4 lg:grid-cols-2">
+        <Card title={w.settings.appearance} bodyClass="p-4">
+          <Appearance />
+        </Card>
+        <Card title={w.settings.join} bodyClass="flex flex-col gap-3 p-4">
+          <p className="text-sm text-muted">{w.settings.joinHint}</p>
+          {hasToken ? <p className="text-sm text-muted">{w.settings.joinToken}</p> : null}
+          <Command text={hasToken ? `${join} --token-file ~/.fermi-token` : join} />
+        </Card>
+        <Loaded
+          query={status}
+          loading={
+            <Card title={w.settings.server}>
+              <SkeletonRows count={6} />
+            </Card>
+          }
+        >
+          {(data) => <Server status={data} />}
+        </Loaded>
+        <Card title={w.settings.access} bodyClass="flex flex-col items-start gap-3 p-4">
+          <p className="text-sm text-muted">{w.settings.accessText}</p>
+          <p className="text-sm text-muted">{w.settings.accessFile}</p>
+          {hasToken ? (
+            <Button
+              onClick={() => {
+                forgetToken();
+                toast('info', w.settings.forgotten);
+              }}
+            >
+              {w.settings.forget}
+            </Button>
+          ) : null}
+        </Card>
+        {status.data ? (
+          <>
+            <Retention status={status.data} />
+            <Loops status={status.data} />
+          </>
+        ) : null}
+      </div>
+    </>
+  );
+}

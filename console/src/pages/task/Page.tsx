@@ -1,0 +1,16 @@
+import { Card } from '~/ui/Card';
+import { Empty } from '~/ui/Empty';
+import { PageHeader } from '~/ui/PageHeader';
+import { useWords } from '~/words';
+
+export function Page() {
+  const { w } = useWords();
+  return (
+    <>
+      <PageHeader title={w.task.title} />
+      <Card>
+        <Empty title={w.common.comingSoon} />
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react';
+import { classes } from './classes';
+
+type CardProps = {
+  title?: ReactNode;
+  note?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+  bodyClass?: string;
+};
+
+/** A surface with an optional head line. */
+export function Card({ title, note, actions, children, className, bodyClass }: CardProps) {
+  return (
+    <section className={classes('flex min-w-0 flex-col rounded-lg border border-line bg-surface', className)}>
+      {title || actions ? (
+        <header className="flex min-h-11 items-center gap-3 border-b border-line px-4 py-2">
+          <h2 className="text-sm font-semibold">{title}</h2>
+          {note ? <span className="min-w-0 truncate text-xs text-muted">{note}</span> : null}
+          <div className="ml-auto flex shrink-0 items-center gap-2">{actions}</div>
+        </header>
+      ) : null}
+      <div className={classes('min-w-0 flex-1', bodyClass)}>{children}</div>
+    </section>
+  );
+}
+
+/** A number that matters, with what it means. */
+export function Stat({
+  label,
+  value,
+  note,
+  children,
+}: {
+  label: ReactNode;
+  value: ReactNode;
+  note?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <div className="flex min-w-0 flex-col rounded-lg border border-line bg-surface px-4 py-3">
+      <span className="text-xs text-muted">{label}</span>
+      <span className="mt-1 truncate text-2xl font-semibold tracking-tight">{value}</span>
+      {note ? <span className="mt-0.5 truncate text-xs text-muted">{note}</span> : null}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { Toast as Base } from '@base-ui/react/toast';
+import type { ReactNode } from 'react';
+import { IconButton } from './Button';
+import { classes } from './classes';
+import { CheckIcon, CloseIcon, InfoIcon, WarnIcon } from './icons';
+import { useLabels } from './Labels';
+
+const manager = Base.createToastManager();
+
+type ToastTone = 'good' | 'bad' | 'info';
+
+/** Says something for a moment, from anywhere. */
+export function toast(tone: ToastTone, title: string, description?: string | null) {
+  manager.add({
+    type: tone,
+    title,
+    ...(description ? { description } : {}),
+    timeout: tone === 'bad' ? 10_000 : 5_000,
+    priority: tone === 'bad' ? 'high' : 'low',
+  });
+}
+
+const ICONS: Record<ToastTone, ReactNode> = {
+  good: <CheckIcon className="mt-0.5 text-good" />,
+  bad: <WarnIcon className="mt-0.5 text-bad" />,
+  info: <InfoIcon className="mt-0.5 text-info" />,
+};
+
+export function ToastProvider({ children }: { children: ReactNode }) {
+  return (
+    <Base.Provider toastManager={manager} limit={4}>
+      {children}
+      <Base.Portal>
+        <Base.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-32px)] max-w-90 flex-col gap-2">
+          <Toasts />
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Provider>
+  );
+}
+
+function Toasts() {
+  const { toasts } = Base.useToastManager();
+  const labels = useLabels();
+  return toasts.map((item) => (
+    <Base.Root
+      key={item.id}
+      toast={item}
+      className={classes(
+        'fade flex items-start gap-3 rounded-lg border border-line bg-raised py-3 pr-2 pl-4 shadow-pop',
+      )}
+    >
+      {ICONS[(item.type as ToastTone | undefined) ?? 'info']}
+      <div className="min-w-0 flex-1">
+        <Base.Title className="text-sm font-medium" />
+        <Base.Description className="mt-0.5 text-sm break-words text-muted" />
+      </div>
+      <Base.Close render={<IconButton label={labels.dismiss} size="sm" />}>
+        <CloseIcon />
+      </Base.Close>
+    </Base.Root>
+  ));
+}

@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const create: Words['create'] = {
+  title: 'New training task',
+};

@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const environments: Words['environments'] = {
+  title: 'Environments',
+};

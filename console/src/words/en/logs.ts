@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const logs: Words['logs'] = {
+  title: 'Logs',
+};

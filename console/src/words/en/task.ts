@@ -1,0 +1,5 @@
+import type { Words } from '../zh';
+
+export const task: Words['task'] = {
+  title: 'Training task',
+};

@@ -1,0 +1,3 @@
+export const create = {
+  title: '创建训练任务',
+};

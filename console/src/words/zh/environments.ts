@@ -1,0 +1,3 @@
+export const environments = {
+  title: '开发环境',
+};

@@ -1,0 +1,3 @@
+export const task = {
+  title: '训练任务',
+};

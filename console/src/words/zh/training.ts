@@ -1,0 +1,3 @@
+export const training = {
+  title: '训练任务',
+};
