@@ -14,7 +14,7 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
+        DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, Source, Strategy,
         TaskSpec, Work,
     },
     units::Seconds,
@@ -35,7 +35,9 @@ pub struct CreateRequest {
     pub dataset_id: Option<String>,
     pub dataset_version_id: Option<String>,
     pub model_id: Option<String>,
-    pub launch_mode: LaunchMode,
+    /// Where the workers come from.
+    #[serde(rename = "launchMode")]
+    pub selection: Selection,
     pub distributed_config: RequestedNodes,
     /// What each rank runs; with neither this nor a recipe the built-in trainer.
     pub command: Option<RequestedCommand>,
@@ -101,7 +103,7 @@ pub const BUILTIN: &str = "builtin";
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, RequestRefusal> {
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
-    supported(&request.launch_mode, &request.policies)?;
+    supported(&request.selection, &request.policies)?;
     if request.options.master_port == Some(0) {
         return Err(RequestRefusal::MasterPortInvalid);
     }
@@ -132,7 +134,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             name,
             dataset,
             model_id,
-            launch_mode: request.launch_mode.clone(),
+            selection: request.selection.clone(),
             work,
             source: request.source.clone(),
             distributed: DistributedConfig {
@@ -170,7 +172,7 @@ pub fn validate_copy(
     known: &[Environment],
 ) -> Result<Accepted, RequestRefusal> {
     let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
-    supported(&spec.launch_mode, &spec.policies)?;
+    supported(&spec.selection, &spec.policies)?;
     let wanted = &spec.distributed;
     let environments = environments(&wanted.node_ids, known)?;
     let workers = workers(&wanted.workers, &environments)?;
@@ -276,10 +278,12 @@ fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRef
 }
 
 /// What can be written down and read back, and would not be carried out.
-fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), RequestRefusal> {
-    match mode {
-        LaunchMode::Existing => {}
-        LaunchMode::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
+fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRefusal> {
+    match selection {
+        Selection::Environments => {}
+        Selection::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
+        Selection::Auto(_) => return Err(RequestRefusal::AutoNotSupported),
+        Selection::New => return Err(RequestRefusal::NewNotSupported),
     }
     if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
         return Err(RequestRefusal::NodeLostAfterTooShort);

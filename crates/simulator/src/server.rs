@@ -594,7 +594,7 @@ fn spec(nodes: Vec<EnvironmentId>, restarts: u32, on_disconnect: OnDisconnect) -
         name: String::new(),
         dataset: None,
         model_id: None,
-        launch_mode: fermi_domain::task::LaunchMode::Existing,
+        selection: fermi_domain::task::Selection::Environments,
         work: Work::Builtin { args: Vec::new() },
         source: None,
         distributed: DistributedConfig { enabled: true, node_ids: nodes, ..DistributedConfig::default() },

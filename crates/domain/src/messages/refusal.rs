@@ -62,6 +62,10 @@ pub enum RequestRefusal {
     },
     /// The launch mode `group`, as long as there are no groups.
     GroupsNotSupported,
+    /// The launch mode `auto`, as long as nothing picks.
+    AutoNotSupported,
+    /// The launch mode `new`: machines are not made.
+    NewNotSupported,
     /// `policies.onDisconnect.stopAfter` of less than [`OnDisconnect::SHORTEST`].
     StopAfterTooShort,
     StartTimeoutInvalid,
@@ -248,6 +252,20 @@ impl RequestRefusal {
                     "set launchMode to existing and name the environments in nodeIds",
                 ),
             ),
+            Self::AutoNotSupported => (
+                Text::new("尚不支持自动选择环境", "Environments cannot be picked automatically yet"),
+                Hint::new(
+                    "将 launchMode 设为 existing，并在 nodeIds 中列出环境",
+                    "set launchMode to existing and name the environments in nodeIds",
+                ),
+            ),
+            Self::NewNotSupported => (
+                Text::new("Fermi 不创建新机器", "Fermi makes no new machines"),
+                Hint::new(
+                    "在新机器上运行 fermi agent 使其成为开发环境，再将 launchMode 设为 existing 并选择它",
+                    "run `fermi agent` on the new machine, which makes it an environment, then choose it with launchMode existing",
+                ),
+            ),
             Self::StopAfterTooShort => {
                 let shortest = OnDisconnect::SHORTEST.0;
                 (
@@ -335,7 +353,7 @@ impl RequestRefusal {
             Self::LabelsInvalid => "labels",
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
-            Self::GroupsNotSupported => "launchMode",
+            Self::GroupsNotSupported | Self::AutoNotSupported | Self::NewNotSupported => "launchMode",
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
@@ -372,6 +390,8 @@ impl Explained for RequestRefusal {
             Self::MasterPortInvalid => "master_port_invalid",
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
             Self::GroupsNotSupported => "groups_not_supported",
+            Self::AutoNotSupported => "auto_not_supported",
+            Self::NewNotSupported => "new_not_supported",
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",
             Self::NodeLostAfterTooShort => "node_lost_after_too_short",

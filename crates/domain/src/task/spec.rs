@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    environment::Environment,
-    framework::Framework,
-    healing::RestartPolicy,
-    ids::{EnvironmentId, GroupId},
-    ladder::StopLadder,
-    units::Seconds,
+    environment::Environment, framework::Framework, healing::RestartPolicy, ids::EnvironmentId, ladder::StopLadder,
+    task::Selection, units::Seconds,
 };
 
 /// A training as the user wants it; it never changes. Each launch of it is an attempt.
@@ -24,8 +20,9 @@ pub struct TaskSpec {
     pub dataset: Option<DatasetVersion>,
     #[serde(default)]
     pub model_id: Option<String>,
-    #[serde(default)]
-    pub launch_mode: LaunchMode,
+    /// Where its workers come from; `launchMode` on the wire.
+    #[serde(default, rename = "launchMode")]
+    pub selection: Selection,
     pub work: Work,
     #[serde(default)]
     pub source: Option<Source>,
@@ -56,18 +53,6 @@ impl TaskSpec {
 pub struct DatasetVersion {
     pub dataset_id: String,
     pub dataset_version_id: String,
-}
-
-/// Where the machines come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum LaunchMode {
-    /// 使用现有开发环境: the environments that the user ticked.
-    #[default]
-    Existing,
-    /// The workers of a group, with the group's ranks. Refused for a new task: there are no groups yet.
-    Group(GroupId),
 }
 
 /// What runs in each rank.

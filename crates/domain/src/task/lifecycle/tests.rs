@@ -12,7 +12,7 @@ use crate::{
     language::{FrontEnd, Setting},
     phase::TaskPhase,
     rank_map::{ChosenNode, for_task},
-    task::{DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, TaskSpec, Work},
+    task::{DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, TaskSpec, Work},
     units::Seconds,
     verdict::{Verdict, VerdictKind},
 };
@@ -32,7 +32,7 @@ impl Play {
             name: "t".into(),
             dataset: None,
             model_id: None,
-            launch_mode: LaunchMode::Existing,
+            selection: Selection::Environments,
             work: Work::Builtin { args: vec![] },
             source: None,
             distributed: DistributedConfig::default(),
