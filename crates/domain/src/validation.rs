@@ -107,6 +107,9 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     if request.options.master_port == Some(0) {
         return Err(RequestRefusal::MasterPortInvalid);
     }
+    if let Some(given) = request.options.master_address.as_deref().filter(|given| !is_address(given)) {
+        return Err(RequestRefusal::MasterAddressInvalid { given: given.to_owned() });
+    }
     if let Some(path) = request.options.checkpoint_dir.as_deref().filter(|path| !is_plain_absolute(path)) {
         return Err(RequestRefusal::CheckpointFolderInvalid { path: path.to_owned() });
     }
@@ -151,6 +154,16 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             labels: request.labels.clone(),
         },
     })
+}
+
+/// The longest name of a host.
+const LONGEST_HOST: usize = 253;
+
+/// What may name a host: no blanks, no port, nothing that a shell would read.
+fn is_address(text: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':');
+    let is_bare_or_v6 = !text.contains(':') || text.parse::<std::net::Ipv6Addr>().is_ok();
+    !text.is_empty() && text.len() <= LONGEST_HOST && text.chars().all(is_plain) && is_bare_or_v6
 }
 
 /// The longest path that Linux takes.
@@ -280,8 +293,8 @@ fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRef
 /// What can be written down and read back, and would not be carried out.
 fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRefusal> {
     match selection {
-        Selection::Environments => {}
-        Selection::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
+        // The workers of a group are written into the request before it is checked.
+        Selection::Environments | Selection::Group(_) => {}
         Selection::Auto(_) => return Err(RequestRefusal::AutoNotSupported),
         Selection::New => return Err(RequestRefusal::NewNotSupported),
     }

@@ -108,11 +108,9 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     let launch = launch(&task.spec, ranks, &environments, &paths)
         .map_err(|refusal| AssignmentError::Refused(StoredMessage::of(&refusal)))?;
     let first = task.nodes.first().map(|first| &first.environment);
-    let master_address = environments
-        .iter()
-        .find(|environment| Some(&environment.id) == first)
-        .and_then(|environment| environment.address.clone())
-        .unwrap_or_else(|| "127.0.0.1".to_owned());
+    let address_of_first = || environments.iter().find(|it| Some(&it.id) == first)?.address.clone();
+    let master_address =
+        (task.spec.options.master_address.clone()).or_else(address_of_first).unwrap_or_else(|| "127.0.0.1".to_owned());
     let is_first = node.node_rank.0 == 0;
     let policies = &task.spec.policies;
     Ok(Assignment {

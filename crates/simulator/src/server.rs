@@ -271,7 +271,7 @@ impl Server {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })
             }
-            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) => return Ok(None),
+            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) | AgentMessage::Probed { .. } => return Ok(None),
         };
         let is_ours = self
             .database

@@ -9,6 +9,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_principals.sql"),
     include_str!("migrations/0003_identity.sql"),
+    include_str!("migrations/0004_groups.sql"),
 ];
 
 /// The version that this binary writes.

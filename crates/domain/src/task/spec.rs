@@ -104,6 +104,10 @@ pub struct LaunchOptions {
     pub backend: Option<String>,
     /// The port of rank 0; a taken one is refused, never moved.
     pub master_port: Option<u16>,
+    /// The name or address by which every node reaches the first one, and which ranks see as MASTER_ADDR; the address of
+    /// its agent when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub master_address: Option<String>,
     /// The network interface for NCCL and gloo.
     pub interface: Option<String>,
     /// How long collectives wait, in seconds.
