@@ -147,6 +147,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
                 framework,
                 strategy: wanted.strategy,
                 workers,
+                standby: Vec::new(),
             },
             options: request.options.clone(),
             policies: request.policies.clone(),

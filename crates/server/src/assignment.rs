@@ -109,8 +109,10 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         .map_err(|refusal| AssignmentError::Refused(StoredMessage::of(&refusal)))?;
     let first = task.nodes.first().map(|first| &first.environment);
     let address_of_first = || environments.iter().find(|it| Some(&it.id) == first)?.address.clone();
-    let master_address =
-        (task.spec.options.master_address.clone()).or_else(address_of_first).unwrap_or_else(|| "127.0.0.1".to_owned());
+    // The name is that of the first node that was chosen; another may have taken its place.
+    let is_chosen = first == task.spec.distributed.master_node.as_ref();
+    let named = task.spec.options.master_address.clone().filter(|_| is_chosen);
+    let master_address = named.or_else(address_of_first).unwrap_or_else(|| "127.0.0.1".to_owned());
     let is_first = node.node_rank.0 == 0;
     let policies = &task.spec.policies;
     Ok(Assignment {

@@ -24,7 +24,7 @@ pub fn fill(request: &CreateRequest, group: &Group, known: &[Environment]) -> Re
     if let Some((_, field)) = named.into_iter().find(|(is_given, _)| *is_given) {
         return Err(GroupRefusal::WithEnvironments { field });
     }
-    let GroupNodes { node_ids, workers } = nodes(group, known)?;
+    let GroupNodes { node_ids, workers, .. } = nodes(group, known)?;
     let mut filled = request.clone();
     filled.selection = Selection::Group(group.id.clone());
     filled.distributed_config = RequestedNodes {
@@ -43,12 +43,13 @@ pub fn fill(request: &CreateRequest, group: &Group, known: &[Environment]) -> Re
 
 /// The same for a copy of a task: on the group as it is now.
 pub fn refill(spec: &TaskSpec, group: &Group, known: &[Environment]) -> Result<TaskSpec, GroupRefusal> {
-    let GroupNodes { node_ids, workers } = nodes(group, known)?;
+    let GroupNodes { node_ids, workers, standby } = nodes(group, known)?;
     let mut filled = spec.clone();
     filled.distributed.enabled = node_ids.len() > 1;
     filled.distributed.master_node = node_ids.first().cloned();
     filled.distributed.node_ids = node_ids;
     filled.distributed.workers = workers;
+    filled.distributed.standby = standby;
     filled.options.master_address = None;
     Ok(filled)
 }
@@ -57,6 +58,7 @@ pub fn refill(spec: &TaskSpec, group: &Group, known: &[Environment]) -> Result<T
 struct GroupNodes {
     node_ids: Vec<EnvironmentId>,
     workers: BTreeMap<EnvironmentId, Vec<u32>>,
+    standby: Vec<WorkerId>,
 }
 
 fn nodes(group: &Group, known: &[Environment]) -> Result<GroupNodes, GroupRefusal> {
@@ -70,7 +72,8 @@ fn nodes(group: &Group, known: &[Environment]) -> Result<GroupNodes, GroupRefusa
     for slot in ranks.map.slots() {
         workers.entry(slot.environment.clone()).or_default().push(slot.worker.index());
     }
-    Ok(GroupNodes { node_ids: ranks.map.nodes().map(|node| node.environment.clone()).collect(), workers })
+    let node_ids = ranks.map.nodes().map(|node| node.environment.clone()).collect();
+    Ok(GroupNodes { node_ids, workers, standby: ranks.standby })
 }
 
 /// Those of the missing workers that would have a rank.

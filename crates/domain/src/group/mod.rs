@@ -8,6 +8,7 @@ mod fill;
 mod probe;
 mod record;
 mod refusal;
+mod replace;
 mod usage;
 
 pub use check::{Check, CheckState, checks, first_failure};
@@ -15,4 +16,5 @@ pub use fill::{fill, refill};
 pub use probe::{NameFound, PortFound, Probe, Probes, Reach};
 pub use record::{Backend, DEFAULT_PORT, Group, LaunchConfig, Members, UNASSIGNED};
 pub use refusal::GroupRefusal;
+pub use replace::replaced;
 pub use usage::may_leave;

@@ -3,12 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Group, GroupRefusal};
-use crate::{environment::Environment, ids::WorkerId, rank_map, task::Task};
+use crate::{
+    environment::Environment,
+    ids::WorkerId,
+    rank_map,
+    task::{Standby, Task},
+};
 
 /// The workers that a task has, or will ask for.
 fn workers_of(task: &Task, known: &[Environment]) -> HashSet<WorkerId> {
     let ranks = task.rank_map.clone().or_else(|| rank_map::of_spec(&task.spec, known).ok());
-    ranks.iter().flat_map(|ranks| ranks.slots()).map(|slot| slot.worker.clone()).collect()
+    let ranked = ranks.iter().flat_map(|ranks| ranks.slots()).map(|slot| slot.worker.clone());
+    let next = task.spec.distributed.standby.iter().filter(|_| task.spec.policies.standby == Standby::Replace).cloned();
+    ranked.chain(next).collect()
 }
 
 /// Whether workers may leave their groups: none may on which an open task of its group counts.

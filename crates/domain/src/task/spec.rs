@@ -5,8 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    environment::Environment, framework::Framework, healing::RestartPolicy, ids::EnvironmentId, ladder::StopLadder,
-    task::Selection, units::Seconds,
+    environment::Environment,
+    framework::Framework,
+    healing::RestartPolicy,
+    ids::{EnvironmentId, WorkerId},
+    ladder::StopLadder,
+    task::Selection,
+    units::Seconds,
 };
 
 /// A training as the user wants it; it never changes. Each launch of it is an attempt.
@@ -150,6 +155,10 @@ pub struct DistributedConfig {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, Vec<u32>>))]
     pub workers: BTreeMap<EnvironmentId, Vec<u32>>,
+    /// Workers of the task's group beyond its world size, in the order in which they would be next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub standby: Vec<WorkerId>,
 }
 
 /// How many ways the work is divided; a degree that is not given is 1.
@@ -188,6 +197,9 @@ pub struct Policies {
     /// How long a node may be silent before it counts as lost.
     pub node_lost_after: Seconds,
     pub on_disconnect: OnDisconnect,
+    /// What becomes of workers whose machine is gone when the next attempt begins.
+    #[serde(skip_serializing_if = "Standby::waits")]
+    pub standby: Standby,
     /// How long a launch may take until every rank has joined; left out, ranks may take as long as they like once they are
     /// started, and their nodes [`Policies::USUAL_START`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,8 +228,27 @@ impl Default for Policies {
             stop: StopLadder::default(),
             node_lost_after: Seconds(15),
             on_disconnect: OnDisconnect::default(),
+            standby: Standby::default(),
             start_timeout: None,
         }
+    }
+}
+
+/// Whether those who stand by take the place of workers whose machine is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Standby {
+    /// The task waits for the machine.
+    #[default]
+    Wait,
+    /// As many of those that stand by as were lost have ranks in the next attempt; with fewer of them the task waits.
+    Replace,
+}
+
+impl Standby {
+    fn waits(&self) -> bool {
+        *self == Self::Wait
     }
 }
 

@@ -18,6 +18,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::JsonBody;
 use crate::http::id::GroupPath;
+use crate::http::idempotency::{Key, once};
 use crate::lifecycle::Cause;
 
 /// How many workers move at once.
@@ -26,8 +27,9 @@ const MOST_AT_ONCE: usize = 10_000;
 const NAMED: usize = 8;
 
 /// Moves workers into a group, all of them or none; each leaves the group in which it was. `unassigned` takes them out.
-#[utoipa::path(post, path = "/api/v1/groups/{id}/workers", tag = "groups", params(("id" = String, Path)),
-    request_body = MoveWorkers,
+#[utoipa::path(post, path = "/api/v1/groups/{id}/workers", tag = "groups", request_body = MoveWorkers,
+    params(("id" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<MoveAnswer>), (status = 404, body = Failure), (status = 409, body = Failure),
         (status = 422, body = Failure)))]
 pub async fn move_workers(
@@ -37,6 +39,7 @@ pub async fn move_workers(
     headers: HeaderMap,
     body: JsonBody<MoveWorkers>,
 ) -> Reply {
+    let key = Key::of(&headers, &format!("groups/{id}/workers"), &body.bytes)?;
     let known = core.known_environments();
     let target = (id.as_str() != UNASSIGNED).then_some(id);
     // One that is gone may be taken out, and not in.
@@ -44,19 +47,20 @@ pub async fn move_workers(
     let (version, language, front_end) = (body.value.version, language(&headers), front_end(&headers));
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let moved = core.store().write(move |tx| {
-        if let Some(id) = &target {
-            manage::must_be_seen(&manage::stored(tx, id)?, version)?;
-        }
-        let moved = carry(tx, &workers, target.as_ref(), &known, &cause)?;
-        let group = match &target {
-            Some(id) => manage::shown(tx, id, &known, front_end)?,
-            None => view::unassigned(&tx.groups()?, &known, language),
-        };
-        Ok(MoveAnswer { moved: u32::try_from(moved).unwrap_or(u32::MAX), group })
+        once(tx, key.as_ref(), cause.now_ms, |tx| {
+            if let Some(id) = &target {
+                manage::must_be_seen(&manage::stored(tx, id)?, version)?;
+            }
+            let moved = carry(tx, &workers, target.as_ref(), &known, &cause)?;
+            let group = match &target {
+                Some(id) => manage::shown(tx, id, &known, front_end)?,
+                None => view::unassigned(&tx.groups()?, &known, language),
+            };
+            let text = Text::new(format!("已移动 {moved} 个 Worker"), format!("{moved} workers were moved"));
+            EnvelopeAnswer::said(text, &MoveAnswer { moved: u32::try_from(moved).unwrap_or(u32::MAX), group })
+        })
     });
-    let answer = moved.await.map_err(WriteError::<ApiProblem>::flatten)?;
-    let count = answer.moved;
-    EnvelopeAnswer::said(Text::new(format!("已移动 {count} 个 Worker"), format!("{count} workers were moved")), &answer)
+    moved.await.map_err(WriteError::flatten)
 }
 
 /// The workers of a request, each once.

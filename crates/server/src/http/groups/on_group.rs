@@ -3,7 +3,7 @@
 use fermi_api::v1::CreateRequest;
 use fermi_domain::environment::Environment;
 use fermi_domain::group::{Check, CheckState, Group, GroupRefusal, checks, fill, first_failure, refill};
-use fermi_domain::ids::GroupId;
+use fermi_domain::ids::{GroupId, WorkerId};
 use fermi_domain::language::Text;
 use fermi_domain::rank_map::of_group;
 use fermi_domain::task::{LaunchOptions, Selection, TaskSpec};
@@ -18,6 +18,8 @@ use crate::probing;
 pub struct OnGroup<T> {
     pub asked: T,
     pub group: Group,
+    /// The workers beyond its world size.
+    pub standby: Vec<WorkerId>,
     /// What was looked at before.
     pub checks: Vec<Check>,
 }
@@ -49,7 +51,8 @@ pub async fn written_out(
 ) -> Result<Option<OnGroup<CreateRequest>>, ApiProblem> {
     let Selection::Group(named) = &request.selection else { return Ok(None) };
     let group = find(core, named).await?;
-    Ok(Some(OnGroup { asked: fill(request, &group, known)?, checks: Vec::new(), group }))
+    let asked = fill(request, &group, known)?;
+    Ok(Some(OnGroup { asked, checks: Vec::new(), standby: standby(&group, known), group }))
 }
 
 /// A copy of a task, on the group as it is now.
@@ -62,7 +65,11 @@ pub async fn of_copy(
     let group = find(core, named).await?;
     let mut asked = refill(spec, &group, known)?;
     let checks = looked_at(core, &group, known, &mut asked.options).await?;
-    Ok(Some(OnGroup { asked, group, checks }))
+    Ok(Some(OnGroup { asked, standby: standby(&group, known), group, checks }))
+}
+
+fn standby(group: &Group, known: &[Environment]) -> Vec<WorkerId> {
+    of_group(&group.members(known).workers, &group.launch).map(|ranks| ranks.standby).unwrap_or_default()
 }
 
 /// Asks the nodes, refuses what cannot start, and takes the master's name where all of them know it.

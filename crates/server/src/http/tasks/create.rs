@@ -58,7 +58,8 @@ pub async fn from_request<T: Serialize>(
     shape: impl FnOnce(CreateAnswer) -> T + Send + 'static,
 ) -> Reply {
     let request = on_group.map_or(request, |found| &found.asked);
-    let accepted = validate(request, environments)?;
+    let mut accepted = validate(request, environments)?;
+    accepted.spec.distributed.standby = on_group.map(|found| found.standby.clone()).unwrap_or_default();
     let decided = checked(&accepted.spec, environments)?;
     let is_unspoken = request.command.is_none() && request.recipe.is_none();
     let notes = is_unspoken.then(|| {
