@@ -40,7 +40,7 @@ fn group(fleet: &Fleet, arguments: &[&str]) -> String {
 
 fn fermi(fleet: &Fleet, arguments: &[&str]) -> (i32, String, String) {
     let mut command = fleet.place.fermi(arguments);
-    command.args(["--server", &format!("http://{}", fleet.address())]);
+    command.env("FERMI_SERVER", format!("http://{}", fleet.address()));
     let done = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
@@ -138,6 +138,37 @@ fn what_a_group_holds_stays_until_its_task_is_over() {
     group(&fleet, &["delete", "llm"]);
     assert_eq!(fleet.try_get(&format!("/groups/{id}")).unwrap().0, 404);
     fleet.assert_idle();
+}
+
+#[test]
+fn a_worker_that_stands_by_takes_the_place_of_a_lost_machine_at_the_next_attempt() {
+    let mut fleet = Fleet::of(&[("gn6", 1), ("gn7", 1), ("gn8", 1)]);
+    let create = ["create", "llm", "--master", "gn6", "--world-size", "2", "gn6-0", "gn7-0", "gn8-0"];
+    let id = group(&fleet, &create).trim().to_owned();
+    let start = json!({
+        "command": {"argv": ["/bin/sh", "-c", "echo \"rank $RANK at $FERMI_NODE_NAME\"; sleep 600"]},
+        "framework": "command",
+        "policies": {"restart": {"maxRestarts": 2}, "nodeLostAfter": 5, "standby": "replace"},
+    });
+    let (status, started) = fleet.post(&format!("/groups/{id}/start"), &start);
+    assert_eq!(status, 200, "{started}");
+    let task = started["data"]["taskId"].as_str().unwrap().to_owned();
+    fleet.says(&task, 1, 1, "rank 1 at gn7");
+    fleet.kill_environment(1);
+    fleet.environment_is("gn7", "offline");
+    let lost = fleet.environment_id("gn7");
+    let (status, answer) = fleet.post(&format!("/environments/{lost}/lost"), &json!({}));
+    assert_eq!(status, 200, "{answer}");
+    eventually("rank 1 to be at gn8", || {
+        (2..=3).any(|attempt| fleet.log(&task, attempt, 1).contains("rank 1 at gn8")).then_some(())
+    });
+    assert!(fleet.log(&task, 1, 1).contains("rank 1 at gn7"), "what was written before is kept");
+    let events = fleet.get(&format!("/training-tasks/{task}/events?pageSize=1000"));
+    let kinds: Vec<&str> =
+        events["items"].as_array().unwrap().iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"nodes.replaced"), "{kinds:?}");
+    group(&fleet, &["stop", "llm", "--force", "--wait"]);
+    fleet.task_is(&task, "stopped");
 }
 
 const CLIENTS: usize = 50;

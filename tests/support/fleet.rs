@@ -244,19 +244,6 @@ impl Fleet {
     }
 
     /// Status and whole answer.
-    pub fn patch(&self, path: &str, body: &Value) -> (u16, Value) {
-        let mut answer = self
-            .http
-            .patch(self.url(path))
-            .header("accept-language", "en")
-            .header("content-type", "application/json")
-            .send(body.to_string())
-            .unwrap();
-        let text = answer.body_mut().read_to_string().unwrap();
-        (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
-    }
-
-    /// Status and whole answer.
     pub fn delete(&self, path: &str) -> (u16, Value) {
         let mut answer = self.http.delete(self.url(path)).header("accept-language", "en").call().unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
