@@ -283,13 +283,22 @@ fn unknown_field(path: &str, known: &[String]) -> ApiProblem {
     let here = words(known);
     let beside = closest(name, &here)
         .map(|close| if parent.is_empty() { close.to_owned() } else { format!("{parent}.{close}") });
-    let elsewhere = || closest(name, &all).and_then(|close| open.get(close).cloned());
+    let elsewhere = || closest(name, &all).and_then(|close| open.get(close)).map(|known| where_written(parent, known));
     let hint = match beside.or_else(elsewhere) {
         Some(close) => meant(&close),
         None => available(if here.is_empty() { &all } else { &here }),
     };
     let text = Text::new(format!("未知字段 {path}"), format!("the field {path} is not known"));
     ApiProblem::unprocessable("field_unknown", path, text).hint(hint)
+}
+
+/// An object may stand at several places of bodies: the one that was written is meant.
+fn where_written(parent: &str, known: &str) -> String {
+    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
+    match known.rsplit_once('.') {
+        Some((object, field)) if last(object) == last(parent) => format!("{parent}.{field}"),
+        _ => known.to_owned(),
+    }
 }
 
 fn did_you_mean(name: &str, known: &[&str]) -> Text {

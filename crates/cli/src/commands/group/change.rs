@@ -27,13 +27,13 @@ pub struct ConfigFlags {
     /// Its name or id
     group: String,
     /// The name of the master node, such as gn6; none takes it away
-    #[arg(long, value_name = "NODE", visible_alias = "master-addr")]
+    #[arg(long, value_name = "NODE", alias = "master-addr")]
     master: Option<String>,
     /// How many processes, or all for every worker
     #[arg(long, value_name = "N", value_parser = world_size)]
     world_size: Option<WorldSize>,
     /// The master's port; of 29500, the first free one from it on is taken
-    #[arg(long, value_name = "PORT", visible_alias = "master-port", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", alias = "master-port", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     /// nccl, gloo or mpi
     #[arg(long, value_name = "NAME", value_parser = backend)]

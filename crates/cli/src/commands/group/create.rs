@@ -16,13 +16,13 @@ pub struct CreateFlags {
     #[arg(value_name = "WORKER")]
     workers: Vec<String>,
     /// The name of the master node, such as gn6
-    #[arg(long, value_name = "NODE", visible_alias = "master-addr")]
+    #[arg(long, value_name = "NODE", alias = "master-addr")]
     master: Option<String>,
     /// How many processes; the workers beyond it stand by [default: all workers]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     world_size: Option<u32>,
     /// The master's port
-    #[arg(long, value_name = "PORT", visible_alias = "master-port", default_value_t = DEFAULT_PORT,
+    #[arg(long, value_name = "PORT", alias = "master-port", default_value_t = DEFAULT_PORT,
         value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
     /// nccl, gloo or mpi

@@ -528,7 +528,7 @@ fn runs_of_a_launch_before_belong_to_the_environment_that_they_were_in() {
     let before: RunKey = "task-1-g1-n1-i1".parse().unwrap();
     assert_eq!(play.task.environment_of(&before).map(|it| it.as_str()), Some("b"));
     play.play(TaskInput::NodeLost { node: NodeRank(1) }).gone(0).gone(2).play(TaskInput::TimePassed);
-    assert_eq!(play.task.phase, TaskPhase::Queued, "{:?}", play.kinds);
+    assert_eq!(play.task.phase, TaskPhase::Initializing, "{:?}", play.kinds);
     let nodes: Vec<ChosenNode> =
         ["a", "c", "d"].map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z"))).into();
     play.play(TaskInput::Placed { rank_map: for_task(&nodes, &"a".into()).unwrap() });
