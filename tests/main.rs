@@ -24,6 +24,7 @@ mod fleet_cli;
 mod fleet_creates;
 mod fleet_environments;
 mod fleet_fence;
+mod fleet_groups;
 mod fleet_kills;
 mod fleet_schema;
 mod full_disks;

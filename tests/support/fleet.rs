@@ -19,6 +19,8 @@ pub struct Fleet {
     /// The data folder of the server is a disk of so much, such as `16m`; gone with the server.
     server_disk: Option<String>,
     agents: Vec<Agent>,
+    /// What agents have as /etc/hosts.
+    hosts: Option<PathBuf>,
     http: ureq::Agent,
 }
 
@@ -51,6 +53,7 @@ impl Fleet {
             server_options: options.iter().map(|option| (*option).to_owned()).collect(),
             server_disk: disk.map(str::to_owned),
             agents: Vec::new(),
+            hosts: None,
             http: config.into(),
         };
         fleet.start_server();
@@ -64,6 +67,14 @@ impl Fleet {
             fleet.add(name, *workers, &[]);
         }
         fleet
+    }
+
+    /// Agents that come from now on know these names, each as this machine.
+    pub fn know(&mut self, names: &[&str]) {
+        let lines: String = names.iter().map(|name| format!("127.0.0.1 {name}\n")).collect();
+        let path = self.place.path().join("hosts");
+        fs::write(&path, format!("127.0.0.1 localhost\n{lines}")).unwrap();
+        self.hosts = Some(path);
     }
 
     /// One more environment.
@@ -130,12 +141,18 @@ impl Fleet {
         self.agents[agent].process = Some(command.spawn().unwrap());
     }
 
-    /// The binary; where a disk is asked for, in a namespace in which the folder is that disk.
+    /// The binary; where a disk or names are asked for, in a namespace that has them.
     fn fermi_with_disk(&self, disk: Option<&str>, folder: &Path) -> Command {
-        let Some(size) = disk else { return self.place.fermi([] as [&str; 0]) };
-        fs::create_dir_all(folder).unwrap();
-        let folder = folder.display();
-        let mut command = self.place.with_mounts(&format!("mount -t tmpfs -o size={size},mode=755 none '{folder}'"));
+        let mut mounts = Vec::new();
+        if let Some(size) = disk {
+            fs::create_dir_all(folder).unwrap();
+            mounts.push(format!("mount -t tmpfs -o size={size},mode=755 none '{}'", folder.display()));
+        }
+        mounts.extend(self.hosts.as_ref().map(|hosts| format!("mount --bind '{}' /etc/hosts", hosts.display())));
+        if mounts.is_empty() {
+            return self.place.fermi([] as [&str; 0]);
+        }
+        let mut command = self.place.with_mounts(&mounts.join(" && "));
         command.arg(env!("CARGO_BIN_EXE_fermi"));
         command
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -27,6 +28,7 @@ use crate::link::{self, Dialer, LinkNews, Outbox, RunsOfCluster};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::prepare::{self, PrepareRefusal};
+use crate::probe;
 use crate::retention;
 use crate::run_registry::{AgentEffect, AgentInput, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
@@ -114,6 +116,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         environment: None,
         epoch: None,
         server_heard_ms: 0,
+        probes: Arc::default(),
         shared,
         journals,
         streams,
@@ -187,6 +190,8 @@ struct Agent<T> {
     epoch: Option<u64>,
     /// When the server was last asked something that it has answered, by [`lease::boot_ms`].
     server_heard_ms: u64,
+    /// How many threads look for a master.
+    probes: Arc<AtomicUsize>,
     shared: Shared,
     journals: Uploader,
     streams: Uploader,
@@ -355,6 +360,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 trace::asked("forget", &run, self.environment.as_ref());
                 self.apply(AgentInput::Forget(run));
             }
+            ServerMessage::Probe(order) => probe::start(order, self.outbox.clone(), &self.probes),
             // The link has heard these.
             ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => {}
         }

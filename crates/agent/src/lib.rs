@@ -21,6 +21,7 @@ mod link;
 mod machine;
 mod options;
 mod prepare;
+mod probe;
 mod retention;
 pub mod run_registry;
 mod sample;

@@ -26,7 +26,9 @@ pub fn effect(effect: &AgentEffect, environment: Option<&EnvironmentId>) -> Span
         AgentEffect::Delete(run) => ("delete", run),
         AgentEffect::Send(AgentMessage::Gone { run, .. }) => ("tell that it is gone", run),
         AgentEffect::Send(AgentMessage::LaunchFailed(failed)) => ("tell that it failed", &failed.run),
-        AgentEffect::Send(AgentMessage::Hello(_) | AgentMessage::Heartbeat(_)) => return Span::none(),
+        AgentEffect::Send(AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) | AgentMessage::Probed { .. }) => {
+            return Span::none();
+        }
     };
     let span = info_span!("effect", task = %run.task, %run, attempt, environment);
     span.in_scope(|| info!(what, "the agent does something for a run"));

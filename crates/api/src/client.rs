@@ -138,6 +138,13 @@ impl Client {
         self.answer(&ApiRequest { method: "POST", path: path.to_owned(), headers, body })
     }
 
+    /// Changes something that is there.
+    pub fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<ApiAnswer<T>, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| self.not_understood(error))?;
+        let headers = vec![(header::CONTENT_TYPE, "application/json".to_owned())];
+        self.answer(&ApiRequest { method: "PATCH", path: path.to_owned(), headers, body })
+    }
+
     /// Removes something.
     pub fn delete<T: DeserializeOwned>(&self, path: &str, query: &Query) -> Result<ApiAnswer<T>, ClientError> {
         self.answer(&ApiRequest {
@@ -183,7 +190,7 @@ impl Client {
 
     fn send(&self, request: &ApiRequest<'_>) -> Result<Response<ureq::Body>, ClientError> {
         let prepared = self.request(request.method, &request.path, &request.headers);
-        let sent = if request.method == "POST" {
+        let sent = if matches!(request.method, "POST" | "PATCH") {
             self.run(prepared.body(&request.body[..]).map_err(|error| self.bad(&error))?)
         } else {
             self.run(prepared.body(()).map_err(|error| self.bad(&error))?)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
 use fermi_domain::event::RunEvent;
 pub use fermi_domain::fleet::KnownRun;
+use fermi_domain::group::Probe;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{Setting, StoredMessage, Text};
 use fermi_domain::launch::{NodeLaunch, RunPolicy};
@@ -46,6 +47,12 @@ pub enum AgentMessage {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<Box<RunEvent>>,
     },
+    /// What a node has found that was asked to look for a master.
+    Probed {
+        /// The question's.
+        number: u64,
+        found: Probe,
+    },
 }
 
 /// What the server sends.
@@ -75,6 +82,25 @@ pub enum ServerMessage {
     Forget {
         run: RunKey,
     },
+    /// Look whether a master can be found and reached from here. An agent that does not know the question is silent.
+    Probe(ProbeOrder),
+}
+
+/// Whom to look for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbeOrder {
+    /// Stands in the answer.
+    pub number: u64,
+    /// The master's name.
+    pub name: String,
+    /// The address under which its agent came.
+    #[serde(default)]
+    pub address: Option<String>,
+    pub port: u16,
+    /// Whether the node that is asked is the master itself, which knows whether its port is free.
+    #[serde(default)]
+    pub is_master: bool,
 }
 
 /// Who an agent is and what its machine has.

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::environment::Environment;
+use crate::group;
 use crate::ids::{TaskId, WorkerId};
 use crate::language::{Explained, Text};
 use crate::phase::TaskPhase;
@@ -67,14 +68,17 @@ impl Board {
 
     /// Decides for the next task of the queue. Call it in the queue's order.
     pub fn decide(&mut self, task: &Task, environments: &[Environment]) -> Placement {
-        let rank_map = match rank_map::of_spec(&task.spec, environments) {
+        let is_free = |worker: &WorkerId| !self.held.contains_key(worker) && !self.reserved.contains(worker);
+        let replaced = group::replaced(&task.spec, environments, is_free);
+        let spec = replaced.as_ref().unwrap_or(&task.spec);
+        let rank_map = match rank_map::of_spec(spec, environments) {
             Ok(rank_map) => rank_map,
             Err(error) => return Placement::Wait { reason: error.text() },
         };
         let workers = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
         let unreachable = environments
             .iter()
-            .filter(|environment| task.spec.distributed.node_ids.contains(&environment.id))
+            .filter(|environment| spec.distributed.node_ids.contains(&environment.id))
             .filter(|environment| !environment.status.is_reachable())
             .map(|environment| environment.name.clone())
             .collect();

@@ -14,7 +14,7 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy,
+        DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, Source, Strategy,
         TaskSpec, Work,
     },
     units::Seconds,
@@ -35,7 +35,9 @@ pub struct CreateRequest {
     pub dataset_id: Option<String>,
     pub dataset_version_id: Option<String>,
     pub model_id: Option<String>,
-    pub launch_mode: LaunchMode,
+    /// Where the workers come from.
+    #[serde(rename = "launchMode")]
+    pub selection: Selection,
     pub distributed_config: RequestedNodes,
     /// What each rank runs; with neither this nor a recipe the built-in trainer.
     pub command: Option<RequestedCommand>,
@@ -101,9 +103,12 @@ pub const BUILTIN: &str = "builtin";
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, RequestRefusal> {
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
-    supported(&request.launch_mode, &request.policies)?;
+    supported(&request.selection, &request.policies)?;
     if request.options.master_port == Some(0) {
         return Err(RequestRefusal::MasterPortInvalid);
+    }
+    if let Some(given) = request.options.master_address.as_deref().filter(|given| !is_address(given)) {
+        return Err(RequestRefusal::MasterAddressInvalid { given: given.to_owned() });
     }
     if let Some(path) = request.options.checkpoint_dir.as_deref().filter(|path| !is_plain_absolute(path)) {
         return Err(RequestRefusal::CheckpointFolderInvalid { path: path.to_owned() });
@@ -132,7 +137,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             name,
             dataset,
             model_id,
-            launch_mode: request.launch_mode.clone(),
+            selection: request.selection.clone(),
             work,
             source: request.source.clone(),
             distributed: DistributedConfig {
@@ -142,6 +147,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
                 framework,
                 strategy: wanted.strategy,
                 workers,
+                standby: Vec::new(),
             },
             options: request.options.clone(),
             policies: request.policies.clone(),
@@ -149,6 +155,16 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             labels: request.labels.clone(),
         },
     })
+}
+
+/// The longest name of a host.
+const LONGEST_HOST: usize = 253;
+
+/// What may name a host: no blanks, no port, nothing that a shell would read.
+fn is_address(text: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '-' | '_' | ':');
+    let is_bare_or_v6 = !text.contains(':') || text.parse::<std::net::Ipv6Addr>().is_ok();
+    !text.is_empty() && text.len() <= LONGEST_HOST && text.chars().all(is_plain) && is_bare_or_v6
 }
 
 /// The longest path that Linux takes.
@@ -170,7 +186,7 @@ pub fn validate_copy(
     known: &[Environment],
 ) -> Result<Accepted, RequestRefusal> {
     let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
-    supported(&spec.launch_mode, &spec.policies)?;
+    supported(&spec.selection, &spec.policies)?;
     let wanted = &spec.distributed;
     let environments = environments(&wanted.node_ids, known)?;
     let workers = workers(&wanted.workers, &environments)?;
@@ -276,10 +292,12 @@ fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRef
 }
 
 /// What can be written down and read back, and would not be carried out.
-fn supported(mode: &LaunchMode, policies: &Policies) -> Result<(), RequestRefusal> {
-    match mode {
-        LaunchMode::Existing => {}
-        LaunchMode::Group(_) => return Err(RequestRefusal::GroupsNotSupported),
+fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRefusal> {
+    match selection {
+        // The workers of a group are written into the request before it is checked.
+        Selection::Environments | Selection::Group(_) => {}
+        Selection::Auto(_) => return Err(RequestRefusal::AutoNotSupported),
+        Selection::New => return Err(RequestRefusal::NewNotSupported),
     }
     if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
         return Err(RequestRefusal::NodeLostAfterTooShort);

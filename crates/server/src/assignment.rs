@@ -116,11 +116,11 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     let launch = launch(&task.spec, ranks, &environments, &paths)
         .map_err(|refusal| AssignmentError::Refused(StoredMessage::of(&refusal)))?;
     let first = task.nodes.first().map(|first| &first.environment);
-    let master_address = environments
-        .iter()
-        .find(|environment| Some(&environment.id) == first)
-        .and_then(|environment| environment.address.clone())
-        .unwrap_or_else(|| "127.0.0.1".to_owned());
+    let address_of_first = || environments.iter().find(|it| Some(&it.id) == first)?.address.clone();
+    // The name is that of the first node that was chosen; another may have taken its place.
+    let is_chosen = first == task.spec.distributed.master_node.as_ref();
+    let named = task.spec.options.master_address.clone().filter(|_| is_chosen);
+    let master_address = named.or_else(address_of_first).unwrap_or_else(|| "127.0.0.1".to_owned());
     let is_first = node.node_rank.0 == 0;
     let written = newest_written(core, &task.id).await;
     let policies = &task.spec.policies;

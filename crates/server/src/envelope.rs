@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use data_encoding::HEXLOWER;
 use fermi_api::FRONT_END;
+use fermi_domain::group::GroupRefusal;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Text};
 use fermi_domain::messages::RequestRefusal;
 use fermi_store::{StoreError, UpdateError};
@@ -134,6 +135,13 @@ impl From<RequestRefusal> for ApiProblem {
     }
 }
 
+impl From<GroupRefusal> for ApiProblem {
+    fn from(refusal: GroupRefusal) -> Self {
+        let status = if refusal.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY };
+        Self { status, ..Self::refused(&refusal) }
+    }
+}
+
 impl From<StoreError> for ApiProblem {
     fn from(error: StoreError) -> Self {
         match error {
@@ -164,6 +172,7 @@ impl From<LifecycleError> for ApiProblem {
 pub const TASK: Text = noun("训练任务", "task");
 pub const ENVIRONMENT: Text = noun("开发环境", "environment");
 pub const DATASET: Text = noun("数据集", "dataset");
+pub const GROUP: Text = noun("分组", "group");
 pub const MODEL: Text = noun("模型", "model");
 pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
 

@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{Heartbeat, ServerMessage};
+use fermi_api::link::{Heartbeat, ProbeOrder, ServerMessage};
 use fermi_domain::fleet::{Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
+use fermi_domain::group::Probe;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::samples::{RankUse, Sample, Samples};
 
@@ -59,6 +60,8 @@ pub struct Hub {
     before: Mutex<HashMap<EnvironmentId, Samples>>,
     next_line: std::sync::atomic::AtomicU64,
     messages: std::sync::atomic::AtomicU64,
+    /// Probes that have not been answered, by their numbers.
+    probes: Mutex<HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>>,
 }
 
 impl Default for Hub {
@@ -69,6 +72,7 @@ impl Default for Hub {
             before: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
             messages: std::sync::atomic::AtomicU64::default(),
+            probes: Mutex::default(),
         }
     }
 }
@@ -213,6 +217,45 @@ impl Hub {
         if let Some(session) = self.sessions().get_mut(environment) {
             session.sent.retain(|(known, _), _| known != run);
         }
+    }
+
+    /// Asks an environment's agent to look for a master; none where there is no connection.
+    pub fn probe(
+        &self,
+        environment: &EnvironmentId,
+        order: impl FnOnce(u64) -> ProbeOrder,
+    ) -> Option<(u64, oneshot::Receiver<Probe>)> {
+        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.probes().insert(number, (environment.clone(), answer));
+        let sessions = self.sessions();
+        let connection = sessions.get(environment).and_then(|session| session.connection.as_ref());
+        if connection.is_some_and(|connection| connection.send(ServerMessage::Probe(order(number)))) {
+            return Some((number, answered));
+        }
+        drop(sessions);
+        self.forget_probe(number);
+        None
+    }
+
+    /// What an agent has found; of another's question nothing is taken.
+    pub fn probed(&self, environment: &EnvironmentId, number: u64, found: Probe) {
+        let mut probes = self.probes();
+        if probes.get(&number).is_some_and(|(asked, _)| asked == environment)
+            && let Some((_, answer)) = probes.remove(&number)
+        {
+            // Nobody may wait for it any more.
+            let _ = answer.send(found);
+        }
+    }
+
+    /// Nobody waits for this answer any more.
+    pub fn forget_probe(&self, number: u64) {
+        self.probes().remove(&number);
+    }
+
+    fn probes(&self) -> MutexGuard<'_, HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>> {
+        self.probes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The newest sample of an environment.

@@ -19,6 +19,7 @@ mod key_file;
 mod lifecycle;
 pub mod openapi;
 mod plan;
+mod probing;
 mod reconcilers;
 mod refreshes;
 mod restored;

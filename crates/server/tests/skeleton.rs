@@ -294,12 +294,11 @@ async fn a_task_is_followed_through_the_log_from_its_request_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_task_on_a_group_is_refused_and_a_copy_as_a_request_would_be() {
+async fn a_task_on_no_group_is_refused_and_a_copy_as_a_request_would_be() {
     let cluster = Cluster::start().await;
-    let group = json!({"taskName": "g", "launchMode": {"group": "nope"}, "command": {"argv": ["a"]},
-        "distributedConfig": {"nodeIds": ["env-001"]}});
+    let group = json!({"taskName": "g", "launchMode": {"group": "nope"}, "command": {"argv": ["a"]}});
     let came = cluster.post("/api/v1/training-tasks", &group.to_string()).await;
-    assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some("groups_not_supported")));
+    assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some("group_unknown")));
     let stop_after = json!({"taskName": "g", "policies": {"onDisconnect": {"stopAfter": 5}}, "command": {"argv": ["a"]},
         "distributedConfig": {"nodeIds": ["env-001"]}});
     let came = cluster.post("/api/v1/training-tasks", &stop_after.to_string()).await;

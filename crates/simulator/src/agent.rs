@@ -383,7 +383,7 @@ impl World {
                     ServerMessage::Stop { run } => AgentInput::Stop(run),
                     ServerMessage::Kill { run } => AgentInput::Kill(run),
                     ServerMessage::Forget { run } => AgentInput::Forget(run),
-                    ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => return,
+                    ServerMessage::Welcome(_) | ServerMessage::Refused { .. } | ServerMessage::Probe(_) => return,
                 };
                 self.agent_hears(agent, input);
             }
@@ -491,7 +491,7 @@ fn brief_server(message: &ServerMessage) -> String {
         ServerMessage::Stop { run } => format!("stop {run}"),
         ServerMessage::Kill { run } => format!("kill {run}"),
         ServerMessage::Forget { run } => format!("forget {run}"),
-        ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => String::new(),
+        ServerMessage::Welcome(_) | ServerMessage::Refused { .. } | ServerMessage::Probe(_) => String::new(),
     }
 }
 
@@ -499,6 +499,6 @@ fn brief_agent(message: &AgentMessage) -> String {
     match message {
         AgentMessage::Gone { run, .. } => format!("gone {run}"),
         AgentMessage::LaunchFailed(failed) => format!("launch failed {}", failed.run),
-        AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) => String::new(),
+        AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) | AgentMessage::Probed { .. } => String::new(),
     }
 }

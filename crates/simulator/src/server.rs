@@ -291,7 +291,7 @@ impl Server {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })
             }
-            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) => return Ok(None),
+            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) | AgentMessage::Probed { .. } => return Ok(None),
         };
         let is_ours = self
             .database
@@ -633,7 +633,7 @@ fn spec(nodes: Vec<EnvironmentId>, restarts: u32, on_disconnect: OnDisconnect) -
         name: String::new(),
         dataset: None,
         model_id: None,
-        launch_mode: fermi_domain::task::LaunchMode::Existing,
+        selection: fermi_domain::task::Selection::Environments,
         work: Work::Builtin { args: Vec::new() },
         source: None,
         distributed: DistributedConfig { enabled: true, node_ids: nodes, ..DistributedConfig::default() },

@@ -42,7 +42,7 @@ impl View<'_> {
     }
 }
 
-fn worker(text: String) -> Result<WorkerId, StoreError> {
+pub(crate) fn worker(text: String) -> Result<WorkerId, StoreError> {
     text.parse().map_err(|_| StoreError::Value { noun: "worker", value: text })
 }
 

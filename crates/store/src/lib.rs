@@ -6,7 +6,7 @@
 //! Start reading at [`Store`]; then
 //! - how it is kept: `open` (one folder, one server, pragmas), `migrations`, `writer` (one thread, group commit), `reader`
 //!   (snapshots), `transaction` (what a closure gets);
-//! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`leases`], [`runs`], [`datasets`], [`models`],
+//! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`groups`], [`leases`], [`runs`], [`datasets`], [`models`],
 //!   [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
 //! - what is kept in files: [`chunks`];
 //! - what is kept elsewhere: [`backup`], and what a restore leaves behind: [`history`].
@@ -16,6 +16,7 @@ pub mod chunks;
 pub mod datasets;
 pub mod environments;
 pub mod events;
+pub mod groups;
 pub mod history;
 pub mod idempotency;
 pub mod leases;

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0002_principals.sql"),
     include_str!("migrations/0003_identity.sql"),
     include_str!("migrations/0004_history.sql"),
+    include_str!("migrations/0005_groups.sql"),
 ];
 
 /// The version that this binary writes.

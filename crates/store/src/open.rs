@@ -222,7 +222,7 @@ mod tests {
         writer.pragma_update(None, "user_version", 99).unwrap();
         drop(writer);
         let refused = open(folder.path(), 0).unwrap_err();
-        assert!(refused.to_string().contains("is of version 99; this Fermi understands versions up to 4"), "{refused}");
+        assert!(refused.to_string().contains("is of version 99; this Fermi understands versions up to 5"), "{refused}");
         assert!(refused.text().zh.contains("99"));
     }
 }

@@ -18,6 +18,7 @@ use fermi_store::{
     datasets::{CreateError, NewDataset},
     environments::DeleteEnvironmentError,
     events::EventFilter,
+    groups::GroupError,
     idempotency::Remembered,
     leases::LeaseError,
     models::NewModel,
@@ -297,4 +298,64 @@ fn an_answer_is_remembered_once_and_a_snapshot_kept_by_its_digest() {
     assert!(write(&store, move |tx| Ok(tx.put_snapshot(&kept)? && !tx.put_snapshot(&kept)?)));
     assert_eq!(read(&store, |view| view.snapshot("sha")), Some(snapshot.clone()));
     assert_eq!(read(&store, |view| view.snapshots()), [snapshot]);
+}
+
+#[test]
+fn a_worker_is_in_one_group_and_every_change_counts() {
+    let (_folder, store) = open();
+    let launch = fermi_domain::group::LaunchConfig::default();
+    let made = |name: &'static str| {
+        let launch = launch.clone();
+        store.write_blocking(move |tx| tx.create_group(name, &launch, 1)).unwrap()
+    };
+    let (one, two) = (made("one"), made("two"));
+    let again = store.write_blocking({
+        let launch = launch.clone();
+        move |tx| tx.create_group("one", &launch, 2)
+    });
+    assert!(matches!(again, Err(WriteError::Refused(GroupError::NameTaken))));
+    let move_to = |workers: &[&str], to: Option<&fermi_domain::ids::GroupId>| {
+        let workers: Vec<WorkerId> = workers.iter().map(|worker| worker.parse().unwrap()).collect();
+        let to = to.cloned();
+        store.write_blocking(move |tx| tx.move_workers(&workers, to.as_ref(), 3))
+    };
+    assert_eq!(move_to(&["gn6-10", "gn6-2"], Some(&one)).unwrap(), 2);
+    assert_eq!(move_to(&["gn6-2", "gn7-0"], Some(&two)).unwrap(), 2);
+    assert_eq!(move_to(&["gn6-2", "gn7-0"], Some(&two)).unwrap(), 0, "they are there");
+    let missing = move_to(&["gn6-10"], Some(&"group-009".into()));
+    assert!(matches!(missing, Err(WriteError::Refused(GroupError::Missing))));
+    let groups = read(&store, |view| view.groups());
+    let shown: Vec<(Vec<String>, u64)> = groups
+        .iter()
+        .map(|row| (row.group.workers.iter().map(ToString::to_string).collect(), row.group.version))
+        .collect();
+    assert_eq!(shown, [(vec!["gn6-10".into()], 3), (vec!["gn6-2".into(), "gn7-0".into()], 2)]);
+    assert_eq!(move_to(&["gn7-0"], None).unwrap(), 1);
+    let changed = store.write_blocking({
+        let (two, launch) = (two.clone(), launch.clone());
+        move |tx| tx.update_group(&two, "one", &launch, 4)
+    });
+    assert!(matches!(changed, Err(WriteError::Refused(GroupError::NameTaken))));
+    let gone = two.clone();
+    assert!(write(&store, move |tx| tx.delete_group(&gone)));
+    let worker: WorkerId = "gn6-2".parse().unwrap();
+    assert!(read(&store, move |view| view.groups_of([&worker])).is_empty(), "its workers are in none then");
+    assert!(read(&store, move |view| view.group_by_name("two")).is_none());
+}
+
+#[test]
+fn open_tasks_are_found_by_their_group() {
+    let (_folder, store) = open();
+    let mut on_group = spec("a");
+    on_group.selection = fermi_domain::task::Selection::Group("group-001".into());
+    let task = insert(&store, on_group);
+    insert(&store, spec("b"));
+    let open_on = |group: &'static str| {
+        let found = read(&store, move |view| view.open_tasks_on_group(&group.into()));
+        found.into_iter().map(|task| task.value.id).collect::<Vec<_>>()
+    };
+    assert_eq!(open_on("group-001"), std::slice::from_ref(&task.id));
+    assert!(open_on("group-002").is_empty());
+    change(&store, &task.id, 5, |task| task.phase = TaskPhase::Stopped);
+    assert!(open_on("group-001").is_empty());
 }

@@ -8,9 +8,11 @@ use ureq::http::header;
 use super::follow::SILENCE;
 use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
-    BulkAnswer, BulkRequest, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion, CreateModel,
-    CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Id, Launch, LogPiece, LogSearch, Logs,
-    Metrics, Model, Page, Preview, Rank, ServerStatus, Snapshot, StopRequest, Stray, Stream, Task, TaskRow, Version,
+    BulkAnswer, BulkRequest, ChangeGroup, Check, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion,
+    CreateGroup, CreateModel, CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Group,
+    GroupRanks, Id, Launch, LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preview, Rank,
+    ServerStatus, Snapshot, StartGroup, StartGroupAnswer, StopRequest, Stray, Stream, Task, TaskRow, Version,
+    WorkerRow,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -55,6 +57,10 @@ impl EnvironmentWord {
             Self::Resume => "resume",
         }
     }
+}
+
+fn group_path(id: &str, rest: &str) -> String {
+    format!("{API}/groups/{}{rest}", segment(id))
 }
 
 fn task_path(id: &str, rest: &str) -> String {
@@ -197,6 +203,51 @@ impl Client {
     /// What happens to a task, from its beginning.
     pub fn follow_task_events(&self, id: &str) -> Follower {
         self.follow(&task_path(id, "/events"), &Query::new(), None)
+    }
+
+    pub fn groups(&self, query: &Query) -> Got<Page<Group>> {
+        self.get(&format!("{API}/groups"), query)
+    }
+
+    pub fn group(&self, id: &str) -> Got<Group> {
+        self.get(&group_path(id, ""), &Query::new())
+    }
+
+    pub fn create_group(&self, request: &CreateGroup) -> Got<Group> {
+        self.post(&format!("{API}/groups"), request)
+    }
+
+    pub fn change_group(&self, id: &str, request: &ChangeGroup) -> Got<Group> {
+        self.patch(&group_path(id, ""), request)
+    }
+
+    pub fn delete_group(&self, id: &str) -> Got<Value> {
+        self.delete(&group_path(id, ""), &Query::new())
+    }
+
+    pub fn move_workers(&self, id: &str, request: &MoveWorkers) -> Got<MoveAnswer> {
+        self.post(&group_path(id, "/workers"), request)
+    }
+
+    pub fn group_ranks(&self, id: &str) -> Got<GroupRanks> {
+        self.get(&group_path(id, "/ranks"), &Query::new())
+    }
+
+    /// Asks the nodes of a group what they find.
+    pub fn check_group(&self, id: &str) -> Got<Page<Check>> {
+        self.post(&group_path(id, "/check"), &serde_json::json!({}))
+    }
+
+    pub fn start_group(&self, id: &str, request: &StartGroup) -> Got<StartGroupAnswer> {
+        self.post(&group_path(id, "/start"), request)
+    }
+
+    pub fn stop_group(&self, id: &str, request: &StopRequest) -> Got<BulkAnswer> {
+        self.post(&group_path(id, "/stop"), request)
+    }
+
+    pub fn workers(&self, query: &Query) -> Got<Page<WorkerRow>> {
+        self.get(&format!("{API}/workers"), query)
     }
 
     pub fn datasets(&self, query: &Query) -> Got<Page<Dataset>> {

@@ -10,6 +10,7 @@ mod environment;
 mod event;
 mod explain;
 mod framework;
+mod group;
 mod health;
 mod launch;
 mod log;
@@ -35,6 +36,10 @@ pub use event::Event;
 pub use explain::{Explanation, NodeWish, WaitingFor};
 pub use fermi_domain::validation::{CreateRequest, RequestedCommand, RequestedNodes, RequestedRecipe};
 pub use framework::{FrameworkCard, FrameworkSetting, StrategyCard};
+pub use group::{
+    ChangeGroup, Check, CreateGroup, Group, GroupConfig, GroupConfigChange, GroupProblem, GroupRank, GroupRanks,
+    GroupTask, MoveAnswer, MoveWorkers, StartGroup, StartGroupAnswer, WorkerRow, WorkerStatus,
+};
 pub use health::{BackgroundLoop, LastRun, Readiness, Version};
 pub use launch::{Launch, LaunchFile, LaunchNode, LaunchRank};
 pub use log::{LogChunk, LogGap, LogMatch, LogPiece, LogSearch, Logs, Stream};

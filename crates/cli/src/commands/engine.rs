@@ -7,7 +7,7 @@ use clap::Args;
 use fermi_domain::framework::Framework;
 use fermi_domain::language::{Explained, Hint, Language, Text, reason};
 use fermi_domain::messages::run::RunProblem;
-use fermi_domain::task::{DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work};
+use fermi_domain::task::{DistributedConfig, LaunchOptions, Policies, Selection, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
 use serde_json::{Map, Value};
 
@@ -178,7 +178,7 @@ impl Engine {
             name: name.to_owned(),
             dataset: None,
             model_id: None,
-            launch_mode: LaunchMode::default(),
+            selection: Selection::default(),
             work,
             source: None,
             distributed: DistributedConfig { enabled: true, framework, strategy, ..DistributedConfig::default() },

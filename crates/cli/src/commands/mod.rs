@@ -7,6 +7,7 @@ mod dataset;
 mod demo;
 mod engine;
 mod env;
+mod group;
 mod launch;
 mod launch_files;
 mod man;
@@ -24,6 +25,7 @@ mod task;
 mod trainer;
 mod up;
 mod usage;
+mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ enum Command {
     Agent(agent::AgentFlags),
     Task(Box<task::TaskFlags>),
     Env(env::EnvFlags),
+    Group(Box<group::GroupFlags>),
+    Worker(worker::WorkerFlags),
     Dataset(dataset::DatasetFlags),
     Model(model::ModelFlags),
     Demo(demo::DemoFlags),
@@ -95,6 +99,8 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Demo(flags) }) => demo::execute(&flags),
         Ok(Cli { command: Command::Task(flags) }) => task::execute(&flags),
         Ok(Cli { command: Command::Env(flags) }) => env::execute(&flags),
+        Ok(Cli { command: Command::Group(flags) }) => group::execute(&flags),
+        Ok(Cli { command: Command::Worker(flags) }) => worker::execute(&flags),
         Ok(Cli { command: Command::Dataset(flags) }) => dataset::execute(&flags),
         Ok(Cli { command: Command::Model(flags) }) => model::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),

@@ -15,7 +15,8 @@ const COMMAND_LINE_ONLY: [&str; 7] = [
 ];
 
 /// Flags of other programs, which an advice may tell to use.
-const OF_OTHER_PROGRAMS: [&str; 12] = [
+const OF_OTHER_PROGRAMS: [&str; 13] = [
+    "--add-port",
     "--epochs",
     "--force-reinstall",
     "--gpu-reset",

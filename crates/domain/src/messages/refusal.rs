@@ -60,8 +60,13 @@ pub enum RequestRefusal {
     CheckpointFolderInvalid {
         path: String,
     },
-    /// The launch mode `group`, as long as there are no groups.
-    GroupsNotSupported,
+    MasterAddressInvalid {
+        given: String,
+    },
+    /// The launch mode `auto`, as long as nothing picks.
+    AutoNotSupported,
+    /// The launch mode `new`: machines are not made.
+    NewNotSupported,
     /// `policies.onDisconnect.stopAfter` of less than [`OnDisconnect::SHORTEST`].
     StopAfterTooShort,
     StartTimeoutInvalid,
@@ -224,6 +229,16 @@ impl RequestRefusal {
                     "give one from 1 to 65535, or leave it out and Fermi picks a free one",
                 ),
             ),
+            Self::MasterAddressInvalid { given } => (
+                Text::new(
+                    format!("主节点地址 “{}” 无效", given.escape_debug()),
+                    format!("The master address '{}' is not valid", given.escape_debug()),
+                ),
+                Hint::new(
+                    "填写主机名或 IP 地址，不含端口；不填则使用主节点 agent 的地址",
+                    "give a host name or an address without a port; without one the address of the first node's agent is used",
+                ),
+            ),
             Self::CheckpointFolderInvalid { path } => (
                 Text::new(
                     format!("检查点文件夹 “{path}” 不是每个节点都能照用的路径"),
@@ -241,11 +256,18 @@ impl RequestRefusal {
                     ),
                 ),
             ),
-            Self::GroupsNotSupported => (
-                Text::new("尚不支持以分组启动", "Tasks cannot be started on a group yet"),
+            Self::AutoNotSupported => (
+                Text::new("尚不支持自动选择环境", "Environments cannot be picked automatically yet"),
                 Hint::new(
                     "将 launchMode 设为 existing，并在 nodeIds 中列出环境",
                     "set launchMode to existing and name the environments in nodeIds",
+                ),
+            ),
+            Self::NewNotSupported => (
+                Text::new("Fermi 不创建新机器", "Fermi makes no new machines"),
+                Hint::new(
+                    "在新机器上运行 fermi agent 使其成为开发环境，再将 launchMode 设为 existing 并选择它",
+                    "run `fermi agent` on the new machine, which makes it an environment, then choose it with launchMode existing",
                 ),
             ),
             Self::StopAfterTooShort => {
@@ -335,7 +357,8 @@ impl RequestRefusal {
             Self::LabelsInvalid => "labels",
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
-            Self::GroupsNotSupported => "launchMode",
+            Self::MasterAddressInvalid { .. } => "options.masterAddress",
+            Self::AutoNotSupported | Self::NewNotSupported => "launchMode",
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
@@ -371,7 +394,9 @@ impl Explained for RequestRefusal {
             Self::LabelsInvalid => "labels_invalid",
             Self::MasterPortInvalid => "master_port_invalid",
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
-            Self::GroupsNotSupported => "groups_not_supported",
+            Self::MasterAddressInvalid { .. } => "master_address_invalid",
+            Self::AutoNotSupported => "auto_not_supported",
+            Self::NewNotSupported => "new_not_supported",
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",
             Self::NodeLostAfterTooShort => "node_lost_after_too_short",

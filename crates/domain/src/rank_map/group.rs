@@ -1,55 +1,57 @@
 //! The ranks of a group.
 
-use std::collections::BTreeMap;
-
 use super::{RankMap, RankMapError};
-use crate::{group::LaunchConfig, worker::Worker};
+use crate::{group::LaunchConfig, ids::WorkerId, worker::Worker};
+
+/// The ranks of a group, and the workers that the world size leaves over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupRanks {
+    pub map: RankMap,
+    /// In the order in which they would be next.
+    pub standby: Vec<WorkerId>,
+}
 
 /// Gives ranks to the workers of a group: the master's node first, the others by the alphabet, the workers of a node
-/// by their number. A smaller world size takes the first ones.
+/// by their number. A smaller world size takes the first ones; the others stand by.
 ///
 /// The alphabet is the plain one (gn39 before gn7), because that is the rule that groups promise.
-pub fn for_group(workers: &[Worker], launch: &LaunchConfig) -> Result<RankMap, RankMapError> {
+pub fn of_group(workers: &[Worker], launch: &LaunchConfig) -> Result<GroupRanks, RankMapError> {
     if workers.is_empty() {
         return Err(RankMapError::NoWorkers);
     }
-    let mut nodes: BTreeMap<&str, Vec<&Worker>> = BTreeMap::new();
-    for worker in workers {
-        nodes.entry(worker.id.node()).or_default().push(worker);
-    }
-    for workers in nodes.values_mut() {
-        workers.sort_by_key(|worker| worker.id.index());
-    }
-    let master = launch.master.as_deref().map(str::trim).filter(|master| !master.is_empty());
-    let master = master.ok_or(RankMapError::NoMaster)?;
-    let Some(first) = nodes.remove_entry(master) else {
-        let nodes = nodes.keys().map(|node| (*node).to_owned()).collect();
+    let master = launch.master().ok_or(RankMapError::NoMaster)?;
+    let mut ordered: Vec<&Worker> = workers.iter().collect();
+    ordered.sort_unstable_by(|a, b| {
+        let place = |worker: &'_ Worker| worker.id.node() != master;
+        place(a).cmp(&place(b)).then_with(|| a.id.cmp(&b.id))
+    });
+    if ordered[0].id.node() != master {
+        let mut nodes: Vec<String> = ordered.iter().map(|worker| worker.id.node().to_owned()).collect();
+        nodes.dedup();
         return Err(RankMapError::MasterUnknown { master: master.to_owned(), nodes });
-    };
-    let ordered = std::iter::once(first).chain(nodes).collect();
-    RankMap::number(&first_ranks(ordered, workers.len(), launch.world_size)?)
+    }
+    if let Some(pair) = ordered.windows(2).find(|pair| pair[0].id == pair[1].id) {
+        return Err(RankMapError::WorkerTwice { worker: pair[0].id.clone() });
+    }
+    let standby = ordered.split_off(world(ordered.len(), launch.world_size)?);
+    let nodes: Vec<(&str, Vec<&Worker>)> = ordered
+        .chunk_by(|a, b| a.id.node() == b.id.node())
+        .map(|workers| (workers[0].id.node(), workers.to_vec()))
+        .collect();
+    let standby = standby.into_iter().map(|worker| worker.id.clone()).collect();
+    Ok(GroupRanks { map: RankMap::number(&nodes)?, standby })
 }
 
-/// Cuts the nodes down to the first `world_size` workers; a node that keeps none is no part of the launch.
-fn first_ranks<'a>(
-    mut nodes: Vec<(&'a str, Vec<&'a Worker>)>,
-    workers: usize,
-    world_size: Option<u32>,
-) -> Result<Vec<(&'a str, Vec<&'a Worker>)>, RankMapError> {
-    let Some(world_size) = world_size else { return Ok(nodes) };
-    let mut left = usize::try_from(world_size).unwrap_or(usize::MAX);
-    if left == 0 {
-        return Err(RankMapError::WorldEmpty);
+/// How many of the workers get a rank.
+fn world(workers: usize, wanted: Option<u32>) -> Result<usize, RankMapError> {
+    match wanted {
+        None => Ok(workers),
+        Some(0) => Err(RankMapError::WorldEmpty),
+        Some(world_size) => {
+            let wanted = usize::try_from(world_size).unwrap_or(usize::MAX);
+            if wanted > workers { Err(RankMapError::WorldTooLarge { world_size, workers }) } else { Ok(wanted) }
+        }
     }
-    if left > workers {
-        return Err(RankMapError::WorldTooLarge { world_size, workers });
-    }
-    for (_, workers) in &mut nodes {
-        workers.truncate(left);
-        left -= workers.len();
-    }
-    nodes.retain(|(_, workers)| !workers.is_empty());
-    Ok(nodes)
 }
 
 #[cfg(test)]
@@ -57,7 +59,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ids::{EnvironmentId, WorkerId};
+    use crate::ids::EnvironmentId;
     use crate::language::{Explained, FrontEnd};
 
     fn workers(names: &[&str]) -> Vec<Worker> {
@@ -70,8 +72,12 @@ mod tests {
             .collect()
     }
 
+    fn for_group(workers: &[Worker], launch: &LaunchConfig) -> Result<RankMap, RankMapError> {
+        of_group(workers, launch).map(|ranks| ranks.map)
+    }
+
     fn launch(master: &str) -> LaunchConfig {
-        LaunchConfig { master: Some(master.to_owned()), ..LaunchConfig::default() }
+        LaunchConfig { master_addr: Some(master.to_owned()), ..LaunchConfig::default() }
     }
 
     /// (worker, RANK, LOCAL_RANK, NODE_RANK) as the specification's tables show them.
@@ -114,6 +120,8 @@ mod tests {
         assert_eq!(table(&map), [row("gn7-0", 0, 0, 0), row("gn7-1", 1, 1, 0), row("gn6-0", 2, 0, 1)]);
         assert_eq!(map.slots()[2].local_world_size, 1);
         assert_eq!(map.node_count(), 2);
+        let ranks = of_group(&workers(&["gn6-0", "gn6-1", "gn7-0", "gn7-1", "gn8-0"]), &config).unwrap();
+        assert_eq!(ranks.standby, ["gn6-1".parse().unwrap(), "gn8-0".parse().unwrap()]);
     }
 
     #[test]
@@ -144,6 +152,29 @@ mod tests {
             "{}",
             refused.hint().unwrap().spelled(FrontEnd::Api).en
         );
+    }
+
+    /// The rules as the specification words them, worker by worker: who is before me in the order has a smaller rank.
+    fn naive(workers: &[Worker], master: &str, world: usize) -> Vec<(String, u32, u32, u32)> {
+        let mut nodes: Vec<&str> = workers.iter().map(|worker| worker.id.node()).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.retain(|node| *node != master);
+        nodes.insert(0, master);
+        let mut rows = Vec::new();
+        for (node_rank, node) in (0_u32..).zip(nodes) {
+            let mut numbers: Vec<u32> =
+                workers.iter().filter(|worker| worker.id.node() == node).map(|worker| worker.id.index()).collect();
+            let mut local_rank = 0;
+            while let Some(smallest) = numbers.iter().copied().min() {
+                numbers.retain(|number| *number != smallest);
+                let rank = u32::try_from(rows.len()).unwrap();
+                rows.push((format!("{node}-{smallest}"), rank, local_rank, node_rank));
+                local_rank += 1;
+            }
+        }
+        rows.truncate(world);
+        rows
     }
 
     fn some_workers() -> impl Strategy<Value = Vec<Worker>> {
@@ -181,6 +212,23 @@ mod tests {
             given.sort();
             mapped.sort();
             prop_assert_eq!(given, mapped);
+        }
+
+        #[test]
+        fn the_ranks_are_those_of_the_naive_reading(
+            workers in some_workers(),
+            pick in any::<prop::sample::Index>(),
+            share in 0.0_f64..=1.0,
+        ) {
+            let master = pick.get(&workers).id.node().to_owned();
+            let world = ((workers.len() as f64 * share) as usize).clamp(1, workers.len());
+            let config = LaunchConfig { world_size: Some(world as u32), ..launch(&master) };
+            let ranks = of_group(&workers, &config).unwrap();
+            let expected = naive(&workers, &master, world);
+            prop_assert_eq!(table(&ranks.map), expected);
+            let all = naive(&workers, &master, workers.len());
+            let left: Vec<String> = all[world..].iter().map(|row| row.0.clone()).collect();
+            prop_assert_eq!(ranks.standby.iter().map(ToString::to_string).collect::<Vec<_>>(), left);
         }
 
         #[test]

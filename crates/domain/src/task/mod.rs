@@ -2,13 +2,14 @@
 
 mod lifecycle;
 mod record;
+mod selection;
 mod spec;
 
 pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput, waits_for_machine};
 pub use record::{
-    AttemptRecord, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopIntent, Task,
+    AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopIntent, Task,
 };
+pub use selection::{AutoSelection, Selection};
 pub use spec::{
-    DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, Source, Strategy, TaskSpec,
-    Work,
+    DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Source, Standby, Strategy, TaskSpec, Work,
 };

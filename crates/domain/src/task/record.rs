@@ -45,6 +45,9 @@ pub struct Task {
     /// Its nodes in this generation, in the order of node ranks; the first one coordinates.
     #[serde(default)]
     pub nodes: Vec<NodeRun>,
+    /// Environments that nodes had in earlier launches, of those that have others now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_nodes: Vec<FormerNode>,
     /// Rank 0's port, once the coordinator has one.
     #[serde(default)]
     pub master_port: Option<u16>,
@@ -103,6 +106,16 @@ pub struct NodeRun {
     /// Counts the launches on this node within the generation: a supervisor that died is replaced by a new one.
     pub incarnation: u32,
     pub state: NodeRunState,
+}
+
+/// The environment that a node had before another took its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FormerNode {
+    pub node_rank: NodeRank,
+    pub environment: EnvironmentId,
+    /// The last launch in which it was this one.
+    pub until: Generation,
 }
 
 /// Where a node's run stands.
@@ -168,6 +181,7 @@ impl Task {
             ended_ms: None,
             rank_map: None,
             nodes: Vec::new(),
+            former_nodes: Vec::new(),
             master_port: None,
             attempts: Vec::new(),
             restarts_used: 0,
@@ -195,9 +209,13 @@ impl Task {
         self.nodes.iter().find(|node| self.run_key(node) == *run)
     }
 
-    /// The environment of a run of any launch: a node keeps its environment over all launches, and of a task that is back
-    /// in the queue the ranks are still known.
+    /// The environment of a run of any launch: of one that came before another took its place, the former one; of a task
+    /// that is back in the queue the ranks are still known.
     pub fn environment_of(&self, run: &RunKey) -> Option<&EnvironmentId> {
+        let of_before = |former: &&FormerNode| former.node_rank == run.node_rank && run.generation <= former.until;
+        if let Some(former) = self.former_nodes.iter().filter(of_before).min_by_key(|former| former.until) {
+            return Some(&former.environment);
+        }
         let node = self.nodes.iter().find(|node| node.node_rank == run.node_rank);
         let of_map = || {
             let mut nodes = self.rank_map.as_ref()?.nodes();

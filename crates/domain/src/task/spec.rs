@@ -8,8 +8,9 @@ use crate::{
     environment::Environment,
     framework::Framework,
     healing::RestartPolicy,
-    ids::{EnvironmentId, GroupId},
+    ids::{EnvironmentId, WorkerId},
     ladder::StopLadder,
+    task::Selection,
     units::Seconds,
 };
 
@@ -24,8 +25,9 @@ pub struct TaskSpec {
     pub dataset: Option<DatasetVersion>,
     #[serde(default)]
     pub model_id: Option<String>,
-    #[serde(default)]
-    pub launch_mode: LaunchMode,
+    /// Where its workers come from; `launchMode` on the wire.
+    #[serde(default, rename = "launchMode")]
+    pub selection: Selection,
     pub work: Work,
     #[serde(default)]
     pub source: Option<Source>,
@@ -56,18 +58,6 @@ impl TaskSpec {
 pub struct DatasetVersion {
     pub dataset_id: String,
     pub dataset_version_id: String,
-}
-
-/// Where the machines come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum LaunchMode {
-    /// 使用现有开发环境: the environments that the user ticked.
-    #[default]
-    Existing,
-    /// The workers of a group, with the group's ranks. Refused for a new task: there are no groups yet.
-    Group(GroupId),
 }
 
 /// What runs in each rank.
@@ -119,6 +109,10 @@ pub struct LaunchOptions {
     pub backend: Option<String>,
     /// The port of rank 0; a taken one is refused, never moved.
     pub master_port: Option<u16>,
+    /// The name or address by which every node reaches the first one, and which ranks see as MASTER_ADDR; the address of
+    /// its agent when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub master_address: Option<String>,
     /// The network interface for NCCL and gloo.
     pub interface: Option<String>,
     /// How long collectives wait, in seconds.
@@ -161,6 +155,10 @@ pub struct DistributedConfig {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, Vec<u32>>))]
     pub workers: BTreeMap<EnvironmentId, Vec<u32>>,
+    /// Workers of the task's group beyond its world size, in the order in which they would be next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub standby: Vec<WorkerId>,
 }
 
 /// How many ways the work is divided; a degree that is not given is 1.
@@ -199,6 +197,9 @@ pub struct Policies {
     /// How long a node may be silent before it counts as lost.
     pub node_lost_after: Seconds,
     pub on_disconnect: OnDisconnect,
+    /// What becomes of workers whose machine is gone when the next attempt begins.
+    #[serde(skip_serializing_if = "Standby::waits")]
+    pub standby: Standby,
     /// How long a launch may take until every rank has joined; left out, ranks may take as long as they like once they are
     /// started, and their nodes [`Policies::USUAL_START`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -227,8 +228,27 @@ impl Default for Policies {
             stop: StopLadder::default(),
             node_lost_after: Seconds(15),
             on_disconnect: OnDisconnect::default(),
+            standby: Standby::default(),
             start_timeout: None,
         }
+    }
+}
+
+/// Whether those who stand by take the place of workers whose machine is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Standby {
+    /// The task waits for the machine.
+    #[default]
+    Wait,
+    /// As many of those that stand by as were lost have ranks in the next attempt; with fewer of them the task waits.
+    Replace,
+}
+
+impl Standby {
+    fn waits(&self) -> bool {
+        *self == Self::Wait
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::environment::{EnvironmentStatus, tests::environment};
 use crate::language::{Explained, FrontEnd};
+use crate::task::AutoSelection;
 
 fn known() -> Vec<Environment> {
     vec![
@@ -201,13 +202,12 @@ fn a_checkpoint_folder_means_the_same_on_every_node() {
 
 #[test]
 fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
-    let mut group = request();
-    group.launch_mode = LaunchMode::Group("nope".into());
-    let refused = validate(&group, &known()).unwrap_err();
-    assert_eq!((refused.id(), refused.field().as_deref()), ("groups_not_supported", Some("launchMode")));
-    assert!(refused.hint().unwrap().spelled(FrontEnd::Api).en.contains("existing"));
-    let stored: LaunchMode = serde_json::from_str(r#"{"group":"nope"}"#).unwrap();
-    assert_eq!(stored, group.launch_mode);
+    for (selection, id) in
+        [(Selection::Auto(AutoSelection::default()), "auto_not_supported"), (Selection::New, "new_not_supported")]
+    {
+        let refused = validate(&CreateRequest { selection, ..request() }, &known()).unwrap_err();
+        assert_eq!((refused.id(), refused.field().as_deref()), (id, Some("launchMode")));
+    }
 
     let mut stop_after = request();
     stop_after.policies.on_disconnect = OnDisconnect::StopAfter(OnDisconnect::SHORTEST);
@@ -218,6 +218,18 @@ fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     stop_after.policies = Policies { start_timeout: Some(Seconds(0)), ..Policies::default() };
     let refused = validate(&stop_after, &known()).unwrap_err();
     assert_eq!((refused.id(), refused.field().as_deref()), ("start_timeout_invalid", Some("policies.startTimeout")));
+}
+
+#[test]
+fn a_master_address_is_a_host_without_a_port() {
+    for (given, is_right) in
+        [("gn6", true), ("10.0.0.6", true), ("fe80::1", true), ("gn6:29500", false), ("", false), ("a b", false)]
+    {
+        let mut named = request();
+        named.options.master_address = Some(given.into());
+        let id = validate(&named, &known()).map_err(|refused| refused.id());
+        assert_eq!(id.map(|_| ()), if is_right { Ok(()) } else { Err("master_address_invalid") }, "{given}");
+    }
 }
 
 #[test]
@@ -237,8 +249,8 @@ fn a_copy_is_checked_as_a_request_is() {
     let mut offline = known();
     offline[1].status = EnvironmentStatus::Offline;
     assert_eq!(refusal(&spec, None, &offline), "environment_offline");
-    let group = TaskSpec { launch_mode: LaunchMode::Group("g".into()), ..spec.clone() };
-    assert_eq!(refusal(&group, None, &known()), "groups_not_supported");
+    let picked = TaskSpec { selection: Selection::New, ..spec.clone() };
+    assert_eq!(refusal(&picked, None, &known()), "new_not_supported");
     // The machine has fewer workers than when the original was made.
     let mut chosen = spec.clone();
     chosen.distributed.workers.insert("env-005".into(), vec![7]);

@@ -5,7 +5,7 @@ use fermi_domain::{
     ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId},
     launch::{TaskLaunch, Template},
     rank_map::{RankMap, RankSlot},
-    task::{DatasetVersion, DistributedConfig, LaunchMode, LaunchOptions, Policies, Strategy, TaskSpec, Work},
+    task::{DatasetVersion, DistributedConfig, LaunchOptions, Policies, Selection, Strategy, TaskSpec, Work},
 };
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts, launch};
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl Scene {
                 dataset_version_id: "version-001".into(),
             }),
             model_id: Some("model-001".into()),
-            launch_mode: LaunchMode::Existing,
+            selection: Selection::Environments,
             work: command(&["train.py", "--epochs", "3"]),
             source: None,
             distributed,

@@ -359,6 +359,10 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
             let ended = ended.map(|event| TaskInput::Ended { node, event });
             (run, ended.into_iter().chain([TaskInput::Gone { node }]).collect())
         }
+        AgentMessage::Probed { number, found } => {
+            core.hub().probed(environment, number, found);
+            return Ok(());
+        }
         AgentMessage::Hello(_) => return Ok(()),
     };
     apply(core, agent, &run, inputs).await?;

@@ -2,10 +2,10 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::ids::{EnvironmentId, GroupId, TaskId};
 use fermi_domain::language::Text;
 
-use crate::envelope::{ApiProblem, DATASET, ENVIRONMENT, MODEL, TASK};
+use crate::envelope::{ApiProblem, DATASET, ENVIRONMENT, GROUP, MODEL, TASK};
 
 /// The longest id that is looked up.
 const LONGEST: usize = 80;
@@ -19,6 +19,9 @@ pub struct EnvironmentPath(pub EnvironmentId);
 /// The dataset of an address.
 #[derive(Debug)]
 pub struct DatasetPath(pub String);
+/// The group of an address.
+#[derive(Debug)]
+pub struct GroupPath(pub GroupId);
 /// The model of an address.
 #[derive(Debug)]
 pub struct ModelPath(pub String);
@@ -58,6 +61,14 @@ impl<S: Send + Sync> FromRequestParts<S> for DatasetPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         id(parts, state, &DATASET).await.map(Self)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for GroupPath {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
+        id(parts, state, &GROUP).await.map(GroupId).map(Self)
     }
 }
 

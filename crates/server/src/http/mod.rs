@@ -13,6 +13,7 @@ mod fan_out;
 mod filter;
 mod follow;
 mod frameworks;
+mod groups;
 mod health;
 mod id;
 mod idempotency;
@@ -34,6 +35,7 @@ mod strays;
 mod stream_format;
 mod suggestion;
 mod tasks;
+mod workers;
 
 use std::time::Duration;
 
@@ -104,6 +106,14 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(datasets::create_version, datasets::versions))
         .routes(routes!(models::create, models::list))
         .routes(routes!(models::show, models::delete))
+        .routes(routes!(groups::manage::create, groups::manage::list))
+        .routes(routes!(groups::manage::show, groups::manage::change, groups::manage::delete))
+        .routes(routes!(groups::members::move_workers))
+        .routes(routes!(groups::ranks::ranks))
+        .routes(routes!(groups::ranks::check))
+        .routes(routes!(groups::start::start))
+        .routes(routes!(groups::start::stop))
+        .routes(routes!(workers::list))
         .routes(routes!(snapshots::give))
         .routes(routes!(frameworks::list))
         .routes(routes!(events::of_cluster))

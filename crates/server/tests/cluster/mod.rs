@@ -166,6 +166,11 @@ impl Cluster {
         self.send(Request::delete(path).body(Body::empty()).unwrap()).await
     }
 
+    pub async fn patch(&self, path: &str, body: &str) -> Came {
+        let request = Request::patch(path).header("content-type", "application/json");
+        self.send(request.body(Body::from(body.to_owned())).unwrap()).await
+    }
+
     pub async fn post(&self, path: &str, body: &str) -> Came {
         let request = Request::post(path).header("content-type", "application/json");
         self.send(request.body(Body::from(body.to_owned())).unwrap()).await

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fermi_domain::{
     framework::Framework,
-    ids::{EnvironmentId, TaskId},
+    ids::{EnvironmentId, GroupId, TaskId},
     language::Text,
     phase::TaskPhase,
     principal::Principal,
@@ -49,6 +49,9 @@ pub struct TaskBrief {
     pub dataset: Option<DatasetVersion>,
     #[serde(default)]
     pub model_id: Option<String>,
+    /// The group that it runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupId>,
     #[serde(default)]
     pub framework: Option<Framework>,
     #[serde(default)]
@@ -76,6 +79,7 @@ impl TaskBrief {
             started_ms: task.started_ms,
             dataset: task.spec.dataset.clone(),
             model_id: task.spec.model_id.clone(),
+            group: task.spec.selection.group().cloned(),
             framework: task.spec.distributed.framework,
             environments: environments(task).into_iter().cloned().collect(),
             labels: task.spec.labels.clone(),

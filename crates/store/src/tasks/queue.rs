@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use fermi_domain::{ids::TaskId, phase::TaskPhase, task::Task};
+use fermi_domain::{
+    ids::{GroupId, TaskId},
+    phase::TaskPhase,
+    task::Task,
+};
 use rusqlite::{Params, params};
 
 use super::{
@@ -92,6 +96,15 @@ impl View<'_> {
     /// The tasks that are not over and start from a model.
     pub fn open_tasks_with_model(&self, model: &str) -> Result<Vec<TaskId>, StoreError> {
         self.open_tasks_with("$.modelId", model)
+    }
+
+    /// The tasks that are not over and run on a group, oldest first.
+    pub fn open_tasks_on_group(&self, group: &GroupId) -> Result<Vec<Versioned<Task>>, StoreError> {
+        self.tasks_by(
+            "SELECT revision, document FROM tasks WHERE json_extract(brief, '$.group') = ?1 \
+             AND phase IN (0, 1, 2, 3, 4, 5) ORDER BY seq",
+            [group.as_str()],
+        )
     }
 
     fn open_tasks_with(&self, path: &str, id: &str) -> Result<Vec<TaskId>, StoreError> {

@@ -8,7 +8,7 @@ use fermi_domain::{
     language::Text,
     phase::TaskPhase,
     principal::Principal,
-    task::{DistributedConfig, EventDetail, LaunchMode, LaunchOptions, PhaseChange, Policies, Task, TaskSpec, Work},
+    task::{DistributedConfig, EventDetail, LaunchOptions, PhaseChange, Policies, Selection, Task, TaskSpec, Work},
     units::Bytes,
 };
 use fermi_store::{Store, StoreError, Transaction, View, WriteError, environments::Registration, events::NewEvent};
@@ -25,7 +25,7 @@ pub fn spec(name: &str) -> TaskSpec {
         name: name.to_owned(),
         dataset: None,
         model_id: None,
-        launch_mode: LaunchMode::Existing,
+        selection: Selection::Environments,
         work: Work::Builtin { args: Vec::new() },
         source: None,
         distributed: DistributedConfig { node_ids: vec![EnvironmentId::from("env-001")], ..Default::default() },

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::request::{RequestFlags, Sending};
+use super::request::RequestFlags;
+use super::work::Sending;
 use super::{logs, watch};
 use crate::connection::{Outcome, ServerFlags};
 use crate::speech::{self, Paint};

@@ -1,6 +1,6 @@
 //! `fermi task`: what people train on the cluster.
 //!
-//! [`request`] reads what is wanted from the command line for `create` and `preview`; [`source`] packs a folder of code;
+//! [`request`] reads what is wanted from the command line for `create` and `preview`, [`work`] the part of it that has nothing to do with workers; [`source`] packs a folder of code;
 //! [`find`] knows which task is meant; [`watch`] stays with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
 
 mod clone;
@@ -10,7 +10,7 @@ mod events;
 mod explain;
 mod find;
 mod list;
-mod logs;
+pub mod logs;
 mod metrics;
 mod preview;
 mod ranks;
@@ -21,9 +21,10 @@ mod source;
 mod stop;
 pub mod verdict;
 mod wait;
-mod watch;
+pub mod watch;
+pub mod work;
 
-pub use request::parse_pair;
+pub use work::parse_pair;
 
 use std::process::ExitCode;
 

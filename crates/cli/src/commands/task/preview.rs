@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use fermi_api::v1::Preview;
 
-use super::request::{RequestFlags, Sending};
+use super::request::RequestFlags;
+use super::work::Sending;
 use crate::connection::{Outcome, ServerFlags};
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Table};

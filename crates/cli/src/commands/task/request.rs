@@ -1,21 +1,17 @@
-//! What is to be trained, read from the command line.
+//! What is to be trained and on which workers, read from the command line.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use fermi_api::client::Client;
-use fermi_api::v1::{CreateRequest, Environment, RequestedCommand, RequestedNodes, RequestedRecipe};
-use fermi_domain::healing::RestartPolicy;
-use fermi_domain::ids::EnvironmentId;
+use fermi_api::v1::{CreateRequest, Environment, RequestedNodes};
+use fermi_domain::ids::{EnvironmentId, GroupId};
 use fermi_domain::language::Text;
-use fermi_domain::task::{LaunchOptions, OnDisconnect, Policies, Source};
-use fermi_domain::units::Seconds;
-use fermi_domain::validation::BUILTIN;
+use fermi_domain::task::Selection;
 
-use super::source;
-use crate::commands::engine::{Engine, EngineFlags};
+use super::work::{Sending, WorkFlags};
+use crate::commands::engine::Engine;
 use crate::commands::usage::Expected;
-use crate::commands::{dataset, env, model};
+use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// The flags that `create` and `preview` share.
@@ -25,132 +21,39 @@ pub struct RequestFlags {
     #[arg(long, short)]
     name: String,
     /// An environment by name or id; give it once for each, the first has rank 0 unless --master says otherwise
-    #[arg(long = "env", short = 'e', value_name = "ENV", required = true)]
+    #[arg(long = "env", short = 'e', value_name = "ENV", required_unless_present = "group")]
     envs: Vec<String>,
+    /// A group by name or id: its workers, master, world size, port and backend
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["envs", "master", "workers"])]
+    group: Option<String>,
     /// The environment that has rank 0
     #[arg(long, value_name = "ENV")]
     master: Option<String>,
     /// Only these workers of an environment, such as gn6=0,1 or gn6=0-3
     #[arg(long, value_name = "ENV=LIST", value_parser = parse_workers)]
     workers: Vec<(String, Vec<u32>)>,
-    /// A dataset by name or id
-    #[arg(long, value_name = "DATASET")]
-    dataset: Option<String>,
-    /// Its version by name or id [default: the newest]
-    #[arg(long, value_name = "VERSION", requires = "dataset")]
-    dataset_version: Option<String>,
-    /// A model by name or id
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// How often all ranks may be started again after a failure
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    max_restarts: u32,
-    /// A folder of code to send along; the command runs in it
-    #[arg(long, value_name = "DIR", conflicts_with = "source_path")]
-    source: Option<PathBuf>,
-    /// A folder of code that every node has under this path
-    #[arg(long, value_name = "DIR")]
-    source_path: Option<String>,
-    /// Where the command runs [default: the source]
-    #[arg(long, value_name = "DIR")]
-    workdir: Option<String>,
-    /// The Python of the nodes: its path, or an environment's folder
-    #[arg(long, value_name = "PATH")]
-    interpreter: Option<String>,
-    /// The port of rank 0; a taken one is refused [default: the first free one from 29500 up]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    port: Option<u16>,
-    /// Where checkpoints live on every node, best a folder that all share [default: one of the task's own on each node]
-    #[arg(long, value_name = "DIR")]
-    checkpoint_dir: Option<String>,
-    /// End the ranks of a node that has not heard the server for so long, so that another attempt may begin [default:
-    /// train on]
-    #[arg(long, value_name = "SECONDS")]
-    stop_after: Option<u64>,
-    /// How long a launch may take until every rank has joined [default: as long as it takes; the nodes 1200]
-    #[arg(long, value_name = "SECONDS")]
-    start_timeout: Option<u64>,
-    /// How long a node may be silent before it counts as lost
-    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
-    node_lost_after: u64,
-    /// A variable for every rank
-    #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
-    env_var: Vec<(String, String)>,
-    /// A label (repeatable)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
-    label: Vec<(String, String)>,
-    /// Higher goes first
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
-    priority: i32,
-    /// Run the built-in trainer; its flags stand behind --
-    #[arg(long)]
-    builtin: bool,
-    /// What each rank runs, with its arguments [default: the built-in trainer]
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
-    command: Vec<String>,
     #[command(flatten)]
-    engine: EngineFlags,
-}
-
-/// Whether a folder of code is really sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sending {
-    Send,
-    /// Nothing leaves this machine: a preview.
-    Pretend,
+    work: WorkFlags,
 }
 
 impl RequestFlags {
     /// Turns names into ids, and sends the code.
     pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, CommandProblem> {
-        let known = env::find::all(client)?;
-        let engine = self.engine.read().map_err(|refused| CommandProblem::usage(refused.text, refused.hint))?;
-        let nodes = self.nodes(&known, &engine)?;
-        let (dataset_id, dataset_version_id) = match &self.dataset {
+        let engine = self.work.engine()?;
+        let (selection, nodes) = match &self.group {
             Some(text) => {
-                let dataset = dataset::find(client, text)?;
-                let version = dataset::version(&dataset, self.dataset_version.as_deref())?;
-                (Some(dataset.id.clone()), Some(version.id.clone()))
+                let group = group::find(client, text)?;
+                let nodes = RequestedNodes {
+                    framework: engine.framework.map(|framework| framework.as_str().to_owned()),
+                    strategy: engine.strategy(group.world_size.unwrap_or(0)),
+                    ..RequestedNodes::default()
+                };
+                (Selection::Group(GroupId(group.id)), nodes)
             }
-            None => (None, None),
+            None => (Selection::Environments, self.nodes(&env::find::all(client)?, &engine)?),
         };
-        let model_id = self.model.as_deref().map(|text| model::find(client, text)).transpose()?;
-        let (command, recipe) = self.work()?;
-        let source = match (&self.source, &self.source_path, sending) {
-            (Some(folder), _, Sending::Send) => Some(Source::Snapshot(source::send(client, folder)?)),
-            (Some(folder), _, Sending::Pretend) => Some(Source::Path(folder.display().to_string())),
-            (None, Some(path), _) => Some(Source::Path(path.clone())),
-            (None, None, _) => None,
-        };
-        Ok(CreateRequest {
-            task_name: self.name.clone(),
-            dataset_id,
-            dataset_version_id,
-            model_id: model_id.map(|model| model.id),
-            distributed_config: nodes,
-            command,
-            recipe,
-            source,
-            options: LaunchOptions {
-                master_port: self.port,
-                checkpoint_dir: self.checkpoint_dir.clone(),
-                ..engine.options
-            },
-            policies: self.policies(),
-            priority: self.priority,
-            labels: self.label.iter().cloned().collect(),
-            ..CreateRequest::default()
-        })
-    }
-
-    fn policies(&self) -> Policies {
-        Policies {
-            restart: RestartPolicy { max_restarts: self.max_restarts },
-            node_lost_after: Seconds(self.node_lost_after),
-            on_disconnect: self.stop_after.map_or(OnDisconnect::Keep, |after| OnDisconnect::StopAfter(Seconds(after))),
-            start_timeout: self.start_timeout.map(Seconds),
-            ..Policies::default()
-        }
+        let request = self.work.request(client, sending, engine.options)?;
+        Ok(CreateRequest { task_name: self.name.clone(), selection, distributed_config: nodes, ..request })
     }
 
     fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, CommandProblem> {
@@ -176,34 +79,6 @@ impl RequestFlags {
             master_node,
             workers,
         })
-    }
-
-    fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), CommandProblem> {
-        if self.builtin || self.command.is_empty() {
-            let args = self.command.clone();
-            if self.command.is_empty() && !self.env_var.is_empty() {
-                return Err(CommandProblem::usage(
-                    Text::new("内置训练程序不接受 --env-var", "the built-in trainer takes no --env-var"),
-                    Text::new("在 -- 之后给出命令", "give a command behind --"),
-                ));
-            }
-            return Ok((None, Some(RequestedRecipe { name: BUILTIN.to_owned(), config: None, args })));
-        }
-        let command = RequestedCommand {
-            argv: self.command.clone(),
-            working_directory: self.workdir.clone(),
-            env: self.env_var.iter().cloned().collect(),
-            interpreter: self.interpreter.clone(),
-        };
-        Ok((Some(command), None))
-    }
-}
-
-/// `name=value`.
-pub fn parse_pair(text: &str) -> Result<(String, String), Expected> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Expected(Text::new("写成 名称=值", "write NAME=VALUE"))),
     }
 }
 
@@ -234,12 +109,5 @@ mod tests {
         for text in ["", "a", "=0", "a=", "a=3-1", "a=x", "a=0-99999"] {
             assert!(parse_workers(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_pair_may_have_an_empty_value_and_more_signs() {
-        assert_eq!(parse_pair("A=b=c").unwrap(), ("A".to_owned(), "b=c".to_owned()));
-        assert_eq!(parse_pair("A=").unwrap(), ("A".to_owned(), String::new()));
-        assert!(parse_pair("=x").is_err());
     }
 }

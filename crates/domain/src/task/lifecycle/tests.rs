@@ -12,7 +12,7 @@ use crate::{
     language::{FrontEnd, Setting},
     phase::TaskPhase,
     rank_map::{ChosenNode, for_task},
-    task::{DistributedConfig, LaunchMode, LaunchOptions, OnDisconnect, Policies, TaskSpec, Work},
+    task::{DistributedConfig, LaunchOptions, OnDisconnect, Policies, RunKey, Selection, TaskSpec, Work},
     units::Seconds,
     verdict::{Verdict, VerdictKind},
 };
@@ -32,7 +32,7 @@ impl Play {
             name: "t".into(),
             dataset: None,
             model_id: None,
-            launch_mode: LaunchMode::Existing,
+            selection: Selection::Environments,
             work: Work::Builtin { args: vec![] },
             source: None,
             distributed: DistributedConfig::default(),
@@ -519,4 +519,22 @@ fn ranks_that_return_zero_because_they_were_asked_to_stop_have_not_succeeded() {
     }
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+#[test]
+fn runs_of_a_launch_before_belong_to_the_environment_that_they_were_in() {
+    let mut play = Play::new(1);
+    play.placed();
+    let before: RunKey = "task-1-g1-n1-i1".parse().unwrap();
+    assert_eq!(play.task.environment_of(&before).map(|it| it.as_str()), Some("b"));
+    play.play(TaskInput::NodeLost { node: NodeRank(1) }).gone(0).gone(2).play(TaskInput::TimePassed);
+    assert_eq!(play.task.phase, TaskPhase::Initializing, "{:?}", play.kinds);
+    let nodes: Vec<ChosenNode> =
+        ["a", "c", "d"].map(|name| ChosenNode::all_of(&environment(name, name, 2, "A100", "z"))).into();
+    play.play(TaskInput::Placed { rank_map: for_task(&nodes, &"a".into()).unwrap() });
+    let after: RunKey = "task-1-g2-n1-i1".parse().unwrap();
+    let environment_of = |run: &RunKey| play.task.environment_of(run).map(|it| it.as_str());
+    assert_eq!((environment_of(&before), environment_of(&after)), (Some("b"), Some("c")));
+    assert_eq!(environment_of(&"task-1-g1-n2-i1".parse().unwrap()), Some("c"));
+    assert!(play.kinds.contains(&"nodes.replaced"));
 }

@@ -8,7 +8,7 @@ use crate::{
     language::{StoredMessage, Text},
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
-    task::{NodeRun, NodeRunState, RunKey, SecretScheme, StopIntent, Task},
+    task::{FormerNode, NodeRun, NodeRunState, RunKey, SecretScheme, StopIntent, Task},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -86,6 +86,7 @@ impl Transition<'_> {
             return;
         }
         self.task.started_ms.get_or_insert(self.now_ms);
+        self.remember_former_nodes(&rank_map);
         self.task.nodes = rank_map
             .nodes()
             .map(|node| NodeRun {
@@ -98,6 +99,26 @@ impl Transition<'_> {
             .collect();
         self.task.rank_map = Some(rank_map);
         self.launch();
+    }
+
+    /// Runs of earlier launches belong to the environments that they were in.
+    fn remember_former_nodes(&mut self, rank_map: &RankMap) {
+        let Some(before) = &self.task.rank_map else { return };
+        for node in before.nodes() {
+            let now = rank_map.nodes().find(|now| now.node_rank == node.node_rank);
+            if now.as_ref().is_none_or(|now| now.environment != node.environment) {
+                let (node_rank, environment) = (node.node_rank, node.environment.clone());
+                self.task.former_nodes.push(FormerNode { node_rank, environment, until: self.task.generation });
+            }
+        }
+        let names = |map: &RankMap, between: &str| map.nodes().map(|it| it.node).collect::<Vec<_>>().join(between);
+        if before.nodes().any(|old| !rank_map.nodes().any(|now| now.node == old.node)) {
+            let text = Text::new(
+                format!("节点已更换：原为 {}，现为 {}", names(before, "、"), names(rank_map, "、")),
+                format!("the nodes are {} now; they were {}", names(rank_map, ", "), names(before, ", ")),
+            );
+            self.note("nodes.replaced", text);
+        }
     }
 
     /// A new generation: the first node is wanted, the others wait for its port.

@@ -98,7 +98,18 @@ pub async fn bulk(
         BulkVerb::Restart => Verb::Restart,
         BulkVerb::Delete => Verb::Delete,
     };
-    let cause = Cause { principal: caller, now_ms: core.now_ms() };
+    EnvelopeAnswer::ok(&act_on_all(&core, ids, verb, caller, language(&headers)).await?)
+}
+
+/// Does one thing with these tasks in one transaction; each is answered for itself.
+pub async fn act_on_all(
+    core: &Core,
+    ids: Vec<String>,
+    verb: Verb,
+    caller: Principal,
+    language: fermi_domain::language::Language,
+) -> Result<BulkAnswer, ApiProblem> {
+    let (core, cause) = (core.clone(), Cause { principal: caller, now_ms: core.now_ms() });
     let work = move |tx: &mut Transaction<'_>| {
         let mut done = Vec::with_capacity(ids.len());
         let mut changes = Vec::new();
@@ -116,14 +127,13 @@ pub async fn bulk(
     };
     let done = to_the_end(async move {
         let (done, _) = core.change(work, |(_, changes)| changes).await.map_err(WriteError::<ApiProblem>::flatten)?;
-        if action == BulkVerb::Delete {
+        if matches!(verb, Verb::Delete) {
             let gone = done.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(id, _)| TaskId(id.clone())).collect();
             forget_streams(&core, gone).await;
         }
         Ok::<Vec<(String, Result<(), ApiProblem>)>, ApiProblem>(done)
     });
-    let done = done.await?;
-    EnvelopeAnswer::ok(&answer_for(done, verb, language(&headers)))
+    Ok(answer_for(done.await?, verb, language))
 }
 
 fn answer_for(
@@ -147,7 +157,7 @@ fn answer_for(
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Verb {
+pub enum Verb {
     Stop { force: bool },
     Restart,
     Delete,

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CloneRequest, CreateAnswer, CreateRequest, Envelope, Failure};
 use fermi_domain::environment::Environment;
+use fermi_domain::group::Group;
 use fermi_domain::language::{FrontEnd, Language, Text};
 use fermi_domain::messages::Created;
 use fermi_domain::principal::Principal;
@@ -11,6 +12,7 @@ use fermi_domain::rank_map;
 use fermi_domain::task::TaskSpec;
 use fermi_domain::validation::{Accepted, validate, validate_copy};
 use fermi_store::{StoreError, Transaction, WriteError};
+use serde::Serialize;
 
 use super::view;
 use crate::assignment::{self, Paths};
@@ -18,6 +20,7 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::body::{JsonBody, OptionalBody};
+use crate::http::groups::on_group::{self, OnGroup};
 use crate::http::id::TaskPath;
 use crate::http::idempotency::{Key, earlier, once};
 use crate::lifecycle::{self, Cause, CreateError, CreatedLine, to_the_end};
@@ -40,17 +43,35 @@ pub async fn create(
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }
-    let accepted = validate(&body.value, &environments)?;
-    let decided = checked(&accepted.spec, &environments)?;
-    let is_unspoken = body.value.command.is_none() && body.value.recipe.is_none();
+    let on_group = on_group::of_request(&core, &body.value, &environments).await?;
+    let by = Asked { key, caller, reader: Reader::of(&headers) };
+    from_request(&core, &body.value, on_group.as_ref(), &environments, by, |answer| answer).await
+}
+
+/// Checks a request, whose group is written out where it has one, and stores the task.
+pub async fn from_request<T: Serialize>(
+    core: &Core,
+    request: &CreateRequest,
+    on_group: Option<&OnGroup<CreateRequest>>,
+    environments: &[Environment],
+    by: Asked,
+    shape: impl FnOnce(CreateAnswer) -> T + Send + 'static,
+) -> Reply {
+    let request = on_group.map_or(request, |found| &found.asked);
+    let mut accepted = validate(request, environments)?;
+    accepted.spec.distributed.standby = on_group.map(|found| found.standby.clone()).unwrap_or_default();
+    let decided = checked(&accepted.spec, environments)?;
+    let is_unspoken = request.command.is_none() && request.recipe.is_none();
     let notes = is_unspoken.then(|| {
         Text::new(
             "未指定 command 或 recipe，使用内置训练器",
             "neither a command nor a recipe is given: the built-in trainer runs",
         )
     });
-    let notes = notes.into_iter().chain(decided).collect();
-    store(&core, accepted, notes, &environments, key, caller, Reader::of(&headers)).await
+    let of_group = on_group.map(OnGroup::notes).unwrap_or_default();
+    let notes = notes.into_iter().chain(of_group).chain(decided).collect();
+    let new = NewTask { accepted, notes, group: on_group.map(|found| found.group.clone()) };
+    store(core, new, environments, by, shape).await
 }
 
 /// Creates a task like this one.
@@ -74,9 +95,12 @@ pub async fn clone(
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
     let task = found?.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
     let environments = core.known_environments();
-    let accepted = validate_copy(&task.spec, body.value.task_name.as_deref(), &environments)?;
+    let on_group = on_group::of_copy(&core, &task.spec, &environments).await?;
+    let spec = on_group.as_ref().map_or(&task.spec, |found| &found.asked);
+    let accepted = validate_copy(spec, body.value.task_name.as_deref(), &environments)?;
     let decided = checked(&accepted.spec, &environments)?;
-    store(&core, accepted, decided, &environments, key, caller, Reader::of(&headers)).await
+    let new = NewTask { accepted, notes: decided, group: on_group.map(|found| found.group) };
+    store(&core, new, &environments, Asked { key, caller, reader: Reader::of(&headers) }, |answer| answer).await
 }
 
 /// What the engine would refuse is refused before anything is stored; the answer is what it decided.
@@ -89,27 +113,42 @@ fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, A
 
 /// Who reads the answer.
 #[derive(Clone, Copy, Debug)]
-struct Reader {
-    language: Language,
-    front_end: FrontEnd,
+pub struct Reader {
+    pub language: Language,
+    pub front_end: FrontEnd,
 }
 
 impl Reader {
-    fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &HeaderMap) -> Self {
         Self { language: language(headers), front_end: front_end(headers) }
     }
 }
 
-async fn store(
-    core: &Core,
+/// Who asks, and under which key.
+#[derive(Debug)]
+pub struct Asked {
+    pub key: Option<Key>,
+    pub caller: Principal,
+    pub reader: Reader,
+}
+
+/// A task that may be stored.
+struct NewTask {
     accepted: Accepted,
     notes: Vec<Text>,
+    /// The group that it runs on, which must still be the same then.
+    group: Option<Group>,
+}
+
+async fn store<T: Serialize>(
+    core: &Core,
+    new: NewTask,
     environments: &[Environment],
-    key: Option<Key>,
-    caller: Principal,
-    reader: Reader,
+    by: Asked,
+    shape: impl FnOnce(CreateAnswer) -> T + Send + 'static,
 ) -> Reply {
-    let Accepted { spec, aggregate, warnings } = accepted;
+    let NewTask { accepted: Accepted { spec, aggregate, warnings }, notes, group } = new;
+    let Asked { key, caller, reader } = by;
     let plan = plan::advice(core, &spec, environments).await?;
     let decided = notes.clone();
     let mut notes = notes;
@@ -129,11 +168,12 @@ async fn store(
     let work = move |tx: &mut Transaction<'_>| {
         let mut created = None;
         let answer = once(tx, key.as_ref(), cause.now_ms, |tx| {
+            on_group::must_be_the_same(tx, group.as_ref())?;
             let task = lifecycle::create(tx, spec, notes, &cause)?;
             answer.task_id = task.id.to_string();
             answer.status = task.phase;
             created = Some(CreatedLine { task: task.id, name: task.spec.name, principal: cause.principal.clone() });
-            EnvelopeAnswer::said(Created::Success.text(), &answer)
+            EnvelopeAnswer::said(Created::Success.text(), &shape(answer))
         })?;
         Ok((answer, created))
     };

@@ -10,6 +10,7 @@ use crate::assignment;
 use crate::core::Core;
 use crate::envelope::{EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::JsonBody;
+use crate::http::groups::on_group;
 use crate::lifecycle;
 use crate::plan;
 
@@ -19,7 +20,8 @@ use crate::plan;
     responses((status = 200, body = Envelope<Preview>), (status = 400, body = Failure), (status = 422, body = Failure)))]
 pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateRequest>) -> Reply {
     let environments = core.known_environments();
-    let accepted = validate(&body.value, &environments)?;
+    let on_group = on_group::written_out(&core, &body.value, &environments).await?;
+    let accepted = validate(on_group.as_ref().map_or(&body.value, |found| &found.asked), &environments)?;
     let language = language(&headers);
     let spec = &accepted.spec;
     let named = spec.clone();

@@ -1,0 +1,69 @@
+//! `fermi group`: named sets of workers that are launched together.
+
+mod change;
+mod checks;
+mod create;
+mod delete;
+mod list;
+mod members;
+mod ranks;
+mod show;
+mod start;
+mod stop;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use fermi_api::client::Client;
+use fermi_api::v1::Group;
+
+use crate::connection::{self, CommandProblem};
+
+pub use ranks::colour;
+
+/// Groups of workers: create, list, show, rename, config, move, ranks, check, start, stop, delete
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub struct GroupFlags {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Create(create::CreateFlags),
+    #[command(alias = "ls")]
+    List(list::ListFlags),
+    Show(show::ShowFlags),
+    Rename(change::RenameFlags),
+    Config(change::ConfigFlags),
+    Move(members::MoveFlags),
+    Ranks(ranks::RanksFlags),
+    Check(checks::CheckFlags),
+    Start(Box<start::StartFlags>),
+    Stop(stop::StopFlags),
+    #[command(alias = "rm")]
+    Delete(delete::DeleteFlags),
+}
+
+pub fn execute(flags: &GroupFlags) -> ExitCode {
+    connection::answer(match &flags.verb {
+        Verb::Create(flags) => create::execute(flags),
+        Verb::List(flags) => list::execute(flags),
+        Verb::Show(flags) => show::execute(flags),
+        Verb::Rename(flags) => change::rename(flags),
+        Verb::Config(flags) => change::configure(flags),
+        Verb::Move(flags) => members::execute(flags),
+        Verb::Ranks(flags) => ranks::execute(flags),
+        Verb::Check(flags) => checks::execute(flags),
+        Verb::Start(flags) => start::execute(flags),
+        Verb::Stop(flags) => stop::execute(flags),
+        Verb::Delete(flags) => delete::execute(flags),
+    })
+}
+
+/// The group that is meant; an id wins over a name.
+pub fn find(client: &Client, text: &str) -> Result<Group, CommandProblem> {
+    let by_id = client.group(text);
+    connection::find(text, ("分组", "group"), by_id, |query| client.groups(query), |group| &group.name)
+}

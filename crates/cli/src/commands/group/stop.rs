@@ -1,0 +1,46 @@
+//! `fermi group stop`.
+
+use std::process::ExitCode;
+
+use fermi_api::v1::{BulkAnswer, StopRequest};
+
+use super::find;
+use crate::commands::task::watch;
+use crate::connection::{AskFlags, Outcome};
+use crate::speech::{self, pick};
+
+/// Stop the tasks of a group: SIGTERM, a grace, then SIGKILL, on all nodes
+#[derive(Debug, clap::Args)]
+pub struct StopFlags {
+    /// Its name or id
+    group: String,
+    /// At once, without a grace
+    #[arg(long)]
+    force: bool,
+    /// Stay until no process is left
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+pub fn execute(flags: &StopFlags) -> Outcome {
+    let client = flags.ask.connect()?;
+    let group = find(&client, &flags.group)?;
+    let answer = client.stop_group(&group.id, &StopRequest { force: flags.force })?;
+    let BulkAnswer { results, .. } = &answer.data;
+    if !flags.ask.printed(&answer) {
+        for result in results {
+            speech::say(&format!("{}: {}\n", result.id, result.message));
+        }
+        if results.is_empty() {
+            speech::say(pick("该分组没有未结束的任务\n", "the group has no task that is not over\n"));
+        }
+    }
+    if flags.wait {
+        for result in results {
+            watch::until_over(&client, &result.id, None)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

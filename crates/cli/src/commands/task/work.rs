@@ -1,0 +1,185 @@
+//! What each rank runs and with which policies, read from the command line: whatever the workers are.
+
+use std::path::PathBuf;
+
+use fermi_api::client::Client;
+use fermi_api::v1::{CreateRequest, RequestedCommand, RequestedRecipe};
+use fermi_domain::healing::RestartPolicy;
+use fermi_domain::language::Text;
+use fermi_domain::task::{LaunchOptions, OnDisconnect, Policies, Source, Standby};
+use fermi_domain::units::Seconds;
+use fermi_domain::validation::BUILTIN;
+
+use super::source;
+use crate::commands::engine::{Engine, EngineFlags};
+use crate::commands::usage::Expected;
+use crate::commands::{dataset, model};
+use crate::connection::CommandProblem;
+
+/// The flags that `task create`, `task preview` and `group start` share.
+#[derive(Debug, clap::Args)]
+pub struct WorkFlags {
+    /// A dataset by name or id
+    #[arg(long, value_name = "DATASET")]
+    dataset: Option<String>,
+    /// Its version by name or id [default: the newest]
+    #[arg(long, value_name = "VERSION", requires = "dataset")]
+    dataset_version: Option<String>,
+    /// A model by name or id
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How often all ranks may be started again after a failure
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    max_restarts: u32,
+    /// A folder of code to send along; the command runs in it
+    #[arg(long, value_name = "DIR", conflicts_with = "source_path")]
+    source: Option<PathBuf>,
+    /// A folder of code that every node has under this path
+    #[arg(long, value_name = "DIR")]
+    source_path: Option<String>,
+    /// Where the command runs [default: the source]
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<String>,
+    /// The Python of the nodes: its path, or an environment's folder
+    #[arg(long, value_name = "PATH")]
+    interpreter: Option<String>,
+    /// The port of rank 0; a taken one is refused [default: the first free one from 29500 up]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Where checkpoints live on every node, best a folder that all share [default: one of the task's own on each node]
+    #[arg(long, value_name = "DIR")]
+    checkpoint_dir: Option<String>,
+    /// End the ranks of a node that has not heard the server for so long, so that another attempt may begin [default:
+    /// train on]
+    #[arg(long, value_name = "SECONDS")]
+    stop_after: Option<u64>,
+    /// How long a launch may take until every rank has joined [default: as long as it takes; the nodes 1200]
+    #[arg(long, value_name = "SECONDS")]
+    start_timeout: Option<u64>,
+    /// How long a node may be silent before it counts as lost
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    node_lost_after: u64,
+    /// At the next attempt, let standby workers of the group take the place of those whose machine is gone
+    #[arg(long)]
+    use_standby: bool,
+    /// A variable for every rank
+    #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
+    env_var: Vec<(String, String)>,
+    /// A label (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
+    label: Vec<(String, String)>,
+    /// Higher goes first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    priority: i32,
+    /// Run the built-in trainer; its flags stand behind --
+    #[arg(long)]
+    builtin: bool,
+    /// What each rank runs, with its arguments [default: the built-in trainer]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    #[command(flatten)]
+    engine: EngineFlags,
+}
+
+/// Whether a folder of code is really sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    Send,
+    /// Nothing leaves this machine: a preview.
+    Pretend,
+}
+
+impl WorkFlags {
+    pub fn engine(&self) -> Result<Engine, CommandProblem> {
+        self.engine.read().map_err(|refused| CommandProblem::usage(refused.text, refused.hint))
+    }
+
+    /// A request without name and workers: names become ids, and the code is sent.
+    pub fn request(
+        &self,
+        client: &Client,
+        sending: Sending,
+        options: LaunchOptions,
+    ) -> Result<CreateRequest, CommandProblem> {
+        let (dataset_id, dataset_version_id) = match &self.dataset {
+            Some(text) => {
+                let dataset = dataset::find(client, text)?;
+                let version = dataset::version(&dataset, self.dataset_version.as_deref())?;
+                (Some(dataset.id.clone()), Some(version.id.clone()))
+            }
+            None => (None, None),
+        };
+        let model_id = self.model.as_deref().map(|text| model::find(client, text)).transpose()?;
+        let (command, recipe) = self.work()?;
+        let source = match (&self.source, &self.source_path, sending) {
+            (Some(folder), _, Sending::Send) => Some(Source::Snapshot(source::send(client, folder)?)),
+            (Some(folder), _, Sending::Pretend) => Some(Source::Path(folder.display().to_string())),
+            (None, Some(path), _) => Some(Source::Path(path.clone())),
+            (None, None, _) => None,
+        };
+        Ok(CreateRequest {
+            dataset_id,
+            dataset_version_id,
+            model_id: model_id.map(|model| model.id),
+            command,
+            recipe,
+            source,
+            options: LaunchOptions { master_port: self.port, checkpoint_dir: self.checkpoint_dir.clone(), ..options },
+            policies: self.policies(),
+            priority: self.priority,
+            labels: self.label.iter().cloned().collect(),
+            ..CreateRequest::default()
+        })
+    }
+
+    fn policies(&self) -> Policies {
+        Policies {
+            restart: RestartPolicy { max_restarts: self.max_restarts },
+            node_lost_after: Seconds(self.node_lost_after),
+            on_disconnect: self.stop_after.map_or(OnDisconnect::Keep, |after| OnDisconnect::StopAfter(Seconds(after))),
+            start_timeout: self.start_timeout.map(Seconds),
+            standby: if self.use_standby { Standby::Replace } else { Standby::Wait },
+            ..Policies::default()
+        }
+    }
+
+    fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), CommandProblem> {
+        if self.builtin || self.command.is_empty() {
+            let args = self.command.clone();
+            if self.command.is_empty() && !self.env_var.is_empty() {
+                return Err(CommandProblem::usage(
+                    Text::new("内置训练程序不接受 --env-var", "the built-in trainer takes no --env-var"),
+                    Text::new("在 -- 之后给出命令", "give a command behind --"),
+                ));
+            }
+            return Ok((None, Some(RequestedRecipe { name: BUILTIN.to_owned(), config: None, args })));
+        }
+        let command = RequestedCommand {
+            argv: self.command.clone(),
+            working_directory: self.workdir.clone(),
+            env: self.env_var.iter().cloned().collect(),
+            interpreter: self.interpreter.clone(),
+        };
+        Ok((Some(command), None))
+    }
+}
+
+/// `name=value`.
+pub fn parse_pair(text: &str) -> Result<(String, String), Expected> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Expected(Text::new("写成 名称=值", "write NAME=VALUE"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_may_have_an_empty_value_and_more_signs() {
+        assert_eq!(parse_pair("A=b=c").unwrap(), ("A".to_owned(), "b=c".to_owned()));
+        assert_eq!(parse_pair("A=").unwrap(), ("A".to_owned(), String::new()));
+        assert!(parse_pair("=x").is_err());
+    }
+}
