@@ -1,6 +1,6 @@
 //! Why a task waits: the walk along the queue as far as this task, with all that those before it may still take.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::line::{Entry, Waiting as Place};
 use super::moment::Latest;
@@ -31,33 +31,34 @@ impl<'a> Explaining<'a> {
         let asked = self.walk.view.line.at(place)?;
         let reach = self.reach(asked.class);
         let mut before = 0;
+        let mut contending: HashMap<u32, bool> = HashMap::new();
         while let Some(entry) = self.walk.next() {
-            let Some(waiting) = self.walk.view.line.at(entry.place) else { continue };
             if entry.place == place {
-                return Some(self.conclude(&entry, waiting, before));
+                return Some(self.conclude(&entry, asked, before));
             }
-            before += usize::from(self.contends(entry.class, &reach));
-            self.pass(&entry, waiting);
+            let contends = contending.entry(entry.class).or_insert_with(|| self.contends(entry.class, &reach));
+            before += usize::from(*contends);
+            self.pass(&entry);
         }
         None
     }
 
     /// Lets a task before the one that is asked about have its turn.
-    fn pass(&mut self, entry: &Entry, waiting: &Place) {
-        match self.walk.turn(entry, waiting) {
-            Turn::Fits(picked) => self.walk.give(entry, waiting, &picked),
+    fn pass(&mut self, entry: &Entry) {
+        match self.walk.turn(entry) {
+            Turn::Fits(picked) => self.walk.give(entry, &picked),
             Turn::Blocked(blocked) => {
                 self.walk.note_blocked(entry.class, blocked);
-                self.queue_up(entry, waiting);
+                self.queue_up(entry);
             }
-            Turn::BlockedBefore => self.queue_up(entry, waiting),
+            Turn::BlockedBefore => self.queue_up(entry),
             Turn::OverLimit | Turn::Absent => self.cloud(entry.class),
             Turn::NeverFits => {}
         }
     }
 
-    fn queue_up(&mut self, entry: &Entry, waiting: &Place) {
-        if self.walk.keep_for(entry, waiting, Preempts::No).is_none() {
+    fn queue_up(&mut self, entry: &Entry) {
+        if self.walk.keep_for(entry, Preempts::No).is_none() {
             self.cloud(entry.class);
         }
     }
@@ -96,9 +97,9 @@ impl<'a> Explaining<'a> {
         let task = TaskName::of(&waiting.request);
         let plain = |reason| Waiting { task: task.clone(), reason, before, from: Latest::Unknown };
         let end = Latest::after(self.walk.sheet.now_ms, entry.limit_ms);
-        let turn = self.walk.turn(entry, waiting);
+        let turn = self.walk.turn(entry);
         if turn == Turn::OverLimit {
-            let (held, owner) = (self.walk.held(waiting.lane.owner), waiting.request.owner.clone());
+            let (held, owner) = (self.walk.held(entry.owner), waiting.request.owner.clone());
             let limits = self.walk.view.rules.limits(&owner);
             let (workers, tasks) = (held.workers, held.tasks);
             return plain(Reason::OverLimit { owner, limits, workers, tasks, asks: entry.workers });
@@ -140,7 +141,7 @@ impl<'a> Explaining<'a> {
     fn blocked(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
         // Looked at before workers are kept for the task itself.
         let first_before = self.first_before(entry.class);
-        let kept = self.walk.keep_for(entry, waiting, Preempts::No);
+        let kept = self.walk.keep_for(entry, Preempts::No);
         let what = self.what(entry.class);
         let workers =
             kept.as_ref().map_or_else(|| self.reach(entry.class).into_iter().collect(), |kept| kept.workers.clone());

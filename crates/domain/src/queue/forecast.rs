@@ -87,5 +87,5 @@ fn of_nodes(sheet: &Sheet<'_>, group: &BayGroup, nodes: usize, workers: usize) -
 }
 
 fn unkept<'a>(sheet: &'a Sheet<'_>, bay: u32) -> impl Iterator<Item = u32> + 'a {
-    sheet.inventory.bay(bay).workers().filter(|worker| sheet.kept(*worker).is_none())
+    sheet.inventory.bay(bay).workers().filter(|worker| sheet.is_unkept(*worker))
 }

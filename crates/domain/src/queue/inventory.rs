@@ -17,7 +17,6 @@ pub(super) struct Inventory {
     by_id: HashMap<EnvironmentId, usize>,
     bays: Vec<Bay>,
     slots: Vec<Slot>,
-    pools: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -80,7 +79,6 @@ impl Inventory {
             let count = offer.worker_count();
             inventory.environments.push(Environment { offer: offer.clone(), first, count });
         }
-        inventory.pools = pools.len() as u32;
         inventory
     }
 

@@ -51,6 +51,7 @@ pub(super) struct Lane {
 pub(super) struct Entry {
     pub place: u32,
     pub class: u32,
+    pub owner: Owner,
     pub workers: u64,
     pub limit_ms: Option<u64>,
 }
@@ -82,7 +83,7 @@ impl Line {
     pub fn insert(&mut self, request: Request, owner: Owner, class: u32, arrival: Arrival, now_ms: u64) {
         let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
         let place = self.unused.pop().unwrap_or(self.places.len() as u32);
-        let entry = Entry { place, class, workers: request.need.workers(), limit_ms: request.limit_ms() };
+        let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
         let of_lane = self.lanes.entry(lane).or_default();
         if of_lane.entries.first_key_value().is_none_or(|(first, _)| arrival < *first) {
             of_lane.front_since_ms = request.submitted_ms.min(now_ms);

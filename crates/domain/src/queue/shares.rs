@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::rules::Rules;
+use super::rules::{Limits, Rules};
 
 /// One hour.
 const HELD: f64 = 3_600_000.0;
@@ -58,8 +58,14 @@ impl Shares {
         self.accounts.get(owner.index()).map_or("", |account| &account.name)
     }
 
-    pub fn held(&self, owner: Owner) -> Held {
-        self.accounts.get(owner.index()).map(|account| account.held).unwrap_or_default()
+    /// What each user has at the moment.
+    pub fn all_held(&self) -> Vec<Held> {
+        self.accounts.iter().map(|account| account.held).collect()
+    }
+
+    /// What each user may have.
+    pub fn limits(&self, rules: &Rules) -> Vec<Limits> {
+        self.accounts.iter().map(|account| rules.limits(&account.name)).collect()
     }
 
     /// From now on the user has so many workers and tasks more.
@@ -152,7 +158,7 @@ mod tests {
         assert!((1_990.0..2_000.0).contains(&used), "{used}");
         let half = shares.costs(&rules, 1_001_000)[0];
         assert!((half * 2.0 - used).abs() < 1e-6, "{half}");
-        assert_eq!(shares.held(owner), Held::default());
+        assert_eq!(shares.all_held(), [Held::default()]);
     }
 
     #[test]

@@ -11,12 +11,15 @@ pub(super) struct Sheet<'a> {
     cells: Vec<Cell>,
     counts: Vec<Count>,
     free: u32,
+    reader: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     is_free: bool,
     kept: Option<Kept>,
+    /// For whom the worker was kept when the walk began.
+    promised: Option<Kept>,
     /// When the worker is there for those further down the queue.
     available: Latest,
 }
@@ -44,14 +47,16 @@ impl<'a> Sheet<'a> {
             let serves = inventory.serves(number);
             let before = cells.len();
             cells.extend(bay.workers().map(|worker| match inventory.taken(worker) {
-                Some(taken) => Cell { is_free: false, kept: None, available: taken.until.max(Latest::At(now_ms)) },
-                None => Cell { is_free: serves, kept: None, available: Latest::At(now_ms) },
+                Some(taken) => {
+                    Cell { is_free: false, kept: None, promised: None, available: taken.until.max(Latest::At(now_ms)) }
+                }
+                None => Cell { is_free: serves, kept: None, promised: None, available: Latest::At(now_ms) },
             }));
             let free = cells[before..].iter().filter(|cell| cell.is_free).count() as u32;
             counts.push(Count { free, open: free });
         }
         let free = counts.iter().map(|count| count.free).sum();
-        Self { inventory, now_ms, cells, counts, free }
+        Self { inventory, now_ms, cells, counts, free, reader: None }
     }
 
     /// Free workers, whether they are kept or not.
@@ -71,16 +76,39 @@ impl<'a> Sheet<'a> {
         self.cells[worker as usize].available
     }
 
+    /// Notes that a worker was kept for a task before this walk.
+    pub fn promise(&mut self, worker: u32, promised: Kept) {
+        self.cells[worker as usize].promised = Some(promised);
+    }
+
+    /// The task that looks, if something was promised to it: to such a task the promises to others are closed as well,
+    /// whichever of them comes first.
+    pub fn set_reader(&mut self, reader: Option<u32>) {
+        self.reader = reader;
+    }
+
+    fn promised_to_other(&self, cell: &Cell) -> Option<Kept> {
+        let reader = self.reader?;
+        cell.promised.filter(|promised| promised.by != reader)
+    }
+
+    /// Whether the worker is kept for no other task.
+    pub fn is_unkept(&self, worker: u32) -> bool {
+        let cell = &self.cells[worker as usize];
+        cell.kept.is_none() && self.promised_to_other(cell).is_none()
+    }
+
     /// Whether a task that ends by then may have the worker now.
     pub fn is_open(&self, worker: u32, end: Latest) -> bool {
         let cell = &self.cells[worker as usize];
-        cell.is_free && cell.kept.is_none_or(|kept| ends_before(end, kept.from))
+        let allows = |kept: Option<Kept>| kept.is_none_or(|kept| ends_before(end, kept.from));
+        cell.is_free && allows(cell.kept) && allows(self.promised_to_other(cell))
     }
 
     /// How many workers of the bay a task that ends by then may have.
     pub fn open_in(&self, bay: u32, end: Latest) -> u32 {
         let count = self.counts[bay as usize];
-        if count.free == count.open || end == Latest::Unknown {
+        if self.reader.is_none() && (count.free == count.open || end == Latest::Unknown) {
             return count.open;
         }
         self.inventory.bay(bay).workers().filter(|worker| self.is_open(*worker, end)).count() as u32
@@ -90,11 +118,16 @@ impl<'a> Sheet<'a> {
     pub fn latest_kept(&self, bays: &[u32], end: Latest) -> Option<u64> {
         let partly_kept = bays.iter().filter(|bay| {
             let count = self.counts[**bay as usize];
-            count.free > count.open
+            count.free > count.open || self.reader.is_some()
         });
         let workers = partly_kept.flat_map(|bay| self.inventory.bay(*bay).workers());
         let refused = workers.filter(|worker| self.is_free(*worker) && !self.is_open(*worker, end));
-        refused.filter_map(|worker| self.kept(worker)?.from.known()).max()
+        let from = |worker| {
+            let cell: &Cell = &self.cells[worker as usize];
+            let kept = cell.kept.and_then(|kept| kept.from.known());
+            kept.max(self.promised_to_other(cell).and_then(|kept| kept.from.known()))
+        };
+        refused.filter_map(from).max()
     }
 
     /// Gives a free worker to a task that ends by then.

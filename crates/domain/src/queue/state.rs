@@ -1,6 +1,6 @@
 //! The queue itself: what is known, and what changes it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::decision::{Decision, Preempt, Start};
 use super::explaining::Explaining;
@@ -131,7 +131,8 @@ impl Queue {
         self.settle();
         let Some(running) = self.running.get_mut(task) else { return };
         let before = running.workers.len();
-        running.workers.retain(|worker| !workers.contains(worker));
+        let given_back: HashSet<&WorkerId> = workers.iter().collect();
+        running.workers.retain(|worker| !given_back.contains(worker));
         let freed = (before - running.workers.len()) as u64;
         let is_over = running.workers.is_empty();
         for worker in workers {

@@ -9,14 +9,14 @@ use std::collections::{HashMap, HashSet};
 use super::candidates::Tier;
 use super::choice::{self, Choice};
 use super::forecast::{self, Forecast};
-use super::line::{Entry, Line, Waiting};
+use super::line::{Entry, Line};
 use super::moment::Latest;
 use super::needs::{Found, Needs};
 use super::order::Order;
 use super::pick::{self, Blocked, Picked};
 use super::request::{Request, Wish};
 use super::reservation::Reservation;
-use super::rules::{Preemption, Rules};
+use super::rules::{Limits, Preemption, Rules};
 use super::running::{Running, TaskName};
 use super::shares::{Held, Owner, Shares};
 use super::sheet::{Kept, Sheet};
@@ -84,8 +84,9 @@ pub(super) struct Walk<'a> {
     pub sheet: Sheet<'a>,
     order: Order<'a>,
     costs: Vec<f64>,
-    /// What users have got in this walk.
-    added: HashMap<Owner, Held>,
+    /// What each user has, with what this walk gave, and may have.
+    held: Vec<Held>,
+    limits: Vec<Limits>,
     /// From which end on each need is known to be blocked.
     blocked: Vec<u64>,
     /// Pools in which workers are kept for a task that the queue chooses for.
@@ -98,21 +99,30 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(view: View<'a>, sheet: Sheet<'a>) -> Self {
+    pub fn new(view: View<'a>, mut sheet: Sheet<'a>) -> Self {
         let now_ms = sheet.now_ms;
+        for (place, reservation) in view.reservations {
+            let promised = Kept { from: reservation.from, by: *place };
+            for worker in reservation.workers.iter().filter_map(|worker| sheet.inventory.number(worker)) {
+                sheet.promise(worker, promised);
+            }
+        }
+        let (held, limits) = (view.shares.all_held(), view.shares.limits(view.rules));
         let costs = view.shares.costs(view.rules, now_ms);
         let kept = view.reservations.keys().copied().collect();
         let order = Order::new(view.line, view.rules, kept, &costs, now_ms);
         let blocked = vec![u64::MAX; view.needs.len()];
         let exhausted = vec![false; view.needs.len()];
         let contended = vec![false; sheet.inventory.bays().len()];
-        let (added, pools, findings) = (HashMap::new(), HashSet::new(), Findings::default());
-        Self { view, sheet, order, costs, added, blocked, pools, exhausted, contended, findings }
+        let (pools, findings) = (HashSet::new(), Findings::default());
+        Self { view, sheet, order, costs, held, limits, blocked, pools, exhausted, contended, findings }
     }
 
-    /// The next task in the order.
+    /// The next task in the order, which now looks at the sheet.
     pub fn next(&mut self) -> Option<Entry> {
-        self.order.next(&self.costs)
+        let entry = self.order.next(&self.costs)?;
+        self.sheet.set_reader(self.view.reservations.contains_key(&entry.place).then_some(entry.place));
+        Some(entry)
     }
 
     /// Goes along the whole queue.
@@ -121,15 +131,18 @@ impl<'a> Walk<'a> {
         let mut unseen: HashSet<u32> = self.view.reservations.keys().copied().collect();
         while let Some(entry) = self.next() {
             unseen.remove(&entry.place);
-            let Some(waiting) = self.view.line.at(entry.place) else { continue };
-            match self.turn(&entry, waiting) {
-                Turn::Fits(picked) => self.start(&entry, waiting, picked),
+            match self.turn(&entry) {
+                Turn::Fits(picked) => self.start(&entry, picked),
                 Turn::Blocked(blocked) => {
                     self.note_blocked(entry.class, blocked);
-                    self.keep_for(&entry, waiting, Preempts::Yes);
+                    self.keep_for(&entry, Preempts::Yes);
+                    if self.view.needs.class(entry.class).wish().is_none() {
+                        // The workers that it names are kept for the first that names them.
+                        self.exhausted[entry.class as usize] = true;
+                    }
                 }
-                Turn::BlockedBefore if self.view.needs.class(entry.class).wish().is_some() => {
-                    self.keep_for(&entry, waiting, Preempts::Yes);
+                Turn::BlockedBefore if !self.exhausted[entry.class as usize] => {
+                    self.keep_for(&entry, Preempts::Yes);
                 }
                 Turn::Absent | Turn::NeverFits => self.note_blocked(entry.class, Blocked { from_end_ms: 0 }),
                 Turn::BlockedBefore | Turn::OverLimit => {}
@@ -150,8 +163,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at a task as things stand in the walk.
-    pub fn turn(&self, entry: &Entry, waiting: &Waiting) -> Turn {
-        if self.is_over_limit(waiting.lane.owner, entry.workers) {
+    pub fn turn(&self, entry: &Entry) -> Turn {
+        if self.is_over_limit(entry.owner, entry.workers) {
             return Turn::OverLimit;
         }
         let end = Latest::after(self.sheet.now_ms, entry.limit_ms);
@@ -201,20 +214,19 @@ impl<'a> Walk<'a> {
 
     fn is_over_limit(&self, owner: Owner, workers: u64) -> bool {
         let held = self.held(owner);
-        let limits = self.view.rules.limits(self.view.shares.name(owner));
+        let limits = self.limits.get(owner.index()).copied().unwrap_or_default();
         limits.tasks.is_some_and(|most| held.tasks >= u64::from(most))
             || limits.workers.is_some_and(|most| held.workers + workers > u64::from(most))
     }
 
     /// What a user has, with what this walk gave.
     pub fn held(&self, owner: Owner) -> Held {
-        let held = self.view.shares.held(owner);
-        let added = self.added.get(&owner).copied().unwrap_or_default();
-        Held { workers: held.workers + added.workers, tasks: held.tasks + added.tasks }
+        self.held.get(owner.index()).copied().unwrap_or_default()
     }
 
     /// Gives the workers, and says why these.
-    fn start(&mut self, entry: &Entry, waiting: &Waiting, picked: Picked) {
+    fn start(&mut self, entry: &Entry, picked: Picked) {
+        let Some(waiting) = self.view.line.at(entry.place) else { return };
         let kept = picked.workers.iter().find_map(|worker| self.sheet.kept(*worker));
         let before = kept.and_then(|kept| self.view.line.at(kept.by)).map(|other| TaskName::of(&other.request));
         let class = self.view.needs.class(entry.class);
@@ -225,38 +237,40 @@ impl<'a> Walk<'a> {
             }
             _ => None,
         };
-        self.give(entry, waiting, &picked);
+        self.give(entry, &picked);
         let task = waiting.request.task.clone();
         self.findings.starts.push(Starting { task, workers: picked.workers, choice, before });
     }
 
     /// Gives the workers.
-    pub fn give(&mut self, entry: &Entry, waiting: &Waiting, picked: &Picked) {
+    pub fn give(&mut self, entry: &Entry, picked: &Picked) {
         let end = Latest::after(self.sheet.now_ms, entry.limit_ms);
         for worker in &picked.workers {
             self.sheet.give(*worker, end);
         }
-        let owner = waiting.lane.owner;
-        let added = self.added.entry(owner).or_default();
-        added.workers += entry.workers;
-        added.tasks += 1;
+        let owner = entry.owner;
+        if let Some(held) = self.held.get_mut(owner.index()) {
+            held.workers += entry.workers;
+            held.tasks += 1;
+        }
         if let Some(cost) = self.costs.get_mut(owner.index()) {
             *cost += self.view.shares.cost_of(owner, entry.workers, self.view.rules);
         }
     }
 
     /// Keeps workers for a task that is blocked. Answers what it now waits for, where something is kept.
-    pub fn keep_for(&mut self, entry: &Entry, waiting: &Waiting, preempts: Preempts) -> Option<KeptFor> {
+    pub fn keep_for(&mut self, entry: &Entry, preempts: Preempts) -> Option<KeptFor> {
         if self.exhausted[entry.class as usize] {
             return None;
         }
+        let waiting = self.view.line.at(entry.place)?;
         let Some(mut forecast) = self.forecast(entry) else {
             self.exhaust(entry.class);
             return None;
         };
         let inventory = self.sheet.inventory;
         let is_open =
-            |worker: &u32| self.sheet.kept(*worker).is_none() && !self.contended[inventory.bay_of(*worker) as usize];
+            |worker: &u32| self.sheet.is_unkept(*worker) && !self.contended[inventory.bay_of(*worker) as usize];
         let is_first = forecast.workers.iter().all(is_open);
         if is_first && preempts == Preempts::Yes && self.preempt(entry, &waiting.request, &forecast) {
             forecast = self.forecast(entry)?;
@@ -310,7 +324,7 @@ impl<'a> Walk<'a> {
         let workers: Vec<u32> = kept.iter().map(|worker| inventory.number(worker)).collect::<Option<_>>()?;
         let is_there = |worker: &u32| {
             let bay = inventory.bay_of(*worker);
-            let is_open = self.sheet.kept(*worker).is_none() && !self.pools.contains(&inventory.bay(bay).pool);
+            let is_open = self.sheet.is_unkept(*worker) && !self.pools.contains(&inventory.bay(bay).pool);
             is_open && inventory.serves(bay)
         };
         workers.iter().all(is_there).then(|| Forecast::of(&self.sheet, workers))

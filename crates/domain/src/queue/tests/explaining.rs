@@ -104,3 +104,36 @@ fn a_bound_counts_what_those_before_may_take() {
     let named = queue.explain(&"named".into(), 2).unwrap();
     assert_eq!((named.from, named.before), (Latest::Unknown, 2));
 }
+
+/// The example of docs/guides/queue.md.
+#[test]
+fn the_example_of_the_guide_is_what_happens() {
+    let nine = 1_794_819_600_000;
+    let mut queue = cluster(&["gn6 8 H100 a", "gn7 8 H100 a"]);
+    insert(&mut queue, nine - HOUR, [request("task-1", auto("1x8 H100")).limited(4)]);
+    assert_eq!(names(&mut queue, nine - HOUR), ["task-1"]);
+    insert(
+        &mut queue,
+        nine,
+        [
+            request("task-2", auto("2x8 H100")).limited(6),
+            request("task-3", auto("1x4 H100")).limited(2),
+            request("task-4", auto("1x4 H100")).limited(4),
+            request("task-5", auto("1x4 H100")),
+        ],
+    );
+    assert_eq!(names(&mut queue, nine), ["task-3"]);
+    let pages = [
+        include_str!("../../../../../docs/guides/queue.md"),
+        include_str!("../../../../../docs/guides/queue.zh-CN.md"),
+    ];
+    for task in ["task-2", "task-4"] {
+        assert!(pages[0].contains(&english(&mut queue, task, nine)), "{}", english(&mut queue, task, nine));
+    }
+    let chinese = queue.explain(&"task-2".into(), nine).unwrap().text().zh;
+    assert!(pages[1].contains(&*chinese), "{chinese}");
+    let ten = nine + HOUR;
+    queue.ended(&"task-1".into(), ten);
+    assert_eq!(names(&mut queue, ten), [""; 0]);
+    assert!(english(&mut queue, "task-2", ten).ends_with("starts at 2026-11-16 11:00 UTC at the latest"));
+}
