@@ -1,8 +1,8 @@
 //! What launch mode `auto` has chosen, why, and what it passed over.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use super::candidates::{Candidates, Tier};
+use super::candidates::Candidates;
 use super::moment::Latest;
 use super::passed::{PassedOver, Why};
 use super::pick::Picked;
@@ -67,14 +67,14 @@ pub(super) fn explain(sheet: &Sheet<'_>, candidates: &Candidates, wish: &Wish, p
 }
 
 fn closeness(sheet: &Sheet<'_>, picked: &Picked) -> Closeness {
-    let first = picked.workers.first().map(|worker| sheet.inventory.bay_of(*worker));
-    let model = first.and_then(|bay| sheet.inventory.bay(bay).model.clone());
-    match picked.tier {
-        Tier::OnePool => {
-            Closeness::OnePool { zone: first.and_then(|bay| sheet.inventory.offer(bay).zone.clone()), model }
-        }
-        Tier::OneModel => Closeness::SeveralZones { model },
-        Tier::Mixed => Closeness::SeveralModels,
+    let bays: BTreeSet<u32> = picked.workers.iter().map(|worker| sheet.inventory.bay_of(*worker)).collect();
+    let zones: BTreeSet<_> = bays.iter().map(|bay| sheet.inventory.offer(*bay).zone.clone()).collect();
+    let models: BTreeSet<_> = bays.iter().map(|bay| sheet.inventory.bay(*bay).model.clone()).collect();
+    let model = models.first().cloned().flatten();
+    match (zones.len(), models.len()) {
+        (0 | 1, 0 | 1) => Closeness::OnePool { zone: zones.first().cloned().flatten(), model },
+        (_, 0 | 1) => Closeness::SeveralZones { model },
+        _ => Closeness::SeveralModels,
     }
 }
 

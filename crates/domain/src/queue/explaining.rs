@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::line::{Entry, Waiting as Place};
 use super::moment::Latest;
 use super::needs::Found;
+use super::order::Visit;
+use super::pick::Picked;
 use super::running::{Stopping, TaskName};
 use super::waiting::{Holder, Reason, Waiting};
 use super::walk::{Preempts, Turn, Walk};
@@ -32,15 +34,59 @@ impl<'a> Explaining<'a> {
         let reach = self.reach(asked.class);
         let mut before = 0;
         let mut contending: HashMap<u32, bool> = HashMap::new();
-        while let Some(entry) = self.walk.next() {
+        while let Some((entry, visit)) = self.walk.next() {
             if entry.place == place {
-                return Some(self.conclude(&entry, asked, before));
+                let told = match visit {
+                    Visit::Kept => self.conclude_kept(&entry, asked, before),
+                    Visit::Usual => Some(self.conclude(&entry, asked, before)),
+                };
+                if told.is_some() {
+                    return told;
+                }
+                continue;
+            }
+            let is_done = self.walk.has_started(entry.place) || self.walk.reservation(entry.place).is_some();
+            if is_done {
+                continue;
             }
             let contends = contending.entry(entry.class).or_insert_with(|| self.contends(entry.class, &reach));
             before += usize::from(*contends);
-            self.pass(&entry);
+            match visit {
+                Visit::Kept => match self.walk.visit_kept(&entry) {
+                    Some(workers) => self.walk.give(&entry, &Picked { workers }),
+                    None => self.bound(&entry),
+                },
+                Visit::Usual => self.pass(&entry),
+            }
         }
         None
+    }
+
+    /// What is kept for the task itself, if it is still first in line.
+    fn conclude_kept(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Option<Waiting> {
+        let task = TaskName::of(&waiting.request);
+        if self.walk.visit_kept(entry).is_some() {
+            let from = Latest::At(self.walk.sheet.now_ms);
+            return Some(Waiting { task, reason: Reason::StartsNow, before, from });
+        }
+        let kept = self.walk.reservation(entry.place)?;
+        let workers: Vec<u32> =
+            kept.workers.iter().filter_map(|worker| self.walk.sheet.inventory.number(worker)).collect();
+        let from = kept.from;
+        let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
+        Some(Waiting { task, reason, before, from })
+    }
+
+    /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
+    /// has ended by then.
+    fn bound(&mut self, entry: &Entry) {
+        let Some(kept) = self.walk.reservation(entry.place) else { return };
+        let end = kept.from.plus(entry.limit_ms);
+        if matches!(self.walk.view.needs.class(entry.class).found, Found::Auto { .. }) {
+            for worker in self.reach(entry.class) {
+                self.walk.sheet.expect_at_least(worker, end);
+            }
+        }
     }
 
     /// Lets a task before the one that is asked about have its turn.
@@ -58,8 +104,9 @@ impl<'a> Explaining<'a> {
     }
 
     fn queue_up(&mut self, entry: &Entry) {
-        if self.walk.keep_for(entry, Preempts::No).is_none() {
-            self.cloud(entry.class);
+        match self.walk.keep_for(entry, Preempts::No) {
+            Some(_) => self.bound(entry),
+            None => self.cloud(entry.class),
         }
     }
 

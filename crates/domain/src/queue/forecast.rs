@@ -41,11 +41,10 @@ pub(super) fn earliest(
     candidates: &Candidates,
     size: Size,
     tiers: &[Tier],
-    kept_pools: &HashSet<u32>,
+    is_pool_open: impl Fn(u32) -> bool,
 ) -> Option<Forecast> {
     tiers.iter().find_map(|tier| {
-        let open =
-            candidates.groups(*tier).iter().filter(|group| group.pools.iter().all(|pool| !kept_pools.contains(pool)));
+        let open = candidates.groups(*tier).iter().filter(|group| group.pools.iter().all(|pool| is_pool_open(*pool)));
         open.filter_map(|group| of_group(sheet, group, size)).min_by_key(Forecast::order)
     })
 }
@@ -87,5 +86,5 @@ fn of_nodes(sheet: &Sheet<'_>, group: &BayGroup, nodes: usize, workers: usize) -
 }
 
 fn unkept<'a>(sheet: &'a Sheet<'_>, bay: u32) -> impl Iterator<Item = u32> + 'a {
-    sheet.inventory.bay(bay).workers().filter(|worker| sheet.is_unkept(*worker))
+    sheet.inventory.bay(bay).workers().filter(|worker| sheet.kept(*worker).is_none())
 }

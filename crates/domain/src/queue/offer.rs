@@ -75,7 +75,8 @@ mod tests {
         mixed.gpus.push(Gpus { model: "H100".into(), count: 4, ..mixed.gpus[0].clone() });
         mixed.gpus.push(Gpus { model: "H100".into(), count: 1, ..mixed.gpus[0].clone() });
         let bare = environment("e", "gn6", 0, "A100", "z");
-        let mut huge = environment("e", "gn6", u32::MAX, "A100", "z");
+        let mut huge = environment("e", "gn6", 1, "A100", "z");
+        huge.gpus[0].count = u32::MAX;
         huge.gpus.push(huge.gpus[0].clone());
         for environment in [&mixed, &bare, &huge] {
             let offer = Offer::of(environment, BTreeMap::new());

@@ -33,7 +33,15 @@ enum Rank {
 pub(super) struct Order<'a> {
     heap: BinaryHeap<Reverse<(Key, usize)>>,
     sources: Vec<Source<'a>>,
-    kept: HashSet<u32>,
+}
+
+/// For what a task is looked at: one for which workers are kept has two turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// Only for the workers that are kept for it, before the others of its priority.
+    Kept,
+    /// In its place in the order.
+    Usual,
 }
 
 /// A lane, or a single task for which workers are kept.
@@ -49,14 +57,14 @@ struct Source<'a> {
 }
 
 impl<'a> Order<'a> {
-    pub fn new(line: &'a Line, rules: &Rules, kept: HashSet<u32>, costs: &[f64], now_ms: u64) -> Self {
+    pub fn new(line: &'a Line, rules: &Rules, kept: &HashSet<u32>, costs: &[f64], now_ms: u64) -> Self {
         let rise = |lane: &Lane| {
             let waited = now_ms.saturating_sub(lane.front_since_ms);
             let steps = rules.aging.map_or(0, |step| waited / step.as_millis().max(1));
             i64::try_from(steps).unwrap_or(i64::MAX)
         };
         let mut sources: Vec<Source<'a>> = Vec::with_capacity(line.lanes().len() + kept.len());
-        for place in &kept {
+        for place in kept {
             let Some(waiting) = line.at(*place) else { continue };
             let Some(lane) = line.lanes().get(&waiting.lane) else { continue };
             let Some(entry) = lane.entries.get(&waiting.arrival) else { continue };
@@ -78,15 +86,15 @@ impl<'a> Order<'a> {
                 head: None,
                 rest: Some(lane.entries.iter()),
             };
-            source.advance(&kept);
+            source.advance();
             sources.push(source);
         }
         let keys = sources.iter().zip(0..).filter_map(|(source, at)| Some(Reverse((source.key(costs)?, at))));
-        Self { heap: keys.collect(), sources, kept }
+        Self { heap: keys.collect(), sources }
     }
 
     /// The next task, as costs are now.
-    pub fn next(&mut self, costs: &[f64]) -> Option<Entry> {
+    pub fn next(&mut self, costs: &[f64]) -> Option<(Entry, Visit)> {
         loop {
             let mut top = self.heap.peek_mut()?;
             let Reverse((key, at)) = *top;
@@ -94,8 +102,9 @@ impl<'a> Order<'a> {
             match source.key(costs) {
                 Some(now) if now > key => *top = Reverse((now, at)),
                 Some(_) => {
-                    let entry = source.head.map(|(_, entry)| entry);
-                    source.advance(&self.kept);
+                    let visit = if source.rest.is_none() { Visit::Kept } else { Visit::Usual };
+                    let entry = source.head.map(|(_, entry)| (entry, visit));
+                    source.advance();
                     match source.key(costs) {
                         Some(next) => *top = Reverse((next, at)),
                         None => drop(PeekMut::pop(top)),
@@ -109,8 +118,8 @@ impl<'a> Order<'a> {
 }
 
 impl Source<'_> {
-    fn advance(&mut self, kept: &HashSet<u32>) {
-        let next = self.rest.as_mut().and_then(|rest| rest.find(|(_, entry)| !kept.contains(&entry.place)));
+    fn advance(&mut self) {
+        let next = self.rest.as_mut().and_then(Iterator::next);
         self.head = next.map(|(arrival, entry)| (*arrival, *entry));
     }
 

@@ -10,7 +10,6 @@ use super::sheet::Sheet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picked {
     pub workers: Vec<u32>,
-    pub tier: Tier,
 }
 
 /// There are too few: so it is for every task with the same need that ends at this time or later.
@@ -37,7 +36,7 @@ pub(super) fn pick(
                 let open = sheet.inventory.bay(bay).workers().filter(|worker| sheet.is_open(*worker, end));
                 open.take(count as usize)
             });
-            return Ok(Picked { workers: workers.collect(), tier: *tier });
+            return Ok(Picked { workers: workers.collect() });
         }
     }
     // With an end before the last of the kept workers is needed there would be more.

@@ -18,10 +18,10 @@ pub(super) struct Sheet<'a> {
 struct Cell {
     is_free: bool,
     kept: Option<Kept>,
-    /// For whom the worker was kept when the walk began.
-    promised: Option<Kept>,
     /// When the worker is there for those further down the queue.
     available: Latest,
+    /// When it is there for the task for which it is kept.
+    first_available: Latest,
 }
 
 /// For whom a worker is kept, and from when on it is needed.
@@ -46,11 +46,10 @@ impl<'a> Sheet<'a> {
         for (bay, number) in inventory.bays().iter().zip(0..) {
             let serves = inventory.serves(number);
             let before = cells.len();
-            cells.extend(bay.workers().map(|worker| match inventory.taken(worker) {
-                Some(taken) => {
-                    Cell { is_free: false, kept: None, promised: None, available: taken.until.max(Latest::At(now_ms)) }
-                }
-                None => Cell { is_free: serves, kept: None, promised: None, available: Latest::At(now_ms) },
+            cells.extend(bay.workers().map(|worker| {
+                let taken = inventory.taken(worker);
+                let available = taken.map_or(Latest::At(now_ms), |taken| taken.until.max(Latest::At(now_ms)));
+                Cell { is_free: serves && taken.is_none(), kept: None, available, first_available: available }
             }));
             let free = cells[before..].iter().filter(|cell| cell.is_free).count() as u32;
             counts.push(Count { free, open: free });
@@ -68,41 +67,26 @@ impl<'a> Sheet<'a> {
         self.cells[worker as usize].is_free
     }
 
-    pub fn kept(&self, worker: u32) -> Option<Kept> {
-        self.cells[worker as usize].kept
-    }
-
+    /// When the worker is there for the task that looks.
     pub fn available(&self, worker: u32) -> Latest {
-        self.cells[worker as usize].available
+        let cell = &self.cells[worker as usize];
+        let is_own = self.reader.is_some() && cell.kept.is_some_and(|kept| self.reader == Some(kept.by));
+        if is_own { cell.first_available } else { cell.available }
     }
 
-    /// Notes that a worker was kept for a task before this walk.
-    pub fn promise(&mut self, worker: u32, promised: Kept) {
-        self.cells[worker as usize].promised = Some(promised);
-    }
-
-    /// The task that looks, if something was promised to it: to such a task the promises to others are closed as well,
-    /// whichever of them comes first.
+    /// The task that looks, if workers are kept for it: to itself these are open.
     pub fn set_reader(&mut self, reader: Option<u32>) {
         self.reader = reader;
     }
 
-    fn promised_to_other(&self, cell: &Cell) -> Option<Kept> {
-        let reader = self.reader?;
-        cell.promised.filter(|promised| promised.by != reader)
-    }
-
-    /// Whether the worker is kept for no other task.
-    pub fn is_unkept(&self, worker: u32) -> bool {
-        let cell = &self.cells[worker as usize];
-        cell.kept.is_none() && self.promised_to_other(cell).is_none()
+    /// For whom the worker is kept, other than the task that looks.
+    pub fn kept(&self, worker: u32) -> Option<Kept> {
+        self.cells[worker as usize].kept.filter(|kept| self.reader != Some(kept.by))
     }
 
     /// Whether a task that ends by then may have the worker now.
     pub fn is_open(&self, worker: u32, end: Latest) -> bool {
-        let cell = &self.cells[worker as usize];
-        let allows = |kept: Option<Kept>| kept.is_none_or(|kept| ends_before(end, kept.from));
-        cell.is_free && allows(cell.kept) && allows(self.promised_to_other(cell))
+        self.is_free(worker) && self.kept(worker).is_none_or(|kept| ends_before(end, kept.from))
     }
 
     /// How many workers of the bay a task that ends by then may have.
@@ -122,12 +106,7 @@ impl<'a> Sheet<'a> {
         });
         let workers = partly_kept.flat_map(|bay| self.inventory.bay(*bay).workers());
         let refused = workers.filter(|worker| self.is_free(*worker) && !self.is_open(*worker, end));
-        let from = |worker| {
-            let cell: &Cell = &self.cells[worker as usize];
-            let kept = cell.kept.and_then(|kept| kept.from.known());
-            kept.max(self.promised_to_other(cell).and_then(|kept| kept.from.known()))
-        };
-        refused.filter_map(from).max()
+        refused.filter_map(|worker| self.kept(worker)?.from.known()).max()
     }
 
     /// Gives a free worker to a task that ends by then.
@@ -150,6 +129,7 @@ impl<'a> Sheet<'a> {
         let cell = &mut self.cells[worker as usize];
         if cell.kept.is_none() {
             cell.kept = Some(kept);
+            cell.first_available = cell.available;
             if cell.is_free {
                 self.counts[self.inventory.bay_of(worker) as usize].open -= 1;
             }
@@ -157,9 +137,29 @@ impl<'a> Sheet<'a> {
         cell.available = available;
     }
 
+    /// Keeps a worker no longer for this task.
+    pub fn let_go(&mut self, worker: u32, by: u32) {
+        let cell = &mut self.cells[worker as usize];
+        if cell.kept.take_if(|kept| kept.by == by).is_none() {
+            return;
+        }
+        cell.available = cell.first_available;
+        if cell.is_free {
+            self.counts[self.inventory.bay_of(worker) as usize].open += 1;
+        }
+    }
+
     /// Notes that a worker will be there by another time than was thought.
     pub fn expect(&mut self, worker: u32, available: Latest) {
-        self.cells[worker as usize].available = available;
+        let cell = &mut self.cells[worker as usize];
+        cell.available = available;
+        cell.first_available = available;
+    }
+
+    /// Notes that a task further up may use a worker until then.
+    pub fn expect_at_least(&mut self, worker: u32, available: Latest) {
+        let cell = &mut self.cells[worker as usize];
+        cell.available = cell.available.max(available);
     }
 }
 

@@ -159,6 +159,10 @@ impl Queue {
     /// A start could not be carried out: the task waits again, in its old place.
     pub fn not_started(&mut self, task: &TaskId, now_ms: u64) {
         let arrival = self.arrivals.get(task).copied();
+        // What was kept for others while it had these workers is kept behind it again.
+        let workers: HashSet<WorkerId> =
+            self.running.get(task).map(|held| held.workers.iter().cloned().collect()).unwrap_or_default();
+        self.reservations.retain(|_, kept| !kept.workers.iter().any(|worker| workers.contains(worker)));
         if let Some(request) = self.ended(task, now_ms) {
             let arrival = arrival.unwrap_or_else(|| self.line.arrival(&request));
             self.insert_at(request, arrival, now_ms);

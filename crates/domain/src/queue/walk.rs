@@ -6,13 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::candidates::Tier;
 use super::choice::{self, Choice};
 use super::forecast::{self, Forecast};
 use super::line::{Entry, Line};
 use super::moment::Latest;
 use super::needs::{Found, Needs};
-use super::order::Order;
+use super::order::{Order, Visit};
 use super::pick::{self, Blocked, Picked};
 use super::request::{Request, Wish};
 use super::reservation::Reservation;
@@ -89,8 +88,10 @@ pub(super) struct Walk<'a> {
     limits: Vec<Limits>,
     /// From which end on each need is known to be blocked.
     blocked: Vec<u64>,
-    /// Pools in which workers are kept for a task that the queue chooses for.
-    pools: HashSet<u32>,
+    /// Pools in which workers are kept for a task that the queue chooses for, and its place.
+    pools: HashMap<u32, u32>,
+    /// Tasks that had workers kept and have got them.
+    started: HashSet<u32>,
     /// Needs for which no more workers can be kept: a task that has one waits behind others in all its pools.
     exhausted: Vec<bool>,
     /// Bays that such a task may use: none after it is first in line there.
@@ -99,53 +100,40 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(view: View<'a>, mut sheet: Sheet<'a>) -> Self {
+    pub fn new(view: View<'a>, sheet: Sheet<'a>) -> Self {
         let now_ms = sheet.now_ms;
-        for (place, reservation) in view.reservations {
-            let promised = Kept { from: reservation.from, by: *place };
-            for worker in reservation.workers.iter().filter_map(|worker| sheet.inventory.number(worker)) {
-                sheet.promise(worker, promised);
-            }
-        }
         let (held, limits) = (view.shares.all_held(), view.shares.limits(view.rules));
         let costs = view.shares.costs(view.rules, now_ms);
-        let kept = view.reservations.keys().copied().collect();
-        let order = Order::new(view.line, view.rules, kept, &costs, now_ms);
+        let kept: HashSet<u32> = view.reservations.keys().copied().collect();
+        let order = Order::new(view.line, view.rules, &kept, &costs, now_ms);
         let blocked = vec![u64::MAX; view.needs.len()];
         let exhausted = vec![false; view.needs.len()];
         let contended = vec![false; sheet.inventory.bays().len()];
-        let (pools, findings) = (HashSet::new(), Findings::default());
-        Self { view, sheet, order, costs, held, limits, blocked, pools, exhausted, contended, findings }
+        let (pools, started, findings) = (HashMap::new(), HashSet::new(), Findings::default());
+        Self { view, sheet, order, costs, held, limits, blocked, pools, started, exhausted, contended, findings }
     }
 
     /// The next task in the order, which now looks at the sheet.
-    pub fn next(&mut self) -> Option<Entry> {
-        let entry = self.order.next(&self.costs)?;
-        self.sheet.set_reader(self.view.reservations.contains_key(&entry.place).then_some(entry.place));
-        Some(entry)
+    pub fn next(&mut self) -> Option<(Entry, Visit)> {
+        let (entry, visit) = self.order.next(&self.costs)?;
+        self.sheet.set_reader(self.findings.reservations.contains_key(&entry.place).then_some(entry.place));
+        Some((entry, visit))
     }
 
     /// Goes along the whole queue.
     pub fn decide(mut self) -> Findings {
         let mut beyond = 0;
         let mut unseen: HashSet<u32> = self.view.reservations.keys().copied().collect();
-        while let Some(entry) = self.next() {
-            unseen.remove(&entry.place);
-            match self.turn(&entry) {
-                Turn::Fits(picked) => self.start(&entry, picked),
-                Turn::Blocked(blocked) => {
-                    self.note_blocked(entry.class, blocked);
-                    self.keep_for(&entry, Preempts::Yes);
-                    if self.view.needs.class(entry.class).wish().is_none() {
-                        // The workers that it names are kept for the first that names them.
-                        self.exhausted[entry.class as usize] = true;
+        while let Some((entry, visit)) = self.next() {
+            match visit {
+                Visit::Kept => {
+                    unseen.remove(&entry.place);
+                    if let Some(workers) = self.visit_kept(&entry) {
+                        self.start(&entry, Picked { workers });
                     }
                 }
-                Turn::BlockedBefore if !self.exhausted[entry.class as usize] => {
-                    self.keep_for(&entry, Preempts::Yes);
-                }
-                Turn::Absent | Turn::NeverFits => self.note_blocked(entry.class, Blocked { from_end_ms: 0 }),
-                Turn::BlockedBefore | Turn::OverLimit => {}
+                Visit::Usual if self.has_started(entry.place) => {}
+                Visit::Usual => self.visit(&entry),
             }
             if self.sheet.free() == 0 {
                 beyond += 1;
@@ -162,13 +150,64 @@ impl<'a> Walk<'a> {
         self.findings
     }
 
+    /// Whether a task has got workers that were kept for it.
+    pub fn has_started(&self, place: u32) -> bool {
+        self.started.contains(&place)
+    }
+
+    /// What is kept for a task so far.
+    pub fn reservation(&self, place: u32) -> Option<&Reservation> {
+        self.findings.reservations.get(&place)
+    }
+
+    /// The usual turn of a task.
+    fn visit(&mut self, entry: &Entry) {
+        match self.turn(entry) {
+            Turn::Fits(picked) => self.start(entry, picked),
+            Turn::Blocked(blocked) => {
+                self.note_blocked(entry.class, blocked);
+                self.keep_for(entry, Preempts::Yes);
+                if self.view.needs.class(entry.class).wish().is_none() {
+                    // The workers that it names are kept for the first that names them.
+                    self.exhausted[entry.class as usize] = true;
+                }
+            }
+            Turn::BlockedBefore if !self.exhausted[entry.class as usize] => {
+                self.keep_for(entry, Preempts::Yes);
+            }
+            Turn::Absent | Turn::NeverFits => self.note_blocked(entry.class, Blocked { from_end_ms: 0 }),
+            Turn::BlockedBefore | Turn::OverLimit => {}
+        }
+    }
+
+    /// The turn of a task for which workers are kept, with these alone: answers them if all are free, else keeps them on.
+    pub fn visit_kept(&mut self, entry: &Entry) -> Option<Vec<u32>> {
+        if self.is_over_limit(entry.owner, entry.workers) {
+            return None;
+        }
+        let inventory = self.sheet.inventory;
+        let kept = &self.view.reservations.get(&entry.place)?.workers;
+        let workers: Vec<u32> = kept.iter().map(|worker| inventory.number(worker)).collect::<Option<_>>()?;
+        let is_there = |worker: &u32| self.sheet.kept(*worker).is_none() && inventory.serves(inventory.bay_of(*worker));
+        if !workers.iter().all(is_there) {
+            return None;
+        }
+        if workers.iter().all(|worker| self.sheet.is_free(*worker)) {
+            return Some(workers);
+        }
+        let forecast = Forecast::of(&self.sheet, workers);
+        self.keep(entry, &forecast);
+        None
+    }
+
     /// Looks at a task as things stand in the walk.
     pub fn turn(&self, entry: &Entry) -> Turn {
         if self.is_over_limit(entry.owner, entry.workers) {
             return Turn::OverLimit;
         }
         let end = Latest::after(self.sheet.now_ms, entry.limit_ms);
-        if self.blocked[entry.class as usize] <= end.known().unwrap_or(u64::MAX - 1) {
+        let is_kept = self.findings.reservations.contains_key(&entry.place);
+        if !is_kept && self.blocked[entry.class as usize] <= end.known().unwrap_or(u64::MAX - 1) {
             return Turn::BlockedBefore;
         }
         self.look(entry.class, end)
@@ -200,7 +239,7 @@ impl<'a> Walk<'a> {
 
     fn look_at_workers(&self, workers: &[u32], end: Latest) -> Turn {
         let Some(refused) = workers.iter().find(|worker| !self.sheet.is_open(**worker, end)) else {
-            return Turn::Fits(Picked { workers: workers.to_vec(), tier: Tier::OnePool });
+            return Turn::Fits(Picked { workers: workers.to_vec() });
         };
         let kept = self.sheet.kept(*refused).filter(|_| self.sheet.is_free(*refused));
         let from = kept.and_then(|kept| kept.from.known()).map_or(0, |from| from.saturating_add(1));
@@ -244,6 +283,8 @@ impl<'a> Walk<'a> {
 
     /// Gives the workers.
     pub fn give(&mut self, entry: &Entry, picked: &Picked) {
+        self.let_go(entry);
+        self.started.insert(entry.place);
         let end = Latest::after(self.sheet.now_ms, entry.limit_ms);
         for worker in &picked.workers {
             self.sheet.give(*worker, end);
@@ -270,25 +311,49 @@ impl<'a> Walk<'a> {
         };
         let inventory = self.sheet.inventory;
         let is_open =
-            |worker: &u32| self.sheet.is_unkept(*worker) && !self.contended[inventory.bay_of(*worker) as usize];
-        let is_first = forecast.workers.iter().all(is_open);
+            |worker: &u32| self.sheet.kept(*worker).is_none() && !self.contended[inventory.bay_of(*worker) as usize];
+        let is_first = self.findings.reservations.contains_key(&entry.place) || forecast.workers.iter().all(is_open);
         if is_first && preempts == Preempts::Yes && self.preempt(entry, &waiting.request, &forecast) {
             forecast = self.forecast(entry)?;
         }
-        let kept = Kept { from: forecast.from, by: entry.place };
-        let available = forecast.from.plus(entry.limit_ms);
-        for worker in &forecast.workers {
-            self.sheet.keep(*worker, kept, available);
-        }
-        if self.view.needs.class(entry.class).wish().is_some() {
-            self.pools.extend(forecast.workers.iter().map(|worker| inventory.bay(inventory.bay_of(*worker)).pool));
-        }
+        self.let_go(entry);
         if is_first {
-            let workers = forecast.workers.iter().map(|worker| self.sheet.inventory.worker(*worker)).collect();
-            let reservation = Reservation { task: waiting.request.task.clone(), workers, from: forecast.from };
-            self.findings.reservations.insert(entry.place, reservation);
+            self.keep(entry, &forecast);
+        } else {
+            self.keep_workers(entry, &forecast);
         }
         Some(KeptFor { workers: forecast.workers, from: forecast.from, is_first })
+    }
+
+    /// Keeps workers for a task that is first in line.
+    fn keep(&mut self, entry: &Entry, forecast: &Forecast) {
+        self.keep_workers(entry, forecast);
+        let Some(waiting) = self.view.line.at(entry.place) else { return };
+        let workers = forecast.workers.iter().map(|worker| self.sheet.inventory.worker(*worker)).collect();
+        let reservation = Reservation { task: waiting.request.task.clone(), workers, from: forecast.from };
+        self.findings.reservations.insert(entry.place, reservation);
+    }
+
+    fn keep_workers(&mut self, entry: &Entry, forecast: &Forecast) {
+        let inventory = self.sheet.inventory;
+        let kept = Kept { from: forecast.from, by: entry.place };
+        let available = forecast.from.plus(entry.limit_ms);
+        let is_wish = self.view.needs.class(entry.class).wish().is_some();
+        for worker in &forecast.workers {
+            self.sheet.keep(*worker, kept, available);
+            if is_wish {
+                self.pools.insert(inventory.bay(inventory.bay_of(*worker)).pool, entry.place);
+            }
+        }
+    }
+
+    /// What was kept for a task is kept no longer: it starts, or others are kept for it.
+    fn let_go(&mut self, entry: &Entry) {
+        let Some(reservation) = self.findings.reservations.remove(&entry.place) else { return };
+        for worker in reservation.workers.iter().filter_map(|worker| self.sheet.inventory.number(worker)) {
+            self.sheet.let_go(worker, entry.place);
+        }
+        self.pools.retain(|_, place| *place != entry.place);
     }
 
     /// Notes that tasks with this need have to wait for others wherever they could run.
@@ -308,8 +373,9 @@ impl<'a> Walk<'a> {
             (Found::Workers { workers, .. }, _) => Some(Forecast::of(&self.sheet, workers.clone())),
             (Found::Auto { candidates, tiers }, wish) => {
                 let Wish { size, .. } = wish?;
-                let fresh = forecast::earliest(&self.sheet, candidates, *size, tiers, &self.pools);
-                match (self.kept_before(entry.place), fresh) {
+                let is_pool_open = |pool| self.pools.get(&pool).is_none_or(|place| *place == entry.place);
+                let fresh = forecast::earliest(&self.sheet, candidates, *size, tiers, is_pool_open);
+                match (self.kept_so_far(entry.place), fresh) {
                     (Some(kept), Some(fresh)) if fresh.is_better_than(&kept) => Some(fresh),
                     (kept, fresh) => kept.or(fresh),
                 }
@@ -317,17 +383,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What was kept for a task in the walk before, if it still can be.
-    fn kept_before(&self, place: u32) -> Option<Forecast> {
+    /// What is kept for a task, and when it is there as things stand.
+    fn kept_so_far(&self, place: u32) -> Option<Forecast> {
         let inventory = self.sheet.inventory;
-        let kept = &self.view.reservations.get(&place)?.workers;
-        let workers: Vec<u32> = kept.iter().map(|worker| inventory.number(worker)).collect::<Option<_>>()?;
-        let is_there = |worker: &u32| {
-            let bay = inventory.bay_of(*worker);
-            let is_open = self.sheet.is_unkept(*worker) && !self.pools.contains(&inventory.bay(bay).pool);
-            is_open && inventory.serves(bay)
-        };
-        workers.iter().all(is_there).then(|| Forecast::of(&self.sheet, workers))
+        let kept = self.findings.reservations.get(&place)?;
+        let workers = kept.workers.iter().map(|worker| inventory.number(worker)).collect::<Option<_>>()?;
+        Some(Forecast::of(&self.sheet, workers))
     }
 
     /// Asks running tasks to give way, unless the task starts as soon without. Answers whether some do.

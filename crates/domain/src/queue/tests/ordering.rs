@@ -132,7 +132,10 @@ fn age_does_not_let_a_flood_of_one_user_overtake_others() {
         queue.ended(&started[0].as_str().into(), now);
     }
     insert(&mut queue, now, [request("bo", auto("1x1 H100")).of("bo")]);
-    assert_eq!(names(&mut queue, now), ["bo"]);
+    // One of the flood is first in line already, and stays so.
+    assert_eq!(names(&mut queue, now), ["flood-96"]);
+    queue.ended(&"flood-96".into(), now + HOUR);
+    assert_eq!(names(&mut queue, now + HOUR), ["bo"]);
 }
 
 #[test]

@@ -233,19 +233,4 @@ proptest! {
             }
         }
     }
-
-    #[test]
-    fn deciding_again_changes_nothing(seed: u64) {
-        let mut play = Play::new(seed, Rules::default(), ANY);
-        for _ in 0..60 {
-            if play.dice.below(3) > 0 { play.arrive() } else { play.next_end(); }
-            play.decide();
-            let kept: HashMap<TaskId, Reservation> =
-                play.queue.reservations().map(|kept| (kept.task.clone(), kept.clone())).collect();
-            prop_assert_eq!(play.queue.decide(play.now), vec![]);
-            for again in play.queue.reservations() {
-                prop_assert_eq!(Some(again), kept.get(&again.task));
-            }
-        }
-    }
 }
