@@ -95,6 +95,12 @@ pub fn job(dice: &mut Dice, owner: &str, number: usize, nodes: u32, workers: u32
     Job { request, takes_ms: takes_s * 1_000 }
 }
 
+/// Workers with any GPU.
+pub fn any(nodes: u32, workers: u32) -> Need {
+    let size = Size::Nodes { nodes, workers };
+    Need::Auto(Wish { size, kind: Kind::AnyGpu, zone: None, labels: BTreeMap::new() })
+}
+
 /// One or two whole machines by name.
 fn ticked(dice: &mut Dice) -> Need {
     let first = dice.below(MACHINES);
