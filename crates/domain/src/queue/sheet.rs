@@ -122,6 +122,7 @@ impl<'a> Sheet<'a> {
         }
         cell.is_free = false;
         cell.available = until;
+        cell.first_available = until;
     }
 
     /// Keeps a worker for a task that waits, unless it is kept for one before it; and notes when those further down have it.
