@@ -125,6 +125,7 @@ bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables
 	$(CARGO) bench --locked -p fermi-cli --bench control_plane
 	$(CARGO) bench --locked -p fermi-planner --bench layouts
 	$(CARGO) bench --locked -p fermi-domain --bench group_ranks
+	$(CARGO) bench --locked -p fermi-domain --bench queue
 	"$(VENV)/bin/python" benches/prepare.py
 
 venv-bench: venv

@@ -1,0 +1,247 @@
+//! Why a task waits: the walk along the queue as far as this task, with all that those before it may still take.
+
+use std::collections::{HashMap, HashSet};
+
+use super::line::{Entry, Waiting as Place};
+use super::moment::Latest;
+use super::needs::Found;
+use super::order::Visit;
+use super::pick::Picked;
+use super::running::{Stopping, TaskName};
+use super::waiting::{Holder, Reason, Waiting};
+use super::walk::{Preempts, Turn, Walk};
+use crate::language::Text;
+
+/// How many workers a sentence names.
+const NAMED: usize = 3;
+
+/// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that what is said is a
+/// bound also for those that are not first in line.
+#[derive(Debug)]
+pub(super) struct Explaining<'a> {
+    walk: Walk<'a>,
+    /// Needs whose tasks may take any of their candidates at any time.
+    clouded: HashSet<u32>,
+}
+
+impl<'a> Explaining<'a> {
+    pub fn new(walk: Walk<'a>) -> Self {
+        Self { walk, clouded: HashSet::new() }
+    }
+
+    pub fn explain(mut self, place: u32) -> Option<Waiting> {
+        let asked = self.walk.view.line.at(place)?;
+        let reach = self.reach(asked.class);
+        let mut before = 0;
+        let mut contending: HashMap<u32, bool> = HashMap::new();
+        while let Some((entry, visit)) = self.walk.next() {
+            if entry.place == place {
+                let told = match visit {
+                    Visit::Kept => self.conclude_kept(&entry, asked, before),
+                    Visit::Usual => Some(self.conclude(&entry, asked, before)),
+                };
+                if told.is_some() {
+                    return told;
+                }
+                continue;
+            }
+            let is_done = self.walk.has_started(entry.place) || self.walk.reservation(entry.place).is_some();
+            if is_done {
+                continue;
+            }
+            let contends = contending.entry(entry.class).or_insert_with(|| self.contends(entry.class, &reach));
+            before += usize::from(*contends);
+            match visit {
+                Visit::Kept => match self.walk.visit_kept(&entry) {
+                    Some(workers) => self.walk.give(&entry, &Picked { workers }),
+                    None => self.bound(&entry),
+                },
+                Visit::Usual => self.pass(&entry),
+            }
+        }
+        None
+    }
+
+    /// What is kept for the task itself, if it is still first in line.
+    fn conclude_kept(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Option<Waiting> {
+        let task = TaskName::of(&waiting.request);
+        if self.walk.visit_kept(entry).is_some() {
+            let from = Latest::At(self.walk.sheet.now_ms);
+            return Some(Waiting { task, reason: Reason::StartsNow, before, from });
+        }
+        let kept = self.walk.reservation(entry.place)?;
+        let workers: Vec<u32> =
+            kept.workers.iter().filter_map(|worker| self.walk.sheet.inventory.number(worker)).collect();
+        let from = kept.from;
+        let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
+        Some(Waiting { task, reason, before, from })
+    }
+
+    /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
+    /// has ended by then.
+    fn bound(&mut self, entry: &Entry) {
+        let Some(kept) = self.walk.reservation(entry.place) else { return };
+        let end = kept.from.plus(entry.limit_ms);
+        if matches!(self.walk.view.needs.class(entry.class).found, Found::Auto { .. }) {
+            for worker in self.reach(entry.class) {
+                self.walk.sheet.expect_at_least(worker, end);
+            }
+        }
+    }
+
+    /// Lets a task before the one that is asked about have its turn.
+    fn pass(&mut self, entry: &Entry) {
+        match self.walk.turn(entry) {
+            Turn::Fits(picked) => self.walk.give(entry, &picked),
+            Turn::Blocked(blocked) => {
+                self.walk.note_blocked(entry.class, blocked);
+                self.queue_up(entry);
+            }
+            Turn::BlockedBefore => self.queue_up(entry),
+            Turn::OverLimit | Turn::Absent => self.cloud(entry.class),
+            Turn::NeverFits => {}
+        }
+    }
+
+    fn queue_up(&mut self, entry: &Entry) {
+        match self.walk.keep_for(entry, Preempts::No) {
+            Some(_) => self.bound(entry),
+            None => self.cloud(entry.class),
+        }
+    }
+
+    /// A task before may take these workers at a time that is not known.
+    fn cloud(&mut self, class: u32) {
+        if self.clouded.insert(class) {
+            for worker in self.reach(class) {
+                self.walk.sheet.expect(worker, Latest::Unknown);
+            }
+        }
+    }
+
+    /// All workers that tasks with this need may get.
+    fn reach(&self, class: u32) -> HashSet<u32> {
+        match &self.walk.view.needs.class(class).found {
+            Found::Workers { workers, .. } => workers.iter().copied().collect(),
+            Found::Auto { candidates, .. } => {
+                let inventory = self.walk.sheet.inventory;
+                candidates.bays.iter().flat_map(|bay| inventory.bay(*bay).workers()).collect()
+            }
+        }
+    }
+
+    fn contends(&self, class: u32, reach: &HashSet<u32>) -> bool {
+        match &self.walk.view.needs.class(class).found {
+            Found::Workers { workers, .. } => workers.iter().any(|worker| reach.contains(worker)),
+            Found::Auto { candidates, .. } => {
+                let inventory = self.walk.sheet.inventory;
+                candidates.bays.iter().any(|bay| reach.contains(&inventory.bay(*bay).first))
+            }
+        }
+    }
+
+    fn conclude(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
+        let task = TaskName::of(&waiting.request);
+        let plain = |reason| Waiting { task: task.clone(), reason, before, from: Latest::Unknown };
+        let end = Latest::after(self.walk.sheet.now_ms, entry.limit_ms);
+        let turn = self.walk.turn(entry);
+        if turn == Turn::OverLimit {
+            let (held, owner) = (self.walk.held(entry.owner), waiting.request.owner.clone());
+            let limits = self.walk.view.rules.limits(&owner);
+            let (workers, tasks) = (held.workers, held.tasks);
+            return plain(Reason::OverLimit { owner, limits, workers, tasks, asks: entry.workers });
+        }
+        match self.walk.look(entry.class, end) {
+            Turn::Fits(_) => Waiting { from: Latest::At(self.walk.sheet.now_ms), ..plain(Reason::StartsNow) },
+            Turn::Absent => plain(self.absent(entry.class)),
+            Turn::NeverFits => plain(self.never_fits(entry.class)),
+            Turn::Blocked(_) | Turn::BlockedBefore | Turn::OverLimit => self.blocked(entry, waiting, before),
+        }
+    }
+
+    fn absent(&self, class: u32) -> Reason {
+        let Found::Workers { workers, missing } = &self.walk.view.needs.class(class).found else {
+            return Reason::StartsNow;
+        };
+        let inventory = self.walk.sheet.inventory;
+        let mut environments = Vec::new();
+        for worker in workers {
+            let bay = inventory.bay_of(*worker);
+            let offer = inventory.offer(bay);
+            let known = (offer.name.clone(), offer.status);
+            if !inventory.serves(bay) && environments.last() != Some(&known) {
+                environments.push(known);
+            }
+        }
+        Reason::Absent { environments, missing: missing.clone() }
+    }
+
+    fn never_fits(&self, class: u32) -> Reason {
+        let class = self.walk.view.needs.class(class);
+        let (Found::Auto { candidates, .. }, Some(wish)) = (&class.found, class.wish()) else {
+            return Reason::StartsNow;
+        };
+        let most = candidates.most(self.walk.sheet.inventory, wish.size);
+        Reason::NeverFits { wish: wish.text(), size: wish.size, most, passed_over: candidates.passed.clone() }
+    }
+
+    fn blocked(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
+        // Looked at before workers are kept for the task itself.
+        let first_before = self.first_before(entry.class);
+        let kept = self.walk.keep_for(entry, Preempts::No);
+        let what = self.what(entry.class);
+        let workers =
+            kept.as_ref().map_or_else(|| self.reach(entry.class).into_iter().collect(), |kept| kept.workers.clone());
+        let is_first = kept.as_ref().is_some_and(|kept| kept.is_first);
+        let reason = Reason::Held { what, holders: self.holders(&workers), behind: first_before.filter(|_| !is_first) };
+        let from = kept.map_or(Latest::Unknown, |kept| kept.from);
+        Waiting { task: TaskName::of(&waiting.request), reason, before, from }
+    }
+
+    /// The task before this one for which workers are kept that it could have.
+    fn first_before(&self, class: u32) -> Option<TaskName> {
+        let mut reach: Vec<u32> = self.reach(class).into_iter().collect();
+        reach.sort_unstable();
+        let kept = reach.into_iter().find_map(|worker| self.walk.sheet.kept(worker))?;
+        self.walk.view.line.at(kept.by).map(|waiting| TaskName::of(&waiting.request))
+    }
+
+    fn what(&self, class: u32) -> Text {
+        let class = self.walk.view.needs.class(class);
+        match (&class.found, class.wish()) {
+            (Found::Auto { .. }, Some(wish)) => wish.text(),
+            (Found::Workers { workers, .. }, _) => {
+                let busy = workers.iter().filter(|worker| !self.walk.sheet.is_free(**worker));
+                let busy: Vec<String> =
+                    busy.map(|worker| self.walk.sheet.inventory.worker(*worker).to_string()).collect();
+                let names = if busy.is_empty() {
+                    workers.iter().map(|worker| self.walk.sheet.inventory.worker(*worker).to_string()).collect()
+                } else {
+                    busy
+                };
+                let more = if names.len() > NAMED { " …" } else { "" };
+                let names = names[..names.len().min(NAMED)].join(", ");
+                Text::new(format!("{names}{more}"), format!("{names}{more}"))
+            }
+            (Found::Auto { .. }, None) => Text::new("Worker", "workers"),
+        }
+    }
+
+    /// The tasks that have these workers, those that end last first.
+    fn holders(&self, workers: &[u32]) -> Vec<Holder> {
+        let mut seen = HashSet::new();
+        let mut holders: Vec<Holder> = workers
+            .iter()
+            .filter_map(|worker| self.walk.sheet.inventory.taken(*worker))
+            .filter(|taken| seen.insert(taken.task.clone()))
+            .map(|taken| {
+                let running = self.walk.view.running.get(&taken.task);
+                let name = running.map_or(String::new(), |running| running.request.name.clone());
+                let is_ending = running.is_some_and(|running| running.stopping != Stopping::No);
+                Holder { task: TaskName { task: taken.task.clone(), name }, until: taken.until, is_ending }
+            })
+            .collect();
+        holders.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.task.task.cmp(&b.task.task)));
+        holders
+    }
+}

@@ -1,0 +1,114 @@
+//! The tasks that wait, each in the lane of its user and priority, first come first.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::request::{Request, Standing};
+use super::shares::Owner;
+use crate::ids::TaskId;
+
+/// All tasks that wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    places: Vec<Option<Waiting>>,
+    unused: Vec<u32>,
+    by_task: HashMap<TaskId, u32>,
+    lanes: BTreeMap<LaneKey, Lane>,
+    /// Tells those apart that came in the same millisecond.
+    arrivals: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub request: Request,
+    pub lane: LaneKey,
+    pub arrival: Arrival,
+    pub class: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LaneKey {
+    pub owner: Owner,
+    pub priority: i32,
+    pub standing: Standing,
+}
+
+/// When a task came; earlier is less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arrival {
+    submitted_ms: u64,
+    count: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lane {
+    pub entries: BTreeMap<Arrival, Entry>,
+    /// Since when its first task is the first.
+    pub front_since_ms: u64,
+}
+
+/// What a walk looks at before it looks at the task itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub place: u32,
+    pub class: u32,
+    pub owner: Owner,
+    pub workers: u64,
+    pub limit_ms: Option<u64>,
+}
+
+impl Line {
+    pub fn len(&self) -> usize {
+        self.by_task.len()
+    }
+
+    pub fn place(&self, task: &TaskId) -> Option<u32> {
+        self.by_task.get(task).copied()
+    }
+
+    pub fn at(&self, place: u32) -> Option<&Waiting> {
+        self.places.get(place as usize)?.as_ref()
+    }
+
+    pub fn lanes(&self) -> &BTreeMap<LaneKey, Lane> {
+        &self.lanes
+    }
+
+    /// The arrival of one that comes now.
+    pub fn arrival(&mut self, request: &Request) -> Arrival {
+        self.arrivals += 1;
+        Arrival { submitted_ms: request.submitted_ms, count: self.arrivals }
+    }
+
+    /// Puts a task into its lane. One that is there already must have been removed.
+    pub fn insert(&mut self, request: Request, owner: Owner, class: u32, arrival: Arrival, now_ms: u64) {
+        let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
+        let place = self.unused.pop().unwrap_or(self.places.len() as u32);
+        let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
+        let of_lane = self.lanes.entry(lane).or_default();
+        if of_lane.entries.first_key_value().is_none_or(|(first, _)| arrival < *first) {
+            of_lane.front_since_ms = request.submitted_ms.min(now_ms);
+        }
+        of_lane.entries.insert(arrival, entry);
+        self.by_task.insert(request.task.clone(), place);
+        let waiting = Some(Waiting { request, lane, arrival, class });
+        match self.places.get_mut(place as usize) {
+            Some(unused) => *unused = waiting,
+            None => self.places.push(waiting),
+        }
+    }
+
+    pub fn remove(&mut self, task: &TaskId, now_ms: u64) -> Option<Waiting> {
+        let place = self.by_task.remove(task)?;
+        let waiting = self.places.get_mut(place as usize)?.take()?;
+        self.unused.push(place);
+        let lane = self.lanes.get_mut(&waiting.lane)?;
+        if lane.entries.first_key_value().is_some_and(|(first, _)| *first == waiting.arrival) {
+            lane.front_since_ms = now_ms;
+        }
+        lane.entries.remove(&waiting.arrival);
+        if lane.entries.is_empty() {
+            self.lanes.remove(&waiting.lane);
+        }
+        Some(waiting)
+    }
+}

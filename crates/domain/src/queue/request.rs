@@ -1,0 +1,185 @@
+//! What a task asks the queue for.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    ids::{TaskId, WorkerId},
+    language::Text,
+    units::Seconds,
+};
+
+/// A task that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub task: TaskId,
+    /// The name that people gave it.
+    pub name: String,
+    /// The user whose share it counts against.
+    pub owner: String,
+    /// Higher goes first.
+    pub priority: i32,
+    pub submitted_ms: u64,
+    /// After this long the task is stopped; without it nothing is known of its end, and it is never backfilled.
+    pub time_limit: Option<Seconds>,
+    /// Whether a task of higher priority may take its place where preemption is on.
+    pub preemptible: bool,
+    pub standing: Standing,
+    pub need: Need,
+}
+
+/// How a task came into the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standing {
+    /// It had workers and gave them to a task of higher priority: first among those of its priority.
+    Returned,
+    #[default]
+    New,
+}
+
+/// The workers that a task needs, all at once or none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// These: of the environments that the user ticked, or of a group.
+    Workers(Vec<WorkerId>),
+    /// Any that are like this.
+    Auto(Wish),
+}
+
+/// What launch mode `auto` asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Wish {
+    pub size: Size,
+    pub kind: Kind,
+    pub zone: Option<String>,
+    /// Labels that an environment must have, with these values.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// How many workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// As many workers on each of so many environments.
+    Nodes { nodes: u32, workers: u32 },
+    /// As many in all, on as few environments as possible.
+    Workers(u32),
+}
+
+/// Which workers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// With a GPU or without.
+    Any,
+    AnyGpu,
+    /// With a GPU of this model, by its short name.
+    Gpu(String),
+}
+
+impl Request {
+    pub fn limit_ms(&self) -> Option<u64> {
+        self.time_limit.map(Seconds::as_millis)
+    }
+}
+
+impl Need {
+    /// How many workers it takes.
+    pub fn workers(&self) -> u64 {
+        match self {
+            Self::Workers(workers) => workers.len() as u64,
+            Self::Auto(wish) => wish.size.workers(),
+        }
+    }
+}
+
+impl Size {
+    pub fn workers(self) -> u64 {
+        match self {
+            Self::Nodes { nodes, workers } => u64::from(nodes) * u64::from(workers),
+            Self::Workers(workers) => u64::from(workers),
+        }
+    }
+
+    /// The fewest workers of one environment that are of use.
+    pub fn least_per_node(self) -> u32 {
+        match self {
+            Self::Nodes { workers, .. } => workers.max(1),
+            Self::Workers(_) => 1,
+        }
+    }
+}
+
+impl Kind {
+    /// Whether workers with such a GPU, or with none, will do.
+    pub fn takes(&self, model: Option<&str>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::AnyGpu => model.is_some(),
+            Self::Gpu(wanted) => model.is_some_and(|model| model.eq_ignore_ascii_case(wanted)),
+        }
+    }
+
+    fn unit(&self) -> Text {
+        match self {
+            Self::Any => Text::new("个 Worker", "workers"),
+            Self::AnyGpu => Text::new("个 GPU", "GPUs"),
+            Self::Gpu(model) => Text::new(format!("个 {model}"), model.clone()),
+        }
+    }
+}
+
+impl Wish {
+    /// Such as `2 × 8 H100 in 北京可用区A`.
+    pub fn text(&self) -> Text {
+        let unit = self.kind.unit();
+        let mut text = match self.size {
+            Size::Nodes { nodes: 1, workers } | Size::Workers(workers) => {
+                Text::new(format!("{workers} {}", unit.zh), format!("{workers} {}", unit.en))
+            }
+            Size::Nodes { nodes, workers } => Text::new(
+                format!("{nodes} 个节点 × {workers} {}", unit.zh),
+                format!("{nodes} nodes × {workers} {}", unit.en),
+            ),
+        };
+        if let Some(zone) = &self.zone {
+            text = Text::new(format!("{zone} 的 {}", text.zh), format!("{} in {zone}", text.en));
+        }
+        if !self.labels.is_empty() {
+            let labels: Vec<String> = self.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let labels = labels.join(", ");
+            text = Text::new(format!("{}（标签 {labels}）", text.zh), format!("{} (labels {labels})", text.en));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_says_itself() {
+        let mut wish = Wish {
+            size: Size::Nodes { nodes: 2, workers: 8 },
+            kind: Kind::Gpu("H100".into()),
+            zone: None,
+            labels: BTreeMap::new(),
+        };
+        assert_eq!(wish.text().en, "2 nodes × 8 H100");
+        wish.size = Size::Workers(4);
+        wish.zone = Some("a".into());
+        wish.labels.insert("disk".into(), "nvme".into());
+        assert_eq!(wish.text().en, "4 H100 in a (labels disk=nvme)");
+        assert_eq!(wish.text().zh, "a 的 4 个 H100（标签 disk=nvme）");
+    }
+
+    #[test]
+    fn a_kind_takes_what_it_names_however_it_is_spelled() {
+        let cases = [
+            (Kind::Any, [true, true, true]),
+            (Kind::AnyGpu, [false, true, true]),
+            (Kind::Gpu("h100".into()), [false, false, true]),
+        ];
+        for (kind, taken) in cases {
+            assert_eq!([None, Some("A100"), Some("H100")].map(|model| kind.takes(model)), taken, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What people read while a task waits.
+
+use super::*;
+
+#[test]
+fn a_task_on_busy_environments_says_for_whom_it_waits_and_until_when() {
+    let mut queue = cluster(&["gn6 1 H100 a", "gn7 1 H100 a"]);
+    let bert = Request { name: "bert".into(), ..request("task-1", these(&["gn6-0"])).limited(2) };
+    insert(&mut queue, 0, [bert]);
+    queue.decide(0);
+    let next =
+        [request("task-2", these(&["gn6-0", "gn7-0"])).limited(1), request("task-3", these(&["gn7-0"])).limited(3)];
+    insert(&mut queue, 1, next);
+    insert(&mut queue, 2, [request("task-4", these(&["gn6-0"]))]);
+    queue.decide(2);
+    assert_eq!(
+        english(&mut queue, "task-2", 2),
+        "waits for gn6-0, in use by task-1 (bert) (until 1970-01-01 02:00 UTC at the latest); starts at 1970-01-01 02:00 UTC at the latest"
+    );
+    assert_eq!(
+        english(&mut queue, "task-3", 2),
+        "waits for gn7-0; task-2 is before it; starts at 1970-01-01 03:00 UTC at the latest"
+    );
+    assert_eq!(
+        queue.explain(&"task-4".into(), 2).unwrap().text().zh,
+        "等待 gn6-0，正被 task-1 (bert)（最迟 1970-01-01 02:00 UTC 结束） 使用；task-2 排在它前面；最迟 1970-01-01 03:00 UTC 启动"
+    );
+    assert_eq!(queue.explain(&"task-1".into(), 2), None, "it does not wait");
+}
+
+#[test]
+fn who_states_no_limit_is_named() {
+    let mut queue = cluster(&["gn6 1 H100 a"]);
+    insert(&mut queue, 0, [request("task-1", these(&["gn6-0"]))]);
+    queue.decide(0);
+    insert(&mut queue, 1, [request("task-2", auto("1x1 H100")), request("task-3", auto("1x1 H100"))]);
+    queue.decide(1);
+    assert_eq!(
+        english(&mut queue, "task-2", 1),
+        "waits for 1 H100, in use by task-1; when is not known: no time limit is stated by task-1"
+    );
+    assert_eq!(
+        english(&mut queue, "task-3", 1),
+        "waits for 1 H100, in use by task-1; task-2 is before it; when is not known: no time limit is stated by task-1"
+    );
+}
+
+#[test]
+fn other_reasons_say_what_to_do() {
+    let rules = Rules { limits: Limits { workers: Some(4), tasks: Some(2) }, ..Rules::default() };
+    let mut queue = with_rules(rules, &["gn6 2 H100 a", "gn7 8 A100 a"]);
+    queue.set_environment(Offer { status: EnvironmentStatus::Offline, ..offer("gn8 8 H100 a") });
+    insert(&mut queue, 0, [request("running", auto("1x3 A100"))]);
+    queue.decide(0);
+    let cases = [
+        (
+            request("x", auto("1x2 A100")),
+            "ada may have 4 workers, has 3 and needs 2 more: waits for tasks of ada to end",
+        ),
+        (request("x", auto("1x8 A100")), "needs 8 workers, and ada may have 4: ask for fewer, or for a higher limit"),
+        (
+            request("x", auto("1x4 H100")).of("bo"),
+            "no environments can hold 4 H100: 0 have 4 or more such workers; others: \
+             1 out of service (gn8 Offline); 1 another GPU (gn7 A100)",
+        ),
+        (
+            request("x", auto("4 H100")).of("bo"),
+            "no environments can hold 4 H100: there are 2 such workers in all; others: \
+             1 out of service (gn8 Offline); 1 another GPU (gn7 A100)",
+        ),
+        (request("x", these(&["gn6-0", "gn8-0"])).of("bo"), "waits for environments that are not there: gn8 (Offline)"),
+        (
+            request("x", these(&["gn6-0", "gn6-7"])).of("bo"),
+            "there are no such workers: gn6-7; it waits until they join, or choose others",
+        ),
+        (request("x", these(&["gn6-0"])).of("bo"), "its workers are free, it is about to start"),
+    ];
+    for (request, text) in cases {
+        insert(&mut queue, 1, [request.clone()]);
+        assert_eq!(english(&mut queue, "x", 1), text);
+        assert!(!queue.explain(&"x".into(), 1).unwrap().text().zh.is_empty());
+    }
+    insert(&mut queue, 1, [request("y", auto("1x1 H100"))]);
+    queue.decide(1);
+    insert(&mut queue, 2, [request("z", auto("1x1 H100"))]);
+    assert_eq!(english(&mut queue, "z", 2), "ada may run 2 tasks at a time and runs 2: waits for one of them to end");
+}
+
+#[test]
+fn a_bound_counts_what_those_before_may_take() {
+    // A task that may take any H100 stands before one that names its worker: nothing can be promised to the latter.
+    let mut queue = cluster(&["n1 1 H100 a", "n2 1 H100 a"]);
+    insert(&mut queue, 0, [request("r1", these(&["n1-0"])).limited(1), request("r2", these(&["n2-0"])).limited(2)]);
+    queue.decide(0);
+    insert(
+        &mut queue,
+        1,
+        [request("any-1", auto("1x1 H100")).limited(1), request("any-2", auto("1x1 H100")).limited(1)],
+    );
+    insert(&mut queue, 2, [request("named", these(&["n2-0"]))]);
+    queue.decide(2);
+    assert_eq!(queue.explain(&"any-1".into(), 2).unwrap().from, Latest::At(HOUR));
+    assert_eq!(queue.explain(&"any-2".into(), 2).unwrap().from, Latest::Unknown);
+    let named = queue.explain(&"named".into(), 2).unwrap();
+    assert_eq!((named.from, named.before), (Latest::Unknown, 2));
+}
+
+/// The example of docs/guides/queue.md.
+#[test]
+fn the_example_of_the_guide_is_what_happens() {
+    let nine = 1_794_819_600_000;
+    let mut queue = cluster(&["gn6 8 H100 a", "gn7 8 H100 a"]);
+    insert(&mut queue, nine - HOUR, [request("task-1", auto("1x8 H100")).limited(4)]);
+    assert_eq!(names(&mut queue, nine - HOUR), ["task-1"]);
+    insert(
+        &mut queue,
+        nine,
+        [
+            request("task-2", auto("2x8 H100")).limited(6),
+            request("task-3", auto("1x4 H100")).limited(2),
+            request("task-4", auto("1x4 H100")).limited(4),
+            request("task-5", auto("1x4 H100")),
+        ],
+    );
+    assert_eq!(names(&mut queue, nine), ["task-3"]);
+    let pages = [
+        include_str!("../../../../../docs/guides/queue.md"),
+        include_str!("../../../../../docs/guides/queue.zh-CN.md"),
+    ];
+    for task in ["task-2", "task-4"] {
+        assert!(pages[0].contains(&english(&mut queue, task, nine)), "{}", english(&mut queue, task, nine));
+    }
+    let chinese = queue.explain(&"task-2".into(), nine).unwrap().text().zh;
+    assert!(pages[1].contains(&*chinese), "{chinese}");
+    let ten = nine + HOUR;
+    queue.ended(&"task-1".into(), ten);
+    assert_eq!(names(&mut queue, ten), [""; 0]);
+    assert!(english(&mut queue, "task-2", ten).ends_with("starts at 2026-11-16 11:00 UTC at the latest"));
+}

@@ -1,0 +1,125 @@
+//! The rules of the queue, each as a small cluster in which it shows.
+
+mod choosing;
+mod dice;
+mod explaining;
+mod keeping;
+mod ordering;
+mod preempting;
+mod properties;
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::environment::EnvironmentStatus;
+use crate::ids::TaskId;
+use crate::units::Seconds;
+
+pub(super) const HOUR: u64 = 3_600_000;
+
+/// `gn6 8 H100 a`: a name, how many GPUs of which model, a zone.
+pub(super) fn offer(text: &str) -> Offer {
+    let words: Vec<&str> = text.split(' ').collect();
+    let [name, count, model, zone] = words[..] else { panic!("{text}") };
+    let model = (model != "-").then(|| model.to_owned());
+    Offer {
+        environment: name.into(),
+        name: name.to_owned(),
+        zone: (zone != "-").then(|| zone.to_owned()),
+        labels: BTreeMap::new(),
+        status: EnvironmentStatus::Running,
+        runs: vec![WorkerRun { model, count: count.parse().unwrap() }],
+    }
+}
+
+pub(super) fn cluster(offers: &[&str]) -> Queue {
+    with_rules(Rules::default(), offers)
+}
+
+pub(super) fn with_rules(rules: Rules, offers: &[&str]) -> Queue {
+    let mut queue = Queue::new(rules);
+    offers.iter().for_each(|text| queue.set_environment(offer(text)));
+    queue
+}
+
+/// `2x8 H100` or `16 -`: nodes and workers on each or workers in all, of a GPU model, any (`-`) or any worker (`*`).
+pub(super) fn auto(text: &str) -> Need {
+    let (size, kind) = text.split_once(' ').unwrap();
+    let size = match size.split_once('x') {
+        Some((nodes, workers)) => Size::Nodes { nodes: nodes.parse().unwrap(), workers: workers.parse().unwrap() },
+        None => Size::Workers(size.parse().unwrap()),
+    };
+    let kind = match kind {
+        "*" => Kind::Any,
+        "-" => Kind::AnyGpu,
+        model => Kind::Gpu(model.to_owned()),
+    };
+    Need::Auto(Wish { size, kind, zone: None, labels: BTreeMap::new() })
+}
+
+pub(super) fn these(workers: &[&str]) -> Need {
+    Need::Workers(workers.iter().map(|worker| worker.parse().unwrap()).collect())
+}
+
+/// A usual task of `ada`.
+pub(super) fn request(task: &str, need: Need) -> Request {
+    Request {
+        task: task.into(),
+        name: String::new(),
+        owner: "ada".into(),
+        priority: 0,
+        submitted_ms: 0,
+        time_limit: None,
+        preemptible: false,
+        standing: Standing::New,
+        need,
+    }
+}
+
+impl Request {
+    fn limited(self, hours: u64) -> Self {
+        Self { time_limit: Some(Seconds(hours * 3_600)), ..self }
+    }
+
+    fn of(self, owner: &str) -> Self {
+        Self { owner: owner.to_owned(), ..self }
+    }
+
+    fn at(self, priority: i32) -> Self {
+        Self { priority, ..self }
+    }
+
+    fn preemptible(self) -> Self {
+        Self { preemptible: true, ..self }
+    }
+}
+
+/// Inserts one task after the other, all at once.
+pub(super) fn insert(queue: &mut Queue, now_ms: u64, requests: impl IntoIterator<Item = Request>) {
+    for request in requests {
+        queue.insert(Request { submitted_ms: now_ms, ..request }, now_ms);
+    }
+}
+
+/// Who starts, in order.
+pub(super) fn starts(queue: &mut Queue, now_ms: u64) -> Vec<Start> {
+    let decisions = queue.decide(now_ms).into_iter();
+    let starts = decisions.filter_map(|decision| match decision {
+        Decision::Start(start) => Some(start),
+        Decision::Preempt(_) => None,
+    });
+    starts.collect()
+}
+
+pub(super) fn names(queue: &mut Queue, now_ms: u64) -> Vec<String> {
+    starts(queue, now_ms).into_iter().map(|start| start.task.to_string()).collect()
+}
+
+/// The workers of a start, as one text.
+pub(super) fn workers(start: &Start) -> String {
+    start.workers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn english(queue: &mut Queue, task: &str, now_ms: u64) -> String {
+    queue.explain(&TaskId::from(task), now_ms).unwrap().text().en.into_owned()
+}

@@ -1,0 +1,187 @@
+//! What a task waits for, for whom, and until when at the latest.
+
+use super::moment::{Latest, written};
+use super::passed::PassedOver;
+use super::request::Size;
+use super::rules::Limits;
+use super::running::TaskName;
+use crate::{environment::EnvironmentStatus, ids::WorkerId, language::Text};
+
+/// How many names a sentence lists.
+const NAMED: usize = 3;
+
+/// Why a task is still in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub task: TaskName,
+    pub reason: Reason,
+    /// How many tasks that could use the same workers are before it.
+    pub before: usize,
+    /// When it starts at the latest, as the queue is now.
+    pub from: Latest,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its workers are free.
+    StartsNow,
+    /// Its workers are used by others, or kept for a task before it.
+    Held { what: Text, holders: Vec<Holder>, behind: Option<TaskName> },
+    /// Its user has as much as the limits allow.
+    OverLimit { owner: String, limits: Limits, workers: u64, tasks: u64, asks: u64 },
+    /// Environments or workers that it names are not there.
+    Absent { environments: Vec<(String, EnvironmentStatus)>, missing: Vec<WorkerId> },
+    /// All environments together could not hold it.
+    NeverFits { wish: Text, size: Size, most: u32, passed_over: PassedOver },
+}
+
+/// A task that has workers for which another one waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub task: TaskName,
+    pub until: Latest,
+    /// It was asked to give way.
+    pub is_ending: bool,
+}
+
+impl Waiting {
+    /// One sentence for people.
+    pub fn text(&self) -> Text {
+        match &self.reason {
+            Reason::StartsNow => Text::new("Worker 已空闲，即将启动", "its workers are free, it is about to start"),
+            Reason::Held { what, holders, behind } => self.held(what, holders, behind.as_ref()),
+            Reason::OverLimit { owner, limits, workers, tasks, asks } => {
+                over_limit(owner, *limits, *workers, *tasks, *asks)
+            }
+            Reason::Absent { environments, missing } => absent(environments, missing),
+            Reason::NeverFits { wish, size, most, passed_over } => never_fits(wish, *size, *most, passed_over),
+        }
+    }
+
+    fn held(&self, what: &Text, holders: &[Holder], behind: Option<&TaskName>) -> Text {
+        let mut text = Text::new(format!("等待 {}", what.zh), format!("waits for {}", what.en));
+        if !holders.is_empty() {
+            let named: Vec<Text> = holders.iter().take(NAMED).map(Holder::text).collect();
+            let more = if holders.len() > NAMED { " …" } else { "" };
+            let zh: Vec<&str> = named.iter().map(|name| name.zh.as_ref()).collect();
+            let en: Vec<&str> = named.iter().map(|name| name.en.as_ref()).collect();
+            text = Text::new(
+                format!("{}，正被 {}{more} 使用", text.zh, zh.join("、")),
+                format!("{}, in use by {}{more}", text.en, en.join(", ")),
+            );
+        }
+        if let Some(first) = behind {
+            let others = self.before.saturating_sub(1);
+            let (zh, en) = match others {
+                0 => (String::new(), String::new()),
+                _ => (format!(" 等 {} 个任务", self.before), format!(" and {others} more")),
+            };
+            let be = if others == 0 { "is" } else { "are" };
+            text =
+                text.followed_by(&Text::new(format!("{first}{zh} 排在它前面"), format!("{first}{en} {be} before it")));
+        }
+        text.followed_by(&self.bound(holders))
+    }
+
+    fn bound(&self, holders: &[Holder]) -> Text {
+        if let Latest::At(at) = self.from {
+            let at = written(at);
+            return Text::new(format!("最迟 {at} 启动"), format!("starts at {at} at the latest"));
+        }
+        let unbounded: Vec<String> = holders
+            .iter()
+            .filter(|holder| holder.until == Latest::Unknown)
+            .take(NAMED)
+            .map(|holder| holder.task.to_string())
+            .collect();
+        if unbounded.is_empty() {
+            return Text::new(
+                "启动时间未知：排在前面的任务没有时限，或可能先用这些 Worker",
+                "when is not known: a task before it states no time limit, or may take the same workers first",
+            );
+        }
+        Text::new(
+            format!("启动时间未知：{} 没有设定时限", unbounded.join("、")),
+            format!("when is not known: no time limit is stated by {}", unbounded.join(", ")),
+        )
+    }
+}
+
+impl Holder {
+    fn text(&self) -> Text {
+        let task = &self.task;
+        match (self.until, self.is_ending) {
+            (Latest::At(at), true) => Text::new(
+                format!("{task}（正在让位，最迟 {} 结束）", written(at)),
+                format!("{task} (giving way, ends at {} at the latest)", written(at)),
+            ),
+            (Latest::At(at), false) => Text::new(
+                format!("{task}（最迟 {} 结束）", written(at)),
+                format!("{task} (until {} at the latest)", written(at)),
+            ),
+            (Latest::Unknown, _) => Text::new(task.to_string(), task.to_string()),
+        }
+    }
+}
+
+fn over_limit(owner: &str, limits: Limits, workers: u64, tasks: u64, asks: u64) -> Text {
+    match limits {
+        Limits { tasks: Some(most), .. } if tasks >= u64::from(most) => Text::new(
+            format!("{owner} 最多同时运行 {most} 个任务，已有 {tasks} 个；等其中一个结束"),
+            format!("{owner} may run {most} tasks at a time and runs {tasks}: waits for one of them to end"),
+        ),
+        Limits { workers: Some(most), .. } if asks > u64::from(most) => Text::new(
+            format!("需要 {asks} 个 Worker，而 {owner} 最多可用 {most} 个；请减少 Worker，或请管理员提高上限"),
+            format!("needs {asks} workers, and {owner} may have {most}: ask for fewer, or for a higher limit"),
+        ),
+        Limits { workers: most, .. } => {
+            let most = most.map_or(0, u64::from);
+            Text::new(
+                format!("{owner} 最多可用 {most} 个 Worker，已用 {workers} 个，还需 {asks} 个；等自己的任务结束"),
+                format!(
+                    "{owner} may have {most} workers, has {workers} and needs {asks} more: waits for tasks of {owner} to end"
+                ),
+            )
+        }
+    }
+}
+
+fn absent(environments: &[(String, EnvironmentStatus)], missing: &[WorkerId]) -> Text {
+    if !environments.is_empty() {
+        let more = if environments.len() > NAMED { " …" } else { "" };
+        let list = |pick: fn(&Text) -> &str| {
+            let names =
+                environments.iter().take(NAMED).map(|(name, status)| format!("{name} ({})", pick(&status.text())));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        return Text::new(
+            format!("等待开发环境恢复：{}{more}", list(|text| &text.zh)),
+            format!("waits for environments that are not there: {}{more}", list(|text| &text.en)),
+        );
+    }
+    let more = if missing.len() > NAMED { " …" } else { "" };
+    let names: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
+    let names = names.join(", ");
+    Text::new(
+        format!("没有这些 Worker：{names}{more}；等它们加入，或重新选择"),
+        format!("there are no such workers: {names}{more}; it waits until they join, or choose others"),
+    )
+}
+
+fn never_fits(wish: &Text, size: Size, most: u32, passed_over: &PassedOver) -> Text {
+    let text = match size {
+        Size::Nodes { workers, .. } => Text::new(
+            format!("没有开发环境能满足 {}：有 {workers} 个或更多符合要求的 Worker 的环境只有 {most} 个", wish.zh),
+            format!("no environments can hold {}: {most} have {workers} or more such workers", wish.en),
+        ),
+        Size::Workers(_) => Text::new(
+            format!("没有开发环境能满足 {}：符合要求的 Worker 一共只有 {most} 个", wish.zh),
+            format!("no environments can hold {}: there are {most} such workers in all", wish.en),
+        ),
+    };
+    if passed_over.is_empty() {
+        return text;
+    }
+    let passed = passed_over.text();
+    text.followed_by(&Text::new(format!("其余：{}", passed.zh), format!("others: {}", passed.en)))
+}
