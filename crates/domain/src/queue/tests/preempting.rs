@@ -27,6 +27,9 @@ fn filled(rules: Rules, tasks: &[(&str, &str, i32, bool)]) -> Queue {
     queue
 }
 
+/// Its name, what it needs, its priority, and whether it gives way.
+type RunningTask = (&'static str, &'static str, i32, bool);
+
 #[test]
 fn the_lowest_priority_gives_way_first_then_the_youngest_and_no_more_than_needed() {
     let four = |priorities: [i32; 4]| {
@@ -34,7 +37,7 @@ fn the_lowest_priority_gives_way_first_then_the_youngest_and_no_more_than_needed
         let names = ["a", "b", "c", "d"];
         std::array::from_fn::<_, 4, _>(|at| (names[at], workers[at], priorities[at], true))
     };
-    let cases: &[(&[(&str, &str, i32, bool)], &str, &[&str])] = &[
+    let cases: &[(&[RunningTask], &str, &[&str])] = &[
         (&four([0, 0, 0, 0]), "1x1 H100", &["d"]),
         (&four([0, -1, 0, 0]), "1x1 H100", &["b"]),
         (&four([0, 0, 0, 0]), "1x2 H100", &["d", "c"]),
