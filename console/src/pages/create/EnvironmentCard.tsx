@@ -40,7 +40,8 @@ export function EnvironmentCard({ environment, isChosen, isMaster, nameOf, onTog
   };
   return (
     <div
-      role="presentation"
+      role="group"
+      aria-label={environment.name}
       title={isBlocked ? (remark ?? undefined) : undefined}
       onClick={(event) => {
         if (!(event.target as HTMLElement).closest('[role="checkbox"]')) toggle(event.shiftKey);
