@@ -35,7 +35,12 @@ export function Basics({ form, set, refused }: PartProps) {
         </Field>
       </div>
       <div id={anchor('dataset')}>
-        <Field label={w.create.dataset} isRequired hint={w.create.datasetHint} error={refusedAt(refused, 'dataset')}>
+        <Field
+          label={w.create.dataset}
+          isRequired={form.command.trim() === ''}
+          hint={w.create.datasetHint}
+          error={refusedAt(refused, 'dataset')}
+        >
           {(props) => (
             <Combobox
               {...props}

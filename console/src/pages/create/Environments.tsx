@@ -25,6 +25,8 @@ const CARD_HEIGHT = 120;
 
 export function Environments({ form, set, refused, query }: PartProps & { query: UseQueryResult<Page<Environment>> }) {
   const { w, number } = useWords();
+  const { sort = 'came' } = route.useSearch();
+  const navigate = route.useNavigate();
   const error = refusedAt(refused, 'environments');
   return (
     <section id={anchor('environments')} aria-labelledby="create-choose" className="flex flex-col gap-3">
@@ -44,6 +46,18 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
           </Button>
         ) : null}
         <span className="ml-auto hidden text-xs text-faint sm:inline">{w.create.shiftHint}</span>
+        <Select
+          aria-label={w.create.sort}
+          className="!min-w-28 max-sm:ml-auto"
+          value={sort}
+          onChange={(next) =>
+            void navigate({
+              search: (before) => ({ ...before, sort: next === 'came' ? undefined : next }),
+              replace: true,
+            })
+          }
+          options={SORTS.map((value) => ({ value, label: w.create.sorts[value] }))}
+        />
       </div>
       {error ? (
         <p role="alert" className="text-xs text-bad">
@@ -110,15 +124,7 @@ function List({ environments, form, set }: { environments: readonly Environment[
         text={text}
         onText={(q) => change({ q: q || undefined })}
         searchLabel={w.create.search}
-      >
-        <Select
-          aria-label={w.create.sort}
-          className="!min-w-28"
-          value={sort}
-          onChange={(next) => change({ sort: next === 'came' ? undefined : next })}
-          options={SORTS.map((value) => ({ value, label: w.create.sorts[value] }))}
-        />
-      </FilterBar>
+      />
       {shown.length === 0 ? (
         <Empty
           title={w.create.noMatch}

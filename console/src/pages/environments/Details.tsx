@@ -27,9 +27,7 @@ export function Details({ environment, asOf, onClose }: DetailsProps) {
         <div className="flex items-center gap-2">
           <EnvironmentPill environment={environment} />
           <Badge>{say(environment.kindText)}</Badge>
-          {environment.declared ? (
-            <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge>
-          ) : null}
+          {environment.declared ? <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge> : null}
           <span className="font-mono text-xs text-faint">{environment.id}</span>
           <span className="ml-auto">
             <Actions environment={environment} />
@@ -55,7 +53,11 @@ export function Details({ environment, asOf, onClose }: DetailsProps) {
         />
         <Machine environment={environment} />
         <Section title={w.environments.versions}>
-          {versions.length > 0 ? <Facts rows={versions} isMono /> : <p className="text-muted">{w.environments.unknown}</p>}
+          {versions.length > 0 ? (
+            <Facts rows={versions} isMono />
+          ) : (
+            <p className="text-muted">{w.environments.unknown}</p>
+          )}
         </Section>
         <Section title={w.environments.labels}>
           <div className="flex flex-wrap gap-1.5">

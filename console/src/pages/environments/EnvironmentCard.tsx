@@ -55,9 +55,7 @@ export function EnvironmentCard({ environment, asOf, onShow }: EnvironmentCardPr
         </Fact>
         <div className="flex min-w-0 items-center gap-1.5">
           <Badge>{say(environment.kindText)}</Badge>
-          {environment.declared ? (
-            <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge>
-          ) : null}
+          {environment.declared ? <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge> : null}
         </div>
       </dl>
       <Usage environment={environment} />

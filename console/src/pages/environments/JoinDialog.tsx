@@ -25,7 +25,10 @@ export function JoinDialog({ onClose }: { onClose: () => void }) {
     ['--workers', workers.trim()],
     ['--kind', kind],
   ];
-  const command = ['fermi agent', ...flags.filter(([, value]) => value).map(([flag, value]) => `${flag} ${quoted(value)}`)];
+  const command = [
+    'fermi agent',
+    ...flags.filter(([, value]) => value).map(([flag, value]) => `${flag} ${quoted(value)}`),
+  ];
   return (
     <Dialog open onOpenChange={onClose} title={w.environments.joinTitle} description={w.environments.joinHint}>
       <div className="flex flex-col gap-4">

@@ -7,7 +7,6 @@ export const create: Words['create'] = {
   created: 'Training task created',
   reset: 'Clear',
   resetText: 'Clear everything that was filled in?',
-  draftKept: 'Draft saved',
   basics: 'Basics',
   name: 'Task name',
   nameExample: 'for example llama2-7b-sft',
@@ -26,7 +25,7 @@ export const create: Words['create'] = {
   modeHints: {
     existing: 'Tick machines that have joined',
     auto: 'Free machines with enough GPUs',
-    new: 'Join a machine; it is ticked when it comes',
+    new: 'Ticked as soon as it joins',
   },
   choose: 'Choose environments (several allowed)',
   chosen: (n) => `${n} selected`,
@@ -34,7 +33,7 @@ export const create: Words['create'] = {
   search: 'Search by name, zone, image',
   filterStatus: 'Status',
   filterZone: 'Zone',
-  filterGpu: 'GPU type',
+  filterGpu: 'GPU',
   filterImage: 'Image',
   sort: 'Sort',
   sorts: {
@@ -82,7 +81,6 @@ export const create: Words['create'] = {
   plannerNone: 'Choose a model that the planner knows (such as llama2-7b) to see memory and speed here.',
   suggestion: 'Suggestion',
   take: 'Use suggestion',
-  takenNote: 'Suggestion applied',
   work: 'What is trained',
   command: 'Command',
   commandHint: 'What each rank runs; the built-in trainer where empty',
@@ -118,8 +116,6 @@ export const create: Words['create'] = {
   rankMapNote: (n) => `${n} ranks`,
   slot: (rank, worker) => `Rank ${rank} · ${worker}`,
   slotGpu: (gpu) => `GPU ${gpu}`,
-  warnings: 'Notes',
-  checking: 'Checking…',
   fits: 'Fits',
   tight: 'Fits tightly',
   fitsNot: 'Does not fit',
@@ -132,5 +128,4 @@ export const create: Words['create'] = {
   sameAs: 'The same task elsewhere',
   sameAsNote: 'Follows what is chosen above',
   tabs: { yaml: 'YAML', cli: 'CLI', curl: 'cURL' },
-  notReady: 'Still to do before it can start',
 };
