@@ -19,7 +19,7 @@ export const environments: Words['environments'] = {
   filterLabel: 'Label',
   sort: 'Sort',
   sorts: {
-    came: 'Order of joining',
+    came: 'As joined',
     name: 'Name',
     gpus: 'GPUs',
     uptime: 'Uptime',
