@@ -67,7 +67,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
     <Button
       tone="primary"
       size="lg"
-      className="w-full"
+      className="w-full !shrink"
       isBusy={create.isPending}
       onClick={() => create.submit(request)}
       data-create=""

@@ -1,7 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { valuesOf } from '~/api/environments';
+import { NARROWED_BY, narrowed, valuesOf } from '~/api/environments';
 import type { Environment } from '~/api/types';
+import { readFilters } from '~/filters/schema';
 import { Button } from '~/ui/Button';
 import { Command } from '~/ui/Copy';
 import { classes } from '~/ui/classes';
@@ -65,9 +66,12 @@ function Auto({ form, set, environments }: LaunchProps) {
   const [count, setCount] = useState('2');
   const [gpu, setGpu] = useState<string>(ANY);
   const [said, setSaid] = useState<string | null>(null);
-  const models = valuesOf(environments, 'gpu');
+  const search = route.useSearch();
+  // What the list below is narrowed to.
+  const among = narrowed(environments, readFilters(search, NARROWED_BY), search.q ?? '');
+  const models = valuesOf(among, 'gpu');
   const choose = () => {
-    const found = pick(environments, { count: Math.max(1, Number(count) || 1), gpu: gpu === ANY ? '' : gpu });
+    const found = pick(among, { count: Math.max(1, Number(count) || 1), gpu: gpu === ANY ? '' : gpu });
     if (found) set(withMaster(found, form.masterNode));
     setSaid(found ? w.create.autoFound(number(found.length)) : w.create.autoNone);
   };

@@ -6,6 +6,7 @@ import { Field, Input } from '~/ui/Field';
 import { Select } from '~/ui/Select';
 import { useWords } from '~/words';
 import { FrameworkSelect } from './FrameworkSelect';
+import type { Form } from './form';
 import { PlanWord } from './PlanWord';
 import { taken } from './plan';
 import { anchor } from './refusal';
@@ -97,6 +98,7 @@ function Advice({ form, set, preview }: Pick<StrategyProps, 'form' | 'set' | 'pr
   const plan = form.nodeIds.length > 0 && form.modelId ? preview?.plan : null;
   const suggestion = plan?.suggestion;
   const patch = suggestion ? taken(suggestion) : null;
+  const isNew = patch !== null && Object.entries(patch).some(([key, value]) => form[key as keyof Form] !== value);
   return (
     <aside
       aria-label={w.create.planner}
@@ -117,8 +119,8 @@ function Advice({ form, set, preview }: Pick<StrategyProps, 'form' | 'set' | 'pr
             {say(suggestion.reason)} · {w.create.seconds(value(suggestion.stepTimeS))} ·{' '}
             {w.create.tokens(value(suggestion.tokensPerS))}
           </p>
-          {patch ? (
-            <Button size="sm" className="self-start" onClick={() => set(patch)}>
+          {isNew ? (
+            <Button size="sm" className="self-start" onClick={() => set(patch ?? {})}>
               {w.create.take}
             </Button>
           ) : null}

@@ -37,7 +37,11 @@ export function Summary({ form, chosen, summary, preview, submit }: SummaryProps
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
         {summary ? (
           <>
-            <Totals summary={summary} framework={form.framework} />
+            <Totals
+              summary={summary}
+              framework={form.framework}
+              isFree={chosen.every(({ status }) => status === 'running')}
+            />
             <Notes summary={summary} preview={preview} />
             <Chosen chosen={chosen} master={form.nodeIds.length > 1 ? form.masterNode : null} />
             {preview.data ? <RankMap slots={preview.data.rankMap} isOld={preview.isPlaceholderData} /> : null}
@@ -56,7 +60,7 @@ export function Summary({ form, chosen, summary, preview, submit }: SummaryProps
   );
 }
 
-function Totals({ summary, framework }: { summary: Sums; framework: string }) {
+function Totals({ summary, framework, isFree }: { summary: Sums; framework: string; isFree: boolean }) {
   const { w, number } = useWords();
   const name = useFrameworkName(framework);
   const gpus =
@@ -84,15 +88,17 @@ function Totals({ summary, framework }: { summary: Sums; framework: string }) {
           </div>
         ))}
       </dl>
-      <p
-        className={
-          summary.isDistributed
-            ? 'rounded-md bg-accent-soft px-3 py-2 text-sm text-accent'
-            : 'rounded-md bg-good-soft px-3 py-2 text-sm text-good'
-        }
-      >
-        {summary.isDistributed ? w.create.uses(name) : w.create.quickStart}
-      </p>
+      {summary.isDistributed || isFree ? (
+        <p
+          className={
+            summary.isDistributed
+              ? 'rounded-md bg-accent-soft px-3 py-2 text-sm text-accent'
+              : 'rounded-md bg-good-soft px-3 py-2 text-sm text-good'
+          }
+        >
+          {summary.isDistributed ? w.create.uses(name) : w.create.quickStart}
+        </p>
+      ) : null}
     </div>
   );
 }

@@ -18,12 +18,14 @@ export function pick(environments: readonly Picked[], want: Want): string[] | nu
   const kind = (environment: Picked) => environment.gpus.map((gpu) => gpu.model).join();
   const key = (environment: Picked) => `${environment.zone ?? ''} ${kind(environment)}`;
   const parts = [...grouped(free, key), ...grouped(free, kind), free];
-  let best: Picked[] | null = null;
-  for (const part of parts) {
-    const found = fewest(part, want.count);
-    if (found && (best === null || found.length < best.length)) best = found;
-  }
-  return best?.map(({ id }) => id) ?? null;
+  const found = parts.flatMap((part) => {
+    const chosen = fewest(part, want.count);
+    return chosen ? [chosen] : [];
+  });
+  // Of as few machines, those of which least is left over; the first parts have the least between them.
+  const size = (chosen: readonly Picked[]) => chosen.reduce((total, { workers }) => total + workers.length, 0);
+  found.sort((a, b) => a.length - b.length || size(a) - size(b));
+  return found[0]?.map(({ id }) => id) ?? null;
 }
 
 function grouped(environments: readonly Picked[], key: (environment: Picked) => string): Picked[][] {

@@ -9,7 +9,7 @@ import { Heartbeat, Uptime } from './Heartbeat';
 import { versionsOf } from './versions';
 
 const GRID =
-  'grid min-w-[980px] grid-cols-[minmax(150px,1.2fr)_84px_minmax(100px,0.8fr)_minmax(170px,1.2fr)_72px_92px_88px_minmax(100px,1fr)_32px] items-center gap-2 px-4';
+  'grid min-w-[980px] grid-cols-[minmax(150px,1.2fr)_84px_minmax(100px,0.8fr)_minmax(196px,1.2fr)_72px_92px_88px_minmax(76px,1fr)_32px] items-center gap-2 px-4';
 const ROW = 44;
 
 type EnvironmentRowsProps = { environments: readonly Environment[]; asOf: number; onShow: (id: string) => void };

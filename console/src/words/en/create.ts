@@ -18,13 +18,13 @@ export const create: Words['create'] = {
   chooseModel: 'Optional; predicts memory and speed',
   launch: 'Launch mode',
   modes: {
-    existing: 'Use existing environments',
+    existing: 'Existing environments',
     auto: 'Choose for me',
     new: 'New environment',
   },
   modeHints: {
-    existing: 'Tick machines that have joined',
-    auto: 'Free machines with enough GPUs',
+    existing: 'Tick what has joined',
+    auto: 'Free ones with enough GPUs',
     new: 'Ticked as soon as it joins',
   },
   choose: 'Choose environments',
