@@ -177,3 +177,9 @@ test('environments of one zone are left by its filter, and one that is offline c
   await page.getByText('已选 0').first().waitFor();
   await close();
 });
+
+test('a clone of a task that does not exist says so', async () => {
+  const { page, close } = await open(browser, `${seed.console}/training/create?from=task-999`);
+  await page.locator('main [role="alert"]').first().waitFor();
+  await close();
+});

@@ -53,7 +53,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
     250,
   );
   const preview = useQuery(previewQuery(previewed));
-  const create = useCreate(from);
+  const create = useCreate();
   const set = (patch: Partial<Form>) => {
     setForm((before) => ({ ...before, ...patch }));
     create.forget();

@@ -1,9 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
 import { Loaded } from '~/api/Loaded';
 import { taskQuery } from '~/api/queries';
 import { Card } from '~/ui/Card';
+import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
+import { useWords } from '~/words';
 import { readDraft } from './draft';
 import { Editor } from './Editor';
 import { EMPTY, type Form, formOf } from './form';
@@ -11,9 +14,14 @@ import { withMaster } from './selection';
 
 const route = getRouteApi('/training/create');
 
-/** What the page begins with: the environments of the address, else a draft, else what is cloned, else nothing. */
+/** What the page begins with: what is cloned, else a draft, with the environments of the address where it names some. */
 export function Page() {
   const { from, env } = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => {
+    // They are in the draft now, where they can be changed.
+    if (env) void navigate({ search: ({ env: _, ...others }) => others, replace: true });
+  }, [env, navigate]);
   if (from) return <Clone key={from} from={from} />;
   const draft = readDraft(localStorage, null) ?? EMPTY;
   const initial: Form = env ? { ...draft, ...withMaster(env.split(','), null) } : draft;
@@ -21,17 +29,20 @@ export function Page() {
 }
 
 function Clone({ from }: { from: string }) {
+  const { w } = useWords();
   const task = useQuery({ ...taskQuery(from), refetchInterval: false });
+  const copy = useMemo(() => task.data && formOf(task.data), [task.data]);
+  if (copy) {
+    return <Editor from={from} initial={readDraft(localStorage, from) ?? copy} pristine={copy} />;
+  }
   return (
-    <Loaded
-      query={task}
-      loading={
-        <Card>
-          <SkeletonRows count={8} />
-        </Card>
-      }
-    >
-      {(data) => <Editor from={from} initial={readDraft(localStorage, from) ?? formOf(data)} pristine={formOf(data)} />}
-    </Loaded>
+    <>
+      <PageHeader title={w.create.title} note={w.create.cloneOf(from)} />
+      <Card>
+        <Loaded query={task} loading={<SkeletonRows count={8} />}>
+          {() => null}
+        </Loaded>
+      </Card>
+    </>
   );
 }

@@ -66,7 +66,7 @@ function Totals({ summary, framework, isFree }: { summary: Sums; framework: stri
   const gpus =
     summary.totalGpus > 0
       ? [w.create.gpus, `${w.create.countOf(number(summary.totalGpus))} (${summary.gpuTypes.join(', ')})`]
-      : [w.create.workers, w.create.workerCount(number(summary.totalWorkers))];
+      : [w.create.workers, w.create.countOf(number(summary.totalWorkers))];
   const lines = [
     summary.isDistributed ? [w.create.nodes, w.create.countOf(number(summary.nodeCount))] : null,
     gpus,
@@ -119,13 +119,13 @@ function Notes({ summary, preview }: { summary: Sums; preview: UseQueryResult<Pr
       {warnings.map(({ id, text, hint }) => (
         <Banner key={id} tone="warn">
           {say(text)}
-          {hint ? <span className="block text-xs opacity-80">{say(hint)}</span> : null}
+          {hint ? <span className="block text-xs">{say(hint)}</span> : null}
         </Banner>
       ))}
       {refusal ? (
         <Banner tone="bad">
           {refusal.isUnreachable ? w.common.unreachable : refusal.text}
-          {refusal.hint ? <span className="block text-xs opacity-80">{refusal.hint}</span> : null}
+          {refusal.hint ? <span className="block text-xs">{refusal.hint}</span> : null}
         </Banner>
       ) : null}
     </div>

@@ -21,7 +21,7 @@ export function refusedAt(refused: Refused | null, part: Part): string | null {
 }
 
 /** Creates the task. The same request sent again, as after a lost answer, has the same key: it is granted once. */
-export function useCreate(from: string | null) {
+export function useCreate() {
   const { w } = useWords();
   const cache = useQueryClient();
   const navigate = useNavigate();
@@ -64,7 +64,7 @@ export function useCreate(from: string | null) {
     clear: () => {
       reset();
       dropDraft(localStorage);
-      if (from) void navigate({ to: '/training/create', search: {} });
+      void navigate({ to: '/training/create', search: {}, replace: true });
     },
   };
 }

@@ -53,9 +53,12 @@ export function EnvironmentCard({ environment, asOf, onShow }: EnvironmentCardPr
         <Fact icon={<PulseIcon />} label={w.environments.heartbeat}>
           <Heartbeat environment={environment} asOf={asOf} />
         </Fact>
-        <div className="flex min-w-0 items-center gap-1.5">
-          <Badge>{say(environment.kindText)}</Badge>
-          {environment.declared ? <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge> : null}
+        <div className="min-w-0">
+          <dt className="sr-only">{w.environments.joinKind}</dt>
+          <dd className="flex min-w-0 items-center gap-1.5">
+            <Badge>{say(environment.kindText)}</Badge>
+            {environment.declared ? <Badge title={w.environments.declaredHint}>{w.environments.declared}</Badge> : null}
+          </dd>
         </div>
       </dl>
       <Usage environment={environment} />

@@ -61,7 +61,6 @@ export const environments: Words['environments'] = {
   labels: 'Labels',
   noLabels: 'No labels',
   heldBy: (task) => `held by ${task}`,
-  details: 'Details',
   train: 'Train on it',
   drain: 'Drain',
   drainText: (name) => `Drain ${name}? What runs goes on, nothing new starts; it can be resumed at any time.`,

@@ -92,7 +92,7 @@ export const create = {
   distributed: '分布式训练',
   nodes: '训练节点',
   gpus: '总GPU',
-  workers: '总Worker',
+  workers: 'Worker',
   cpus: '总CPU',
   memory: '总内存',
   zones: '跨可用区',

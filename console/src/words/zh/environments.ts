@@ -59,7 +59,6 @@ export const environments = {
   labels: '标签',
   noLabels: '没有标签',
   heldBy: (task: string) => `由 ${task} 占用`,
-  details: '详情',
   train: '用它训练',
   drain: '停用',
   drainText: (name: string) => `停用 ${name}？正在运行的继续，不再启动新任务；随时可以恢复。`,
