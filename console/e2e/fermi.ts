@@ -37,7 +37,7 @@ export async function until<T>(what: string, look: () => Promise<T | null>): Pro
   throw new Error(`${what} did not come about within a minute`);
 }
 
-const ended = (child: ChildProcess) =>
+export const ended = (child: ChildProcess) =>
   new Promise<void>((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve();
     else child.once('exit', () => resolve());

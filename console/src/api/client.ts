@@ -17,14 +17,16 @@ export function headers(extra: Record<string, string> = {}): Record<string, stri
 }
 
 /** Every wish has a key of its own, so that a repeated one is granted once. */
-function wishKey() {
+export function wishKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 const dress: Middleware = {
   onRequest({ request }) {
     for (const [name, value] of Object.entries(headers())) request.headers.set(name, value);
-    if (request.method === 'POST') request.headers.set('Idempotency-Key', wishKey());
+    if (request.method === 'POST' && !request.headers.has('Idempotency-Key')) {
+      request.headers.set('Idempotency-Key', wishKey());
+    }
     return request;
   },
 };

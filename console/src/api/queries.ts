@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, q } from './client';
+import type { CreateRequest } from './types';
 
 /** Keys of the cache; the live table writes by the same ones. */
 export const keys = {
@@ -34,7 +35,8 @@ export const environmentsQuery = (params: ListParams = {}) =>
     queryFn: ({ signal }) =>
       q(client.GET('/api/v1/environments', { params: { query: { pageSize: 1000, ...params } }, signal })),
     placeholderData: keepPreviousData,
-    refetchInterval: OFTEN,
+    // Many of them are asked for less often: a thousand are a megabyte.
+    refetchInterval: (query) => ((query.state.data?.items.length ?? 0) > 200 ? 5 * OFTEN : OFTEN),
   });
 
 export const environmentMetricsQuery = (id: string) =>
@@ -65,6 +67,17 @@ export const taskQuery = (id: string) =>
     queryKey: keys.task(id),
     queryFn: ({ signal }) => q(client.GET('/api/v1/training-tasks/{id}', { params: { path: { id } }, signal })),
     refetchInterval: (query) => (query.state.data && query.state.data.endedAt == null ? OFTEN : false),
+  });
+
+/** What a task would be; nothing is stored. */
+export const previewQuery = (body: CreateRequest | null) =>
+  queryOptions({
+    queryKey: ['preview', body],
+    enabled: body !== null,
+    queryFn: ({ signal }) => q(client.POST('/api/v1/training-tasks/preview', { body: body ?? {}, signal })),
+    placeholderData: keepPreviousData,
+    retry: false,
+    staleTime: 15_000,
   });
 
 export const ranksQuery = (id: string, attempt?: number) =>

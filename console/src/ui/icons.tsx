@@ -89,3 +89,26 @@ export const TerminalIcon = icon(<path d="m3 4.5 3.5 3.5L3 11.5M8.5 12H13" />);
 export const BranchIcon = icon(
   <path d="M4.5 5.5v5M4.5 3.5h.01M4.5 12.5h.01M11.5 4.5v1.5a2 2 0 0 1-2 2h-5M11.5 3.5h.01" />,
 );
+export const PinIcon = icon(
+  <>
+    <path d="M8 14s4.5-4.3 4.5-7.5a4.5 4.5 0 0 0-9 0C3.5 9.7 8 14 8 14z" />
+    <circle cx="8" cy="6.5" r="1.5" />
+  </>,
+);
+export const DiskIcon = icon(<path d="M2.5 2.5h8.5l2.5 2.5v8.5h-11zM5 2.5v4h5.5v-4M5 13.5V9.5h6v4" />);
+export const ChipIcon = icon(
+  <path d="M4.5 4.5h7v7h-7zM6.75 6.75h2.5v2.5h-2.5zM6.25 4.5v-2M9.75 4.5v-2M6.25 13.5v-2M9.75 13.5v-2M4.5 6.25h-2M4.5 9.75h-2M13.5 6.25h-2M13.5 9.75h-2" />,
+);
+export const ClockIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="5.75" />
+    <path d="M8 4.75V8l2.25 1.5" />
+  </>,
+);
+export const GlobeIcon = icon(
+  <>
+    <circle cx="8" cy="8" r="5.75" />
+    <path d="M2.25 8h11.5M8 2.25c2 1.6 2.75 3.6 2.75 5.75S10 12.15 8 13.75C6 12.15 5.25 10.15 5.25 8S6 3.85 8 2.25z" />
+  </>,
+);
+export const PulseIcon = icon(<path d="M1.5 8.5h3l2-5 3 9 2-4h3" />);

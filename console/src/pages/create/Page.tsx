@@ -1,15 +1,47 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { Loaded } from '~/api/Loaded';
+import { taskQuery } from '~/api/queries';
 import { Card } from '~/ui/Card';
-import { Empty } from '~/ui/Empty';
 import { PageHeader } from '~/ui/PageHeader';
+import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
+import { readDraft } from './draft';
+import { Editor } from './Editor';
+import { EMPTY, type Form, formOf } from './form';
+import { withMaster } from './selection';
 
+const route = getRouteApi('/training/create');
+
+/** What the page begins with: what is cloned, else a draft, with the environments of the address where it names some. */
 export function Page() {
+  const { from, env } = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => {
+    // They are in the draft now, where they can be changed.
+    if (env) void navigate({ search: ({ env: _, ...others }) => others, replace: true });
+  }, [env, navigate]);
+  if (from) return <Clone key={from} from={from} />;
+  const draft = readDraft(localStorage, null) ?? EMPTY;
+  const initial: Form = env ? { ...draft, ...withMaster(env.split(','), null) } : draft;
+  return <Editor key="new" from={null} initial={initial} pristine={EMPTY} />;
+}
+
+function Clone({ from }: { from: string }) {
   const { w } = useWords();
+  const task = useQuery({ ...taskQuery(from), refetchInterval: false });
+  const copy = useMemo(() => task.data && formOf(task.data), [task.data]);
+  if (copy) {
+    return <Editor from={from} initial={readDraft(localStorage, from) ?? copy} pristine={copy} />;
+  }
   return (
     <>
-      <PageHeader title={w.create.title} />
+      <PageHeader title={w.create.title} note={w.create.cloneOf(from)} />
       <Card>
-        <Empty title={w.common.comingSoon} />
+        <Loaded query={task} loading={<SkeletonRows count={8} />}>
+          {() => null}
+        </Loaded>
       </Card>
     </>
   );

@@ -1,6 +1,30 @@
-/** What the address of this page holds behind the question mark. */
-export type CreateSearch = Record<string, never>;
+import { NARROWED_BY, type NarrowedBy, ORDERS, type Order } from '~/api/environments';
+import { MODES, type Mode } from './form';
 
-export function readSearch(_search: Record<string, unknown>): CreateSearch {
-  return {};
+export const TABS = ['yaml', 'cli', 'curl'] as const;
+export type TextTab = (typeof TABS)[number];
+
+/** What the address of this page holds behind the question mark. */
+export type CreateSearch = {
+  /** The task that is cloned. */
+  from?: string;
+  /** Environments to begin with, with commas between them. */
+  env?: string;
+  mode?: Mode;
+  tab?: TextTab;
+  q?: string;
+  sort?: Order;
+} & Partial<Record<NarrowedBy, string>>;
+
+export function readSearch(search: Record<string, unknown>): CreateSearch {
+  const text = (key: string) => {
+    const value = search[key];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  };
+  const found: CreateSearch = {};
+  for (const key of ['from', 'env', 'q', ...NARROWED_BY] as const) if (text(key) !== '') found[key] = text(key);
+  const mode = MODES.find((one) => one === search.mode);
+  const tab = TABS.find((one) => one === search.tab);
+  const sort = ORDERS.find((one) => one === search.sort);
+  return { ...found, ...(mode ? { mode } : {}), ...(tab ? { tab } : {}), ...(sort ? { sort } : {}) };
 }

@@ -1,6 +1,20 @@
-/** What the address of this page holds behind the question mark. */
-export type EnvironmentsSearch = Record<string, never>;
+import { NARROWED_BY, type NarrowedBy, ORDERS, type Order } from '~/api/environments';
 
-export function readSearch(_search: Record<string, unknown>): EnvironmentsSearch {
-  return {};
+/** What the address of this page holds behind the question mark. */
+export type EnvironmentsSearch = {
+  view?: 'table';
+  q?: string;
+  sort?: Order;
+  /** The environment whose details are shown. */
+  env?: string;
+} & Partial<Record<NarrowedBy, string>>;
+
+export function readSearch(search: Record<string, unknown>): EnvironmentsSearch {
+  const found: EnvironmentsSearch = {};
+  for (const key of ['q', 'env', ...NARROWED_BY] as const) {
+    const value = search[key];
+    if ((typeof value === 'string' && value !== '') || typeof value === 'number') found[key] = String(value);
+  }
+  const sort = ORDERS.find((order) => order === search.sort);
+  return { ...found, ...(search.view === 'table' ? { view: 'table' } : {}), ...(sort ? { sort } : {}) };
 }

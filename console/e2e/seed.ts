@@ -1,0 +1,68 @@
+// A server with the environments of the specification: their names, zones and machines.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { api, binary, ended, freePort, until } from './fermi';
+
+const ENVIRONMENTS = [
+  { name: 'pytorch-dev-env', kind: 'jupyter', zone: '北京可用区A', image: 'pytorch', gpus: '2xA100', cpus: 16 },
+  { name: 'cv-experiment-env', kind: 'vscode', zone: '北京可用区A', image: 'torchvision', gpus: '2xV100', cpus: 16 },
+  { name: 'llm-training-env', kind: 'custom', zone: '深圳可用区C', image: 'transformers', gpus: '4xA100', cpus: 32 },
+  { name: 'nlp-research-lab', kind: 'custom', zone: '上海可用区A', image: 'transformers', gpus: '8xA100', cpus: 64 },
+];
+
+export type Seed = {
+  server: string;
+  console: string;
+  leave: (name: string) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+export async function startSeed(): Promise<Seed> {
+  const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
+  const children = new Map<string, ChildProcess>();
+  const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) =>
+    children.set(name, spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' }));
+  const leave = async (name: string) => {
+    const child = children.get(name);
+    if (!child) return;
+    child.kill('SIGINT');
+    await Promise.race([ended(child), new Promise((resolve) => setTimeout(resolve, 15_000))]);
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    children.delete(name);
+  };
+  const stop = async () => {
+    for (const name of [...children.keys()].reverse()) await leave(name);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const port = await freePort();
+    const server = `http://127.0.0.1:${port}`;
+    run('server', binary(), ['server', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')]);
+    await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    for (const [count, { name, kind, zone, image, gpus, cpus }] of ENVIRONMENTS.entries()) {
+      const declared = `gpus=${gpus},cpus=${cpus},memory=${8 * cpus}GiB`;
+      const where = ['--server', server, '--data-dir', join(folder, name)];
+      const what = ['--name', name, '--kind', kind, '--zone', zone, '--image', image, '--declare', declared];
+      run(name, binary(), ['agent', ...where, ...what]);
+      await until(name, async () => {
+        const { items } = await api<{ items: unknown[] }>(server, '/environments');
+        return items.length > count ? true : null;
+      });
+    }
+    const dataset = await api<{ id: string }>(server, '/datasets', { name: 'wikitext-103' });
+    await api(server, `/datasets/${dataset.id}/versions`, { version: 'v1', path: '/data/wikitext-103' });
+    const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
+    if (page.includes('assets/')) return { server, console: server, leave, stop };
+    const preview = await freePort();
+    const script = new URL('../scripts/preview.mjs', import.meta.url).pathname;
+    run('preview', process.execPath, [script], { FERMI_SERVER: server, PORT: String(preview) });
+    const console_ = `http://127.0.0.1:${preview}`;
+    await until('the preview', async () => ((await fetch(console_)).ok ? true : null));
+    return { server, console: console_, leave, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query';
+import { frameworksQuery } from '~/api/queries';
+import { Field } from '~/ui/Field';
+import { Select } from '~/ui/Select';
+import { useWords } from '~/words';
+import { anchor } from './refusal';
+import { type PartProps, refusedAt } from './useCreate';
+
+/** The framework, with what the server says of it. */
+export function FrameworkSelect({ form, set, refused }: PartProps) {
+  const { w, say } = useWords();
+  const frameworks = useQuery(frameworksQuery());
+  const cards = frameworks.data?.items ?? [];
+  const card = cards.find(({ value }) => value === form.framework);
+  return (
+    <div id={anchor('framework')}>
+      <Field
+        label={w.create.framework}
+        error={refusedAt(refused, 'framework')}
+        hint={
+          card ? (
+            <span title={card.features.map(say).join(' · ')}>
+              {say(card.kind)} · {say(card.suits)}
+            </span>
+          ) : undefined
+        }
+      >
+        {(props) => (
+          <Select
+            id={props.id}
+            className="w-full"
+            value={form.framework}
+            onChange={(framework) => set({ framework, zeroStage: framework === 'deepspeed' ? form.zeroStage : '' })}
+            options={cards.map(({ value, label, kind, vendor }) => ({
+              value,
+              label,
+              note: `${say(kind)} · ${say(vendor)}`,
+            }))}
+          />
+        )}
+      </Field>
+    </div>
+  );
+}
+
+/** A framework as people call it. */
+export function useFrameworkName(value: string): string {
+  const frameworks = useQuery(frameworksQuery());
+  return frameworks.data?.items.find((card) => card.value === value)?.label ?? value;
+}

@@ -1,0 +1,42 @@
+import { getRouteApi } from '@tanstack/react-router';
+import { BASE } from '~/api/base';
+import type { CreateRequest } from '~/api/types';
+import { Card } from '~/ui/Card';
+import { Copy } from '~/ui/Copy';
+import { Tabs } from '~/ui/Tabs';
+import { useWords } from '~/words';
+import { TABS, type TextTab } from './search';
+import { cliOf, curlOf, yamlOf } from './texts';
+
+const route = getRouteApi('/training/create');
+
+/** The same task as YAML, for the command line and for the API. */
+export function SameTask({ request, nameOf }: { request: CreateRequest; nameOf: (id: string) => string }) {
+  const { w } = useWords();
+  const { tab = 'yaml' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const server = new URL(BASE, window.location.origin).href.replace(/\/$/, '');
+  const texts: Record<TextTab, () => string> = {
+    yaml: () => yamlOf(request),
+    cli: () => cliOf(request, server, nameOf),
+    curl: () => curlOf(request, server),
+  };
+  const text = texts[tab]();
+  return (
+    <Card title={w.create.sameAs} note={w.create.sameAsNote} actions={<Copy text={text} />}>
+      <Tabs
+        aria-label={w.create.sameAs}
+        className="px-4 pt-1 pb-4"
+        value={tab}
+        onChange={(next) =>
+          void navigate({ search: (before) => ({ ...before, tab: next === 'yaml' ? undefined : next }), replace: true })
+        }
+        tabs={TABS.map((value) => ({ value, label: w.create.tabs[value] }))}
+      >
+        <pre className="mt-3 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
+          {text}
+        </pre>
+      </Tabs>
+    </Card>
+  );
+}

@@ -1,0 +1,99 @@
+import { commandLine } from '~/api/argv';
+import type { CreateRequest, Task } from '~/api/types';
+import { type Selection, withMaster } from './selection';
+
+export type Mode = 'existing' | 'auto' | 'new';
+export const MODES: Mode[] = ['existing', 'auto', 'new'];
+
+/** Numbers are kept as they are typed; an empty one is not sent. */
+export type Form = Selection & {
+  taskName: string;
+  datasetId: string | null;
+  datasetVersionId: string | null;
+  modelId: string | null;
+  framework: string;
+  dataParallel: string;
+  pipelineParallel: string;
+  tensorParallel: string;
+  zeroStage: string;
+  microBatchSize: string;
+  command: string;
+  directory: string;
+  interpreter: string;
+  /** One `NAME=VALUE` a line. */
+  variables: string;
+  maxRestarts: string;
+  priority: string;
+  checkpointDir: string;
+  /** What a task that is cloned has and this form does not show. */
+  kept: Pick<CreateRequest, 'options' | 'policies' | 'labels' | 'source' | 'recipe'> & {
+    workers?: Record<string, number[]>;
+  };
+};
+
+export const EMPTY: Form = {
+  taskName: '',
+  datasetId: null,
+  datasetVersionId: null,
+  modelId: null,
+  nodeIds: [],
+  masterNode: null,
+  framework: 'pytorch-ddp',
+  dataParallel: '',
+  pipelineParallel: '',
+  tensorParallel: '',
+  zeroStage: '',
+  microBatchSize: '',
+  command: '',
+  directory: '',
+  interpreter: '',
+  variables: '',
+  maxRestarts: '',
+  priority: '',
+  checkpointDir: '',
+  kept: {},
+};
+
+const text = (value: unknown) => (value === null || value === undefined ? '' : String(value));
+
+/** The form of a task like this one, under a name of its own. */
+export function formOf({ spec }: Pick<Task, 'spec'>): Form {
+  const { work, distributed, options, policies } = spec;
+  const { checkpointDir, framework: settings = {}, ...otherOptions } = options ?? {};
+  const { zeroStage, microBatchSize, ...otherSettings } = settings as Record<string, unknown>;
+  const { restart, ...otherPolicies } = policies ?? {};
+  // The document of the API has another shape under the same name.
+  const dataset = spec.dataset as { datasetId: string; datasetVersionId: string } | null | undefined;
+  const command = work.kind === 'command' ? work : null;
+  return {
+    ...EMPTY,
+    ...withMaster([...distributed.nodeIds], distributed.masterNode ?? null),
+    taskName: `${spec.name}-copy`,
+    datasetId: dataset?.datasetId ?? null,
+    datasetVersionId: dataset?.datasetVersionId ?? null,
+    modelId: spec.modelId ?? null,
+    framework: distributed.framework ?? EMPTY.framework,
+    dataParallel: text(distributed.strategy?.dataParallel),
+    pipelineParallel: text(distributed.strategy?.pipelineParallel),
+    tensorParallel: text(distributed.strategy?.tensorParallel),
+    zeroStage: text(zeroStage),
+    microBatchSize: text(microBatchSize),
+    command: command ? commandLine(command.argv) : '',
+    directory: text(command?.directory),
+    interpreter: text(command?.interpreter),
+    variables: Object.entries(command?.env ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+    maxRestarts: restart?.maxRestarts ? String(restart.maxRestarts) : '',
+    priority: spec.priority ? String(spec.priority) : '',
+    checkpointDir: text(checkpointDir),
+    kept: {
+      options: { ...otherOptions, framework: otherSettings as Record<string, never> },
+      policies: otherPolicies,
+      labels: spec.labels ?? {},
+      source: spec.source ?? null,
+      ...(work.kind === 'builtin' ? { recipe: { name: 'builtin', args: work.args ?? [] } } : {}),
+      ...(Object.keys(distributed.workers ?? {}).length > 0 ? { workers: distributed.workers ?? {} } : {}),
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import type { Task } from '~/api/types';
+import { dropDraft, keepDraft, readDraft } from './draft';
+import { EMPTY, type Form, formOf } from './form';
+import { previewOf, requestOf, variablesOf } from './request';
+
+const form = (more: Partial<Form>): Form => ({ ...EMPTY, ...more });
+
+test('the request of the specification', () => {
+  const request = requestOf(
+    form({
+      taskName: ' gpt3-pretraining ',
+      datasetId: 'dataset-001',
+      datasetVersionId: 'version-001',
+      modelId: 'model-001',
+      nodeIds: ['env-001', 'env-003', 'env-005'],
+      masterNode: 'env-001',
+      framework: 'deepspeed',
+      dataParallel: '2',
+      pipelineParallel: '4',
+      tensorParallel: '8',
+    }),
+  );
+  expect(request).toEqual({
+    taskName: 'gpt3-pretraining',
+    datasetId: 'dataset-001',
+    datasetVersionId: 'version-001',
+    modelId: 'model-001',
+    launchMode: 'existing',
+    distributedConfig: {
+      enabled: true,
+      nodeIds: ['env-001', 'env-003', 'env-005'],
+      masterNode: 'env-001',
+      framework: 'deepspeed',
+      strategy: { dataParallel: 2, pipelineParallel: 4, tensorParallel: 8 },
+    },
+  });
+});
+
+test('one environment has no master', () => {
+  const request = requestOf(form({ taskName: 'a', nodeIds: ['env-001'], masterNode: 'env-001' }));
+  expect(request.distributedConfig).toEqual({ nodeIds: ['env-001'], framework: 'pytorch-ddp' });
+});
+
+test('a command, its variables and what goes with it', () => {
+  const request = requestOf(
+    form({
+      command: "sh -c 'sleep 1'",
+      directory: '/work',
+      variables: 'A=1\n\nB = x=y\nnonsense',
+      maxRestarts: '2',
+      zeroStage: '3',
+      checkpointDir: '/ckpt',
+    }),
+  );
+  expect(request.command).toEqual({
+    argv: ['sh', '-c', 'sleep 1'],
+    workingDirectory: '/work',
+    env: { A: '1', B: ' x=y' },
+  });
+  expect(request.options).toEqual({ checkpointDir: '/ckpt', framework: { zeroStage: 3 } });
+  expect(request.policies).toEqual({ restart: { maxRestarts: 2 } });
+  expect(variablesOf('')).toEqual({});
+});
+
+test('a preview can be had before there are name, data and command', () => {
+  expect(previewOf(EMPTY)).toBeNull();
+  expect(previewOf(form({ nodeIds: ['a'] }))).toMatchObject({ taskName: 'preview', command: { argv: ['train.py'] } });
+  const complete = form({ taskName: 'x', nodeIds: ['a'], datasetId: 'd', datasetVersionId: 'v' });
+  expect(previewOf(complete)).toEqual(requestOf(complete));
+});
+
+const task = {
+  spec: {
+    name: 'bert',
+    dataset: { datasetId: 'd', datasetVersionId: 'v' },
+    work: { kind: 'command', argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, directory: '/w' },
+    distributed: { enabled: true, nodeIds: ['b', 'a'], masterNode: 'a', framework: 'deepspeed', workers: { a: [0] } },
+    options: { masterPort: 29501, framework: { zeroStage: 2, offload: true } },
+    policies: { restart: { maxRestarts: 1 }, nodeLostAfter: 30 },
+    labels: { team: 'nlp' },
+  },
+} as unknown as Task;
+
+test('a clone asks for what the task asked for', () => {
+  expect(requestOf(formOf(task))).toEqual({
+    taskName: 'bert-copy',
+    datasetId: 'd',
+    datasetVersionId: 'v',
+    launchMode: 'existing',
+    distributedConfig: {
+      enabled: true,
+      nodeIds: ['b', 'a'],
+      masterNode: 'a',
+      framework: 'deepspeed',
+      workers: { a: [0] },
+    },
+    command: { argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, workingDirectory: '/w' },
+    options: { masterPort: 29501, framework: { zeroStage: 2, offload: true } },
+    policies: { restart: { maxRestarts: 1 }, nodeLostAfter: 30 },
+    labels: { team: 'nlp' },
+  });
+});
+
+test('a draft comes back where it was begun, and nowhere else', () => {
+  const kept = new Map<string, string>();
+  const store = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+  expect(readDraft(store, null)).toBeNull();
+  keepDraft(store, 'task-3', form({ taskName: 'x' }));
+  expect(readDraft(store, 'task-3')).toEqual(form({ taskName: 'x' }));
+  expect(readDraft(store, null)).toBeNull();
+  dropDraft(store);
+  expect(readDraft(store, 'task-3')).toBeNull();
+  store.setItem('fermi.create', '{nonsense');
+  expect(readDraft(store, null)).toBeNull();
+});

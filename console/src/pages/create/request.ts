@@ -1,0 +1,98 @@
+import { argv } from '~/api/argv';
+import type { CreateRequest } from '~/api/types';
+import type { Form } from './form';
+
+/** Leaves out what says nothing, so that a request holds what was wanted and no more. */
+function bare<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([, one]) =>
+        one !== undefined && one !== null && one !== '' && !(typeof one === 'object' && Object.keys(one).length === 0),
+    ),
+  ) as Partial<T>;
+}
+
+const number = (text: string) => (text.trim() === '' ? undefined : Number(text));
+
+/** `NAME=VALUE` by lines; lines without a name say nothing. */
+export function variablesOf(text: string): Record<string, string> {
+  const pairs = text.split('\n').flatMap((line): [string, string][] => {
+    const at = line.indexOf('=');
+    return at > 0 ? [[line.slice(0, at).trim(), line.slice(at + 1)]] : [];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function commandOf(form: Form): CreateRequest['command'] {
+  const words = argv(form.command) ?? [form.command];
+  if (words.length === 0) return null;
+  return bare({
+    argv: words,
+    workingDirectory: form.directory.trim(),
+    env: variablesOf(form.variables),
+    interpreter: form.interpreter.trim(),
+  });
+}
+
+function strategyOf(form: Form) {
+  const given = bare({
+    dataParallel: number(form.dataParallel),
+    pipelineParallel: number(form.pipelineParallel),
+    tensorParallel: number(form.tensorParallel),
+  });
+  return Object.keys(given).length > 0 ? given : undefined;
+}
+
+/** The body of `POST /training-tasks`. */
+export function requestOf(form: Form): CreateRequest {
+  const { options, policies, labels, source, recipe, workers } = form.kept;
+  const isDistributed = form.nodeIds.length > 1;
+  const command = commandOf(form);
+  const settings = bare({
+    ...options?.framework,
+    zeroStage: number(form.zeroStage),
+    microBatchSize: number(form.microBatchSize),
+  });
+  const restarts = number(form.maxRestarts);
+  return bare({
+    taskName: form.taskName.trim(),
+    datasetId: form.datasetId,
+    datasetVersionId: form.datasetVersionId,
+    modelId: form.modelId,
+    launchMode: 'existing' as const,
+    distributedConfig: bare({
+      enabled: isDistributed ? true : undefined,
+      nodeIds: form.nodeIds,
+      masterNode: isDistributed ? form.masterNode : undefined,
+      framework: form.framework,
+      strategy: strategyOf(form),
+      workers: bare(Object.fromEntries(Object.entries(workers ?? {}).filter(([id]) => form.nodeIds.includes(id)))),
+    }),
+    command,
+    recipe: command ? null : (recipe ?? null),
+    source: source ?? null,
+    options: bare({
+      ...options,
+      checkpointDir: form.checkpointDir.trim(),
+      framework: settings as Record<string, never>,
+    }),
+    policies: bare({ ...policies, ...(restarts === undefined ? {} : { restart: { maxRestarts: restarts } }) }),
+    priority: number(form.priority),
+    labels: labels ?? {},
+  }) as CreateRequest;
+}
+
+/**
+ * The same to be looked at before it is complete: a name and a command stand in where there are none yet, so that what
+ * can be said of the environments is said. Null where none is chosen.
+ */
+export function previewOf(form: Form): CreateRequest | null {
+  if (form.nodeIds.length === 0) return null;
+  const request = requestOf(form);
+  const isWithout = !request.command && !(request.datasetId && request.datasetVersionId);
+  const { recipe: _, ...rest } = request;
+  return {
+    ...(isWithout ? { ...rest, command: { argv: ['train.py'] } } : request),
+    taskName: request.taskName || 'preview',
+  };
+}
