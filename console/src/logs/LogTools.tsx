@@ -127,8 +127,8 @@ function RanksInput({ value, onChange }: { value: string; onChange: (value: stri
     return () => clearTimeout(due);
   }, [typed, value, isWrong, onChange]);
   return (
-    <label className="flex items-center gap-1.5 text-xs text-muted">
-      rank
+    <span className="flex items-center gap-1.5 text-xs text-muted">
+      <span aria-hidden="true">rank</span>
       <Input
         aria-label={w.logs.ranks}
         aria-invalid={isWrong || undefined}
@@ -138,6 +138,6 @@ function RanksInput({ value, onChange }: { value: string; onChange: (value: stri
         onChange={(event) => setTyped(event.currentTarget.value)}
         className="w-24 font-mono"
       />
-    </label>
+    </span>
   );
 }
