@@ -33,7 +33,7 @@ export function Facts({ task }: { task: Task }) {
     [
       w.task.dataset,
       spec.dataset ? (
-        <Link to="/datasets" className="text-accent hover:underline">
+        <Link key="dataset" to="/datasets" className="text-accent hover:underline">
           {spec.dataset.datasetId}
         </Link>
       ) : null,
@@ -41,7 +41,7 @@ export function Facts({ task }: { task: Task }) {
     [
       w.task.model,
       spec.modelId ? (
-        <Link to="/models" className="text-accent hover:underline">
+        <Link key="model" to="/models" className="text-accent hover:underline">
           {spec.modelId}
         </Link>
       ) : null,
