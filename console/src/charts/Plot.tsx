@@ -31,7 +31,14 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
   const kept = useRef<readonly Mark[]>(marks);
   const turn = useColours();
   const [at, setAt] = useState<number | null>(null);
-  const data = useMemo(() => join(courses.map((course) => course.samples)), [courses]);
+  // Marks near what is drawn have a place on the axis, so that the cross-hair finds them.
+  const data = useMemo(() => {
+    const { xs } = join(courses.map((course) => course.samples));
+    const [low, high, room] = [xs[0] ?? 0, xs[xs.length - 1] ?? 0, spanOf(xs) / 10];
+    const near = marks.filter((mark) => mark.x > low - room && mark.x < high + room);
+    const joined = join([...courses.map((course) => course.samples), near.map((mark) => ({ x: mark.x, y: 0 }))]);
+    return { xs: joined.xs, ys: joined.ys.slice(0, courses.length) };
+  }, [courses, marks]);
   const shape = courses.map((course) => `${course.colour} ${course.label}`).join('\n');
   const formats = useRef({ format, formatX });
   formats.current = { format, formatX };
@@ -52,6 +59,7 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
         height,
         legend: { show: false },
         focus: { alpha: 1 },
+        padding: [8, 20, 0, 0],
         cursor: {
           sync: { key: group },
           y: false,
@@ -61,7 +69,7 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
         scales: { x: { time: isTime } },
         axes: [
           { ...axis, size: 28, space: 80, values: (_, ticks) => ticks.map((tick) => formats.current.formatX(tick)) },
-          { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map((tick) => formats.current.format(tick)) },
+          { ...axis, size: 56, space: 24, values: (_, ticks) => ticks.map((tick) => formats.current.format(tick)) },
         ],
         series: [
           {},

@@ -4,7 +4,7 @@ import { useCanvas } from './canvas';
 import { colour } from './colours';
 import { byNode, place, rankAt } from './squares';
 
-export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed';
+export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim';
 export type RankSquare = { rank: number; node: string; tone: SquareTone; label: string };
 
 const FILLS: Record<SquareTone, string> = {
@@ -12,12 +12,14 @@ const FILLS: Record<SquareTone, string> = {
   running: 'fill-good-fill stroke-good-fill',
   succeeded: 'fill-accent stroke-accent',
   failed: 'fill-bad-fill stroke-bad-fill',
+  victim: 'fill-bad-soft stroke-bad-fill/60',
 };
 const TOKENS: Record<SquareTone, string> = {
   waiting: 'track',
   running: 'good-fill',
   succeeded: 'accent',
   failed: 'bad-fill',
+  victim: 'bad-soft',
 };
 /** So many squares are elements that one can reach by key; more are drawn. */
 const ELEMENTS = 512;

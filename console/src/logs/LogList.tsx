@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from '~/ui/Button';
 import { ArrowDownIcon } from '~/ui/icons';
 import { useWords } from '~/words';
@@ -44,12 +44,19 @@ export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf,
   const first = items[0]?.index ?? 0;
   const last = items[items.length - 1]?.index ?? 0;
 
+  // It opens at the end; only then does the upper edge mean that older lines are wanted.
+  const [isPlaced, setPlaced] = useState(false);
+  useLayoutEffect(() => {
+    if (!isDetached) rows.scrollToEnd();
+    const due = setTimeout(() => setPlaced(true), 250);
+    return () => clearTimeout(due);
+  }, [rows, isDetached]);
   useEffect(() => {
-    if (lines.length > 0 && first < 40 && canGoBack) void store.back();
-  }, [first, lines.length, canGoBack, store]);
+    if (isPlaced && lines.length > 0 && first < 40 && canGoBack) void store.back();
+  }, [isPlaced, first, lines.length, canGoBack, store]);
   useEffect(() => {
-    if (isDetached && lines.length > 0 && last >= lines.length - 5) void store.ahead();
-  }, [last, lines.length, isDetached, store]);
+    if (isPlaced && isDetached && lines.length > 0 && last >= lines.length - 5) void store.ahead();
+  }, [isPlaced, last, lines.length, isDetached, store]);
   useEffect(() => {
     if (!shown || gone.current === shown) return;
     const at = lines.findIndex((line) => line.key === shown);
@@ -78,7 +85,10 @@ export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf,
         aria-label={w.logs.title}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls is reached by the keyboard
         tabIndex={0}
-        onScroll={() => setAtEnd(rows.isAtEnd(NEAR))}
+        onScroll={(event) => {
+          const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
+          setAtEnd(scrollHeight - scrollTop - clientHeight <= NEAR);
+        }}
         className="absolute inset-0 overflow-auto overscroll-contain outline-offset-[-2px] [contain:strict]"
       >
         <div className="relative min-w-full" style={{ height: rows.getTotalSize() }}>

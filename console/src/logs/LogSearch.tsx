@@ -54,7 +54,7 @@ export function LogSearch({ question, shown, onText, onHit }: LogSearchProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Enter in the field goes to the next match
     <div
-      className="flex min-w-0 flex-1 items-center gap-1 sm:max-w-105"
+      className="flex w-full min-w-0 items-center gap-1 sm:w-auto sm:max-w-105 sm:flex-1"
       onKeyDown={(event) => {
         if (event.key !== 'Enter') return;
         if (typed === question.text) step(event.shiftKey ? -1 : 1);

@@ -71,7 +71,7 @@ export function LogTools(props: LogToolsProps) {
           className="!min-w-32"
         />
       ) : null}
-      <div className="ml-auto flex items-center gap-2">
+      <div className="ml-auto flex flex-wrap items-center justify-end gap-2">
         <FollowPill state={state} />
         <span id="log-wrap" className="text-xs whitespace-nowrap text-muted">
           {w.logs.wrap}

@@ -89,7 +89,7 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
   });
   const place = around ? parseLineKey(around) : null;
   return (
-    <section className="flex h-[max(440px,calc(100dvh-250px))] flex-col overflow-hidden rounded-lg border border-line bg-surface">
+    <section className="flex h-[max(440px,calc(100dvh-306px))] flex-col overflow-hidden rounded-lg border border-line bg-surface">
       <LogTools
         taskId={taskId}
         attempts={attempts}

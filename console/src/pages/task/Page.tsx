@@ -67,7 +67,9 @@ function TaskView({ task }: { task: Task }) {
   return (
     <>
       <TaskHeader task={task} />
-      <Why task={task} onTab={(next) => onSearch({ tab: next })} />
+      {tab === 'diagnosis' ? null : (
+        <Why task={task} isShort={tab === 'logs'} onTab={(next) => onSearch({ tab: next })} />
+      )}
       <Tabs
         aria-label={w.task.tabs}
         value={tab}

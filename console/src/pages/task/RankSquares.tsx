@@ -3,8 +3,18 @@ import { RankGrid, type RankSquare } from '~/charts/RankGrid';
 import { useWords } from '~/words';
 import type { RankRow } from './useRanks';
 
+type RankSquaresProps = {
+  rows: readonly RankRow[];
+  /** The rank that failed first; those that failed after it are its victims. */
+  first: number | null;
+  onPick: (rank: number) => void;
+};
+
+const stateOf = (row: RankRow, first: number | null) =>
+  row.state === 'failed' && first !== null && row.rank !== first ? 'victim' : row.state;
+
 /** The squares of all ranks, and more of the one under the pointer. */
-export function RankSquares({ rows, onPick }: { rows: readonly RankRow[]; onPick: (rank: number) => void }) {
+export function RankSquares({ rows, first, onPick }: RankSquaresProps) {
   const { w, say, number, value } = useWords();
   const [hovered, setHovered] = useState<number | null>(null);
   const squares = useMemo(
@@ -13,11 +23,11 @@ export function RankSquares({ rows, onPick }: { rows: readonly RankRow[]; onPick
         (row): RankSquare => ({
           rank: row.rank,
           node: row.node,
-          tone: row.state,
+          tone: stateOf(row, first),
           label: `rank ${row.rank} · ${say(row.stateText)}${row.exitText ? ` · ${row.exitText}` : ''}`,
         }),
       ),
-    [rows, say],
+    [rows, first, say],
   );
   const row = hovered === null ? undefined : rows.find((one) => one.rank === hovered);
   const facts = row
@@ -40,7 +50,7 @@ export function RankSquares({ rows, onPick }: { rows: readonly RankRow[]; onPick
             <span className="min-w-0 truncate font-mono">{row.lastLine}</span>
           </>
         ) : (
-          <Counts rows={rows} />
+          <Counts rows={rows} first={first} />
         )}
       </p>
     </div>
@@ -51,13 +61,14 @@ const DOTS = {
   running: 'bg-good-fill',
   succeeded: 'bg-accent',
   failed: 'bg-bad-fill',
+  victim: 'bg-bad-soft border border-bad-fill/60',
   waiting: 'bg-track',
 } as const;
 
-function Counts({ rows }: { rows: readonly RankRow[] }) {
+function Counts({ rows, first }: Omit<RankSquaresProps, 'onPick'>) {
   const { w, number } = useWords();
-  return (['running', 'succeeded', 'failed', 'waiting'] as const).map((state) => {
-    const count = rows.filter((row) => row.state === state).length;
+  return (['running', 'succeeded', 'failed', 'victim', 'waiting'] as const).map((state) => {
+    const count = rows.filter((row) => stateOf(row, first) === state).length;
     return count === 0 ? null : (
       <span key={state} className="flex items-center gap-1.5">
         <span aria-hidden="true" className={`size-2 rounded-xs ${DOTS[state]}`} />

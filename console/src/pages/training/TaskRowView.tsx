@@ -10,7 +10,7 @@ import { Progress } from '~/ui/Progress';
 import { useWords } from '~/words';
 
 export const COLUMNS =
-  'grid items-center gap-3 px-4 grid-cols-[16px_minmax(0,1fr)_auto] md:grid-cols-[16px_minmax(160px,2fr)_92px_140px_48px_minmax(120px,3fr)_88px] [&>:nth-child(n+4)]:hidden md:[&>:nth-child(n+4)]:block';
+  'grid items-center gap-3 px-4 grid-cols-[16px_minmax(0,1fr)_auto] md:grid-cols-[16px_minmax(160px,2fr)_92px_140px_40px_minmax(120px,3fr)_88px] md:gap-4 [&>:nth-child(n+4)]:hidden md:[&>:nth-child(n+4)]:block';
 
 type TaskRowViewProps = { row: TaskRow; isTicked: boolean; onTick: (id: string, isTicked: boolean) => void };
 

@@ -8,8 +8,10 @@ import type { TabName } from '../search';
 
 const QUIET = new Set(['running', 'succeeded']);
 
+type WhyProps = { task: Task; isShort: boolean; onTab: (tab: TabName) => void };
+
 /** Why it waits or failed, and what to do: one sentence each. */
-export function Why({ task, onTab }: { task: Task; onTab: (tab: TabName) => void }) {
+export function Why({ task, isShort, onTab }: WhyProps) {
   const { w, say } = useWords();
   const isQuiet = QUIET.has(task.status) && !task.reason;
   const isOver = task.endedAt != null;
@@ -21,10 +23,10 @@ export function Why({ task, onTab }: { task: Task; onTab: (tab: TabName) => void
   return (
     <Banner tone={isBad ? 'bad' : task.status === 'stopped' ? 'info' : 'warn'} className="mb-4">
       <p className="font-medium">{isBad && cause ? cause : say(summary)}</p>
-      {isBad && cause ? <p>{say(summary)}</p> : null}
-      {advice ? (
+      {isBad && cause && !isShort ? <p>{say(summary)}</p> : null}
+      {advice && !isShort ? (
         <p className="mt-1 text-text">
-          <span className="text-muted">{w.task.advice}：</span>
+          <span className="mr-2 text-muted">{w.task.advice}</span>
           {say(advice)}
         </p>
       ) : null}

@@ -57,7 +57,6 @@ function Shown({ launch, rank, onRank }: { launch: Answer; rank: number; onRank:
         {shown ? (
           <Card
             title={w.task.envOf(String(shown.rank))}
-            note={`${shown.node} · ${shown.worker}`}
             actions={
               <>
                 <Select
@@ -71,7 +70,7 @@ function Shown({ launch, rank, onRank }: { launch: Answer; rank: number; onRank:
               </>
             }
           >
-            <Variables env={shown.env} />
+            <Variables env={shown.env} none={w.task.rankEnvNone} />
           </Card>
         ) : null}
       </div>
@@ -94,10 +93,10 @@ const lines = (env: Record<string, string>) =>
     .map(([key, value]) => `${key}=${value}`)
     .join('\n');
 
-function Variables({ env }: { env: Record<string, string> }) {
+function Variables({ env, none }: { env: Record<string, string>; none?: string }) {
   const { w } = useWords();
   const entries = Object.entries(env);
-  if (entries.length === 0) return <p className="px-4 py-3 text-sm text-muted">{w.common.none}</p>;
+  if (entries.length === 0) return <p className="px-4 py-3 text-sm text-muted">{none ?? w.common.none}</p>;
   return (
     <dl className="max-h-120 divide-y divide-line overflow-auto">
       {entries.map(([key, value]) => (

@@ -32,7 +32,7 @@ export function LossNow({ task }: { task: Task }) {
         group="overview"
         format={value}
         formatX={number}
-        height={140}
+        height={160}
       />
     </Card>
   );

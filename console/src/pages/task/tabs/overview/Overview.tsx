@@ -31,7 +31,7 @@ export function Overview({ task, onSearch }: TabProps) {
             isEmpty={() => rows.length === 0}
             empty={<Empty title={w.task.noRanks} hint={w.task.noRanksHint} />}
           >
-            {() => <RankSquares rows={rows} onPick={pick} />}
+            {() => <RankSquares rows={rows} first={task.verdict?.first?.rank ?? null} onPick={pick} />}
           </Loaded>
         </Card>
         <LossNow task={task} />

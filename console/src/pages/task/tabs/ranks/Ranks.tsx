@@ -32,7 +32,7 @@ export function Ranks({ task, onSearch }: TabProps) {
       {() => (
         <div className="flex flex-col gap-4">
           <Card title={w.task.rankMap} note={w.task.rankMapHint} bodyClass="p-4">
-            <RankSquares rows={rows} onPick={pick} />
+            <RankSquares rows={rows} first={task.verdict?.first?.rank ?? null} onPick={pick} />
           </Card>
           <Card className="overflow-hidden">
             <VirtualRows
