@@ -45,11 +45,16 @@ export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf,
   const last = items[items.length - 1]?.index ?? 0;
 
   // It opens at the end; only then does the upper edge mean that older lines are wanted.
-  const [isPlaced, setPlaced] = useState(false);
+  const [stage, setStage] = useState<'laying' | 'laid' | 'placed'>('laying');
+  const isPlaced = stage === 'placed';
   useLayoutEffect(() => {
     if (!isDetached) rows.scrollToEnd();
-    const due = setTimeout(() => setPlaced(true), 250);
-    return () => clearTimeout(due);
+    const laid = setTimeout(() => setStage((before) => (before === 'placed' ? before : 'laid')), 30);
+    const placed = setTimeout(() => setStage('placed'), 350);
+    return () => {
+      clearTimeout(laid);
+      clearTimeout(placed);
+    };
   }, [rows, isDetached]);
   useEffect(() => {
     if (isPlaced && lines.length > 0 && first < 40 && canGoBack) void store.back();
@@ -58,12 +63,12 @@ export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf,
     if (isPlaced && isDetached && lines.length > 0 && last >= lines.length - 5) void store.ahead();
   }, [isPlaced, last, lines.length, isDetached, store]);
   useEffect(() => {
-    if (!shown || gone.current === shown) return;
+    if (!shown || gone.current === shown || stage === 'laying') return;
     const at = lines.findIndex((line) => line.key === shown);
     if (at < 0) return;
     gone.current = shown;
     rows.scrollToIndex(at, { align: 'center' });
-  }, [shown, lines, rows]);
+  }, [shown, lines, rows, stage]);
 
   const choose = useCallback(
     (line: LogLine) => {

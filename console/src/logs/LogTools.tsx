@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '~/ui/Button';
 import { Checkbox } from '~/ui/Checkbox';
 import { classes } from '~/ui/classes';
@@ -121,11 +121,14 @@ function RanksInput({ value, onChange }: { value: string; onChange: (value: stri
     setTyped(value);
   }
   const isWrong = parseRanks(typed) === undefined;
+  // Lines arrive while one types: the wait must not begin anew with each of them.
+  const tell = useRef(onChange);
+  tell.current = onChange;
   useEffect(() => {
     if (typed.trim() === value || isWrong) return;
-    const due = setTimeout(() => onChange(typed.trim()), 400);
+    const due = setTimeout(() => tell.current(typed.trim()), 400);
     return () => clearTimeout(due);
-  }, [typed, value, isWrong, onChange]);
+  }, [typed, value, isWrong]);
   return (
     <span className="flex items-center gap-1.5 text-xs text-muted">
       <span aria-hidden="true">rank</span>

@@ -10,3 +10,12 @@ export function interleave<T>(lists: readonly (readonly T[])[]): T[] {
   }
   return found;
 }
+
+/** So many lines of an error stream stay together: a traceback must not be torn apart. */
+const BLOCK = 400;
+
+/** The lines of one burst: what ranks printed beside each other, then what each has to say on its error stream. */
+export function burst<T extends { stream: string }>(streams: readonly (readonly T[])[]): T[] {
+  const isBlock = (lines: readonly T[]) => lines[0]?.stream === 'stderr' && lines.length <= BLOCK;
+  return [...interleave(streams.filter((lines) => !isBlock(lines))), ...streams.filter(isBlock).flat()];
+}

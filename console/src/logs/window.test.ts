@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { byteLength, lineKey, type Piece, parseLineKey, withoutBytes } from './line';
-import { interleave } from './order';
+import { burst, interleave } from './order';
 import { LogWindow } from './window';
 
 const piece = (rank: number, offset: number, text: string): Piece => ({
@@ -75,6 +75,12 @@ test('bursts of several ranks lie beside each other, the ends together', () => {
       ['b1', 'b2'],
     ]),
   ).toEqual(['a1', 'b1', 'a2', 'b2']);
+});
+
+test('a traceback stays in one piece, behind what was printed', () => {
+  const of = (stream: string, ...texts: string[]) => texts.map((text) => ({ stream, text }));
+  const lines = burst([of('stdout', 'a1', 'a2'), of('stderr', 't1', 't2'), of('stdout', 'b1', 'b2')]);
+  expect(lines.map((line) => line.text)).toEqual(['a1', 'b1', 'a2', 'b2', 't1', 't2']);
 });
 
 test('places and bytes', () => {

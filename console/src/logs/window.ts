@@ -1,6 +1,6 @@
 import { foldOn } from './fold';
 import { byteLength, type LogLine, lineKey, type Piece, type Place, withoutBytes } from './line';
-import { interleave } from './order';
+import { burst } from './order';
 
 /** How far the window reaches in one stream: from a line's first byte to the place where one reads on. */
 export type Reach = Omit<Place, 'offset'> & { first: number; next: number };
@@ -45,7 +45,7 @@ export class LogWindow {
       found.push(...made);
     }
     // Within one burst only the order within a stream is known: the ends are laid beside each other.
-    this.lines = isFirst ? interleave(byStream(found)) : lines.concat(found);
+    this.lines = isFirst ? burst(byStream(found)) : lines.concat(found);
     this.cutFront();
   }
 
@@ -72,7 +72,7 @@ export class LogWindow {
       reach.first = offset;
       older.push(lines);
     }
-    this.lines = interleave(older).concat(this.lines);
+    this.lines = burst(older).concat(this.lines);
     this.cutEnd();
   }
 

@@ -36,9 +36,11 @@ export function Why({ task, isShort, onTab }: WhyProps) {
           <button type="button" className="font-medium underline underline-offset-2" onClick={() => onTab('diagnosis')}>
             {w.task.seeDiagnosis}
           </button>
-          <button type="button" className="underline underline-offset-2" onClick={() => onTab('logs')}>
-            {w.task.seeLogs}
-          </button>
+          {isShort ? null : (
+            <button type="button" className="underline underline-offset-2" onClick={() => onTab('logs')}>
+              {w.task.seeLogs}
+            </button>
+          )}
         </p>
       ) : null}
     </Banner>
