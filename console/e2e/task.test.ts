@@ -30,7 +30,8 @@ test('logs are live, bars are folded, and ranks can be filtered', async () => {
   const id = await create('live-logs', script);
   const { page, complaints, close } = await open(browser, `${base}/training/${id}?tab=logs`);
   const log = page.getByRole('log');
-  const newest = async () => Number([...(await log.innerText()).matchAll(/tick (\d+) of rank 0/g)].pop()?.[1] ?? 0);
+  const newest = async () =>
+    Number([...((await log.textContent()) ?? '').matchAll(/tick (\d+) of rank 0/g)].pop()?.[1] ?? 0);
   await log
     .getByText(/tick \d+ of rank 0/)
     .first()
