@@ -10,7 +10,7 @@ test('the slowest rank comes first, cells are means', () => {
   expect([made.from, made.to, made.low, made.high]).toEqual([0, 9, 1, 3]);
 });
 
-test('cells without samples are empty, no samples make no map', () => {
+test('a step fills the time before its end, no samples make no map', () => {
   expect(
     heat(
       [
@@ -24,7 +24,7 @@ test('cells without samples are empty, no samples make no map', () => {
       ],
       4,
     ).rows[0]?.cells,
-  ).toEqual([1, null, null, 2]);
+  ).toEqual([1, 2, 2, 2]);
   expect(heat([], 4).rows).toEqual([]);
 });
 

@@ -22,6 +22,8 @@ export function heat(courses: readonly { rank: number; samples: readonly Sample[
       worst = Math.max(worst, y);
     }
     const cells = sums.map((value, at) => (counts[at] ? value / (counts[at] ?? 1) : null));
+    // A step is told when it ends: the time before belongs to it.
+    for (let at = columns - 2; at >= 0; at -= 1) cells[at] ??= samples.length > 1 ? (cells[at + 1] ?? null) : null;
     return { rank, cells, mean: samples.length > 0 ? sum / samples.length : 0, worst };
   });
   rows.sort((a, b) => b.mean - a.mean || a.rank - b.rank);

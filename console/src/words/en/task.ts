@@ -109,7 +109,7 @@ export const task: Words['task'] = {
   machines: 'Machines',
   heat: 'Step time by rank',
   heatNote: 'the slowest rank on top',
-  heatHint: 'The darker, the slower; click a row for the logs of its rank',
+  heatHint: 'The redder, the slower; click a row for the logs of its rank',
   heatNone: 'No rank reports stepTimeS, so slow ranks cannot be compared.',
   meanStep: 'mean step time',
   worstStep: 'longest step time',

@@ -107,7 +107,7 @@ export const task = {
   machines: '机器',
   heat: '各进程单步耗时',
   heatNote: '最慢的进程在最上面',
-  heatHint: '颜色越深越慢；点击一行查看该进程的日志',
+  heatHint: '越红越慢；点击一行查看该进程的日志',
   heatNone: '没有进程报告 stepTimeS，因此画不出快慢对比。',
   meanStep: '平均单步耗时',
   worstStep: '最长单步耗时',
