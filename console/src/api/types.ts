@@ -22,6 +22,7 @@ export type Rank = Schemas['Rank'];
 export type Launch = Schemas['Launch'];
 export type Explanation = Schemas['Explanation'];
 export type Series = Schemas['Series'];
+export type Metrics = Schemas['Metrics'];
 export type LogChunk = Schemas['LogChunk'];
 export type LogMatch = Schemas['LogMatch'];
 export type CreateRequest = Schemas['CreateRequest'];

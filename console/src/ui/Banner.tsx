@@ -17,7 +17,7 @@ export function Banner({ tone, children, className }: { tone: BannerTone; childr
       className={classes('flex items-start gap-2 rounded-md border px-3 py-2 text-sm', TONES[tone], className)}
     >
       {tone === 'info' ? <InfoIcon className="mt-0.5 shrink-0" /> : <WarnIcon className="mt-0.5 shrink-0" />}
-      <div className="min-w-0 flex-1">{children}</div>
+      <div className="min-w-0 flex-1 [overflow-wrap:anywhere]">{children}</div>
     </div>
   );
 }

@@ -1,6 +1,33 @@
-/** What the address of this page holds behind the question mark. */
-export type TaskSearch = Record<string, never>;
+import type { LogSearchState } from '~/logs/LogView';
 
-export function readSearch(_search: Record<string, unknown>): TaskSearch {
-  return {};
+export const TABS = ['overview', 'logs', 'metrics', 'events', 'ranks', 'launch', 'diagnosis'] as const;
+export type TabName = (typeof TABS)[number];
+
+/** What the address of this page holds behind the question mark. */
+export type TaskSearch = LogSearchState & { tab?: TabName; x?: 'step'; rank?: number; kind?: string };
+
+const text = (value: unknown): string | undefined => {
+  const found = typeof value === 'number' ? String(value) : value;
+  return typeof found === 'string' && found !== '' ? found : undefined;
+};
+const whole = (value: unknown): number | undefined => {
+  const found = Number(text(value));
+  return Number.isInteger(found) && found >= 0 ? found : undefined;
+};
+
+export function readSearch(search: Record<string, unknown>): TaskSearch {
+  const tab = TABS.find((name) => name === search.tab);
+  const all: { [Key in keyof TaskSearch]: TaskSearch[Key] | undefined } = {
+    tab: tab === 'overview' ? undefined : tab,
+    ranks: text(search.ranks),
+    q: text(search.q),
+    line: text(search.line),
+    stream: search.stream === 'stdout' || search.stream === 'stderr' ? search.stream : undefined,
+    attempt: whole(search.attempt) || undefined,
+    wrap: search.wrap === true || search.wrap === 'true' || undefined,
+    x: search.x === 'step' ? 'step' : undefined,
+    rank: whole(search.rank),
+    kind: text(search.kind),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as TaskSearch;
 }

@@ -1,0 +1,49 @@
+import type { Course } from './Plot';
+import { join, thin } from './thin';
+
+const SERIES = 25;
+const ROWS = 100;
+
+type DataTableProps = {
+  caption: string;
+  head: string;
+  courses: readonly Course[];
+  format: (value: number) => string;
+  formatX: (value: number) => string;
+};
+
+/** What a plot shows, for those who cannot see it. */
+export function DataTable({ caption, head, courses, format, formatX }: DataTableProps) {
+  const shown = courses.slice(0, SERIES);
+  const { xs, ys } = join(
+    shown.map((course) => thin(course.samples, Math.floor(ROWS / Math.max(shown.length, 1)) + 4)),
+  );
+  return (
+    <div className="sr-only">
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{head}</th>
+            {shown.map((course) => (
+              <th key={course.label} scope="col">
+                {course.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {xs.map((x, at) => (
+            <tr key={x}>
+              <th scope="row">{formatX(x)}</th>
+              {shown.map((course, index) => {
+                const value = ys[index]?.[at];
+                return <td key={course.label}>{value == null ? '' : format(value)}</td>;
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

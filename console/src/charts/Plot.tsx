@@ -1,0 +1,153 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { classes } from '~/ui/classes';
+import { useWords } from '~/words';
+import { colour, seriesClass, seriesColour, useColours } from './colours';
+import { DataTable } from './DataTable';
+import { drawMarks, type Mark } from './events';
+import { join, type Sample } from './thin';
+
+export type Course = { label: string; colour: number; samples: readonly Sample[] };
+
+type PlotProps = {
+  title: string;
+  courses: readonly Course[];
+  marks: readonly Mark[];
+  /** Whether x is a time in seconds; else it is a number, such as a step. */
+  isTime: boolean;
+  /** Plots with the same name share their cross-hair. */
+  group: string;
+  format: (value: number) => string;
+  formatX: (value: number) => string;
+  height?: number;
+};
+
+/** Courses over time or steps. A drag looks closer, a double click looks at all again. */
+export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176 }: PlotProps) {
+  const { w } = useWords();
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const kept = useRef<readonly Mark[]>(marks);
+  const turn = useColours();
+  const [at, setAt] = useState<number | null>(null);
+  // Marks near what is drawn have a place on the axis, so that the cross-hair finds them.
+  const data = useMemo(() => {
+    const { xs } = join(courses.map((course) => course.samples));
+    const [low, high, room] = [xs[0] ?? 0, xs[xs.length - 1] ?? 0, spanOf(xs) / 10];
+    const near = marks.filter((mark) => mark.x > low - room && mark.x < high + room);
+    const joined = join([...courses.map((course) => course.samples), near.map((mark) => ({ x: mark.x, y: 0 }))]);
+    return { xs: joined.xs, ys: joined.ys.slice(0, courses.length) };
+  }, [courses, marks]);
+  const shape = courses.map((course) => `${course.colour} ${course.label}`).join('\n');
+  const formats = useRef({ format, formatX });
+  formats.current = { format, formatX };
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: built anew when its shape or the colours change, not for data
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const axis: uPlot.Axis = {
+      stroke: colour('faint'),
+      font: '11px sans-serif',
+      grid: { stroke: colour('line'), width: 1 },
+      ticks: { show: false },
+    };
+    const made = new uPlot(
+      {
+        width: Math.max(element.clientWidth, 120),
+        height,
+        legend: { show: false },
+        focus: { alpha: 1 },
+        padding: [8, 20, 0, 0],
+        cursor: {
+          sync: { key: group },
+          y: false,
+          drag: { x: true, y: false },
+          points: { size: 6, width: 1.5, fill: colour('surface') },
+        },
+        scales: { x: { time: isTime } },
+        axes: [
+          { ...axis, size: 28, space: 80, values: (_, ticks) => ticks.map((tick) => formats.current.formatX(tick)) },
+          { ...axis, size: 56, space: 24, values: (_, ticks) => ticks.map((tick) => formats.current.format(tick)) },
+        ],
+        series: [
+          {},
+          ...courses.map((course) => ({
+            label: course.label,
+            stroke: seriesColour(course.colour),
+            width: courses.length > 8 ? 1 : 1.5,
+            points: { show: course.samples.length < 2 },
+            spanGaps: true,
+          })),
+        ],
+        hooks: {
+          draw: [(drawn) => drawMarks(drawn, kept.current)],
+          setCursor: [(moved) => setAt(moved.cursor.idx ?? null)],
+        },
+      },
+      [data.xs, ...data.ys],
+      element,
+    );
+    plot.current = made;
+    const watcher = new ResizeObserver(() => made.setSize({ width: Math.max(element.clientWidth, 120), height }));
+    watcher.observe(element);
+    return () => {
+      watcher.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [shape, isTime, group, height, turn]);
+
+  useEffect(() => {
+    kept.current = marks;
+    plot.current?.setData([data.xs, ...data.ys]);
+  }, [data, marks]);
+
+  const x = at === null ? undefined : data.xs[at];
+  const near = x === undefined ? undefined : marks.find((mark) => Math.abs(mark.x - x) < spanOf(data.xs) / 60);
+  return (
+    <figure className="min-w-0">
+      <figcaption className="flex min-h-5 flex-wrap items-baseline gap-x-3 px-1 text-xs">
+        <span className="font-medium">{title}</span>
+        <span className="truncate text-muted">{near?.label}</span>
+        <span className="ml-auto text-muted">{x === undefined ? '' : formatX(x)}</span>
+      </figcaption>
+      <div ref={host} role="img" aria-label={title} className="h-44" style={{ height }} />
+      {courses.length > 1 || at !== null ? (
+        <ul className="flex h-9 flex-wrap gap-x-3 overflow-hidden px-1 text-2xs leading-4 text-muted">
+          {courses.map((course, index) => {
+            const value = at === null ? lastOf(course.samples) : valueNear(data.ys[index] ?? [], at);
+            return (
+              <li key={course.label} className="flex items-center gap-1.5">
+                <span aria-hidden="true" className={classes('h-0.5 w-2.5 rounded-full', seriesClass(course.colour))} />
+                {course.label}
+                <span className="text-text">{value === null ? '–' : format(value)}</span>
+              </li>
+            );
+          })}
+        </ul>
+      ) : (
+        <p className="h-9 px-1 text-2xs leading-4 text-text">{formatLast(courses, format)}</p>
+      )}
+      <DataTable caption={title} head={w.task.time} courses={courses} format={format} formatX={formatX} />
+    </figure>
+  );
+}
+
+const spanOf = (xs: readonly number[]) => (xs[xs.length - 1] ?? 0) - (xs[0] ?? 0);
+const lastOf = (samples: readonly Sample[]) => samples[samples.length - 1]?.y ?? null;
+
+function formatLast(courses: readonly Course[], format: (value: number) => string): string {
+  const last = lastOf(courses[0]?.samples ?? []);
+  return last === null ? '' : format(last);
+}
+
+/** The value at a place, or the one before it where this course has none. */
+function valueNear(values: readonly (number | null)[], at: number): number | null {
+  for (let place = at; place >= 0; place -= 1) {
+    const value = values[place];
+    if (value != null) return value;
+  }
+  return null;
+}

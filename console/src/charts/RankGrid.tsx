@@ -1,0 +1,134 @@
+import { type PointerEvent, useCallback, useMemo } from 'react';
+import { classes } from '~/ui/classes';
+import { useCanvas } from './canvas';
+import { colour } from './colours';
+import { byNode, place, rankAt } from './squares';
+
+export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim';
+export type RankSquare = { rank: number; node: string; tone: SquareTone; label: string };
+
+const FILLS: Record<SquareTone, string> = {
+  waiting: 'fill-track stroke-line-strong',
+  running: 'fill-good-fill stroke-good-fill',
+  succeeded: 'fill-accent stroke-accent',
+  failed: 'fill-bad-fill stroke-bad-fill',
+  victim: 'fill-bad-soft stroke-bad-fill/60',
+};
+const TOKENS: Record<SquareTone, string> = {
+  waiting: 'track',
+  running: 'good-fill',
+  succeeded: 'accent',
+  failed: 'bad-fill',
+  victim: 'bad-soft',
+};
+/** So many squares are elements that one can reach by key; more are drawn. */
+const ELEMENTS = 512;
+const SIZE = 18;
+const GAP = 4;
+const PER_ROW = 16;
+
+type RankGridProps = {
+  label: string;
+  squares: readonly RankSquare[];
+  onPick: (rank: number) => void;
+  onHover?: (rank: number | null) => void;
+};
+
+/** One square per rank, by node. */
+export function RankGrid(props: RankGridProps) {
+  return props.squares.length > ELEMENTS ? <DrawnGrid {...props} /> : <ElementGrid {...props} />;
+}
+
+function ElementGrid({ label, squares, onPick, onHover }: RankGridProps) {
+  const nodes = useMemo(() => byNode(squares), [squares]);
+  return (
+    <section aria-label={label} className="flex flex-wrap gap-x-6 gap-y-3">
+      {nodes.map((node) => {
+        const columns = Math.min(PER_ROW, node.squares.length);
+        const lines = Math.ceil(node.squares.length / PER_ROW);
+        return (
+          <div key={node.name} className="min-w-0">
+            <p className="mb-1 max-w-48 truncate text-xs text-muted" title={node.name}>
+              {node.name}
+            </p>
+            <svg
+              aria-label={node.name}
+              role="group"
+              width={columns * (SIZE + GAP)}
+              height={lines * (SIZE + GAP)}
+              className="block overflow-visible"
+            >
+              {node.squares.map((square, at) => (
+                <a
+                  key={square.rank}
+                  href={`#rank-${square.rank}`}
+                  aria-label={square.label}
+                  onClick={(event) => {
+                    event.preventDefault();
+                    onPick(square.rank);
+                  }}
+                  onPointerEnter={() => onHover?.(square.rank)}
+                  onPointerLeave={() => onHover?.(null)}
+                  onFocus={() => onHover?.(square.rank)}
+                  onBlur={() => onHover?.(null)}
+                >
+                  <title>{square.label}</title>
+                  <rect
+                    x={(at % PER_ROW) * (SIZE + GAP) + 0.5}
+                    y={Math.floor(at / PER_ROW) * (SIZE + GAP) + 0.5}
+                    width={SIZE - 1}
+                    height={SIZE - 1}
+                    rx="3"
+                    className={classes('hover:opacity-75', FILLS[square.tone])}
+                  />
+                </a>
+              ))}
+            </svg>
+          </div>
+        );
+      })}
+    </section>
+  );
+}
+
+const SMALL = 9;
+
+function DrawnGrid({ label, squares, onPick, onHover }: RankGridProps) {
+  const perRow = 96;
+  const lines = Math.ceil(squares.length / perRow);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, width: number) => {
+      const step = Math.min(SMALL, width / perRow);
+      const fills = new Map(Object.entries(TOKENS).map(([tone, token]) => [tone, colour(token)]));
+      squares.forEach((square, at) => {
+        const { x, y } = place(at, perRow, step);
+        context.fillStyle = fills.get(square.tone) ?? '';
+        context.fillRect(x, y, step - 1, step - 1);
+      });
+    },
+    [squares],
+  );
+  const { canvas, width } = useCanvas(lines * SMALL, draw);
+  const find = (event: PointerEvent<HTMLCanvasElement> | React.MouseEvent<HTMLCanvasElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = rankAt(event.clientX - box.left, event.clientY - box.top, perRow, Math.min(SMALL, width / perRow));
+    return squares[at]?.rank ?? null;
+  };
+  return (
+    <div>
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={`${label} ${squares.length}`}
+        className="block w-full cursor-pointer"
+        style={{ height: lines * SMALL }}
+        onPointerMove={(event) => onHover?.(find(event))}
+        onPointerLeave={() => onHover?.(null)}
+        onClick={(event) => {
+          const rank = find(event);
+          if (rank !== null) onPick(rank);
+        }}
+      />
+    </div>
+  );
+}

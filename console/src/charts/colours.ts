@@ -1,0 +1,37 @@
+import { useSyncExternalStore } from 'react';
+
+/** A colour of the tokens as it is now, for what is drawn on a canvas. */
+export function colour(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** The colour of the n-th series; eight of them, then from the beginning. */
+export const seriesColour = (at: number): string => colour(`chart-${(at % 8) + 1}`);
+export const seriesClass = (at: number): string =>
+  [
+    'bg-(--chart-1)',
+    'bg-(--chart-2)',
+    'bg-(--chart-3)',
+    'bg-(--chart-4)',
+    'bg-(--chart-5)',
+    'bg-(--chart-6)',
+    'bg-(--chart-7)',
+    'bg-(--chart-8)',
+  ][at % 8] ?? '';
+
+let turn = 0;
+
+/** Changes whenever colours do, so that canvases are drawn again. */
+export function useColours(): number {
+  return useSyncExternalStore(
+    (listener) => {
+      const changed = () => {
+        turn += 1;
+        listener();
+      };
+      window.addEventListener('fermi-theme', changed);
+      return () => window.removeEventListener('fermi-theme', changed);
+    },
+    () => turn,
+  );
+}

@@ -1,0 +1,27 @@
+/** Ranks that are wanted, such as `0,4-7`. Null: all. */
+export type RankFilter = readonly (readonly [number, number])[] | null;
+
+/** Reads `0,4-7`; undefined where it cannot be read. */
+export function parseRanks(text: string): RankFilter | undefined {
+  const parts = text.split(/[,，\s]+/).filter(Boolean);
+  if (parts.length === 0) return null;
+  const found: [number, number][] = [];
+  for (const part of parts) {
+    const match = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(part);
+    if (!match) return undefined;
+    const from = Number(match[1]);
+    const to = match[2] === undefined ? from : Number(match[2]);
+    found.push(from <= to ? [from, to] : [to, from]);
+  }
+  return found;
+}
+
+export function wantsRank(filter: RankFilter, rank: number): boolean {
+  return filter === null || filter.some(([from, to]) => rank >= from && rank <= to);
+}
+
+/** The rank, where it is just one: the server can be asked for it alone. */
+export function onlyRank(filter: RankFilter): number | null {
+  const [first, ...others] = filter ?? [];
+  return first && others.length === 0 && first[0] === first[1] ? first[0] : null;
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import type { Task } from '~/api/types';
+import { deviceHours, shellLine } from './facts';
+
+const HOUR = 3_600_000;
+const task = (gpu: number | null) =>
+  ({
+    worldSize: 2,
+    attempts: [{ startedAt: 0, endedAt: HOUR }, { startedAt: 2 * HOUR }],
+    rankMap: [{ gpu }, { gpu }],
+  }) as Pick<Task, 'attempts' | 'rankMap' | 'worldSize'>;
+
+test('hours count devices over all attempts', () => {
+  expect(deviceHours(task(0), 2.5 * HOUR)).toEqual({ hours: 3, isGpu: true });
+  expect(deviceHours(task(null), 2.5 * HOUR)).toEqual({ hours: 3, isGpu: false });
+});
+
+test('a command line can be pasted', () => {
+  expect(shellLine(['sh', '-c', "echo it's $RANK"])).toBe(`sh -c 'echo it'\\''s $RANK'`);
+});

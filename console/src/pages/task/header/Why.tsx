@@ -1,0 +1,69 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { explainQuery, OFTEN } from '~/api/queries';
+import type { Explanation, Task } from '~/api/types';
+import { Banner } from '~/ui/Banner';
+import { useWords } from '~/words';
+import type { TabName } from '../search';
+
+const QUIET = new Set(['running', 'succeeded']);
+
+type WhyProps = { task: Task; isShort: boolean; onTab: (tab: TabName) => void };
+
+/** Why it waits or failed, and what to do: one sentence each. */
+export function Why({ task, isShort, onTab }: WhyProps) {
+  const { w, say } = useWords();
+  const isQuiet = QUIET.has(task.status) && !task.reason;
+  const isOver = task.endedAt != null;
+  const explained = useQuery({ ...explainQuery(task.id), enabled: !isQuiet, refetchInterval: isOver ? false : OFTEN });
+  if (isQuiet || !explained.data) return null;
+  const { summary, advice, verdict, waitingFor } = explained.data;
+  const isBad = task.status === 'failed';
+  const cause = say(verdict?.cause);
+  return (
+    <Banner tone={isBad ? 'bad' : task.status === 'stopped' ? 'info' : 'warn'} className="mb-4">
+      <p className="font-medium">{isBad && cause ? cause : say(summary)}</p>
+      {isBad && cause && !isShort ? <p>{say(summary)}</p> : null}
+      {advice && !isShort ? (
+        <p className="mt-1 text-text">
+          <span className="mr-2 text-muted">{w.task.advice}</span>
+          {say(advice)}
+        </p>
+      ) : null}
+      <Waiting waitingFor={waitingFor} />
+      {isBad ? (
+        <p className="mt-1.5 flex gap-4">
+          <button type="button" className="font-medium underline underline-offset-2" onClick={() => onTab('diagnosis')}>
+            {w.task.seeDiagnosis}
+          </button>
+          {isShort ? null : (
+            <button type="button" className="underline underline-offset-2" onClick={() => onTab('logs')}>
+              {w.task.seeLogs}
+            </button>
+          )}
+        </p>
+      ) : null}
+    </Banner>
+  );
+}
+
+/** Workers that are missing, and who has them. */
+export function Waiting({ waitingFor }: { waitingFor: Explanation['waitingFor'] }) {
+  const { say } = useWords();
+  if (waitingFor.length === 0) return null;
+  return (
+    <ul className="mt-1 text-text">
+      {waitingFor.slice(0, 8).map((one) => (
+        <li key={`${one.environment} ${one.worker ?? ''}`} className="flex flex-wrap gap-x-2">
+          {say(one.text)}
+          {one.taskId ? (
+            <Link to="/training/$id" params={{ id: one.taskId }} className="font-mono text-xs leading-5 underline">
+              {one.taskId}
+            </Link>
+          ) : null}
+        </li>
+      ))}
+      {waitingFor.length > 8 ? <li className="text-muted">… +{waitingFor.length - 8}</li> : null}
+    </ul>
+  );
+}

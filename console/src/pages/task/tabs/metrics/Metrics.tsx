@@ -1,0 +1,165 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { Loaded } from '~/api/Loaded';
+import { metricsQuery, OFTEN, taskEventsQuery } from '~/api/queries';
+import type { Metrics as Answer, Event, Series, Task } from '~/api/types';
+import type { Mark } from '~/charts/events';
+import { HeatMap } from '~/charts/HeatMap';
+import { heat } from '~/charts/heat';
+import { Plot } from '~/charts/Plot';
+import { Card } from '~/ui/Card';
+import { Choice } from '~/ui/Choice';
+import { Command } from '~/ui/Copy';
+import { Empty } from '~/ui/Empty';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { useWords } from '~/words';
+import type { TabProps } from '../../Page';
+import { type ChartPlan, courses, plan, samplesOf } from './charts';
+
+const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
+const NO_MARKS: Mark[] = [];
+
+export function Metrics(props: TabProps) {
+  const { w } = useWords();
+  const { task } = props;
+  const refetchInterval = task.endedAt == null ? OFTEN : (false as const);
+  const metrics = useQuery({ ...metricsQuery(task.id, { maxPoints: 400 }), refetchInterval });
+  const isEmpty = (data: Answer) => data.series.every((series) => series.points.length === 0);
+  return (
+    <Loaded
+      query={metrics}
+      loading={<SkeletonRows count={3} className="h-44" />}
+      isEmpty={isEmpty}
+      empty={
+        <Card>
+          <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
+        </Card>
+      }
+    >
+      {(data) => <Charts {...props} series={data.series} />}
+    </Loaded>
+  );
+}
+
+function Charts({ task, search, onSearch, series }: TabProps & { series: readonly Series[] }) {
+  const { w, say } = useWords();
+  const events = useInfiniteQuery(taskEventsQuery(task.id));
+  const plans = useMemo(() => plan(series), [series]);
+  const bySteps = search.x === 'step';
+  const marks = useMemo(() => marksOf(events.data?.pages.flatMap((page) => page.items) ?? [], say), [events.data, say]);
+  const training = plans.filter((chart) => !chart.isMachine);
+  const machines = plans.filter((chart) => chart.isMachine);
+  const props = { task, bySteps, marks };
+  return (
+    <div className="flex flex-col gap-4">
+      <Card
+        title={w.task.training}
+        note={w.task.zoomHint}
+        actions={
+          <Choice
+            label={w.task.axis}
+            isLabelHidden
+            value={bySteps ? 'step' : 'time'}
+            options={[
+              { value: 'time', label: w.task.byTime },
+              { value: 'step', label: w.task.bySteps },
+            ]}
+            onChange={(x) => onSearch({ x: x === 'step' ? 'step' : undefined })}
+          />
+        }
+      >
+        {training.length > 0 ? (
+          <div className="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
+            {training.map((chart) => (
+              <Chart key={chart.name} chart={chart} {...props} />
+            ))}
+          </div>
+        ) : (
+          <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
+        )}
+      </Card>
+      <StepHeat series={series} bySteps={bySteps} onPick={(rank) => onSearch({ tab: 'logs', ranks: String(rank) })} />
+      <Card
+        title={w.task.machines}
+        note={machines.some((chart) => chart.name.startsWith('gpu.')) ? null : w.task.noGpu}
+      >
+        <div className="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
+          {machines.map((chart) => (
+            <Chart key={chart.name} chart={chart} {...props} />
+          ))}
+        </div>
+      </Card>
+    </div>
+  );
+}
+
+type ChartProps = { task: Task; chart: ChartPlan; bySteps: boolean; marks: readonly Mark[] };
+
+function Chart({ task, chart, bySteps, marks }: ChartProps) {
+  const { w, value, number, clock, percent, bytes } = useWords();
+  const isSteps = bySteps && !chart.isMachine;
+  const lines = useMemo(() => {
+    const names = new Map(task.nodes.map((node) => [node.environment, node.name]));
+    const nameOf = (series: Series) => {
+      const where = series.environment ? (names.get(series.environment) ?? series.environment) : '';
+      if (series.gpu != null) return `${where} GPU ${series.gpu}`;
+      return series.rank == null ? where : `rank ${series.rank}`;
+    };
+    const spread: [string, string, string] = [w.task.least, w.task.median, w.task.greatest];
+    return courses(chart, bySteps, { nameOf, all: w.common.all, spread });
+  }, [chart, bySteps, task.nodes, w]);
+  const titles: Record<string, string> = w.task.series;
+  const format = /\.cpu$|\.use$/.test(chart.name) ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
+  return (
+    <Plot
+      title={titles[chart.name] ?? chart.name}
+      courses={lines}
+      marks={isSteps ? NO_MARKS : marks}
+      isTime={!isSteps}
+      group={`${task.id} ${isSteps ? 'step' : 'time'}`}
+      format={format}
+      formatX={isSteps ? number : (seconds) => clock(seconds * 1000)}
+    />
+  );
+}
+
+type StepHeatProps = { series: readonly Series[]; bySteps: boolean; onPick: (rank: number) => void };
+
+function StepHeat({ series, bySteps, onPick }: StepHeatProps) {
+  const { w, value, clock, number } = useWords();
+  const map = useMemo(() => {
+    const found = series.filter((one) => one.name === 'stepTimeS' && one.rank != null);
+    return heat(
+      found.map((one) => ({ rank: one.rank ?? 0, samples: samplesOf(one, bySteps) })),
+      Math.min(120, Math.max(...found.map((one) => one.points.length), 1)),
+    );
+  }, [series, bySteps]);
+  return (
+    <Card title={w.task.heat} note={w.task.heatNote} bodyClass="p-4">
+      {map.rows.length === 0 ? (
+        <p className="text-sm text-muted">{w.task.heatNone}</p>
+      ) : (
+        <HeatMap
+          label={w.task.heat}
+          heat={map}
+          format={(seconds) => w.task.seconds(value(seconds))}
+          formatX={bySteps ? (step) => w.task.stepOnly(number(Math.round(step))) : (seconds) => clock(seconds * 1000)}
+          onPick={onPick}
+        />
+      )}
+    </Card>
+  );
+}
+
+const DRAWN = /^(task|attempt|restart|environment|agent|rank|checkpoint)/;
+
+function marksOf(events: readonly Event[], say: (text: Event['text']) => string): Mark[] {
+  return events
+    .filter((event) => DRAWN.test(event.kind) && !/created|queued/.test(event.kind))
+    .slice(-200)
+    .map((event) => ({
+      x: event.time / 1000,
+      label: say(event.text),
+      tone: /failed|lost|refused/.test(event.kind) ? 'bad' : /restart|stop/.test(event.kind) ? 'warn' : 'plain',
+    }));
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Series } from '~/api/types';
+import { courses, plan, sameAll, spread } from './charts';
+
+const series = (name: string, rank: number, values: number[]): Series => ({
+  name,
+  rank,
+  points: values.map((value, at) => ({ time: 1_000 * at, step: at, value, min: value, max: value })),
+});
+const words = {
+  nameOf: (one: Series) => `rank ${one.rank}`,
+  all: 'all',
+  spread: ['low', 'mid', 'high'] as [string, string, string],
+};
+
+test('what training reports comes before machines', () => {
+  const names = ['machine.cpu', 'mine', 'gpu.use', 'tokensPerS', 'loss'];
+  expect(plan(names.map((name) => series(name, 0, [1]))).map((chart) => chart.name)).toEqual([
+    'loss',
+    'tokensPerS',
+    'mine',
+    'gpu.use',
+    'machine.cpu',
+  ]);
+  expect(plan([series('loss', 0, [])])).toEqual([]);
+});
+
+test('ranks that agree are one line, some are lines, many are a spread', () => {
+  const chart = (list: Series[]) => plan(list)[0] ?? { name: '', isMachine: false, series: [] };
+  const labels = (list: Series[]) => courses(chart(list), true, words).map((course) => course.label);
+  expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 2])])).toEqual(['all']);
+  expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 3])])).toEqual(['rank 0', 'rank 1']);
+  const many = Array.from({ length: 9 }, (_, rank) => series('loss', rank, [rank, rank]));
+  expect(labels(many)).toEqual(['low', 'mid', 'high']);
+});
+
+test('a spread holds the outermost and the middle', () => {
+  const all = [1, 5, 9].map((y) => [{ x: 0, y }]);
+  expect(spread(all, 1).map((course) => course[0]?.y)).toEqual([1, 5, 9]);
+  expect(sameAll([[{ x: 0, y: 1 }]])).toBe(false);
+});

@@ -1,0 +1,94 @@
+import type { Series } from '~/api/types';
+import type { Course } from '~/charts/Plot';
+import type { Sample } from '~/charts/thin';
+
+export type ChartPlan = { name: string; isMachine: boolean; series: Series[] };
+
+const ORDER = ['loss', 'tokensPerS', 'stepTimeS', 'lr'];
+const isMachine = (name: string) => /^(machine|rank|gpu)\./.test(name);
+const MACHINE_ORDER = ['gpu.use', 'gpu.memory', 'machine.cpu', 'rank.cpus', 'rank.memory', 'machine.memory'];
+/** So many lines can be told apart. */
+export const MOST_LINES = 8;
+
+/** One chart per number: what training reports first, then what machines do. */
+export function plan(series: readonly Series[]): ChartPlan[] {
+  const found = new Map<string, Series[]>();
+  for (const one of series) {
+    if (one.points.length === 0) continue;
+    found.set(one.name, [...(found.get(one.name) ?? []), one]);
+  }
+  const weight = ({ name }: { name: string }) => {
+    const list = isMachine(name) ? MACHINE_ORDER : ORDER;
+    const at = list.indexOf(name);
+    return (isMachine(name) ? 1_000 : 0) + (at < 0 ? 100 : at);
+  };
+  return [...found]
+    .map(([name, list]) => ({ name, isMachine: isMachine(name), series: list }))
+    .sort((a, b) => weight(a) - weight(b) || a.name.localeCompare(b.name));
+}
+
+/** The points of a series by seconds or by steps; points without a step have no place among steps. */
+export function samplesOf(series: Series, bySteps: boolean): Sample[] {
+  const found: Sample[] = [];
+  for (const point of series.points) {
+    const x = bySteps ? point.step : point.time / 1000;
+    if (x != null) found.push({ x, y: point.value });
+  }
+  return found;
+}
+
+/** Several ranks that say the very same are one line: ranks of data parallel training agree on their loss. */
+export function sameAll(courses: readonly (readonly Sample[])[]): boolean {
+  const [first, ...others] = courses;
+  if (!first || others.length === 0) return false;
+  return others.every(
+    (course) => course.length === first.length && course.every((sample, at) => sample.y === first[at]?.y),
+  );
+}
+
+/** Of many courses the least, the median and the greatest value by stretches of the axis. */
+export function spread(courses: readonly (readonly Sample[])[], stretches: number): [Sample[], Sample[], Sample[]] {
+  const all = courses.flat();
+  const from = all.reduce((least, sample) => Math.min(least, sample.x), Number.POSITIVE_INFINITY);
+  const to = all.reduce((most, sample) => Math.max(most, sample.x), Number.NEGATIVE_INFINITY);
+  const width = (to - from || 1) / stretches;
+  const bins = Array.from({ length: stretches }, (): number[] => []);
+  for (const { x, y } of all) bins[Math.min(stretches - 1, Math.floor((x - from) / width))]?.push(y);
+  const found: [Sample[], Sample[], Sample[]] = [[], [], []];
+  bins.forEach((values, at) => {
+    if (values.length === 0) return;
+    values.sort((a, b) => a - b);
+    const x = from + (at + 0.5) * width;
+    found[0].push({ x, y: values[0] ?? 0 });
+    found[1].push({ x, y: values[Math.floor((values.length - 1) / 2)] ?? 0 });
+    found[2].push({ x, y: values[values.length - 1] ?? 0 });
+  });
+  return found;
+}
+
+type Named = { series: Series; samples: Sample[] };
+
+/** The lines of a chart, by who they are of. */
+export function courses(
+  chart: ChartPlan,
+  bySteps: boolean,
+  words: { nameOf: (series: Series) => string; all: string; spread: [string, string, string] },
+): Course[] {
+  const named: Named[] = chart.series
+    .map((series) => ({ series, samples: samplesOf(series, bySteps && !chart.isMachine) }))
+    .filter(({ samples }) => samples.length > 0);
+  const samples = named.map((one) => one.samples);
+  if (sameAll(samples)) return [{ label: words.all, colour: 0, samples: samples[0] ?? [] }];
+  if (named.length > MOST_LINES) {
+    return spread(samples, 200).map((course, at) => ({
+      label: words.spread[at] ?? '',
+      colour: [2, 0, 1][at] ?? 0,
+      samples: course,
+    }));
+  }
+  return named.map(({ series, samples: course }, at) => ({
+    label: words.nameOf(series),
+    colour: series.rank ?? at,
+    samples: course,
+  }));
+}

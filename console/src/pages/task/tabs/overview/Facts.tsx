@@ -1,0 +1,101 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Task } from '~/api/types';
+import { Card } from '~/ui/Card';
+import { Copy } from '~/ui/Copy';
+import { Badge } from '~/ui/Pill';
+import { useWords } from '~/words';
+import { shellLine } from '../../facts';
+
+/** What the task is, once and for all. */
+export function Facts({ task }: { task: Task }) {
+  const { w, date, number } = useWords();
+  const { spec } = task;
+  const labels = Object.entries(task.labels);
+  const source = spec.source ? ('path' in spec.source ? spec.source.path : spec.source.snapshot.slice(0, 12)) : null;
+  const rows: [string, ReactNode][] = [
+    [w.task.command, <CommandLine key="command" task={task} />],
+    [w.task.framework, task.framework],
+    [
+      w.task.nodes,
+      <span key="nodes" title={task.nodes.map((node) => node.name).join('\n')}>
+        {task.nodes.length > 0
+          ? task.nodes
+              .slice(0, 6)
+              .map((node) => node.name)
+              .join('、')
+          : number(task.nodeCount)}
+        {task.nodes.length > 6 ? ` … +${number(task.nodes.length - 6)}` : null}
+      </span>,
+    ],
+    [w.task.world, task.worldSize > 0 ? number(task.worldSize) : null],
+    [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
+    [
+      w.task.dataset,
+      spec.dataset ? (
+        <Link key="dataset" to="/datasets" className="text-accent hover:underline">
+          {spec.dataset.datasetId}
+        </Link>
+      ) : null,
+    ],
+    [
+      w.task.model,
+      spec.modelId ? (
+        <Link key="model" to="/models" className="text-accent hover:underline">
+          {spec.modelId}
+        </Link>
+      ) : null,
+    ],
+    [w.task.source, source],
+    [w.task.priority, task.priority === 0 ? null : number(task.priority)],
+    [w.task.createdBy, task.createdBy?.name],
+    [w.task.createdAt, date(task.createdAt)],
+    [w.task.startedAt, task.startedAt ? date(task.startedAt) : null],
+    [w.task.endedAt, task.endedAt ? date(task.endedAt) : null],
+    [
+      w.task.labels,
+      labels.length > 0 ? (
+        <span key="labels" className="flex flex-wrap gap-1">
+          {labels.map(([key, value]) => (
+            <Badge key={key}>
+              {key}={value}
+            </Badge>
+          ))}
+        </span>
+      ) : null,
+    ],
+  ];
+  return (
+    <Card title={w.task.facts}>
+      <dl className="divide-y divide-line">
+        {rows.map(([label, value]) =>
+          value == null || value === '' ? null : (
+            <div key={label} className="grid grid-cols-[88px_minmax(0,1fr)] gap-3 px-4 py-2 text-sm">
+              <dt className="text-muted">{label}</dt>
+              <dd className="min-w-0 break-words">{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </Card>
+  );
+}
+
+function CommandLine({ task }: { task: Task }) {
+  const { w } = useWords();
+  const { work } = task.spec;
+  const text =
+    work.kind === 'command'
+      ? shellLine(work.argv)
+      : work.kind === 'recipe'
+        ? work.name
+        : `${w.task.builtin} ${shellLine(work.args ?? [])}`;
+  return (
+    <span className="flex items-start gap-1">
+      <code className="line-clamp-4 min-w-0 flex-1 font-mono text-xs leading-5 break-all" title={text}>
+        {text}
+      </code>
+      <Copy text={text} className="-my-1" />
+    </span>
+  );
+}

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { metricsQuery, OFTEN } from '~/api/queries';
+import type { Task } from '~/api/types';
+import { Plot } from '~/charts/Plot';
+import { Card } from '~/ui/Card';
+import { useWords } from '~/words';
+import { samplesOf } from '../metrics/charts';
+
+const NO_MARKS: [] = [];
+
+/** The loss of rank 0 at a glance, where there is one. */
+export function LossNow({ task }: { task: Task }) {
+  const { w, value, number } = useWords();
+  const metrics = useQuery({
+    ...metricsQuery(task.id, { series: 'loss', rank: 0, maxPoints: 300 }),
+    refetchInterval: task.endedAt == null ? OFTEN : false,
+  });
+  const loss = metrics.data?.series[0];
+  const courses = useMemo(
+    () => [{ label: w.task.loss, colour: 0, samples: loss ? samplesOf(loss, true) : [] }],
+    [loss, w.task.loss],
+  );
+  if ((courses[0]?.samples.length ?? 0) < 2) return null;
+  return (
+    <Card bodyClass="px-3 pt-3">
+      <Plot
+        title={w.task.loss}
+        courses={courses}
+        marks={NO_MARKS}
+        isTime={false}
+        group="overview"
+        format={value}
+        formatX={number}
+        height={160}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,45 @@
+import { Loaded } from '~/api/Loaded';
+import { Banner } from '~/ui/Banner';
+import { Card } from '~/ui/Card';
+import { Empty } from '~/ui/Empty';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { useWords } from '~/words';
+import type { TabProps } from '../../Page';
+import { RankSquares } from '../../RankSquares';
+import { useRanks } from '../../useRanks';
+import { Facts } from './Facts';
+import { LossNow } from './LossNow';
+import { Waterfall } from './Waterfall';
+
+export function Overview({ task, onSearch }: TabProps) {
+  const { w, say } = useWords();
+  const { query, rows } = useRanks(task);
+  const pick = (rank: number) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined });
+  return (
+    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_360px]">
+      <div className="flex min-w-0 flex-col gap-4">
+        {task.warnings.map((warning) => (
+          <Banner key={warning.id} tone="info">
+            {say(warning.text)}
+            {warning.hint ? <span className="block text-muted">{say(warning.hint)}</span> : null}
+          </Banner>
+        ))}
+        <Card title={w.task.rankMap} note={w.task.rankMapHint} bodyClass="p-4">
+          <Loaded
+            query={query}
+            loading={<SkeletonRows count={2} />}
+            isEmpty={() => rows.length === 0}
+            empty={<Empty title={w.task.noRanks} hint={w.task.noRanksHint} />}
+          >
+            {() => <RankSquares rows={rows} first={task.verdict?.first?.rank ?? null} onPick={pick} />}
+          </Loaded>
+        </Card>
+        <LossNow task={task} />
+        <Card title={w.task.startup} note={w.task.startupHint}>
+          <Waterfall task={task} />
+        </Card>
+      </div>
+      <Facts task={task} />
+    </div>
+  );
+}

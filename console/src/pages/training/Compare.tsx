@@ -1,0 +1,125 @@
+import { useQueries } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { metricsQuery, OFTEN, taskQuery } from '~/api/queries';
+import { TaskPill } from '~/api/Status';
+import type { Metrics, Task } from '~/api/types';
+import { seriesClass } from '~/charts/colours';
+import { Plot } from '~/charts/Plot';
+import { buttonClass } from '~/ui/Button';
+import { Card } from '~/ui/Card';
+import { Empty } from '~/ui/Empty';
+import { PageHeader } from '~/ui/PageHeader';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { type Column, Table } from '~/ui/Table';
+import { useWords } from '~/words';
+
+const SERIES = ['loss', 'tokensPerS'] as const;
+const NO_MARKS: [] = [];
+
+/** Several tasks over the same steps. */
+export function Compare({ ids }: { ids: readonly string[] }) {
+  const { w, value, number, duration } = useWords();
+  const tasks = useQueries({ queries: ids.map((id) => taskQuery(id)) });
+  const metrics = useQueries({
+    queries: ids.map((id) => ({
+      ...metricsQuery(id, { series: SERIES.join(','), rank: 0, maxPoints: 400 }),
+      refetchInterval: OFTEN,
+    })),
+  });
+  const known = tasks.flatMap((one) => (one.data ? [one.data] : []));
+  const answers = metrics.flatMap((one) => (one.data ? [one.data] : []));
+  const isLoading = [...tasks, ...metrics].some((one) => one.isPending);
+  const columns: Column<Task>[] = [
+    {
+      key: 'name',
+      head: w.training.name,
+      cell: (task) => (
+        <span className="flex items-center gap-2">
+          <span aria-hidden="true" className={`h-0.5 w-3 rounded-full ${seriesClass(ids.indexOf(task.id))}`} />
+          <Link to="/training/$id" params={{ id: task.id }} className="font-medium hover:text-accent hover:underline">
+            {task.name}
+          </Link>
+          <span className="font-mono text-2xs text-faint">{task.id}</span>
+        </span>
+      ),
+    },
+    { key: 'status', head: w.training.status, cell: (task) => <TaskPill task={task} /> },
+    { key: 'framework', head: w.training.framework, cell: (task) => task.framework },
+    { key: 'ranks', head: w.training.ranks, align: 'right', cell: (task) => number(task.worldSize) },
+    { key: 'step', head: w.training.progress, align: 'right', cell: (task) => number(task.progress?.step ?? 0) },
+    {
+      key: 'loss',
+      head: w.training.loss,
+      align: 'right',
+      cell: (task) => (task.progress?.loss == null ? '–' : value(task.progress.loss)),
+    },
+    {
+      key: 'took',
+      head: w.training.took,
+      align: 'right',
+      cell: (task) => (task.startedAt && task.endedAt ? duration(task.endedAt - task.startedAt) : '–'),
+    },
+  ];
+  return (
+    <>
+      <PageHeader
+        title={w.training.compareTitle}
+        actions={
+          <Link to="/training" className={buttonClass()}>
+            {w.training.compareBack}
+          </Link>
+        }
+      />
+      <div className="flex flex-col gap-4">
+        <Card>
+          <Table label={w.training.compareTitle} columns={columns} rows={known} rowKey={(task) => task.id} />
+        </Card>
+        {isLoading ? (
+          <SkeletonRows count={2} className="h-44" />
+        ) : (
+          <Card bodyClass="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
+            {SERIES.map((name) => (
+              <Course key={name} name={name} ids={ids} tasks={known} answers={answers} />
+            ))}
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}
+
+type CourseProps = {
+  name: (typeof SERIES)[number];
+  ids: readonly string[];
+  tasks: readonly Task[];
+  answers: readonly Metrics[];
+};
+
+function Course({ name, ids, tasks, answers }: CourseProps) {
+  const { w, value, number } = useWords();
+  const title = name === 'loss' ? w.training.loss : w.training.speed;
+  const courses = useMemo(
+    () =>
+      ids.flatMap((id, at) => {
+        const points = answers[at]?.series.find((one) => one.name === name)?.points ?? [];
+        const samples = points.flatMap((point) => (point.step == null ? [] : [{ x: point.step, y: point.value }]));
+        const label = tasks.find((task) => task.id === id)?.name ?? id;
+        return samples.length > 0 ? [{ label: `${label} · ${id}`, colour: at, samples }] : [];
+      }),
+    [ids, tasks, answers, name],
+  );
+  if (courses.length === 0) return name === 'loss' ? <Empty title={w.training.compareNone} /> : null;
+  return (
+    <Plot
+      title={title}
+      courses={courses}
+      marks={NO_MARKS}
+      isTime={false}
+      group="compare"
+      format={value}
+      formatX={number}
+      height={240}
+    />
+  );
+}

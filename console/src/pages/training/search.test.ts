@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { readSearch } from './search';
+
+test('filters, order and comparison are read; what is not known falls out', () => {
+  expect(readSearch({ q: 12, status: 'running,failed', sort: 'name asc', compare: 'task-1,task-2' })).toEqual({
+    q: '12',
+    status: 'running,failed',
+    sort: 'name asc',
+    compare: 'task-1,task-2',
+  });
+  expect(readSearch({ sort: 'createdAt desc', environment: '', status: 3 })).toEqual({});
+});
