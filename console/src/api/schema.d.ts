@@ -1039,6 +1039,707 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Groups in the order in which they were made; last, as `unassigned`, the workers that are in none. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    pageToken?: string;
+                    /** @example name~llm */
+                    filter?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Group"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Creates a group, with workers or without. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateGroup"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Group"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One group. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Group"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        /** Forgets a group on which no task is open; its workers are in none then. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Changes the name or the configuration. What runs is not touched; the next start has the new configuration. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChangeGroup"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Group"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v1/groups/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks the nodes of a group whether they find and reach their master, and answers the whole troubleshooting list. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Check"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{id}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The rank table of a group as things stand: RANK, LOCAL_RANK, NODE_RANK and WORLD_SIZE of each worker. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_GroupRanks"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Starts a command on the ranks of a group: a task with `launchMode: {"group": …}`, after all checks. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["StartGroup"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_StartGroupAnswer"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends all tasks of a group that are not over, by their stop ladders or at once. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["StopRequest"] | null;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_BulkAnswer"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{id}/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Moves workers into a group, all of them or none; each leaves the group in which it was. `unassigned` takes them out. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: {
+                    /** @description The same key and body give the same answer */
+                    "Idempotency-Key"?: string | null;
+                };
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["MoveWorkers"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_MoveAnswer"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1384,6 +2085,122 @@ export interface paths {
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server/strays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The runs that this database has never launched. They go on until somebody ends them. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Stray"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server/strays/{run}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends such a run; what is left of it on its node is removed, but for what it wrote to its outputs. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    run: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -2710,6 +3527,77 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All workers by environment and number, with group, GPU, status and holder. A worker of a group that does not exist now
+         *     is there as `missing`.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description 50 when not given */
+                    pageSize?: number;
+                    /** @description `nextPageToken` of the page before */
+                    pageToken?: string;
+                    /** @example group=llm status=free environment=gn6 gpu=A100 id~gn */
+                    filter?: string;
+                };
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_WorkerRow"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -2993,6 +3881,48 @@ export interface components {
          * @enum {string}
          */
         AttemptPhase: "prepared" | "launching" | "running" | "stopping" | "succeeded" | "failed" | "stopped";
+        /** @description What Fermi shall pick: as many nodes, with as much on each, of such a kind. */
+        AutoSelection: {
+            /**
+             * Format: int32
+             * @default 1
+             */
+            nodes?: number;
+            /**
+             * Format: int32
+             * @description Workers with a GPU on each node. At most one of this and `workersPerNode` is given.
+             * @default null
+             */
+            gpusPerNode?: number | null;
+            /**
+             * Format: int32
+             * @description Workers on each node, with a GPU or without.
+             * @default null
+             */
+            workersPerNode?: number | null;
+            /**
+             * @description Such as `A100`; any where none is named.
+             * @default null
+             */
+            gpuType?: string | null;
+            /**
+             * @description The zone in which all nodes shall be; any where none is named.
+             * @default null
+             */
+            zone?: string | null;
+            /**
+             * @description Labels that each environment must have.
+             * @default {}
+             */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * @description What carries the collectives.
+         * @enum {string}
+         */
+        Backend: "nccl" | "gloo" | "mpi";
         /** @description A loop that runs beside the requests. */
         BackgroundLoop: {
             /** @example placement */
@@ -3052,6 +3982,32 @@ export interface components {
         CardLine: {
             text: components["schemas"]["Text"];
         };
+        /** @description The body of `PATCH /groups/{id}`. */
+        ChangeGroup: {
+            /** @default null */
+            name?: string | null;
+            /** @default {} */
+            config?: components["schemas"]["GroupConfigChange"];
+            /**
+             * Format: int64
+             * @description The version that was seen; refused where it is another one now.
+             * @default null
+             */
+            version?: number | null;
+        };
+        /** @description One question of the troubleshooting list with its answer. */
+        Check: {
+            /** @example master_address */
+            id: string;
+            state: components["schemas"]["CheckState"];
+            text: components["schemas"]["Text"];
+            hint?: components["schemas"]["Text"] | null;
+        };
+        /**
+         * @description How a question is answered.
+         * @enum {string}
+         */
+        CheckState: "passed" | "warning" | "failed" | "unknown";
         /** @description The body of `POST /training-tasks/{id}/clone`; may be left out. */
         CloneRequest: {
             /**
@@ -3096,6 +4052,28 @@ export interface components {
              */
             path?: string;
         };
+        /** @description The body of `POST /groups`. */
+        CreateGroup: {
+            /**
+             * @default
+             * @example llm
+             */
+            name?: string;
+            /**
+             * @default {
+             *       "masterAddr": null,
+             *       "worldSize": null,
+             *       "masterPort": 29500,
+             *       "backend": "nccl"
+             *     }
+             */
+            config?: components["schemas"]["GroupConfig"];
+            /**
+             * @description Workers that it shall have from the start; each leaves the group in which it was.
+             * @default []
+             */
+            workers?: string[];
+        };
         /** @description The body of `POST /models`. */
         CreateModel: {
             /** @default  */
@@ -3118,8 +4096,11 @@ export interface components {
             datasetVersionId?: string | null;
             /** @default null */
             modelId?: string | null;
-            /** @default existing */
-            launchMode?: components["schemas"]["LaunchMode"];
+            /**
+             * @description Where the workers come from.
+             * @default existing
+             */
+            launchMode?: components["schemas"]["Selection"];
             /**
              * @default {
              *       "enabled": null,
@@ -3233,6 +4214,8 @@ export interface components {
             workers?: {
                 [key: string]: number[];
             };
+            /** @description Workers of the task's group beyond its world size, in the order in which they would be next. */
+            standby?: string[];
         };
         /** @description What several nodes are together. */
         DistributedInfo: {
@@ -3408,6 +4391,82 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Group: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A group. */
+            data: {
+                /**
+                 * @description `unassigned` of the one in which the workers are that are in no other.
+                 * @example group-001
+                 */
+                id: string;
+                name: string;
+                /** @description Whether it is the one of the workers that are in no other: it has no configuration and cannot be changed. */
+                isDefault: boolean;
+                config: components["schemas"]["GroupConfig"];
+                /** @description By node and number. */
+                workers: string[];
+                /**
+                 * Format: int32
+                 * @description How many processes a start would have; null where it cannot start.
+                 */
+                worldSize?: number | null;
+                /**
+                 * Format: int32
+                 * @description How many workers would stand by.
+                 */
+                standby: number;
+                /** @description Tasks on it that are not over. */
+                tasks: components["schemas"]["GroupTask"][];
+                /** @description What goes wrong with groups, answered as far as it is known without asking nodes. */
+                checks: components["schemas"]["Check"][];
+                /**
+                 * Format: int64
+                 * @description Grows with every change.
+                 */
+                version: number;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                createdAt: number;
+                /** Format: int64 */
+                updatedAt: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_GroupRanks: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description Who would be which rank, as things stand. */
+            data: {
+                groupId: string;
+                groupName: string;
+                /** Format: int64 */
+                version: number;
+                /** @description MASTER_ADDR as it is configured. */
+                masterAddr?: string | null;
+                /** Format: int32 */
+                masterPort: number;
+                backend: components["schemas"]["Backend"];
+                /**
+                 * Format: int32
+                 * @description WORLD_SIZE; null where there are no ranks.
+                 */
+                worldSize?: number | null;
+                /** Format: int32 */
+                nodeCount: number;
+                /** @description In the order of ranks; those that stand by are last. */
+                rows: components["schemas"]["GroupRank"][];
+                problem?: components["schemas"]["GroupProblem"] | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Id: {
             /** Format: int32 */
             code: number;
@@ -3506,6 +4565,23 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_MoveAnswer: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /groups/{id}/workers`. */
+            data: {
+                /**
+                 * Format: int32
+                 * @description How many are in another group than before.
+                 */
+                moved: number;
+                /** @description The group with its workers as they are now. */
+                group: components["schemas"]["Group"];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Overview: {
             /** Format: int32 */
             code: number;
@@ -3524,6 +4600,30 @@ export interface components {
                 activeTasks: components["schemas"]["TaskRow"][];
                 /** @description The last events, newest first. */
                 events: components["schemas"]["Event"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Check: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example master_address */
+                    id: string;
+                    state: components["schemas"]["CheckState"];
+                    text: components["schemas"]["Text"];
+                    hint?: components["schemas"]["Text"] | null;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -3723,6 +4823,62 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Group: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /**
+                     * @description `unassigned` of the one in which the workers are that are in no other.
+                     * @example group-001
+                     */
+                    id: string;
+                    name: string;
+                    /** @description Whether it is the one of the workers that are in no other: it has no configuration and cannot be changed. */
+                    isDefault: boolean;
+                    config: components["schemas"]["GroupConfig"];
+                    /** @description By node and number. */
+                    workers: string[];
+                    /**
+                     * Format: int32
+                     * @description How many processes a start would have; null where it cannot start.
+                     */
+                    worldSize?: number | null;
+                    /**
+                     * Format: int32
+                     * @description How many workers would stand by.
+                     */
+                    standby: number;
+                    /** @description Tasks on it that are not over. */
+                    tasks: components["schemas"]["GroupTask"][];
+                    /** @description What goes wrong with groups, answered as far as it is known without asking nodes. */
+                    checks: components["schemas"]["Check"][];
+                    /**
+                     * Format: int64
+                     * @description Grows with every change.
+                     */
+                    version: number;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                    /** Format: int64 */
+                    updatedAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Page_Model: {
             /** Format: int32 */
             code: number;
@@ -3808,6 +4964,38 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Stray: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example task-12-g1-n0-i1 */
+                    run: string;
+                    environmentId: string;
+                    environment: string;
+                    /** @description Something of it may live, as far as its agent has said. */
+                    alive: boolean;
+                    /** @description Its end was asked for. */
+                    ending: boolean;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    foundAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Page_TaskRow: {
             /** Format: int32 */
             code: number;
@@ -3857,6 +5045,50 @@ export interface components {
                     /** Format: int64 */
                     endedAt?: number | null;
                     allowedActions: components["schemas"]["AllowedAction"][];
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_WorkerRow: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example gn6-0 */
+                    id: string;
+                    /**
+                     * @description The name of its environment.
+                     * @example gn6
+                     */
+                    environment: string;
+                    environmentId: string;
+                    /** Format: int32 */
+                    index: number;
+                    /**
+                     * Format: int32
+                     * @description The number of its GPU on that machine; null on CPU.
+                     */
+                    gpu?: number | null;
+                    /** @example A100 */
+                    gpuType?: string | null;
+                    zone?: string | null;
+                    /** @description `unassigned` where it is in no group. */
+                    groupId: string;
+                    groupName: string;
+                    status: components["schemas"]["WorkerStatus"];
+                    statusText: components["schemas"]["Text"];
+                    /** @description Who holds it. */
+                    taskId?: string | null;
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -3923,6 +5155,18 @@ export interface components {
                  */
                 believedTime?: number | null;
                 loops: components["schemas"]["BackgroundLoop"][];
+                /**
+                 * Format: int64
+                 * @description How often an older state of the database was put back.
+                 */
+                epoch?: number;
+                /**
+                 * Format: int64
+                 * @description Runs that this database has never launched; see `GET /server/strays`.
+                 */
+                strays?: number;
+                /** @description What in the database cannot be read by this release and is left alone. */
+                unreadable?: components["schemas"]["Text"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -3940,6 +5184,19 @@ export interface components {
                  * @description In bytes, packed.
                  */
                 size: number;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_StartGroupAnswer: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /groups/{id}/start`. */
+            data: components["schemas"]["CreateAnswer"] & {
+                /** @description What was looked at before the start. */
+                checks: components["schemas"]["Check"][];
+                ranks: components["schemas"]["GroupRanks"];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -4296,8 +5553,160 @@ export interface components {
             /** Format: int32 */
             count: number;
         };
+        /** @description A group. */
+        Group: {
+            /**
+             * @description `unassigned` of the one in which the workers are that are in no other.
+             * @example group-001
+             */
+            id: string;
+            name: string;
+            /** @description Whether it is the one of the workers that are in no other: it has no configuration and cannot be changed. */
+            isDefault: boolean;
+            config: components["schemas"]["GroupConfig"];
+            /** @description By node and number. */
+            workers: string[];
+            /**
+             * Format: int32
+             * @description How many processes a start would have; null where it cannot start.
+             */
+            worldSize?: number | null;
+            /**
+             * Format: int32
+             * @description How many workers would stand by.
+             */
+            standby: number;
+            /** @description Tasks on it that are not over. */
+            tasks: components["schemas"]["GroupTask"][];
+            /** @description What goes wrong with groups, answered as far as it is known without asking nodes. */
+            checks: components["schemas"]["Check"][];
+            /**
+             * Format: int64
+             * @description Grows with every change.
+             */
+            version: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+            /** Format: int64 */
+            updatedAt: number;
+        };
+        /** @description How a group is launched. */
+        GroupConfig: {
+            /**
+             * @description The name of the master node, such as `gn6`; a group without one cannot start.
+             * @default null
+             * @example gn6
+             */
+            masterAddr?: string | null;
+            /**
+             * Format: int32
+             * @description How many processes; all workers of the group when null. The workers beyond it stand by.
+             * @default null
+             */
+            worldSize?: number | null;
+            /**
+             * Format: int32
+             * @description Of the default, the first free one from it on is taken; any other one is taken as it stands.
+             * @default 29500
+             */
+            masterPort?: number;
+            /** @default nccl */
+            backend?: components["schemas"]["Backend"];
+        };
+        /** @description What is to be another in a group's configuration: a field that is left out stays, null is the default. */
+        GroupConfigChange: {
+            /** @default null */
+            masterAddr?: string | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            worldSize?: number | null;
+            /**
+             * Format: int32
+             * @default null
+             */
+            masterPort?: number | null;
+            /** @default null */
+            backend?: components["schemas"]["Backend"] | null;
+        };
         /** @description Names a group of workers. */
         GroupId: string;
+        /** @description A refusal, in both languages. */
+        GroupProblem: {
+            id: string;
+            field?: string | null;
+            text: components["schemas"]["Text"];
+            hint?: components["schemas"]["Text"] | null;
+        };
+        /** @description The row of one worker. */
+        GroupRank: {
+            /** @example gn6-0 */
+            worker: string;
+            /** @example gn6 */
+            node: string;
+            /**
+             * Format: int32
+             * @description RANK; null where it has none.
+             */
+            rank?: number | null;
+            /**
+             * Format: int32
+             * @description LOCAL_RANK
+             */
+            localRank?: number | null;
+            /**
+             * Format: int32
+             * @description NODE_RANK
+             */
+            nodeRank?: number | null;
+            /**
+             * Format: int32
+             * @description WORLD_SIZE
+             */
+            worldSize?: number | null;
+            /**
+             * Format: int32
+             * @description The number of its GPU on that machine; null on CPU.
+             */
+            gpu?: number | null;
+            /** @description Beyond the world size. */
+            standby: boolean;
+            status: components["schemas"]["WorkerStatus"];
+            statusText: components["schemas"]["Text"];
+        };
+        /** @description Who would be which rank, as things stand. */
+        GroupRanks: {
+            groupId: string;
+            groupName: string;
+            /** Format: int64 */
+            version: number;
+            /** @description MASTER_ADDR as it is configured. */
+            masterAddr?: string | null;
+            /** Format: int32 */
+            masterPort: number;
+            backend: components["schemas"]["Backend"];
+            /**
+             * Format: int32
+             * @description WORLD_SIZE; null where there are no ranks.
+             */
+            worldSize?: number | null;
+            /** Format: int32 */
+            nodeCount: number;
+            /** @description In the order of ranks; those that stand by are last. */
+            rows: components["schemas"]["GroupRank"][];
+            problem?: components["schemas"]["GroupProblem"] | null;
+        };
+        /** @description A task on a group. */
+        GroupTask: {
+            id: string;
+            name: string;
+            status: components["schemas"]["TaskPhase"];
+            statusText: components["schemas"]["Text"];
+        };
         /** @description The id of what was made. */
         Id: {
             id: string;
@@ -4358,11 +5767,6 @@ export interface components {
             path: string;
             text: string;
         };
-        /** @description Where the machines come from. */
-        LaunchMode: "existing" | {
-            /** @description The workers of a group, with the group's ranks. Refused for a new task: there are no groups yet. */
-            group: components["schemas"]["GroupId"];
-        };
         /** @description One node's part. */
         LaunchNode: {
             environment: string;
@@ -4384,6 +5788,12 @@ export interface components {
              * @default null
              */
             masterPort?: number | null;
+            /**
+             * @description The name or address by which every node reaches the first one, and which ranks see as MASTER_ADDR; the address of
+             *     its agent when not given.
+             * @default null
+             */
+            masterAddress?: string | null;
             /**
              * @description The network interface for NCCL and gloo.
              * @default null
@@ -4563,6 +5973,34 @@ export interface components {
              */
             createdAt: number;
         };
+        /** @description The answer to `POST /groups/{id}/workers`. */
+        MoveAnswer: {
+            /**
+             * Format: int32
+             * @description How many are in another group than before.
+             */
+            moved: number;
+            /** @description The group with its workers as they are now. */
+            group: components["schemas"]["Group"];
+        };
+        /** @description The body of `POST /groups/{id}/workers`. */
+        MoveWorkers: {
+            /**
+             * @description All of them move, or none.
+             * @default []
+             * @example [
+             *       "gn6-0",
+             *       "gn7-0"
+             *     ]
+             */
+            workers?: string[];
+            /**
+             * Format: int64
+             * @description The version of the group that was seen; refused where it is another one now.
+             * @default null
+             */
+            version?: number | null;
+        };
         /**
          * Format: int32
          * @description Which node of an attempt this is; the master is 0.
@@ -4732,6 +6170,11 @@ export interface components {
             nodeLostAfter?: components["schemas"]["Seconds"];
             /** @default keep */
             onDisconnect?: components["schemas"]["OnDisconnect"];
+            /**
+             * @description What becomes of workers whose machine is gone when the next attempt begins.
+             * @default wait
+             */
+            standby?: components["schemas"]["Standby"];
             /** @default null */
             startTimeout?: components["schemas"]["Seconds"] | null;
         };
@@ -4926,6 +6369,17 @@ export interface components {
          * @description A span of time as people configure it.
          */
         Seconds: number;
+        /** @description Where the workers come from. */
+        Selection: "existing" | {
+            /**
+             * @description The workers of a group, by its id or name. When the task is created they become its `nodeIds`, `masterNode` and
+             *     `workers`, in the group's order, so that what was checked is what starts.
+             */
+            group: components["schemas"]["GroupId"];
+        } | {
+            /** @description Fermi picks. `"auto"` alone asks for one worker. */
+            auto: components["schemas"]["AutoSelection"];
+        } | "new";
         /** @description One number as it went. */
         Series: {
             /** @description Such as `loss`, `tokensPerS`, `rank.cpus`, `rank.memory`, `machine.cpu`, `gpu.use`. */
@@ -4957,6 +6411,18 @@ export interface components {
              */
             believedTime?: number | null;
             loops: components["schemas"]["BackgroundLoop"][];
+            /**
+             * Format: int64
+             * @description How often an older state of the database was put back.
+             */
+            epoch?: number;
+            /**
+             * Format: int64
+             * @description Runs that this database has never launched; see `GET /server/strays`.
+             */
+            strays?: number;
+            /** @description What in the database cannot be read by this release and is left alone. */
+            unreadable?: components["schemas"]["Text"][];
         };
         /** @description The answer to `POST /snapshots`. */
         Snapshot: {
@@ -4975,6 +6441,83 @@ export interface components {
         } | {
             /** @description A folder that was sent once, by its digest; agents fetch it. */
             snapshot: string;
+        };
+        /**
+         * @description Whether those who stand by take the place of workers whose machine is gone.
+         * @enum {string}
+         */
+        Standby: "wait" | "replace";
+        /** @description The body of `POST /groups/{id}/start`: a task on the group's ranks. */
+        StartGroup: {
+            /** @default null */
+            command?: components["schemas"]["RequestedCommand"] | null;
+            /** @default null */
+            recipe?: components["schemas"]["RequestedRecipe"] | null;
+            /**
+             * @description The group's name when not given.
+             * @default null
+             */
+            taskName?: string | null;
+            /**
+             * @description `pytorch-ddp` when not given.
+             * @default null
+             */
+            framework?: string | null;
+            /** @default null */
+            strategy?: components["schemas"]["Strategy"] | null;
+            /** @default null */
+            datasetId?: string | null;
+            /** @default null */
+            datasetVersionId?: string | null;
+            /** @default null */
+            modelId?: string | null;
+            /** @default null */
+            source?: components["schemas"]["Source"] | null;
+            /**
+             * @default {
+             *       "backend": null,
+             *       "masterPort": null,
+             *       "interface": null,
+             *       "timeout": null,
+             *       "ncclDebug": null,
+             *       "infiniband": null,
+             *       "p2p": null,
+             *       "torchDebug": null,
+             *       "cudaLaunchBlocking": null,
+             *       "framework": {}
+             *     }
+             */
+            options?: components["schemas"]["LaunchOptions"];
+            /**
+             * @default {
+             *       "restart": {
+             *         "maxRestarts": 0
+             *       },
+             *       "stop": {
+             *         "checkpoint": null,
+             *         "plannedGraceMs": 30000,
+             *         "failureGraceMs": 50
+             *       },
+             *       "nodeLostAfter": 15,
+             *       "onDisconnect": "keep"
+             *     }
+             */
+            policies?: components["schemas"]["Policies"];
+            /**
+             * Format: int32
+             * @default 0
+             */
+            priority?: number;
+            /** @default {} */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        /** @description The answer to `POST /groups/{id}/start`. */
+        StartGroupAnswer: components["schemas"]["CreateAnswer"] & {
+            /** @description What was looked at before the start. */
+            checks: components["schemas"]["Check"][];
+            ranks: components["schemas"]["GroupRanks"];
         };
         /** @description How the ranks of a task are stopped. SIGKILL always follows the last rung. */
         StopLadder: {
@@ -5036,6 +6579,22 @@ export interface components {
             setup: components["schemas"]["Text"];
             /** @description 推荐场景 */
             suits: components["schemas"]["Text"];
+        };
+        /** @description A run that the database has never launched: an older state of it was put back while the run went on. */
+        Stray: {
+            /** @example task-12-g1-n0-i1 */
+            run: string;
+            environmentId: string;
+            environment: string;
+            /** @description Something of it may live, as far as its agent has said. */
+            alive: boolean;
+            /** @description Its end was asked for. */
+            ending: boolean;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            foundAt: number;
         };
         /**
          * @description One of the two streams of a rank.
@@ -5133,7 +6692,8 @@ export interface components {
             name: string;
             dataset?: components["schemas"]["DatasetVersion"] | null;
             modelId?: string | null;
-            launchMode?: components["schemas"]["LaunchMode"];
+            /** @description Where its workers come from; `launchMode` on the wire. */
+            launchMode?: components["schemas"]["Selection"];
             work: components["schemas"]["Work"];
             source?: components["schemas"]["Source"] | null;
             distributed: components["schemas"]["DistributedConfig"];
@@ -5263,6 +6823,39 @@ export interface components {
             /** Format: int32 */
             free: number;
         };
+        /** @description A worker of any environment. */
+        WorkerRow: {
+            /** @example gn6-0 */
+            id: string;
+            /**
+             * @description The name of its environment.
+             * @example gn6
+             */
+            environment: string;
+            environmentId: string;
+            /** Format: int32 */
+            index: number;
+            /**
+             * Format: int32
+             * @description The number of its GPU on that machine; null on CPU.
+             */
+            gpu?: number | null;
+            /** @example A100 */
+            gpuType?: string | null;
+            zone?: string | null;
+            /** @description `unassigned` where it is in no group. */
+            groupId: string;
+            groupName: string;
+            status: components["schemas"]["WorkerStatus"];
+            statusText: components["schemas"]["Text"];
+            /** @description Who holds it. */
+            taskId?: string | null;
+        };
+        /**
+         * @description How a worker fares.
+         * @enum {string}
+         */
+        WorkerStatus: "free" | "busy" | "suspect" | "offline" | "drained" | "lost" | "missing";
     };
     responses: never;
     parameters: never;

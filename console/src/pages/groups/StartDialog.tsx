@@ -11,7 +11,7 @@ import { Field, Input } from '~/ui/Field';
 import { Select } from '~/ui/Select';
 import { toast } from '~/ui/Toast';
 import { useWords } from '~/words';
-import { argv } from './argv';
+import { argv } from '../../api/argv';
 
 const NONE = 'none';
 
