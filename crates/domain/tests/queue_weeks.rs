@@ -1,7 +1,12 @@
 //! Weeks of a cluster in the queue, by a seed: what holds over time, and how it compares with plain first come, first
 //! served on the same trace. `cargo test -p fermi-domain --test queue_weeks -- --nocapture` prints the numbers.
 #![allow(clippy::print_stdout, reason = "the numbers are what one runs it for")]
-#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "the helpers beside the tests are tests too")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the helpers beside the tests are tests too"
+)]
 
 #[path = "queue/cluster.rs"]
 mod cluster;
