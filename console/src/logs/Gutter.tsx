@@ -37,7 +37,7 @@ export function Gutter({ line, node, href, isShown, onChoose }: GutterProps) {
       )}
     >
       <span aria-hidden="true" className={classes('h-full min-h-5 w-0.75 shrink-0', COLOURS[line.rank % 8])} />
-      <span className="hidden min-w-0 flex-1 truncate text-right sm:block">{node}</span>
+      <span className="hidden min-w-0 truncate sm:block">{node}</span>
       <span className="shrink-0 sm:-ml-2">
         <span className="hidden sm:inline">:</span>
         {line.rank}

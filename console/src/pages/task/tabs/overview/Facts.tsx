@@ -23,7 +23,7 @@ export function Facts({ task }: { task: Task }) {
           ? task.nodes
               .slice(0, 6)
               .map((node) => node.name)
-              .join('、')
+              .join(', ')
           : number(task.nodeCount)}
         {task.nodes.length > 6 ? ` … +${number(task.nodes.length - 6)}` : null}
       </span>,
