@@ -45,6 +45,8 @@ struct AgentSession {
     /// Which process it is; none of an agent of an earlier release.
     process: Option<String>,
     connection: Option<AgentConnection>,
+    /// When it was made.
+    connected: Instant,
     heard: Instant,
     samples: Samples,
     /// What was sent over which connection, so that nothing is sent twice over one.
@@ -104,15 +106,23 @@ impl Hub {
         let session = sessions.entry(environment.clone()).or_insert_with(|| AgentSession {
             process: None,
             connection: None,
+            connected: Instant::now(),
             heard: Instant::now(),
             samples: self.before().remove(environment).unwrap_or_default(),
             sent: HashMap::new(),
         });
         session.process = process.map(str::to_owned);
         session.connection = Some(connection.clone());
-        session.heard = Instant::now();
+        (session.connected, session.heard) = (Instant::now(), Instant::now());
         session.sent.clear();
         connection
+    }
+
+    /// For how long an environment's agent has been connected without a break; none where it is not.
+    pub fn connected_for(&self, environment: &EnvironmentId) -> Option<Duration> {
+        let sessions = self.sessions();
+        let session = sessions.get(environment).filter(|session| session.heard.elapsed() < SUSPECT_AFTER)?;
+        session.connection.as_ref().map(|_| session.connected.elapsed())
     }
 
     /// Whether this is the connection that an environment's agent has now.

@@ -13,6 +13,8 @@ use crate::core::Core;
 
 /// How many names a sentence lists.
 const NAMED: usize = 3;
+/// An agent that names a task this far beyond the last one is not believed.
+const MOST_LOST: u64 = 10_000_000;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +90,14 @@ pub fn compare(
 
 /// Stores that an environment has been heard since the last restore, with the runs there that the database has never
 /// launched. A database that was put back by hand is found out by them.
-pub async fn note_hello(core: &Core, environment: &EnvironmentId, strays: Vec<KnownRun>) -> Result<(), StoreError> {
+///
+/// `names_cluster` says whether the agent has said whose runs these are: one of an earlier release may mean another server's.
+pub async fn note_hello(
+    core: &Core,
+    environment: &EnvironmentId,
+    strays: Vec<KnownRun>,
+    names_cluster: bool,
+) -> Result<(), StoreError> {
     let restored = core.restored();
     let is_expected = restored.history.unheard.contains(environment);
     let are_known = strays.iter().all(|known| {
@@ -99,19 +108,32 @@ pub async fn note_hello(core: &Core, environment: &EnvironmentId, strays: Vec<Kn
         return Ok(());
     }
     let (at, now_ms) = (environment.clone(), core.now_ms());
-    let noted = core.store().write(move |tx| note(tx, &at, &strays, now_ms)).await;
-    noted.map_err(WriteError::<StoreError>::flatten)?;
+    let noted = core.store().write(move |tx| note(tx, &at, &strays, names_cluster, now_ms)).await;
+    let is_found_out = noted.map_err(WriteError::<StoreError>::flatten)?;
     core.refresh_environments().await?;
+    if is_found_out {
+        // What they have said was to a database that did not know how old it is: they say hello again.
+        for other in core.known_environments().iter().filter(|other| other.id != *environment) {
+            core.hub().hang_up(&other.id);
+        }
+    }
     core.ring();
     Ok(())
 }
 
-fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, strays: &[KnownRun], now_ms: u64) -> Result<(), StoreError> {
-    let highest = strays.iter().filter_map(|known| fleet::number(&known.run.task)).max().unwrap_or(0);
-    let mut history = match highest > tx.last_task_number()? {
-        true => tx.note_restore(highest)?,
-        false => tx.history()?,
-    };
+/// Says whether the database was found out to be older than it knew.
+fn note(
+    tx: &mut Transaction<'_>,
+    at: &EnvironmentId,
+    strays: &[KnownRun],
+    names_cluster: bool,
+    now_ms: u64,
+) -> Result<bool, StoreError> {
+    let last = tx.last_task_number()?;
+    let numbers = strays.iter().filter_map(|known| fleet::number(&known.run.task));
+    let highest = numbers.filter(|number| *number < last.saturating_add(MOST_LOST)).max().unwrap_or(0);
+    let is_found_out = names_cluster && highest > last;
+    let mut history = if is_found_out { tx.note_restore(highest)? } else { tx.history()? };
     for known in strays {
         if tx.put_stray(known, at, now_ms)? {
             let run = &known.run;
@@ -131,7 +153,7 @@ fn note(tx: &mut Transaction<'_>, at: &EnvironmentId, strays: &[KnownRun], now_m
     if history.unheard.remove(at) {
         tx.set_history(&history)?;
     }
-    Ok(())
+    Ok(is_found_out)
 }
 
 /// The next launch of the task gets a name that no run has.

@@ -55,6 +55,7 @@ pub(crate) struct Session {
     pub(crate) link: Option<usize>,
     /// Which process it is that is connected.
     process: (usize, u32),
+    connected_ms: u64,
     heard_ms: u64,
     sent: BTreeSet<(RunKey, &'static str)>,
 }
@@ -233,7 +234,13 @@ impl Server {
         let identity = Identity::after(&introduction, credential);
         self.database.lost.remove(&id);
         self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
-        let session = Session { link: Some(link), process: hello.process, heard_ms: now, sent: BTreeSet::new() };
+        let session = Session {
+            link: Some(link),
+            process: hello.process,
+            connected_ms: now,
+            heard_ms: now,
+            sent: BTreeSet::new(),
+        };
         self.sessions.insert(id.clone(), session);
         self.openings += 1;
         self.is_rung = true;
@@ -437,7 +444,11 @@ impl Server {
         for id in ids {
             let _ = self.give_up_lost_nodes(&id, now, truth);
             let Some(task) = self.database.tasks.get(&id) else { continue };
-            if task.is_stop_overdue(self.wall(now)) {
+            let connected_ms = |id: &EnvironmentId| {
+                let session = self.sessions.get(id).filter(|session| session.link.is_some())?;
+                Some(now.saturating_sub(session.connected_ms))
+            };
+            if task.is_stop_overdue(self.wall(now), connected_ms) {
                 let _ = self.apply(&id, [TaskInput::StopOverdue], now, truth);
             } else if task.is_due(self.wall(now)) {
                 let _ = self.apply(&id, [TaskInput::TimePassed], now, truth);

@@ -20,7 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{OpenError, Store, StoreError, View, WriteError, events::NewEvent, migrations, open};
+use crate::{OpenError, StoreError, Transaction, View, events::NewEvent, migrations, open};
 
 const DATABASE: &str = "fermi.db";
 const MANIFEST: &str = "manifest.json";
@@ -214,6 +214,18 @@ impl Copied {
         Ok(())
     }
 
+    /// The folders below one that are not there yet: what is there may have grown since.
+    fn missing_folders(&mut self, from: &Path, to: &Path) -> Result<(), BackupError> {
+        for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+            let target = to.join(entry.file_name());
+            if !target.exists() {
+                fs::DirBuilder::new().recursive(true).mode(0o700).create(to).map_err(at(to))?;
+                self.folder(&entry.path(), &target)?;
+            }
+        }
+        Ok(())
+    }
+
     fn folder(&mut self, from: &Path, to: &Path) -> Result<(), BackupError> {
         let entries = match fs::read_dir(from) {
             Ok(entries) => entries,
@@ -251,26 +263,32 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, Backup
     if (&found.cluster, found.last_task) != (&manifest.cluster, manifest.last_task) {
         return Err(BackupError::Damaged("manifest.json speaks of another database".to_owned()));
     }
+    if found.version > migrations::NEWEST {
+        let folder = from.display().to_string();
+        return Err(OpenError::Newer { folder, found: found.version, newest: migrations::NEWEST }.into());
+    }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(data).map_err(at(data))?;
     // Whoever serves the folder would not notice that its files are others.
-    let lock = open::lock(data)?;
-    let seen = checked(&data.join(DATABASE)).map_or(0, |before| before.last_task);
-    let set_aside = set_aside(data, now_ms)?;
+    let _lock = open::lock(data)?;
+    let before = checked(&data.join(DATABASE)).ok();
+    let is_same = before.as_ref().is_some_and(|before| before.cluster == manifest.cluster);
     let mut done = Copied::default();
     for name in BESIDE {
-        if from.join(name).exists() && !data.join(name).exists() {
+        // Those of another cluster are of no use to this one.
+        if from.join(name).exists() && !(is_same && data.join(name).exists()) {
             done.file(&from.join(name), &data.join(name))?;
         }
     }
     done.folder(&from.join(SOURCES), &data.join(SOURCES))?;
-    if !data.join(LOGS).exists() {
-        done.folder(&from.join(LOGS), &data.join(LOGS))?;
-    }
+    done.missing_folders(&from.join(LOGS), &data.join(LOGS))?;
     let part = data.join("fermi.db.part");
     done.file(&from.join(DATABASE), &part)?;
+    let seen = before.as_ref().map_or(0, |before| before.last_task).max(highest_task(&data.join(LOGS)));
+    let epoch = before.as_ref().map_or(0, |before| before.epoch);
+    let last_number = note(&part, seen, epoch, now_ms)?;
+    let set_aside = set_aside(data, now_ms)?;
     fs::rename(&part, data.join(DATABASE)).map_err(at(&part))?;
-    drop(lock);
-    let last_number = note(data, seen, now_ms)?;
+    File::open(data).and_then(|folder| folder.sync_all()).map_err(at(data))?;
     Ok(Restored { manifest, set_aside, last_number })
 }
 
@@ -279,29 +297,41 @@ pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<Restored, Bac
     if !data.join(DATABASE).exists() {
         return Err(BackupError::NoDatabase(data.to_owned()));
     }
+    let _lock = open::lock(data)?;
     let manifest = checked(&data.join(DATABASE))?;
-    let last_number = note(data, 0, now_ms)?;
+    let last_number = note(&data.join(DATABASE), highest_task(&data.join(LOGS)), 0, now_ms)?;
     Ok(Restored { manifest, set_aside: None, last_number })
 }
 
-/// Numbers and cursors go on where nothing can have been given.
-fn note(data: &Path, seen: u64, now_ms: u64) -> Result<u64, BackupError> {
-    let store = Store::open(data)?;
-    let highest = seen.max(highest_task(&data.join(LOGS)));
-    let last_number = store.write_blocking(move |tx| {
-        tx.note_restore(highest)?;
+/// Numbers and cursors go on where nothing can have been given: `seen` is the highest number that anything else speaks of,
+/// `epoch` that of the database of before.
+fn note(database: &Path, seen: u64, epoch: u64, now_ms: u64) -> Result<u64, BackupError> {
+    let mut connection = Connection::open(database)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    migrations::migrate(&mut connection)?;
+    let transaction = connection.transaction()?;
+    let last_number = {
+        let mut tx = Transaction::new(&transaction);
+        let mut history = tx.history()?;
+        history.epoch = history.epoch.max(epoch);
+        tx.set_history(&history)?;
+        tx.note_restore(seen)?;
         let text = Text::new("数据库已从备份恢复", "the database was restored from a backup");
         tx.append_event(NewEvent::new(now_ms, "server.restored", text, Principal::System))?;
-        tx.last_task_number()
-    });
-    store.close();
-    Ok(last_number.map_err(WriteError::flatten)?)
+        tx.last_task_number()?
+    };
+    transaction.commit()?;
+    Ok(last_number)
 }
 
 /// Moves the database of before into a folder of its own, also one that cannot be read.
 fn set_aside(data: &Path, now_ms: u64) -> Result<Option<PathBuf>, BackupError> {
     if !data.join(DATABASE).exists() {
         return Ok(None);
+    }
+    // What is in its log only goes with it; one that cannot be read is moved as it is.
+    if let Ok(before) = Connection::open_with_flags(data.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_WRITE) {
+        let _ = before.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     }
     let aside = data.join(format!("before-restore-{now_ms}"));
     fs::DirBuilder::new().mode(0o700).create(&aside).map_err(at(&aside))?;

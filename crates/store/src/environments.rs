@@ -67,26 +67,30 @@ fn environment_seq(id: &EnvironmentId) -> Option<i64> {
 impl View<'_> {
     /// All environments, in the order in which they first came.
     pub fn environments(&self) -> Result<Vec<EnvironmentRow>, StoreError> {
-        self.environments_by("ORDER BY seq", [])
-    }
-
-    pub fn environment(&self, id: &EnvironmentId) -> Result<Option<EnvironmentRow>, StoreError> {
-        let Some(seq) = environment_seq(id) else { return Ok(None) };
-        Ok(self.environments_by("WHERE seq = ?1", [seq])?.pop())
-    }
-
-    pub fn environment_by_name(&self, name: &str) -> Result<Option<EnvironmentRow>, StoreError> {
-        Ok(self.environments_by("WHERE name = ?1", [name])?.pop())
-    }
-
-    fn environments_by(&self, which: &str, parameters: impl Params) -> Result<Vec<EnvironmentRow>, StoreError> {
-        let mut statement = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM environments {which}"))?;
-        let mut rows = statement.query(parameters)?;
+        let mut statement =
+            self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM environments ORDER BY seq"))?;
+        let mut rows = statement.query([])?;
         let mut environments = Vec::new();
         while let Some(row) = rows.next()? {
             environments.extend(readable(read(row))?);
         }
         Ok(environments)
+    }
+
+    pub fn environment(&self, id: &EnvironmentId) -> Result<Option<EnvironmentRow>, StoreError> {
+        let Some(seq) = environment_seq(id) else { return Ok(None) };
+        self.one_environment("WHERE seq = ?1", [seq])
+    }
+
+    pub fn environment_by_name(&self, name: &str) -> Result<Option<EnvironmentRow>, StoreError> {
+        self.one_environment("WHERE name = ?1", [name])
+    }
+
+    /// One that cannot be read is not taken for one that is not there.
+    fn one_environment(&self, which: &str, key: impl Params) -> Result<Option<EnvironmentRow>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM environments {which}"))?;
+        let mut rows = statement.query(key)?;
+        rows.next()?.map(read).transpose()
     }
 }
 

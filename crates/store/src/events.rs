@@ -189,7 +189,12 @@ impl Transaction<'_> {
             self.connection.prepare_cached("SELECT cursor FROM events WHERE time_ms >= ?1 ORDER BY cursor LIMIT 1")?;
         let mut rows = statement.query([signed(older_than_ms)])?;
         let young: u64 = rows.next()?.map(|row| row.get(0)).transpose()?.map_or(last + 1, unsigned);
-        let before = young.max((last + 1).saturating_sub(keep_at_most));
+        // Cursors have gaps where a backup was put back, so that rows are counted.
+        let mut statement =
+            self.connection.prepare_cached("SELECT cursor FROM events ORDER BY cursor DESC LIMIT 1 OFFSET ?1")?;
+        let mut rows = statement.query([signed(keep_at_most)])?;
+        let beyond: u64 = rows.next()?.map(|row| row.get(0)).transpose()?.map_or(0, |cursor| unsigned(cursor) + 1);
+        let before = young.max(beyond);
         let removed = self
             .connection
             .prepare_cached(

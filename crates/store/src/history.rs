@@ -53,9 +53,11 @@ impl Transaction<'_> {
     /// of a task that anything else speaks of.
     pub fn note_restore(&mut self, seen: u64) -> Result<History, StoreError> {
         let mut history = self.history()?;
-        let environments = self.environments()?.into_iter().map(|row| row.environment.id);
+        let environments = self.environments()?.into_iter().filter(|row| !row.duty.is_lost());
+        let environments = environments.map(|row| row.environment.id);
         let next = history.restored(self.last_task_number()?, seen, environments);
-        for (table, rows) in [("tasks", signed(next)), ("events", self.last_event()? + CURSOR_LEAP)] {
+        let cursor = self.last_event()?.max(signed(history.epoch).saturating_mul(CURSOR_LEAP));
+        for (table, rows) in [("tasks", signed(next)), ("events", cursor)] {
             let changed = self
                 .connection
                 .prepare_cached("UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1")?

@@ -87,8 +87,10 @@ impl History {
         if let Some(stray) = strays.iter().find(is_in_the_way) {
             return Some(Hold::Stray(stray));
         }
+        // A machine that has not come may run the task, or have given its workers to another one.
         let is_of_before = |number: u64| self.lost.last().is_some_and(|lost| number < lost.first);
-        (!self.unheard.is_empty() && number(task).is_some_and(is_of_before)).then_some(Hold::Unheard)
+        let is_unheard = !self.unheard.is_empty() && number(task).is_some_and(is_of_before);
+        (is_unheard || self.unheard.iter().any(uses)).then_some(Hold::Unheard)
     }
 
     /// Whose launch a run is that no task wants; `strays` are the runs that were set aside, `task` is its task as the
@@ -183,7 +185,8 @@ mod tests {
         assert_eq!(history.hold(&[], &old, |_| true), None);
         history.restored(37, 0, [EnvironmentId::from("env-001")]);
         assert_eq!(history.hold(&[], &old, |_| true), Some(Hold::Unheard));
-        assert_eq!(history.hold(&[], &new, |_| true), None);
+        assert_eq!(history.hold(&[], &new, |_| false), None);
+        assert_eq!(history.hold(&[], &new, |_| true), Some(Hold::Unheard));
         history.unheard.clear();
         assert_eq!(history.hold(&[], &old, |_| true), None);
     }

@@ -30,7 +30,7 @@ enum Rank {
 
 /// Merges the lanes into one order. A user's cost may grow meanwhile, never shrink.
 #[derive(Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct QueueOrder<'a> {
     heap: BinaryHeap<Reverse<(Key, usize)>>,
     sources: Vec<Source<'a>>,
 }
@@ -56,7 +56,7 @@ struct Source<'a> {
     rest: Option<btree_map::Iter<'a, Arrival, Entry>>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> QueueOrder<'a> {
     pub fn new(line: &'a Line, rules: &Rules, kept: &HashSet<u32>, costs: &[f64], now_ms: u64) -> Self {
         let rise = |lane: &Lane| {
             let waited = now_ms.saturating_sub(lane.front_since_ms);

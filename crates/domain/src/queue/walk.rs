@@ -11,7 +11,7 @@ use super::forecast::{self, Forecast};
 use super::line::{Entry, Line};
 use super::moment::Latest;
 use super::needs::{Found, Needs};
-use super::order::{Order, Visit};
+use super::order::{QueueOrder, Visit};
 use super::pick::{self, Blocked, Picked};
 use super::request::{Request, Wish};
 use super::reservation::Reservation;
@@ -81,7 +81,7 @@ pub(super) enum Turn {
 pub(super) struct Walk<'a> {
     pub view: View<'a>,
     pub sheet: Sheet<'a>,
-    order: Order<'a>,
+    order: QueueOrder<'a>,
     costs: Vec<f64>,
     /// What each user has, with what this walk gave, and may have.
     held: Vec<Held>,
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
         let (held, limits) = (view.shares.all_held(), view.shares.limits(view.rules));
         let costs = view.shares.costs(view.rules, now_ms);
         let kept: HashSet<u32> = view.reservations.keys().copied().collect();
-        let order = Order::new(view.line, view.rules, &kept, &costs, now_ms);
+        let order = QueueOrder::new(view.line, view.rules, &kept, &costs, now_ms);
         let blocked = vec![u64::MAX; view.needs.len()];
         let exhausted = vec![false; view.needs.len()];
         let contended = vec![false; sheet.inventory.bays().len()];

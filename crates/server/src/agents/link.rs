@@ -285,7 +285,7 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<()
             connection.send(ServerMessage::Kill { run: stray.run.clone() });
         }
     }
-    restored::note_hello(core, environment, strays).await
+    restored::note_hello(core, environment, strays, hello.cluster.is_some()).await
 }
 
 /// A launch of a task runs that the database does not know: the task goes on with it.

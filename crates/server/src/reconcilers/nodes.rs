@@ -59,9 +59,13 @@ async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
     let is_held = core.hold_of(task).is_some();
+    let connected_ms = |id: &EnvironmentId| {
+        let span = core.hub().connected_for(id)?;
+        u64::try_from(span.as_millis()).ok()
+    };
     if task.is_start_overdue(core.now_ms()) && !is_held {
         apply(core, task, TaskInput::StartOverdue).await?;
-    } else if task.is_stop_overdue(core.now_ms()) {
+    } else if task.is_stop_overdue(core.now_ms(), connected_ms) {
         apply(core, task, TaskInput::StopOverdue).await?;
     } else if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fermi_domain::environment::Environment;
-use fermi_domain::ids::{TaskId, WorkerId};
+use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::placement::{Board, Look, Placement};
 use fermi_domain::principal::Principal;
-use fermi_domain::task::TaskInput;
+use fermi_domain::task::{Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueueCursor;
 use fermi_store::{StoreError, WriteError};
@@ -108,9 +108,19 @@ async fn look_at_new(core: &Core, environments: &[Environment], board: &mut Boar
             return Ok(has_started);
         }
         before = first;
-        let news = page.iter().map(|task| (task.value.id.clone(), board.decide(&task.value, environments))).collect();
+        let news = page.iter().map(|task| decide(core, &task.value, environments, board)).collect();
         has_started |= carry_out(core, news).await?;
     }
+}
+
+/// What becomes of a task in the queue. One that is held back after a restore takes no workers meanwhile.
+fn decide(core: &Core, task: &Task, environments: &[Environment], board: &mut Board) -> (TaskId, Placement) {
+    let names = |id: &EnvironmentId| task.spec.distributed.node_ids.contains(id);
+    let placement = match core.hold(&task.id, names) {
+        Some(reason) => Placement::Wait { reason },
+        None => board.decide(task, environments),
+    };
+    (task.id.clone(), placement)
 }
 
 async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Board) -> Result<bool, StoreError> {
@@ -121,7 +131,7 @@ async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Boar
         let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
         let Some(last) = page.last() else { break };
         after = QueueCursor::of(&last.value);
-        let news = page.iter().map(|task| (task.value.id.clone(), board.decide(&task.value, environments))).collect();
+        let news = page.iter().map(|task| decide(core, &task.value, environments, board)).collect();
         has_started |= carry_out(core, news).await?;
     }
     Ok(has_started | look_at_new(core, environments, board).await?)

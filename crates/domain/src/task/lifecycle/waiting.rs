@@ -76,13 +76,19 @@ impl Task {
         since.is_some_and(|since| now_ms.saturating_sub(since) > allowed.as_millis())
     }
 
-    /// Whether a stop has taken longer than all its rungs, and then some.
-    pub fn is_stop_overdue(&self, now_ms: u64) -> bool {
+    /// Whether a stop has taken longer than all its rungs, and then some, on machines that were there to hear it all the
+    /// time; `connected_ms` says for how long that has been so.
+    pub fn is_stop_overdue(&self, now_ms: u64, connected_ms: impl Fn(&EnvironmentId) -> Option<u64>) -> bool {
         let allowed = self.spec.policies.stop.planned_ms().saturating_add(STOP_MARGIN_MS);
         let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Stopping);
+        let has_heard = |node: &NodeRun| connected_ms(&node.environment).is_some_and(|span| span > allowed);
+        // The first node is told to stop, and tells the others.
+        let first_has_heard = self.nodes.first().is_none_or(|node| node.state == NodeRunState::Gone || has_heard(node));
         since.is_some_and(|since| now_ms.saturating_sub(since) > allowed)
             && self.stop.is_some_and(|stop| !stop.force)
+            && first_has_heard
             && self.open_nodes().next().is_some()
+            && self.open_nodes().all(has_heard)
     }
 
     /// The nodes on which something of the task may live.

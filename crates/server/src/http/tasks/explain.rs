@@ -36,13 +36,14 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         Some(_) => StepsHeard::Some,
         None => StepsHeard::None,
     };
+    let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
     let found = explain::explain(&task, &environments, &leases, heard);
     EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),
         name: task.spec.name.clone(),
         status: task.phase,
         status_text: task.phase.text(),
-        summary: found.summary.text(),
+        summary: held.unwrap_or_else(|| found.summary.text()),
         advice: found.advice.map(|advice| advice.hint().spelled(front_end)),
         waiting_for: found.obstacles.iter().map(waiting_for).collect(),
         nodes: found.nodes.iter().map(node_wish).collect(),
