@@ -65,6 +65,8 @@ pub enum BackupError {
     NotEmpty(PathBuf),
     #[error("{0} is no backup: it has no manifest.json that can be read")]
     NoBackup(PathBuf),
+    #[error("{0} is both the backup and the data folder")]
+    SameFolder(PathBuf),
     #[error("the copy of the database is damaged: {0}")]
     Damaged(String),
     #[error("{path}: {source}")]
@@ -91,6 +93,7 @@ impl Explained for BackupError {
             Self::NoDatabase(folder) => format!("{} 中没有数据库", folder.display()),
             Self::NotEmpty(folder) => format!("{} 不是空文件夹", folder.display()),
             Self::NoBackup(folder) => format!("{} 不是备份：没有可读的 manifest.json", folder.display()),
+            Self::SameFolder(folder) => format!("{} 既是备份又是数据目录", folder.display()),
             Self::Damaged(found) => format!("数据库的副本已损坏：{found}"),
             Self::File { path, source } => format!("{}：{source}", path.display()),
             Self::Sql(error) => format!("无法复制数据库：{error}"),
@@ -106,6 +109,9 @@ impl Explained for BackupError {
                 Hint::new("用 --data-dir 指定服务端的数据目录", "name the server's data folder with --data-dir")
             }
             Self::NotEmpty(_) => Hint::new("指定一个新的文件夹", "name a folder that does not exist yet"),
+            Self::SameFolder(_) => {
+                Hint::new("用 --data-dir 指定服务端的数据目录", "name the server's data folder with --data-dir")
+            }
             Self::NoBackup(_) => Hint::new(
                 "指定 fermi server backup 写成的文件夹；没有写完的备份不能用",
                 "name a folder that `fermi server backup` has written; one that was not finished is of no use",
@@ -257,6 +263,10 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
 /// wrote stays. No server may serve the folder.
 pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, BackupError> {
     let no_backup = || BackupError::NoBackup(from.to_owned());
+    let is_same_folder = |data: PathBuf| from.canonicalize().is_ok_and(|from| from == data);
+    if data.canonicalize().is_ok_and(is_same_folder) {
+        return Err(BackupError::SameFolder(data.to_owned()));
+    }
     let text = fs::read(from.join(MANIFEST)).map_err(|_| no_backup())?;
     let manifest: Manifest = serde_json::from_slice(&text).map_err(|_| no_backup())?;
     let found = checked(&from.join(DATABASE))?;
@@ -286,8 +296,11 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, Backup
     let seen = before.as_ref().map_or(0, |before| before.last_task).max(highest_task(&data.join(LOGS)));
     let epoch = before.as_ref().map_or(0, |before| before.epoch);
     let last_number = note(&part, seen, epoch, now_ms)?;
+    // From here on the next start would finish it.
+    let ready = data.join(open::RESTORED);
+    fs::rename(&part, &ready).map_err(at(&part))?;
     let set_aside = set_aside(data, now_ms)?;
-    fs::rename(&part, data.join(DATABASE)).map_err(at(&part))?;
+    fs::rename(&ready, data.join(DATABASE)).map_err(at(&ready))?;
     File::open(data).and_then(|folder| folder.sync_all()).map_err(at(data))?;
     Ok(Restored { manifest, set_aside, last_number })
 }

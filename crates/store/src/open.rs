@@ -14,6 +14,8 @@ use crate::{
 
 const DATABASE: &str = "fermi.db";
 const LOCK: &str = "fermi.lock";
+/// A restored database that is whole and about to take its place.
+pub(crate) const RESTORED: &str = "fermi.db.restored";
 /// `PRAGMA synchronous` as SQLite reads it back: a commit waits until the disk has it.
 const SYNCHRONOUS_FULL: i64 = 2;
 const STATEMENTS: usize = 128;
@@ -110,6 +112,7 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     let lock = lock(folder)?;
 
     let path = folder.join(DATABASE);
+    finish_restore(folder, &path).map_err(unusable)?;
     let pages = log_pages(folder);
     let mut writer = connect(&path, pages).map_err(failed)?;
     let found = migrations::version(&writer).map_err(failed)?;
@@ -131,6 +134,12 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
         })
         .collect();
     Ok(Opened { lock, writer, readers: readers.map_err(failed)?, cluster })
+}
+
+/// A restore that was cut off between setting the old database aside and putting the new one in its place.
+fn finish_restore(folder: &Path, database: &Path) -> io::Result<()> {
+    let ready = folder.join(RESTORED);
+    if ready.exists() && !database.exists() { std::fs::rename(ready, database) } else { Ok(()) }
 }
 
 /// Takes the folder for this process alone.
@@ -213,6 +222,14 @@ mod tests {
         let refused = assert_durable(&writer, "x").unwrap_err();
         assert_eq!(refused.to_string(), "the database in x cannot be kept safely: synchronous is 1");
         assert!(refused.text().zh.contains("synchronous"));
+    }
+
+    #[test]
+    fn a_restore_that_was_cut_off_is_finished_by_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let cluster = open(folder.path(), 0).unwrap().cluster;
+        std::fs::rename(folder.path().join(DATABASE), folder.path().join(RESTORED)).unwrap();
+        assert_eq!(open(folder.path(), 0).unwrap().cluster, cluster);
     }
 
     #[test]
