@@ -1,6 +1,6 @@
 //! What launch mode `auto` has chosen, why, and what it passed over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::candidates::Candidates;
 use super::moment::Latest;
@@ -34,7 +34,7 @@ pub enum Closeness {
 pub(super) fn explain(sheet: &Sheet<'_>, candidates: &Candidates, wish: &Wish, picked: &Picked, end: Latest) -> Choice {
     let inventory = sheet.inventory;
     let mut nodes: Vec<(String, u32)> = Vec::new();
-    let mut chosen: Vec<u32> = Vec::new();
+    let mut chosen = HashSet::new();
     for worker in &picked.workers {
         let bay = inventory.bay_of(*worker);
         let name = &inventory.offer(bay).name;
@@ -42,13 +42,11 @@ pub(super) fn explain(sheet: &Sheet<'_>, candidates: &Candidates, wish: &Wish, p
             Some((_, count)) => *count += 1,
             None => nodes.push((name.clone(), 1)),
         }
-        chosen.push(bay);
+        chosen.insert(bay);
     }
-    chosen.sort_unstable();
-    chosen.dedup();
     let mut passed_over = candidates.passed.clone();
     let least = wish.size.least_per_node();
-    for bay in candidates.bays.iter().filter(|bay| chosen.binary_search(bay).is_err()) {
+    for bay in candidates.bays.iter().filter(|bay| !chosen.contains(bay)) {
         let name = &inventory.offer(*bay).name;
         let count = inventory.bay(*bay).count;
         if count < least {

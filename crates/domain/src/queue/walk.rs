@@ -166,9 +166,7 @@ impl<'a> Walk<'a> {
             Turn::Fits(picked) => self.start(entry, picked),
             Turn::Blocked(blocked) => {
                 self.note_blocked(entry.class, blocked);
-                if self.has_something_to_keep(entry.class) {
-                    self.keep_for(entry, Preempts::Yes);
-                }
+                self.keep_for(entry, Preempts::Yes);
                 if self.view.needs.class(entry.class).wish().is_none() {
                     // The workers that it names are kept for the first that names them.
                     self.exhausted[entry.class as usize] = true;
@@ -179,17 +177,6 @@ impl<'a> Walk<'a> {
             }
             Turn::Absent | Turn::NeverFits => self.note_blocked(entry.class, Blocked { from_end_ms: 0 }),
             Turn::BlockedBefore | Turn::OverLimit => {}
-        }
-    }
-
-    /// Workers that a task names are of no concern where one is kept for a task before it and none of the others is free.
-    fn has_something_to_keep(&self, class: u32) -> bool {
-        match &self.view.needs.class(class).found {
-            Found::Auto { .. } => true,
-            Found::Workers { workers, .. } => {
-                let is_kept = |worker: &u32| self.sheet.kept(*worker).is_some();
-                !workers.iter().any(is_kept) || workers.iter().any(|at| self.sheet.is_free(*at) && !is_kept(at))
-            }
         }
     }
 
