@@ -34,3 +34,4 @@ pub use agent::run;
 pub use declared::{Declared, DeclaredError, KNOWN_GPUS};
 pub use error::AgentError;
 pub use options::{AgentNews, AgentOptions, StopFlag};
+pub use source::stays_inside;

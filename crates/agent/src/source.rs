@@ -157,7 +157,7 @@ fn inner_depth(path: &Path) -> Option<usize> {
 }
 
 /// Whether a link in a folder so deep leads to something inside.
-fn stays_inside(target: &Path, depth: usize) -> bool {
+pub fn stays_inside(target: &Path, depth: usize) -> bool {
     let end = target.components().try_fold(depth, |depth, part| match part {
         Component::Normal(_) => Some(depth + 1),
         Component::CurDir => Some(depth),

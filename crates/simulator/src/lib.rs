@@ -8,7 +8,9 @@
 mod agent;
 mod lease;
 mod lines;
-pub mod plan;
+pub mod operators;
+mod plan;
+mod rest;
 mod restore;
 mod server;
 mod shrink;

@@ -97,8 +97,8 @@ pub struct World {
     pub lines: Lines,
     pub truth: Truth,
     is_reconcile_due: bool,
-    next_key: u32,
-    created: Vec<TaskId>,
+    pub(crate) next_key: u32,
+    pub(crate) created: Vec<TaskId>,
     story: Option<Vec<String>>,
 }
 
@@ -532,31 +532,6 @@ impl World {
         }
     }
 
-    /// The last backup is put back. What happened since is forgotten, and that is not broken.
-    fn restore(&mut self, back_after_ms: u64) {
-        // Which of two copies of a folder is the newer one, an older database cannot tell.
-        if self.agents.iter().any(|agent| agent.clone_of.is_some()) {
-            return;
-        }
-        if self.server.is_up {
-            self.kill_server();
-        }
-        if self.server.restore() {
-            self.truth.restored();
-            let database = &self.server.database;
-            self.created.retain(|id| database.tasks.contains_key(id));
-        }
-        self.at(self.now + back_after_ms, Event::ServerBack);
-    }
-
-    fn end_strays(&mut self) {
-        if self.server.is_up {
-            for (link, message) in self.server.end_strays() {
-                self.post(link, Letter::ToAgent(Box::new(message)));
-            }
-        }
-    }
-
     fn task(&self, number: u8) -> Option<TaskId> {
         let tasks = &self.server.database.tasks;
         tasks.keys().nth(usize::from(number) % tasks.len().max(1)).cloned()
@@ -570,88 +545,6 @@ impl World {
     fn files_of(&mut self, keepers: usize) -> Option<&mut crate::agent::RunFiles> {
         let Keepers { agent, run, .. } = &self.keepers[keepers];
         self.agents[*agent].folder.runs.get_mut(run)
-    }
-
-    fn create(&mut self, nodes: u8, restarts: u8, again: bool) {
-        if !self.server.is_up {
-            return;
-        }
-        let chosen = (0..MACHINES).filter(|machine| nodes >> machine & 1 == 1).take(3);
-        let names: Vec<String> = chosen.map(|machine| self.agents[machine].name.clone()).collect();
-        let nodes: Vec<EnvironmentId> = names.iter().filter_map(|name| self.server.environment_named(name)).collect();
-        if nodes.is_empty() {
-            return;
-        }
-        self.next_key += 1;
-        let (key, restarts) = (self.next_key, u32::from(restarts));
-        let Ok(id) = self.server.create(nodes.clone(), restarts, key, self.now) else { return };
-        self.created.push(id.clone());
-        if again && self.server.create(nodes, restarts, key, self.now).is_ok_and(|other| other != id) {
-            let what = format!("the request that made {id} has made another task as well");
-            self.truth.broken(self.now, "a request that is repeated is done once", what);
-        }
-        self.ring_server();
-    }
-
-    /// Another machine comes under a name that is known.
-    fn second_agent(&mut self, named: usize) {
-        if self.agents.len() >= MACHINES + 3 {
-            return;
-        }
-        let number = self.machines.len();
-        self.machines.push(Machine { id: format!("m{number}"), is_up: true, ..Machine::default() });
-        let folder = Folder { instance: format!("i{number}"), ..Folder::default() };
-        let name = self.agents[named].name.clone();
-        self.agents.push(Agent::new(name, number, folder));
-        self.start_agent(self.agents.len() - 1);
-    }
-
-    /// The data folder of an agent is copied, and an agent is started on the copy.
-    fn copy_folder(&mut self, from: usize, to: usize) {
-        if self.agents.len() >= MACHINES + 3 {
-            return;
-        }
-        // A clone of the whole machine keeps its name; nothing but the seal tells it apart, so that the original must
-        // have come back once since.
-        let is_clone = self.server.database.history.epoch == 0
-            && from != to
-            && self.agents[from].link.is_some_and(|link| !self.links[link].is_dead);
-        let number = self.machines.len();
-        let id = if is_clone { self.machines[from].id.clone() } else { format!("m{number}") };
-        let is_elsewhere = from != to;
-        let machine = if is_elsewhere {
-            self.machines.push(Machine { id, is_up: true, boot: 1_000, ..Machine::default() });
-            number
-        } else {
-            from
-        };
-        let folder = self.agents[from].folder.copied(is_clone, format!("i-copy{number}"));
-        let name = self.agents[from].name.clone();
-        self.agents.push(Agent::new(name, machine, folder));
-        let agent = self.agents.len() - 1;
-        if is_clone {
-            self.agents[agent].clone_of = Some(from);
-            if let Some(link) = self.agents[from].link {
-                self.break_link(link);
-            }
-        }
-        self.start_agent(agent);
-    }
-
-    /// An operator who has looked says so: not of a name under which another machine trains meanwhile.
-    fn declare_lost(&mut self, machine: usize) {
-        let name = self.agents[machine].name.clone();
-        let trains = |keepers: &Keepers| {
-            let is_alive = keepers.is_up || !keepers.alive.is_empty();
-            is_alive && self.agents[keepers.agent].name == name && self.machines[keepers.machine].is_up
-        };
-        if self.keepers.iter().any(trains) {
-            return;
-        }
-        if let Some(id) = self.server.environment_named(&name).filter(|_| self.server.is_up) {
-            let _ = self.server.declare_lost(&id, self.now, &mut self.truth);
-            self.ring_server();
-        }
     }
 
     /// Faults have ended: all that can come back does.
@@ -669,69 +562,6 @@ impl World {
         for agent in 0..self.agents.len() {
             self.agents[agent].dies_when_it_starts = false;
             self.start_agent(agent);
-        }
-    }
-
-    fn declare_the_vanished_lost(&mut self) {
-        for machine in 0..MACHINES {
-            if self.machines[machine].has_vanished {
-                self.declare_lost(machine);
-            }
-        }
-    }
-
-    fn is_at_rest(&self) -> bool {
-        self.server.database.tasks.values().all(|task| {
-            task.phase.is_final() && task.is_swept() || task.phase == TaskPhase::Queued && task.reason.is_some()
-        }) && self.keepers.iter().all(|keepers| !keepers.is_up && keepers.alive.is_empty())
-            && !self.server.could_place(self.now)
-    }
-
-    /// Once faults have ended every task ends, or says what it waits for; nothing is left, and the logs are whole.
-    fn check_rest(&mut self) {
-        let now = self.now;
-        let mut broken = None;
-        for task in self.server.database.tasks.values() {
-            let is_over = task.phase.is_final() && task.is_swept();
-            let waits = task.phase == TaskPhase::Queued && task.reason.is_some();
-            if !is_over && !waits {
-                let nodes: Vec<_> = task.nodes.iter().map(|node| (&node.name, node.state)).collect();
-                broken = Some(format!("{} is {:?}, {nodes:?}, and nothing happens to it", task.id, task.phase));
-            } else if self.truth.lives(&task.id) {
-                broken = Some(format!("{} is {:?}, and ranks of it live", task.id, task.phase));
-            }
-        }
-        if let Some(what) = broken.or_else(|| self.server.could_place(now).then(|| "a task could start".to_owned())) {
-            self.truth.broken(now, "every task ends or says what it waits for", what);
-            return;
-        }
-        for id in &self.created {
-            if !self.server.database.tasks.contains_key(id) && !self.server.deleted.contains(id) {
-                self.truth.broken(now, "nothing acknowledged is forgotten", format!("{id} is not there any more"));
-                return;
-            }
-        }
-        self.check_logs();
-    }
-
-    fn check_logs(&mut self) {
-        let now = self.now;
-        let mut broken = None;
-        for ((id, launch, rank), bytes) in &self.truth.streams {
-            let Some(task) = self.server.database.tasks.get(id) else { continue };
-            let attempt = task.attempts.iter().find(|known| known.number.get() == launch.1);
-            let is_known = attempt.is_some_and(|known| known.generation == launch.0);
-            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) {
-                continue;
-            }
-            let kept = self.server.streams.get(&(id.clone(), launch.1, *rank)).map_or(&[][..], Vec::as_slice);
-            if kept != bytes.0.borrow().as_slice() {
-                let (kept, wrote) = (kept.len(), bytes.0.borrow().len());
-                broken = Some(format!("of rank {rank} of {id} {launch:?} {kept} of {wrote} bytes arrived"));
-            }
-        }
-        if let Some(what) = broken {
-            self.truth.broken(now, "all that ranks wrote arrives", what);
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Manifest {
 
 /// What a restore has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoredFolder {
     pub manifest: Manifest,
     /// Where the database of before lies; none where there was none.
     pub set_aside: Option<PathBuf>,
@@ -261,7 +261,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
 
 /// Puts a backup in the place of what a data folder has. The database of before is set aside in the folder; what ranks
 /// wrote stays. No server may serve the folder.
-pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, BackupError> {
+pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<RestoredFolder, BackupError> {
     let no_backup = || BackupError::NoBackup(from.to_owned());
     let is_same_folder = |data: PathBuf| from.canonicalize().is_ok_and(|from| from == data);
     if data.canonicalize().is_ok_and(is_same_folder) {
@@ -302,18 +302,18 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<Restored, Backup
     let set_aside = set_aside(data, now_ms)?;
     fs::rename(&ready, data.join(DATABASE)).map_err(at(&ready))?;
     File::open(data).and_then(|folder| folder.sync_all()).map_err(at(data))?;
-    Ok(Restored { manifest, set_aside, last_number })
+    Ok(RestoredFolder { manifest, set_aside, last_number })
 }
 
 /// Takes note of a data folder that was put back whole, by a snapshot of its disk or a copy. No server may serve it.
-pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<Restored, BackupError> {
+pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<RestoredFolder, BackupError> {
     if !data.join(DATABASE).exists() {
         return Err(BackupError::NoDatabase(data.to_owned()));
     }
     let _lock = open::lock(data)?;
     let manifest = checked(&data.join(DATABASE))?;
     let last_number = note(&data.join(DATABASE), highest_task(&data.join(LOGS)), 0, now_ms)?;
-    Ok(Restored { manifest, set_aside: None, last_number })
+    Ok(RestoredFolder { manifest, set_aside: None, last_number })
 }
 
 /// Numbers and cursors go on where nothing can have been given: `seen` is the highest number that anything else speaks of,

@@ -2,19 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client, q } from '~/api/client';
-import { Loaded } from '~/api/Loaded';
 import { datasetsQuery, keys } from '~/api/queries';
+import { nameFilter, RegistryPage } from '~/api/RegistryPage';
 import type { Dataset } from '~/api/types';
 import { useAct } from '~/api/useAct';
 import { Button, IconButton } from '~/ui/Button';
-import { Card } from '~/ui/Card';
 import { Confirm } from '~/ui/Confirm';
 import { Copy } from '~/ui/Copy';
-import { Empty } from '~/ui/Empty';
-import { SearchInput } from '~/ui/Field';
 import { DatabaseIcon, PlusIcon, TrashIcon } from '~/ui/icons';
-import { PageHeader } from '~/ui/PageHeader';
-import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { AddVersion } from './AddVersion';
 import { CreateDataset } from './CreateDataset';
@@ -26,49 +21,18 @@ export function Page() {
   const { w } = useWords();
   const { q: text = '' } = route.useSearch();
   const navigate = route.useNavigate();
-  const [isCreating, setCreating] = useState(false);
-  const filter = text.replaceAll('"', '').trim();
-  const datasets = useQuery(datasetsQuery(filter ? `name~"${filter}"` : undefined));
+  const datasets = useQuery(datasetsQuery(nameFilter(text)));
   return (
-    <>
-      <PageHeader
-        title={w.datasets.title}
-        actions={
-          <Button tone="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
-            {w.datasets.create}
-          </Button>
-        }
-      />
-      <SearchInput
-        label={w.datasets.search}
-        value={text}
-        onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
-        className="mb-4 w-full sm:w-72"
-      />
-      <Card>
-        <Loaded
-          query={datasets}
-          loading={<SkeletonRows count={5} className="h-12" />}
-          isEmpty={(data) => data.items.length === 0}
-          empty={
-            filter ? (
-              <Empty title={w.common.noMatch} />
-            ) : (
-              <Empty icon={<DatabaseIcon />} title={w.datasets.empty} hint={w.datasets.emptyHint} command={COMMAND} />
-            )
-          }
-        >
-          {(data) => (
-            <ul className="divide-y divide-line">
-              {data.items.map((dataset) => (
-                <Row key={dataset.id} dataset={dataset} />
-              ))}
-            </ul>
-          )}
-        </Loaded>
-      </Card>
-      {isCreating ? <CreateDataset onClose={() => setCreating(false)} /> : null}
-    </>
+    <RegistryPage
+      words={w.datasets}
+      icon={<DatabaseIcon />}
+      command={COMMAND}
+      search={text}
+      onSearch={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
+      query={datasets}
+      row={(dataset) => <Row key={dataset.id} dataset={dataset} />}
+      creating={(onClose) => <CreateDataset onClose={onClose} />}
+    />
   );
 }
 

@@ -2,19 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { client, q } from '~/api/client';
-import { Loaded } from '~/api/Loaded';
 import { keys, modelsQuery } from '~/api/queries';
+import { nameFilter, RegistryPage } from '~/api/RegistryPage';
 import type { Model } from '~/api/types';
 import { useAct } from '~/api/useAct';
-import { Button, IconButton } from '~/ui/Button';
-import { Card } from '~/ui/Card';
+import { IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { Copy } from '~/ui/Copy';
-import { Empty } from '~/ui/Empty';
-import { SearchInput } from '~/ui/Field';
-import { CubeIcon, PlusIcon, TrashIcon } from '~/ui/icons';
-import { PageHeader } from '~/ui/PageHeader';
-import { SkeletonRows } from '~/ui/Skeleton';
+import { CubeIcon, TrashIcon } from '~/ui/icons';
 import { useWords } from '~/words';
 import { CreateModel } from './CreateModel';
 
@@ -25,50 +20,19 @@ export function Page() {
   const { w } = useWords();
   const { q: text = '' } = route.useSearch();
   const navigate = route.useNavigate();
-  const [isCreating, setCreating] = useState(false);
-  const filter = text.replaceAll('"', '').trim();
-  const models = useQuery(modelsQuery(filter ? `name~"${filter}"` : undefined));
+  const models = useQuery(modelsQuery(nameFilter(text)));
   return (
-    <>
-      <PageHeader
-        title={w.models.title}
-        note={w.models.noVersions}
-        actions={
-          <Button tone="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
-            {w.models.create}
-          </Button>
-        }
-      />
-      <SearchInput
-        label={w.models.search}
-        value={text}
-        onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
-        className="mb-4 w-full sm:w-72"
-      />
-      <Card>
-        <Loaded
-          query={models}
-          loading={<SkeletonRows count={5} className="h-12" />}
-          isEmpty={(data) => data.items.length === 0}
-          empty={
-            filter ? (
-              <Empty title={w.common.noMatch} />
-            ) : (
-              <Empty icon={<CubeIcon />} title={w.models.empty} hint={w.models.emptyHint} command={COMMAND} />
-            )
-          }
-        >
-          {(data) => (
-            <ul className="divide-y divide-line">
-              {data.items.map((model) => (
-                <Row key={model.id} model={model} />
-              ))}
-            </ul>
-          )}
-        </Loaded>
-      </Card>
-      {isCreating ? <CreateModel onClose={() => setCreating(false)} /> : null}
-    </>
+    <RegistryPage
+      words={w.models}
+      note={w.models.noVersions}
+      icon={<CubeIcon />}
+      command={COMMAND}
+      search={text}
+      onSearch={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
+      query={models}
+      row={(model) => <Row key={model.id} model={model} />}
+      creating={(onClose) => <CreateModel onClose={onClose} />}
+    />
   );
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
-use fermi_server::backup::{self, Manifest, Restored};
+use fermi_server::backup::{self, Manifest, RestoredFolder};
 use serde_json::json;
 
 use super::data_dir;
@@ -88,7 +88,7 @@ pub fn restore(flags: &RestoreFlags) -> Outcome {
         Some(from) => backup::restore(from, &data, span::now_ms()),
         None => backup::restored_by_other_means(&data, span::now_ms()),
     };
-    let Restored { manifest, set_aside, last_number } = restored.map_err(|error| CommandProblem::of(&error))?;
+    let RestoredFolder { manifest, set_aside, last_number } = restored.map_err(|error| CommandProblem::of(&error))?;
     if flags.json {
         let answer = json!({ "manifest": manifest, "setAside": set_aside, "lastNumber": last_number });
         speech::print(&format!("{answer}\n"));

@@ -27,7 +27,7 @@ use crate::table;
 
 const LISTEN: &str = "127.0.0.1:7070";
 
-/// Run the server: the API, the live page, and the place that knows all environments and tasks
+/// Run the server: the API, the console, and the place that knows all environments and tasks
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "Example: fermi server --listen 0.0.0.0:7070 --data-dir /var/lib/fermi",

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
@@ -110,13 +110,7 @@ fn look(folder: &Path) -> Result<Contents, CommandProblem> {
 fn check_link(folder: &Path, link: &Path) -> Result<(), CommandProblem> {
     let target = fs::read_link(folder.join(link)).map_err(|error| unreadable(folder, &error))?;
     let depth = link.components().count().saturating_sub(1);
-    let end = target.components().try_fold(depth, |depth, part| match part {
-        Component::Normal(_) => Some(depth + 1),
-        Component::CurDir => Some(depth),
-        Component::ParentDir => depth.checked_sub(1),
-        Component::RootDir | Component::Prefix(_) => None,
-    });
-    if end.is_some() {
+    if fermi_agent::stays_inside(&target, depth) {
         return Ok(());
     }
     let (link, target) = (link.display(), target.display());

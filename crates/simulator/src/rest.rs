@@ -1,0 +1,62 @@
+//! What must hold once faults have ended.
+
+use fermi_domain::phase::TaskPhase;
+
+use crate::world::World;
+
+impl World {
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.server.database.tasks.values().all(|task| {
+            task.phase.is_final() && task.is_swept() || task.phase == TaskPhase::Queued && task.reason.is_some()
+        }) && self.keepers.iter().all(|keepers| !keepers.is_up && keepers.alive.is_empty())
+            && !self.server.could_place(self.now)
+    }
+
+    /// Once faults have ended every task ends, or says what it waits for; nothing is left, and the logs are whole.
+    pub(crate) fn check_rest(&mut self) {
+        let now = self.now;
+        let mut broken = None;
+        for task in self.server.database.tasks.values() {
+            let is_over = task.phase.is_final() && task.is_swept();
+            let waits = task.phase == TaskPhase::Queued && task.reason.is_some();
+            if !is_over && !waits {
+                let nodes: Vec<_> = task.nodes.iter().map(|node| (&node.name, node.state)).collect();
+                broken = Some(format!("{} is {:?}, {nodes:?}, and nothing happens to it", task.id, task.phase));
+            } else if self.truth.lives(&task.id) {
+                broken = Some(format!("{} is {:?}, and ranks of it live", task.id, task.phase));
+            }
+        }
+        if let Some(what) = broken.or_else(|| self.server.could_place(now).then(|| "a task could start".to_owned())) {
+            self.truth.broken(now, "every task ends or says what it waits for", what);
+            return;
+        }
+        for id in &self.created {
+            if !self.server.database.tasks.contains_key(id) && !self.server.deleted.contains(id) {
+                self.truth.broken(now, "nothing acknowledged is forgotten", format!("{id} is not there any more"));
+                return;
+            }
+        }
+        self.check_logs();
+    }
+
+    fn check_logs(&mut self) {
+        let now = self.now;
+        let mut broken = None;
+        for ((id, launch, rank), bytes) in &self.truth.streams {
+            let Some(task) = self.server.database.tasks.get(id) else { continue };
+            let attempt = task.attempts.iter().find(|known| known.number.get() == launch.1);
+            let is_known = attempt.is_some_and(|known| known.generation == launch.0);
+            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) {
+                continue;
+            }
+            let kept = self.server.streams.get(&(id.clone(), launch.1, *rank)).map_or(&[][..], Vec::as_slice);
+            if kept != bytes.0.borrow().as_slice() {
+                let (kept, wrote) = (kept.len(), bytes.0.borrow().len());
+                broken = Some(format!("of rank {rank} of {id} {launch:?} {kept} of {wrote} bytes arrived"));
+            }
+        }
+        if let Some(what) = broken {
+            self.truth.broken(now, "all that ranks wrote arrives", what);
+        }
+    }
+}
