@@ -290,7 +290,7 @@ fn a_node_that_never_comes_ends_the_wait_in_time() {
 #[test]
 fn a_third_of_the_packets_lost_does_not_break_a_run() {
     let Some(hosts) = Hosts::new(2) else { return };
-    (1..=2).for_each(|host| hosts.lose(host, 30));
+    (1..=2).for_each(|host| hosts.lose_every(host, 3));
     let second = Run::start(&mut says_who_it_is(hosts.run(2, &node("2", "1"))));
     let first = Run::start(&mut says_who_it_is(hosts.run(1, &node("2", "0"))));
     assert_eq!(first.ended().expect(0).out(), "[gn1:0] rank 0 of 2 local 0 node 0\n");

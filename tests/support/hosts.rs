@@ -72,11 +72,11 @@ impl Hosts {
         ip(&["-n", &self.space(host), "link", "set", "eth0", "up"]);
     }
 
-    /// Loses so many of a hundred packets that reach a host.
-    pub fn lose(&self, host: usize, percent: u32) {
+    /// Loses every n-th packet that reaches a host: by count and not by lot, so that every run is the same.
+    pub fn lose_every(&self, host: usize, nth: u32) {
         let rules = format!(
-            "table inet loss {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" numgen random \
-             mod 100 < {percent} drop\n }}\n}}\n"
+            "table inet loss {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" numgen inc mod {nth} \
+             == 0 drop\n }}\n}}\n"
         );
         let file = self.place(host).file("loss.nft", rules);
         let mut command = Command::new("ip");

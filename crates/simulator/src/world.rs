@@ -10,7 +10,6 @@ use fermi_agent::run_registry::AgentInput;
 use fermi_domain::exit::Exit;
 use fermi_domain::fleet::OFFLINE_AFTER;
 use fermi_domain::ids::{EnvironmentId, TaskId};
-use fermi_domain::phase::TaskPhase;
 use fermi_domain::task::RunKey;
 
 use crate::agent::{Agent, Folder, Letter, Link, Machine};
@@ -336,7 +335,7 @@ impl World {
         }
     }
 
-    fn kill_server(&mut self) {
+    pub(crate) fn kill_server(&mut self) {
         self.tell(|_| "the server is killed".to_owned());
         self.server.kill();
         self.is_reconcile_due = false;

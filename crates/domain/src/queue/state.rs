@@ -19,6 +19,9 @@ use super::waiting::Waiting;
 use super::walk::{Findings, View, Walk};
 use crate::ids::{EnvironmentId, TaskId, WorkerId};
 
+/// How often the queue is walked for one decision at most.
+const MOST_WALKS: usize = 8;
+
 /// Who waits, who has which workers, and whose turn it is.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
@@ -180,8 +183,18 @@ impl Queue {
     /// [`Queue::not_started`].
     pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
         self.settle();
-        let findings = self.walk(now_ms).decide();
-        self.carry_out(findings, now_ms)
+        let mut decisions = Vec::new();
+        for _ in 0..MOST_WALKS {
+            let findings = self.walk(now_ms).decide();
+            // Those for whom workers are kept come before others of their priority: where that has changed, the next walk
+            // may find room that this one did not see.
+            let is_settled = findings.starts.is_empty() && findings.reservations == self.reservations;
+            decisions.extend(self.carry_out(findings, now_ms));
+            if is_settled {
+                break;
+            }
+        }
+        decisions
     }
 
     fn walk(&self, now_ms: u64) -> Walk<'_> {
