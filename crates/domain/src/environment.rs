@@ -1,5 +1,7 @@
 //! An environment: a place where ranks can run, with one agent in it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -34,6 +36,9 @@ pub struct Environment {
     /// Somebody wrote its resources down and no agent has measured them.
     #[serde(default)]
     pub declared: bool,
+    /// What its operators say about it, such as `disk=nvme`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     pub status: EnvironmentStatus,
 }
 
@@ -232,6 +237,7 @@ pub(crate) mod tests {
             versions: Versions::default(),
             cpu_workers: 1,
             declared: true,
+            labels: BTreeMap::new(),
             status: EnvironmentStatus::Running,
         }
     }

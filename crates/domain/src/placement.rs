@@ -1,182 +1,430 @@
-//! Which tasks may start: workers are given first come, first served within a priority, and no task overtakes onto a
-//! worker that a task before it waits for.
+//! Which tasks start, and on which workers: the [`Queue`] as it is fed with tasks, environments and leases.
+//!
+//! A task that cannot be asked for as things are (an environment that it names is gone, or it is held back after a restore)
+//! stands aside and takes no workers meanwhile.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::environment::Environment;
 use crate::group;
-use crate::ids::{TaskId, WorkerId};
+use crate::ids::{EnvironmentId, TaskId, WorkerId};
 use crate::language::{Explained, Text};
-use crate::phase::TaskPhase;
-use crate::rank_map::{self, RankMap};
-use crate::task::Task;
+use crate::queue::{Decision, Need, Offer, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish};
+use crate::rank_map::{self, RankMap, RankMapError};
+use crate::task::{Selection, Standby, StopCause, Task, TaskSpec};
 
-/// Which tasks of the queue a look covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    All,
-    /// Those that no look has seen: the others go on waiting as long as nothing has opened.
-    New,
+/// Gives workers to tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Scheduler {
+    queue: Queue,
+    environments: Vec<Environment>,
+    aside: BTreeMap<TaskId, Aside>,
+    /// Tasks that wait and whose lost workers may be replaced by those that stand by.
+    replaceable: HashMap<TaskId, Task>,
 }
 
-impl Look {
-    /// By the count of openings (a worker was freed, an environment came) at the last look at all, and now.
-    pub fn since(seen: Option<u64>, openings: u64) -> Self {
-        if seen == Some(openings) { Self::New } else { Self::All }
-    }
-
-    /// Whether a task in this phase is looked at.
-    pub fn covers(self, phase: TaskPhase) -> bool {
-        match phase {
-            TaskPhase::Initializing => true,
-            TaskPhase::Queued => self == Self::All,
-            _ => false,
-        }
-    }
+/// A task that stands aside.
+#[derive(Clone, Debug)]
+struct Aside {
+    task: Task,
+    reason: Text,
 }
 
-/// What becomes of a queued task now.
+/// Why a task waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Placement {
-    Start { rank_map: RankMap },
-    Wait { reason: Text },
+pub enum WaitReason {
+    Aside(Text),
+    Queued(Waiting),
 }
 
-/// A task in the queue, with all workers it needs.
+/// What would become of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Queued {
-    task: TaskId,
-    workers: Vec<WorkerId>,
-    /// Environments among its own that are not there now, by name.
-    unreachable: Vec<String>,
+pub enum Prospect {
+    Starts(Start),
+    Waits(WaitReason),
 }
 
-/// How many names a reason lists.
-const NAMED: usize = 3;
-
-/// The workers that are taken, by running tasks or by those at the head of the queue.
-#[derive(Debug, Default)]
-pub struct Board {
-    held: HashMap<WorkerId, TaskId>,
-    reserved: HashSet<WorkerId>,
-}
-
-impl Board {
-    pub fn new(held: HashMap<WorkerId, TaskId>) -> Self {
-        Self { held, reserved: HashSet::new() }
-    }
-
-    /// Decides for the next task of the queue. Call it in the queue's order.
-    pub fn decide(&mut self, task: &Task, environments: &[Environment]) -> Placement {
-        let is_free = |worker: &WorkerId| !self.held.contains_key(worker) && !self.reserved.contains(worker);
-        let replaced = group::replaced(&task.spec, environments, is_free);
-        let spec = replaced.as_ref().unwrap_or(&task.spec);
-        let rank_map = match rank_map::of_spec(spec, environments) {
-            Ok(rank_map) => rank_map,
-            Err(error) => return Placement::Wait { reason: error.text() },
-        };
-        let workers = rank_map.slots().iter().map(|slot| slot.worker.clone()).collect();
-        let unreachable = environments
-            .iter()
-            .filter(|environment| spec.distributed.node_ids.contains(&environment.id))
-            .filter(|environment| !environment.status.is_reachable())
-            .map(|environment| environment.name.clone())
-            .collect();
-        match self.place(&Queued { task: task.id.clone(), workers, unreachable }) {
-            Ok(()) => Placement::Start { rank_map },
-            Err(reason) => Placement::Wait { reason },
-        }
-    }
-
-    /// Gives the workers, or says what the task waits for.
-    fn place(&mut self, queued: &Queued) -> Result<(), Text> {
-        let holders = distinct(queued.workers.iter().filter_map(|worker| self.held.get(worker)));
-        let is_free = holders.is_empty() && queued.workers.iter().all(|worker| !self.reserved.contains(worker));
-        if is_free && queued.unreachable.is_empty() {
-            for worker in &queued.workers {
-                self.held.insert(worker.clone(), queued.task.clone());
+impl Prospect {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Starts(start) => {
+                let now = Text::new("可以立即启动", "it would start at once");
+                start.text().map_or(now.clone(), |why| now.followed_by(&why))
             }
-            return Ok(());
+            Self::Waits(reason) => {
+                let reason = reason.text();
+                Text::new(format!("需要排队：{}", reason.zh), format!("it would wait: {}", reason.en))
+            }
         }
-        // A task that waits for a machine that is not there holds up no other task on the rest.
-        if queued.unreachable.is_empty() {
-            self.reserved.extend(queued.workers.iter().cloned());
-        }
-        Err(reason(queued, &holders))
-    }
-
-    /// Whether no later task can start any more on these workers.
-    pub fn is_full(&self, mut workers: impl Iterator<Item = WorkerId>) -> bool {
-        workers.all(|worker| self.held.contains_key(&worker) || self.reserved.contains(&worker))
     }
 }
 
-fn reason(queued: &Queued, holders: &[String]) -> Text {
-    let list = |names: &[String]| {
-        let more = if names.len() > NAMED { " …" } else { "" };
-        format!("{}{more}", names[..names.len().min(NAMED)].join(", "))
-    };
-    if !queued.unreachable.is_empty() {
-        let names = list(&queued.unreachable);
-        return Text::new(
-            format!("等待开发环境恢复：{names}"),
-            format!("waits for environments that are not there: {names}"),
-        );
-    }
-    if holders.is_empty() {
-        return Text::new("排在前面的任务也在等待这些 Worker", "a task before it waits for the same workers");
-    }
-    let names = list(holders);
-    Text::new(format!("等待 Worker，正被 {names} 使用"), format!("waits for workers that {names} uses"))
-}
+/// With so many tasks in the queue none is tried out.
+const MOST_TRIED: usize = 10_000;
 
-fn distinct<'a>(tasks: impl Iterator<Item = &'a TaskId>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for task in tasks {
-        if !names.iter().any(|name| name == task.as_str()) {
-            names.push(task.to_string());
+impl WaitReason {
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Aside(text) => text.clone(),
+            Self::Queued(waiting) => waiting.text(),
         }
     }
-    names
+}
+
+impl Scheduler {
+    pub fn new(rules: Rules) -> Self {
+        Self { queue: Queue::new(rules), ..Self::default() }
+    }
+
+    /// Forgets everything but the rules.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.queue.rules().clone());
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// What a user has used before the server started.
+    pub fn charge(&mut self, task: &Task, now_ms: u64) {
+        if let (Some(from), Some(to)) = (task.started_ms, task.ended_ms) {
+            let request = Request::from_task(task, Need::Workers(Vec::new()));
+            self.queue.charge(&request.owner, u64::from(task.world_size()), from, to, now_ms);
+        }
+    }
+
+    /// The environments as they are now. Those that stand aside are looked at again; `hold` says why one is held back.
+    pub fn set_environments(
+        &mut self,
+        environments: Vec<Environment>,
+        hold: impl Fn(&Task) -> Option<Text>,
+        now_ms: u64,
+    ) {
+        let ids: HashSet<&EnvironmentId> = environments.iter().map(|it| &it.id).collect();
+        for gone in self.environments.iter().filter(|known| !ids.contains(&known.id)) {
+            self.queue.remove_environment(&gone.id);
+        }
+        for environment in &environments {
+            self.queue.set_environment(Offer::of(environment));
+        }
+        self.environments = environments;
+        let aside = std::mem::take(&mut self.aside);
+        let replaceable = std::mem::take(&mut self.replaceable);
+        for task in aside.into_values().map(|aside| aside.task).chain(replaceable.into_values()) {
+            let held = hold(&task);
+            self.add(task, held, now_ms);
+        }
+    }
+
+    /// Who has which worker, as it is stored. Answers with the tasks that have workers which the queue did not give:
+    /// [`Scheduler::set_running`] makes them known.
+    pub fn set_leases(&mut self, leases: &HashMap<WorkerId, TaskId>, now_ms: u64) -> Vec<TaskId> {
+        let mut held: HashMap<&TaskId, HashSet<&WorkerId>> = HashMap::new();
+        for (worker, task) in leases {
+            held.entry(task).or_default().insert(worker);
+        }
+        let is_freed =
+            |task: &TaskId, worker: &WorkerId| !held.get(task).is_some_and(|workers| workers.contains(worker));
+        let freed: Vec<(TaskId, Vec<WorkerId>)> = self
+            .queue
+            .running()
+            .map(|running| (&running.request.task, &running.workers))
+            .map(|(task, workers)| (task.clone(), workers.iter().filter(|it| is_freed(task, it)).cloned().collect()))
+            .collect();
+        for (task, workers) in freed.iter().filter(|(_, workers): &&(_, Vec<WorkerId>)| !workers.is_empty()) {
+            self.queue.freed(task, workers, now_ms);
+        }
+        let knows = |task: &TaskId, workers: &HashSet<&WorkerId>| {
+            self.queue.held_by(task).is_some_and(|running| running.workers.len() == workers.len())
+        };
+        let mut unknown: Vec<TaskId> =
+            held.iter().filter(|(task, workers)| !knows(task, workers)).map(|(task, _)| (*task).clone()).collect();
+        unknown.sort();
+        unknown
+    }
+
+    /// A task has these workers.
+    pub fn set_running(&mut self, task: &Task, workers: Vec<WorkerId>, now_ms: u64) {
+        self.forget(&task.id, now_ms);
+        let started_ms = task.placed_ms.or(task.started_ms).unwrap_or(task.created_ms);
+        let gives_way = task.stop.is_some_and(|stop| stop.cause == StopCause::GivesWay);
+        let stopping = if gives_way { Stopping::By(now_ms) } else { Stopping::No };
+        let request = Request::from_task(task, Need::Workers(workers.clone()));
+        self.queue.set_running(Running { request, workers, started_ms, stopping }, now_ms);
+    }
+
+    /// A task waits; `held` says why it is held back, if it is.
+    pub fn add(&mut self, task: Task, held: Option<Text>, now_ms: u64) {
+        // What it had is given back, or it would not wait.
+        self.queue.ended(&task.id, now_ms);
+        self.aside.remove(&task.id);
+        let need = match held {
+            Some(reason) => Err(reason),
+            None => self.need(&task.spec).map_err(|error| error.text()),
+        };
+        match need {
+            Ok(need) => self.queue.insert(Request::from_task(&task, need), now_ms),
+            Err(reason) => {
+                self.queue.remove(&task.id, now_ms);
+                self.aside.insert(task.id.clone(), Aside { task, reason });
+                return;
+            }
+        }
+        if task.spec.policies.standby == Standby::Replace && !task.spec.distributed.standby.is_empty() {
+            self.replaceable.insert(task.id.clone(), task);
+        }
+    }
+
+    fn need(&self, spec: &TaskSpec) -> Result<Need, RankMapError> {
+        if let Selection::Auto(auto) = &spec.selection {
+            return Ok(Need::Auto(Wish::of(auto)));
+        }
+        let replaced = group::replaced(spec, &self.environments, |worker| self.queue.holder(worker).is_none());
+        let map = rank_map::of_spec(replaced.as_ref().unwrap_or(spec), &self.environments)?;
+        Ok(Need::Workers(map.slots().iter().map(|slot| slot.worker.clone()).collect()))
+    }
+
+    /// A task neither waits nor runs any more.
+    pub fn forget(&mut self, task: &TaskId, now_ms: u64) {
+        self.aside.remove(task);
+        self.replaceable.remove(task);
+        self.queue.remove(task, now_ms);
+        self.queue.ended(task, now_ms);
+    }
+
+    /// Who starts now, and who gives way. What cannot be carried out is told by [`Scheduler::not_started`] or
+    /// [`Scheduler::forget`].
+    pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
+        let decisions = self.queue.decide(now_ms);
+        for decision in &decisions {
+            if let Decision::Start(start) = decision {
+                self.replaceable.remove(&start.task);
+            }
+        }
+        decisions
+    }
+
+    /// What would become of a task that came now; `None` where that would take long to find out.
+    pub fn would(&self, task: Task, now_ms: u64) -> Option<Prospect> {
+        if self.queue.waiting() > MOST_TRIED {
+            return None;
+        }
+        let mut trial = self.clone();
+        let id = task.id.clone();
+        trial.add(task, None, now_ms);
+        let start = trial.decide(now_ms).into_iter().find_map(|decision| match decision {
+            Decision::Start(start) if start.task == id => Some(start),
+            _ => None,
+        });
+        start.map(Prospect::Starts).or_else(|| trial.explain(&id, now_ms).map(Prospect::Waits))
+    }
+
+    pub fn not_started(&mut self, task: &TaskId, now_ms: u64) {
+        self.queue.not_started(task, now_ms);
+    }
+
+    /// The ranks of a task on the workers that it was given.
+    pub fn rank_map(&self, spec: &TaskSpec, workers: &[WorkerId]) -> Result<RankMap, RankMapError> {
+        rank_map::of_spec(&on_workers(spec, workers, &self.environments), &self.environments)
+    }
+
+    /// Those that were asked to give way and have not done so in time.
+    pub fn overdue(&self, now_ms: u64) -> Vec<TaskId> {
+        let is_overdue = |running: &&Running| matches!(running.stopping, Stopping::By(at) if now_ms > at);
+        self.queue.running().filter(is_overdue).map(|running| running.request.task.clone()).collect()
+    }
+
+    pub fn waits(&self, task: &TaskId) -> bool {
+        self.queue.waits(task) || self.aside.contains_key(task)
+    }
+
+    /// All that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = &TaskId> {
+        self.queue.tasks().chain(self.aside.keys())
+    }
+
+    /// Why a task waits; none of a task that does not.
+    pub fn explain(&mut self, task: &TaskId, now_ms: u64) -> Option<WaitReason> {
+        match self.aside.get(task) {
+            Some(aside) => Some(WaitReason::Aside(aside.reason.clone())),
+            None => self.queue.explain(task, now_ms).map(WaitReason::Queued),
+        }
+    }
+}
+
+/// A task with exactly these workers: the nodes that it names in its order, then the others in theirs; the master stays if it
+/// is among them.
+pub fn on_workers(spec: &TaskSpec, workers: &[WorkerId], known: &[Environment]) -> TaskSpec {
+    let mut spec = spec.clone();
+    let distributed = &mut spec.distributed;
+    let ids: HashMap<&str, &EnvironmentId> = known.iter().map(|it| (it.name.as_str(), &it.id)).collect();
+    let mut chosen: BTreeMap<EnvironmentId, Vec<u32>> = BTreeMap::new();
+    let mut given: Vec<EnvironmentId> = Vec::new();
+    for worker in workers {
+        let Some(id) = ids.get(worker.node()) else { continue };
+        let numbers = chosen.entry((*id).clone()).or_default();
+        if numbers.is_empty() {
+            given.push((*id).clone());
+        }
+        numbers.push(worker.index());
+    }
+    distributed.node_ids.retain(|id| chosen.contains_key(id));
+    let named: HashSet<EnvironmentId> = distributed.node_ids.iter().cloned().collect();
+    distributed.node_ids.extend(given.into_iter().filter(|id| !named.contains(id)));
+    let master = distributed.master_node.take().filter(|master| chosen.contains_key(master));
+    distributed.master_node = master.or_else(|| distributed.node_ids.first().cloned());
+    distributed.workers = chosen;
+    spec
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::{EnvironmentStatus, tests::environment};
+    use crate::task::TaskInput;
 
-    fn queued(task: &str, workers: &[&str]) -> Queued {
-        let workers = workers.iter().map(|worker| worker.parse().unwrap()).collect();
-        Queued { task: task.into(), workers, unreachable: Vec::new() }
+    fn known() -> Vec<Environment> {
+        ["a", "b", "c"].map(|id| environment(id, &format!("gn-{id}"), 2, "A100", "z")).to_vec()
     }
 
-    fn starts(board: &mut Board, queued: &Queued) -> bool {
-        board.place(queued).is_ok()
+    fn task(id: &str, spec: serde_json::Value) -> Task {
+        let mut whole = serde_json::json!({"name": id, "work": {"kind": "builtin"}});
+        whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        Task::new(id.into(), serde_json::from_value(whole).unwrap(), 1)
+    }
+
+    fn on(id: &str, nodes: &[&str]) -> Task {
+        task(id, serde_json::json!({"distributed": {"enabled": true, "nodeIds": nodes, "masterNode": nodes[0]}}))
+    }
+
+    fn scheduler(known: Vec<Environment>) -> Scheduler {
+        let mut scheduler = Scheduler::new(Rules::default());
+        scheduler.set_environments(known, |_| None, 1);
+        scheduler
+    }
+
+    fn starts(scheduler: &mut Scheduler) -> Vec<Start> {
+        let starts = scheduler.decide(2).into_iter().filter_map(|decision| match decision {
+            Decision::Start(start) => Some(start),
+            Decision::Preempt(_) => None,
+        });
+        starts.collect()
+    }
+
+    fn ranks(scheduler: &Scheduler, task: &Task, start: &Start) -> Vec<String> {
+        let map = scheduler.rank_map(&task.spec, &start.workers).unwrap();
+        map.slots().iter().map(|slot| slot.worker.to_string()).collect()
     }
 
     #[test]
-    fn a_worker_serves_one_task_and_the_next_says_for_whom_it_waits() {
-        let mut board = Board::default();
-        assert!(starts(&mut board, &queued("task-1", &["a-0", "b-0"])));
-        let reason = board.place(&queued("task-2", &["b-0"])).unwrap_err();
-        assert_eq!(reason.en, "waits for workers that task-1 uses");
+    fn a_task_on_named_environments_starts_in_its_own_order_and_the_next_waits_for_it() {
+        let mut scheduler = scheduler(known());
+        let (first, second) = (on("task-1", &["b", "a"]), on("task-2", &["a", "c"]));
+        scheduler.add(first.clone(), None, 1);
+        scheduler.add(second.clone(), None, 1);
+        let started = starts(&mut scheduler);
+        assert_eq!(started.len(), 1);
+        assert_eq!(ranks(&scheduler, &first, &started[0]), ["gn-b-0", "gn-b-1", "gn-a-0", "gn-a-1"]);
+        let why = scheduler.explain(&second.id, 2).unwrap().text();
+        assert!(why.en.starts_with("waits for gn-a-0, gn-a-1, in use by task-1"), "{why:?}");
+        // Its workers are given back as the leases in the store go.
+        assert_eq!(scheduler.set_leases(&HashMap::new(), 3), [] as [TaskId; 0]);
+        assert_eq!(starts(&mut scheduler)[0].task, second.id);
     }
 
     #[test]
-    fn nobody_overtakes_onto_a_worker_that_somebody_waits_for() {
-        let mut board = Board::new(HashMap::from([("a-0".parse().unwrap(), "task-1".into())]));
-        assert!(!starts(&mut board, &queued("task-2", &["a-0", "b-0"])));
-        assert!(!starts(&mut board, &queued("task-3", &["b-0"])));
-        assert!(starts(&mut board, &queued("task-4", &["c-0"])));
-        assert!(board.is_full(["a-0", "b-0", "c-0"].into_iter().map(|worker| worker.parse().unwrap())));
-        assert!(!board.is_full(["d-0"].into_iter().map(|worker| worker.parse().unwrap())));
+    fn what_is_picked_has_the_first_environment_as_its_master() {
+        let mut scheduler = scheduler(known());
+        let picked = task(
+            "task-1",
+            serde_json::json!({"launchMode": {"auto": {"nodes": 2, "gpusPerNode": 2}},
+            "distributed": {"enabled": true, "nodeIds": [], "masterNode": null, "framework": null, "strategy": null}}),
+        );
+        scheduler.add(picked.clone(), None, 1);
+        let started = starts(&mut scheduler);
+        assert_eq!(ranks(&scheduler, &picked, &started[0]), ["gn-a-0", "gn-a-1", "gn-b-0", "gn-b-1"]);
+        assert!(started[0].text().is_some(), "it says why these");
     }
 
     #[test]
-    fn who_waits_for_a_missing_machine_holds_up_nobody() {
-        let mut board = Board::default();
-        let mut absent = queued("task-1", &["a-0", "b-0"]);
-        absent.unreachable = vec!["a".into()];
-        assert!(!starts(&mut board, &absent));
-        assert!(starts(&mut board, &queued("task-2", &["b-0"])));
+    fn leases_that_the_queue_did_not_give_are_asked_about_and_block_others() {
+        let mut scheduler = scheduler(known());
+        let holder = on("task-1", &["a"]);
+        let leases: HashMap<WorkerId, TaskId> =
+            ["gn-a-0", "gn-a-1"].iter().map(|worker| (worker.parse().unwrap(), holder.id.clone())).collect();
+        assert_eq!(scheduler.set_leases(&leases, 1), std::slice::from_ref(&holder.id));
+        scheduler.set_running(&holder, leases.keys().cloned().collect(), 1);
+        assert_eq!(scheduler.set_leases(&leases, 1), [] as [TaskId; 0]);
+        scheduler.add(on("task-2", &["a"]), None, 1);
+        assert!(starts(&mut scheduler).is_empty());
+        // One of two is given back: the other still blocks.
+        let half = leases.into_iter().filter(|(worker, _)| worker.index() == 0).collect();
+        scheduler.set_leases(&half, 2);
+        assert!(starts(&mut scheduler).is_empty());
+        scheduler.set_leases(&HashMap::new(), 2);
+        assert_eq!(starts(&mut scheduler).len(), 1);
+    }
+
+    #[test]
+    fn one_that_is_held_back_or_names_what_is_gone_stands_aside_until_that_changes() {
+        let mut scheduler = scheduler(known());
+        let held = on("task-1", &["a"]);
+        scheduler.add(held.clone(), Some(Text::new("等", "held back")), 1);
+        scheduler.add(on("task-2", &["d"]), None, 1);
+        scheduler.add(on("task-3", &["a"]), None, 1);
+        assert_eq!(starts(&mut scheduler).len(), 1, "it takes no workers meanwhile");
+        assert_eq!(scheduler.explain(&held.id, 2).unwrap().text().en, "held back");
+        assert!(scheduler.explain(&"task-2".into(), 2).is_some() && scheduler.waits(&"task-2".into()));
+        scheduler.set_leases(&HashMap::new(), 2);
+        let mut more = known();
+        more.push(environment("d", "gn-d", 1, "A100", "z"));
+        scheduler.set_environments(more, |_| None, 2);
+        let mut started: Vec<TaskId> = starts(&mut scheduler).into_iter().map(|start| start.task).collect();
+        started.sort();
+        assert_eq!(started, [held.id, "task-2".into()]);
+    }
+
+    #[test]
+    fn those_that_stand_by_take_the_place_of_a_machine_that_is_lost_while_the_task_waits() {
+        let mut scheduler = scheduler(known());
+        let group = task(
+            "task-1",
+            serde_json::json!({"launchMode": {"group": "group-001"}, "policies": {"standby": "replace"},
+            "distributed": {"enabled": true, "nodeIds": ["a", "b"], "masterNode": "a",
+                "workers": {"a": [0], "b": [0]}, "standby": ["gn-c-0"]}}),
+        );
+        let mut without = known();
+        without[1].status = EnvironmentStatus::Suspect;
+        scheduler.set_environments(without.clone(), |_| None, 1);
+        scheduler.add(group.clone(), None, 1);
+        assert!(starts(&mut scheduler).is_empty(), "it may be back");
+        without[1].status = EnvironmentStatus::Lost;
+        scheduler.set_environments(without, |_| None, 2);
+        let started = starts(&mut scheduler);
+        assert_eq!(ranks(&scheduler, &group, &started[0]), ["gn-a-0", "gn-c-0"]);
+    }
+
+    #[test]
+    fn a_task_that_waits_for_a_machine_that_is_gone_holds_up_no_other() {
+        let mut known = known();
+        known[0].status = EnvironmentStatus::Offline;
+        let mut scheduler = scheduler(known);
+        for (id, nodes) in [("task-1", &["a", "c"] as &[&str]), ("task-2", &["a", "b"]), ("task-3", &["a", "b"])] {
+            scheduler.add(on(id, nodes), None, 1);
+            assert!(starts(&mut scheduler).is_empty(), "{id}");
+        }
+        scheduler.add(on("task-4", &["b"]), None, 1);
+        assert_eq!(starts(&mut scheduler).len(), 1);
+    }
+
+    #[test]
+    fn a_task_that_has_given_way_comes_back_before_others_of_its_priority() {
+        let mut task = on("task-2", &["a"]);
+        let mut scheduler = scheduler(known());
+        scheduler.add(on("task-1", &["a"]), None, 1);
+        task.apply(TaskInput::MustWait { reason: Text::new("等", "wait") }, 1);
+        task.gave_way = true;
+        scheduler.add(task, None, 1);
+        assert_eq!(starts(&mut scheduler)[0].task.as_str(), "task-2");
     }
 }

@@ -89,6 +89,17 @@ impl Seconds {
     pub fn as_millis(self) -> u64 {
         self.0.saturating_mul(1_000)
     }
+
+    /// As people write it: `90 s`, `45 min`, `2 h`, `1 h 30 min`.
+    pub fn written(self) -> String {
+        let (hours, minutes, seconds) = (self.0 / 3_600, self.0 / 60 % 60, self.0 % 60);
+        match (hours, minutes, seconds) {
+            (0, minutes, 0) if minutes > 0 => format!("{minutes} min"),
+            (hours, 0, 0) if hours > 0 => format!("{hours} h"),
+            (hours, minutes, 0) if hours > 0 => format!("{hours} h {minutes} min"),
+            _ => format!("{} s", self.0),
+        }
+    }
 }
 
 impl fmt::Display for Seconds {

@@ -14,8 +14,8 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, Source, Strategy,
-        TaskSpec, Work,
+        AutoSelection, DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, Source,
+        Strategy, TaskSpec, Work,
     },
     units::Seconds,
     warnings::{Warning, of_work, warnings},
@@ -114,13 +114,16 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
         return Err(RequestRefusal::CheckpointFolderInvalid { path: path.to_owned() });
     }
     let wanted = &request.distributed_config;
-    let environments = environments(&wanted.node_ids, known)?;
+    let environments = chosen(&request.selection, &wanted.node_ids, known)?;
     let (master_node, framework) = if environments.len() > 1 {
         several_nodes(wanted)?
     } else {
-        // One node is its own master, whatever the form still holds; a framework may be named all the same.
+        // Nodes that are picked have their master then. One node is its own master, whatever the form still holds; a framework may be named all the same.
         (wanted.node_ids.first().cloned(), wanted.framework.as_deref().filter(given).map(framework).transpose()?)
     };
+    if request.selection.picks_several() && framework.is_none() {
+        return Err(RequestRefusal::FrameworkRequired);
+    }
     let workers = workers(&wanted.workers, &environments)?;
     strategy(wanted.strategy, framework, &environments, &workers)?;
     let work = work(request)?;
@@ -141,7 +144,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
             work,
             source: request.source.clone(),
             distributed: DistributedConfig {
-                enabled: environments.len() > 1,
+                enabled: environments.len() > 1 || request.selection.picks_several(),
                 node_ids: wanted.node_ids.clone(),
                 master_node,
                 framework,
@@ -188,7 +191,7 @@ pub fn validate_copy(
     let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
     supported(&spec.selection, &spec.policies)?;
     let wanted = &spec.distributed;
-    let environments = environments(&wanted.node_ids, known)?;
+    let environments = chosen(&spec.selection, &wanted.node_ids, known)?;
     let workers = workers(&wanted.workers, &environments)?;
     strategy(wanted.strategy, wanted.framework, &environments, &workers)?;
     Ok(Accepted {
@@ -296,7 +299,7 @@ fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRe
     match selection {
         // The workers of a group are written into the request before it is checked.
         Selection::Environments | Selection::Group(_) => {}
-        Selection::Auto(_) => return Err(RequestRefusal::AutoNotSupported),
+        Selection::Auto(auto) => picks(auto)?,
         Selection::New => return Err(RequestRefusal::NewNotSupported),
     }
     if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
@@ -305,10 +308,40 @@ fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRe
     if policies.start_timeout == Some(Seconds(0)) {
         return Err(RequestRefusal::StartTimeoutInvalid);
     }
+    if policies.time_limit == Some(Seconds(0)) {
+        return Err(RequestRefusal::TimeLimitInvalid);
+    }
     match policies.on_disconnect {
         OnDisconnect::Keep => Ok(()),
         OnDisconnect::StopAfter(after) if after < OnDisconnect::SHORTEST => Err(RequestRefusal::StopAfterTooShort),
         OnDisconnect::StopAfter(_) => Ok(()),
+    }
+}
+
+/// The most nodes, and the most workers of one, that a task may ask for.
+const MOST_NODES: u32 = 10_000;
+
+/// What is picked is not named as well.
+fn picks(auto: &AutoSelection) -> Result<(), RequestRefusal> {
+    let is_twice = auto.gpus_per_node.is_some() && auto.workers_per_node.is_some();
+    let sizes = [Some(auto.nodes), auto.gpus_per_node, auto.workers_per_node];
+    let fits = |size: u32| (1..=MOST_NODES).contains(&size);
+    if is_twice || !sizes.into_iter().flatten().all(fits) {
+        return Err(RequestRefusal::AutoInvalid { most: MOST_NODES });
+    }
+    labels(&auto.labels)
+}
+
+/// The environments of a request: none where Fermi picks them.
+fn chosen<'a>(
+    selection: &Selection,
+    ids: &[EnvironmentId],
+    known: &'a [Environment],
+) -> Result<Vec<&'a Environment>, RequestRefusal> {
+    match selection {
+        Selection::Auto(_) if ids.is_empty() => Ok(Vec::new()),
+        Selection::Auto(_) => Err(RequestRefusal::AutoWithEnvironments),
+        Selection::Environments | Selection::Group(_) | Selection::New => environments(ids, known),
     }
 }
 

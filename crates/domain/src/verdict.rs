@@ -7,6 +7,7 @@ use crate::{
     failure::{Diagnosis, FailureClass, Role, Traceback},
     ids::Rank,
     language::{Hint, Setting, Text},
+    units::Seconds,
 };
 
 /// The end of an attempt, with all that a person needs to understand it.
@@ -42,6 +43,8 @@ pub enum VerdictKind {
     StartTimedOut { missing: Vec<MissingRank> },
     /// Somebody asked for the end.
     StoppedByUser,
+    /// It has had its workers for as long as it may.
+    TimeLimitReached { limit: Seconds },
     /// The process that supervises a node's ranks died, and took them with it.
     SupervisorLost { node: String },
     /// A node was silent for longer than the task allows.
@@ -89,7 +92,7 @@ impl Verdict {
     /// An end that needs no evidence: success, a stop, a lost node, a refusal. The class follows from the kind.
     pub fn of(kind: VerdictKind) -> Self {
         let class = match kind {
-            VerdictKind::Succeeded | VerdictKind::StoppedByUser => None,
+            VerdictKind::Succeeded | VerdictKind::StoppedByUser | VerdictKind::TimeLimitReached { .. } => None,
             VerdictKind::RankFailed | VerdictKind::LaunchRefused { .. } => Some(FailureClass::User),
             VerdictKind::StartTimedOut { .. } | VerdictKind::NodeLost { .. } => Some(FailureClass::Infrastructure),
             VerdictKind::SupervisorLost { .. } | VerdictKind::Superseded { .. } => Some(FailureClass::Platform),
@@ -117,6 +120,10 @@ impl Verdict {
             }
             VerdictKind::StartTimedOut { missing } => missing_headline(missing),
             VerdictKind::StoppedByUser => Text::new("训练已被用户停止", "the training was stopped by its user"),
+            VerdictKind::TimeLimitReached { limit } => {
+                let limit = limit.written();
+                Text::new(format!("已达到时限 {limit}，训练被停止"), format!("stopped at its time limit of {limit}"))
+            }
             VerdictKind::SupervisorLost { node } => Text::new(
                 format!("节点 {node} 上的 supervisor 已退出，其全部进程随之结束"),
                 format!("the supervisor on {node} died, and its processes with it"),
@@ -207,6 +214,13 @@ impl VerdictKind {
                 format!("nothing to do: generation {generation} trains on"),
             )),
             Self::LaunchRefused { settings, .. } => Hint::check(settings),
+            Self::TimeLimitReached { .. } => {
+                let limit = Setting::TimeLimit;
+                Some(Hint::new(
+                    format!("重新启动会从最新检查点继续；{limit} 决定最多运行多久"),
+                    format!("a restart goes on from the newest checkpoint; {limit} says for how long it may run"),
+                ))
+            }
             Self::Succeeded | Self::RankFailed | Self::StoppedByUser => None,
         }
     }

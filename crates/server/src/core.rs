@@ -1,15 +1,19 @@
 //! What every part of the server shares: the store, the streams, the agents that are here, the loops in the background
 //! and the bells that wake them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
 use fermi_domain::fleet::Liveness;
 use fermi_domain::ids::{EnvironmentId, Generation, TaskId};
+use fermi_domain::phase::TaskPhase;
+use fermi_domain::placement::Scheduler;
+use fermi_domain::queue::Rules;
+use fermi_domain::task::{PhaseChange, Task};
 use fermi_store::chunks::ChunkStore;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
@@ -42,6 +46,10 @@ struct Inner {
     /// The digests of what agents must show, by environment.
     credentials: RwLock<HashMap<EnvironmentId, String>>,
     bells: Bells,
+    /// Who waits for which workers; filled by the placement loop.
+    scheduler: Mutex<Scheduler>,
+    /// Tasks that have come into the queue, or left it, since the placement loop looked.
+    stirred: Mutex<HashSet<TaskId>>,
     /// Counts the moments at which a waiting task may have become able to start.
     openings: AtomicU64,
     logs: broadcast::Sender<TaskId>,
@@ -72,6 +80,7 @@ impl Core {
         secret: String,
         folder: PathBuf,
         limits: DiskLimits,
+        rules: Rules,
     ) -> Self {
         Self(Arc::new(Inner {
             store,
@@ -87,6 +96,8 @@ impl Core {
             restored: RwLock::default(),
             credentials: RwLock::default(),
             bells: Bells::default(),
+            scheduler: Mutex::new(Scheduler::new(rules)),
+            stirred: Mutex::default(),
             openings: AtomicU64::default(),
             logs: broadcast::channel(1_024).0,
             attempts: Mutex::default(),
@@ -157,6 +168,24 @@ impl Core {
         self.0.bells.nodes.notify_one();
     }
 
+    /// Who waits for which workers. Held for a moment only, never while something is stored.
+    pub fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
+        self.0.scheduler.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a task that has come into the queue, or left it.
+    pub fn stir(&self, task: &Task, phases: &[PhaseChange]) {
+        let is_queue = |phase: TaskPhase| matches!(phase, TaskPhase::Initializing | TaskPhase::Queued);
+        if phases.iter().any(|change| is_queue(change.from) || is_queue(change.to)) {
+            self.0.stirred.lock().unwrap_or_else(PoisonError::into_inner).insert(task.id.clone());
+        }
+    }
+
+    /// Those that were noted, once.
+    pub fn take_stirred(&self) -> HashSet<TaskId> {
+        std::mem::take(&mut *self.0.stirred.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Unix milliseconds.
     pub fn now_ms(&self) -> u64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -223,6 +252,7 @@ impl Core {
             .into_iter()
             .map(|row| {
                 let mut environment = row.environment;
+                environment.labels = row.labels;
                 let is_busy = environment.workers().iter().all(|worker| leases.contains_key(&worker.id));
                 environment.status = match (row.duty, self.0.hub.liveness(&environment.id)) {
                     (Duty::Lost | Duty::LostAndDrained, _) => EnvironmentStatus::Lost,

@@ -118,6 +118,17 @@ fn release(tx: &mut Transaction<'_>, task: &Task) -> Result<bool, StoreError> {
     Ok(freed > 0)
 }
 
+/// Writes a sentence about a task into its events.
+pub fn note(
+    tx: &mut Transaction<'_>,
+    task: &Task,
+    kind: &'static str,
+    text: Text,
+    cause: &Cause,
+) -> Result<(), StoreError> {
+    tx.append_event(event_of(task, EventText::said(kind, text), cause)).map(|_| ())
+}
+
 fn event_of(task: &Task, note: EventText, cause: &Cause) -> NewEvent {
     let event = NewEvent::new(cause.now_ms, note.kind, note.text, cause.principal.clone()).about_task(&task.id);
     NewEvent { attempt: task.attempt().map(|attempt| attempt.number.get()), detail: note.detail, ..event }
@@ -223,7 +234,10 @@ impl Core {
         if !changes.iter().any(|changed| changed.has_changed) {
             return;
         }
-        changes.iter().for_each(Changed::log);
+        for changed in changes {
+            changed.log();
+            self.stir(&changed.task, &changed.phases);
+        }
         if changes.iter().any(|changed| changed.has_freed)
             && let Err(error) = self.refresh_environments().await
         {

@@ -1,6 +1,7 @@
 //! What is held back after an older state of the database was put back: runs that it has never launched, and tasks that a
 //! machine may be running which has not come yet.
 
+use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::fleet::{self, Conclusion, History, Hold, KnownRun, StrayRun};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::Text;
@@ -27,6 +28,13 @@ impl Restored {
     /// The stray of this name, and whether an operator has asked for its end.
     pub fn stray(&self, run: &RunKey) -> Option<&StrayRun> {
         self.strays.iter().find(|stray| stray.run == *run)
+    }
+
+    /// An environment as the queue may see it: none is picked on which a run may live that the database does not know.
+    pub fn bar(&self, environment: &mut Environment) {
+        if self.strays.iter().any(|stray| stray.alive && stray.environment == environment.id) {
+            environment.status = EnvironmentStatus::Suspect;
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::queue::Rules;
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
@@ -27,6 +28,8 @@ pub struct ServerOptions {
     pub token_file: Option<PathBuf>,
     /// How much of the disk may be used, and for what.
     pub limits: DiskLimits,
+    /// Who gets workers first, and how many.
+    pub rules: Rules,
 }
 
 /// What the command that started the server may want to show.
@@ -121,7 +124,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits);
+    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits, options.rules.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     for (environment, means) in sample_files::read(&core.samples()) {

@@ -1,6 +1,7 @@
 //! What must hold once faults have ended.
 
 use fermi_domain::phase::TaskPhase;
+use fermi_domain::task::Task;
 
 use crate::world::World;
 
@@ -9,7 +10,7 @@ impl World {
         self.server.database.tasks.values().all(|task| {
             task.phase.is_final() && task.is_swept() || task.phase == TaskPhase::Queued && task.reason.is_some()
         }) && self.keepers.iter().all(|keepers| !keepers.is_up && keepers.alive.is_empty())
-            && !self.server.could_place(self.now)
+            && self.server.placeable(self.now).is_none()
     }
 
     /// Once faults have ended every task ends, or says what it waits for; nothing is left, and the logs are whole.
@@ -26,7 +27,11 @@ impl World {
                 broken = Some(format!("{} is {:?}, and ranks of it live", task.id, task.phase));
             }
         }
-        if let Some(what) = broken.or_else(|| self.server.could_place(now).then(|| "a task could start".to_owned())) {
+        if let Some(what) = broken.or_else(|| {
+            let could_start =
+                |task: &Task| format!("{} could start, and says {:?}", task.id, task.reason.as_ref().map(|it| &it.en));
+            self.server.placeable(now).map(could_start)
+        }) {
             self.truth.broken(now, "every task ends or says what it waits for", what);
             return;
         }

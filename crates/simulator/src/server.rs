@@ -13,7 +13,8 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::launch::{NodeLaunch, RankLaunch, RunPolicy};
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::placement::{Board, Look, Placement};
+use fermi_domain::placement::Scheduler;
+use fermi_domain::queue::{Decision, Rules};
 use fermi_domain::rank_map;
 use fermi_domain::task::{
     DesiredState, DistributedConfig, NodeRun, OnDisconnect, Policies, Release, RunKey, StopIntent, Task, TaskInput,
@@ -98,7 +99,7 @@ pub struct Server {
     started_ms: u64,
     pub(crate) sessions: BTreeMap<EnvironmentId, Session>,
     openings: u64,
-    seen: Option<(u64, Board)>,
+    seen: Option<(u64, Scheduler)>,
     next_credential: u32,
     /// Something may have to be sent or placed.
     pub is_rung: bool,
@@ -191,11 +192,11 @@ impl Server {
         silent.filter_map(|session| session.link).collect()
     }
 
-    /// Whether a task that waits could start: its environments are here and its workers are free.
-    pub fn could_place(&self, now: u64) -> bool {
+    /// A task that waits though its workers are free and here.
+    pub fn placeable(&self, now: u64) -> Option<&Task> {
         let environments = self.environments(now);
         let is_free = |worker: &WorkerId| !self.database.leases.contains_key(worker);
-        self.database.tasks.values().any(|task| {
+        self.database.tasks.values().find(|task| {
             let waits = matches!(task.phase, TaskPhase::Queued | TaskPhase::Initializing);
             waits
                 && rank_map::of_spec(&task.spec, &environments).is_ok_and(|map| {
@@ -487,36 +488,58 @@ impl Server {
     }
 
     fn place(&mut self, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
-        let environments = self.environments(now);
-        let look = Look::since(self.seen.as_ref().map(|(openings, _)| *openings), self.openings);
-        let mut board = match (look, self.seen.take()) {
-            (Look::New, Some((_, board))) => board,
-            _ => {
-                let held = self.database.leases.iter().map(|(worker, (task, _))| (worker.clone(), task.clone()));
-                Board::new(held.collect::<HashMap<_, _>>())
-            }
+        let (is_known, mut scheduler) = match self.seen.take() {
+            Some((openings, scheduler)) => (openings == self.openings, scheduler),
+            None => (false, Scheduler::new(Rules::default())),
         };
         let openings = self.openings;
-        let queue: Vec<TaskId> =
-            self.database.tasks.values().filter(|task| look.covers(task.phase)).map(|task| task.id.clone()).collect();
-        for id in queue {
-            let Some(task) = self.database.tasks.get(&id) else { continue };
-            let input = match board.decide(task, &environments) {
-                Placement::Wait { reason } => TaskInput::MustWait { reason },
-                Placement::Start { rank_map } => {
-                    self.write(now)?;
-                    for slot in rank_map.slots() {
-                        let holder = (id.clone(), slot.environment.clone());
-                        self.database.leases.insert(slot.worker.clone(), holder);
-                    }
-                    TaskInput::Placed { rank_map }
-                }
-            };
-            self.apply(&id, [input], now, truth)?;
+        scheduler.set_environments(self.environments(now), |_| None, now);
+        if !is_known {
+            self.feed(&mut scheduler, now);
         }
-        self.seen = Some((openings, board));
+        let waits = |task: &&Task| matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+        let gone: Vec<TaskId> = scheduler
+            .waiting()
+            .filter(|id| !self.database.tasks.get(*id).is_some_and(|task| waits(&task)))
+            .cloned()
+            .collect();
+        gone.iter().for_each(|id| scheduler.forget(id, now));
+        let is_new = |task: &&Task| task.phase == TaskPhase::Initializing || !scheduler.waits(&task.id);
+        let new: Vec<Task> = self.database.tasks.values().filter(waits).filter(is_new).cloned().collect();
+        let came: Vec<TaskId> = new.iter().map(|task| task.id.clone()).collect();
+        new.into_iter().for_each(|task| scheduler.add(task, None, now));
+        for decision in scheduler.decide(now) {
+            let Decision::Start(start) = decision else { continue };
+            let ranks = self.database.tasks.get(&start.task).map(|task| scheduler.rank_map(&task.spec, &start.workers));
+            let Some(Ok(rank_map)) = ranks else {
+                scheduler.forget(&start.task, now);
+                continue;
+            };
+            // A write that fails loses the scheduler with all that it has given.
+            self.write(now)?;
+            for slot in rank_map.slots() {
+                self.database.leases.insert(slot.worker.clone(), (start.task.clone(), slot.environment.clone()));
+            }
+            self.apply(&start.task, [TaskInput::Placed { rank_map }], now, truth)?;
+        }
+        for id in came {
+            let Some(reason) = scheduler.explain(&id, now) else { continue };
+            self.apply(&id, [TaskInput::MustWait { reason: reason.text() }], now, truth)?;
+        }
+        self.seen = Some((openings, scheduler));
         self.is_rung = self.openings != openings;
         Ok(())
+    }
+
+    /// Tells the scheduler who has which workers.
+    fn feed(&self, scheduler: &mut Scheduler, now: u64) {
+        let leases: HashMap<WorkerId, TaskId> =
+            self.database.leases.iter().map(|(worker, (task, _))| (worker.clone(), task.clone())).collect();
+        for id in scheduler.set_leases(&leases, now) {
+            let Some(task) = self.database.tasks.get(&id) else { continue };
+            let workers = leases.iter().filter(|(_, holder)| **holder == id).map(|(worker, _)| worker.clone());
+            scheduler.set_running(task, workers.collect(), now);
+        }
     }
 
     pub fn create(
@@ -546,7 +569,7 @@ impl Server {
 
     pub fn stop(&mut self, id: &TaskId, force: bool, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         self.write(now)?;
-        self.apply(id, [TaskInput::StopAsked(StopIntent { force, then_restart: false })], now, truth)
+        self.apply(id, [TaskInput::StopAsked(StopIntent::by_user(force))], now, truth)
     }
 
     pub fn restart(&mut self, id: &TaskId, key: u32, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
@@ -634,6 +657,7 @@ fn environment(id: &EnvironmentId, name: &str) -> Environment {
         address: None,
         versions: Versions::default(),
         cpu_workers: WORKERS,
+        labels: Default::default(),
         declared: false,
         status: EnvironmentStatus::Running,
     }

@@ -21,6 +21,8 @@ pub struct Explanation {
     /// What to do about it.
     pub advice: Option<Text>,
     pub waiting_for: Vec<WaitingFor>,
+    /// Where it stands in the queue; null for a task that does not wait there.
+    pub queue: Option<QueuePlace>,
     pub nodes: Vec<NodeWish>,
     pub verdict: Option<Verdict>,
     pub attempts: Vec<Attempt>,
@@ -28,6 +30,16 @@ pub struct Explanation {
     pub max_restarts: u32,
     /// The last events, oldest first.
     pub events: Vec<Event>,
+}
+
+/// A place in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuePlace {
+    /// How many tasks that could use the same workers are before it.
+    pub before: u32,
+    /// When it starts at the latest, as the queue is now; null where a task before it states no time limit.
+    pub starts_by: Option<u64>,
 }
 
 /// A worker that the task needs and does not have.

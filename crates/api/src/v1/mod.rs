@@ -33,7 +33,7 @@ pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion};
 pub use envelope::{Empty, Envelope, ErrorBody, Failure, Id};
 pub use environment::{Environment, EnvironmentMetrics, GpuNow, MachineNow, MachinePoint, Worker};
 pub use event::Event;
-pub use explain::{Explanation, NodeWish, WaitingFor};
+pub use explain::{Explanation, NodeWish, QueuePlace, WaitingFor};
 pub use fermi_domain::validation::{CreateRequest, RequestedCommand, RequestedNodes, RequestedRecipe};
 pub use framework::{FrameworkCard, FrameworkSetting, StrategyCard};
 pub use group::{

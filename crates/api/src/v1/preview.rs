@@ -21,6 +21,8 @@ pub struct Preview {
     pub card: Vec<CardLine>,
     /// The planner's advice, where the model is known.
     pub plan: Option<Plan>,
+    /// Whether it would start at once, on what and why there, or what it would wait for; null where the queue is very long.
+    pub placement: Option<Text>,
 }
 
 /// A line of the summary card.

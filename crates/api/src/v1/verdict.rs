@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `supervisorLost`, `nodeLost`, `superseded` or `launchRefused`.
+    /// `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `timeLimitReached`, `supervisorLost`, `nodeLost`,
+    /// `superseded` or `launchRefused`.
     pub kind: String,
     /// Whose matter it is; null when nothing went wrong.
     pub class: Option<FailureClass>,
@@ -101,6 +102,7 @@ fn kind(kind: &VerdictKind) -> &'static str {
         VerdictKind::RankFailed => "rankFailed",
         VerdictKind::StartTimedOut { .. } => "startTimedOut",
         VerdictKind::StoppedByUser => "stoppedByUser",
+        VerdictKind::TimeLimitReached { .. } => "timeLimitReached",
         VerdictKind::SupervisorLost { .. } => "supervisorLost",
         VerdictKind::NodeLost { .. } => "nodeLost",
         VerdictKind::Superseded { .. } => "superseded",

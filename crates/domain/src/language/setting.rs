@@ -55,6 +55,7 @@ pub enum Setting {
     PipelineParallel,
     TensorParallel,
     CheckpointFolder,
+    TimeLimit,
 }
 
 /// What a setting is called.
@@ -70,7 +71,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -84,6 +85,7 @@ impl Setting {
         Self::PipelineParallel,
         Self::TensorParallel,
         Self::CheckpointFolder,
+        Self::TimeLimit,
     ];
 
     fn names(self) -> Names {
@@ -120,6 +122,7 @@ impl Setting {
             Self::CheckpointFolder => {
                 names("--checkpoint-dir", Some("options.checkpointDir"), "检查点文件夹", "Checkpoint folder")
             }
+            Self::TimeLimit => names("--time-limit", Some("policies.timeLimit"), "运行时限", "Time limit"),
         }
     }
 

@@ -63,8 +63,14 @@ pub enum RequestRefusal {
     MasterAddressInvalid {
         given: String,
     },
-    /// The launch mode `auto`, as long as nothing picks.
-    AutoNotSupported,
+    /// The launch mode `auto` with numbers that mean nothing.
+    AutoInvalid {
+        most: u32,
+    },
+    /// The launch mode `auto`, and environments by name.
+    AutoWithEnvironments,
+    /// `policies.timeLimit` of 0.
+    TimeLimitInvalid,
     /// The launch mode `new`: machines are not made.
     NewNotSupported,
     /// `policies.onDisconnect.stopAfter` of less than [`OnDisconnect::SHORTEST`].
@@ -256,12 +262,34 @@ impl RequestRefusal {
                     ),
                 ),
             ),
-            Self::AutoNotSupported => (
-                Text::new("尚不支持自动选择环境", "Environments cannot be picked automatically yet"),
-                Hint::new(
-                    "将 launchMode 设为 existing，并在 nodeIds 中列出环境",
-                    "set launchMode to existing and name the environments in nodeIds",
+            Self::AutoInvalid { most } => (
+                Text::new(
+                    format!(
+                        "自动选择环境：节点数和每节点数量须在 1 到 {most} 之间，gpusPerNode 与 workersPerNode 只能给一个"
+                    ),
+                    format!(
+                        "Picking environments takes 1 to {most} nodes with 1 to {most} workers each, and either gpusPerNode \
+                         or workersPerNode"
+                    ),
                 ),
+                Hint::new(
+                    r#"例如 {"auto": {"nodes": 2, "gpusPerNode": 8, "gpuType": "A100"}}"#,
+                    r#"write {"auto": {"nodes": 2, "gpusPerNode": 8, "gpuType": "A100"}}"#,
+                ),
+            ),
+            Self::AutoWithEnvironments => (
+                Text::new(
+                    "自动选择环境时不能再指定环境",
+                    "Environments are picked automatically, and some are named as well",
+                ),
+                Hint::new(
+                    "去掉 nodeIds；要用指定的环境，将 launchMode 设为 existing",
+                    "leave nodeIds out; to use these environments set launchMode to existing",
+                ),
+            ),
+            Self::TimeLimitInvalid => (
+                Text::new("运行时限须大于 0", "A time limit is longer than 0 s"),
+                Hint::new("去掉 timeLimit 则不限时", "leave timeLimit out to let it run for as long as it likes"),
             ),
             Self::NewNotSupported => (
                 Text::new("Fermi 不创建新机器", "Fermi makes no new machines"),
@@ -358,7 +386,9 @@ impl RequestRefusal {
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
             Self::MasterAddressInvalid { .. } => "options.masterAddress",
-            Self::AutoNotSupported | Self::NewNotSupported => "launchMode",
+            Self::AutoInvalid { .. } | Self::NewNotSupported => "launchMode",
+            Self::AutoWithEnvironments => "distributedConfig.nodeIds",
+            Self::TimeLimitInvalid => "policies.timeLimit",
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
@@ -395,7 +425,9 @@ impl Explained for RequestRefusal {
             Self::MasterPortInvalid => "master_port_invalid",
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
             Self::MasterAddressInvalid { .. } => "master_address_invalid",
-            Self::AutoNotSupported => "auto_not_supported",
+            Self::AutoInvalid { .. } => "auto_invalid",
+            Self::AutoWithEnvironments => "auto_with_environments",
+            Self::TimeLimitInvalid => "time_limit_invalid",
             Self::NewNotSupported => "new_not_supported",
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",

@@ -65,6 +65,10 @@ impl Line {
         self.by_task.get(task).copied()
     }
 
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+        self.by_task.keys()
+    }
+
     pub fn at(&self, place: u32) -> Option<&Waiting> {
         self.places.get(place as usize)?.as_ref()
     }

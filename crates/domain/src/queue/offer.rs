@@ -29,7 +29,7 @@ pub struct WorkerRun {
 }
 
 impl Offer {
-    pub fn of(environment: &Environment, labels: BTreeMap<String, String>) -> Self {
+    pub fn of(environment: &Environment) -> Self {
         let mut runs: Vec<WorkerRun> = Vec::new();
         let mut left = MOST_WORKERS;
         for gpus in environment.gpus.iter().filter(|gpus| gpus.count > 0) {
@@ -48,8 +48,12 @@ impl Offer {
             environment: environment.id.clone(),
             name: environment.name.clone(),
             zone: environment.zone.clone(),
-            labels,
-            status: environment.status,
+            labels: environment.labels.clone(),
+            // Who has its workers is known from leases.
+            status: match environment.status {
+                EnvironmentStatus::Busy => EnvironmentStatus::Running,
+                status => status,
+            },
             runs,
         }
     }
@@ -79,11 +83,11 @@ mod tests {
         huge.gpus[0].count = u32::MAX;
         huge.gpus.push(huge.gpus[0].clone());
         for environment in [&mixed, &bare, &huge] {
-            let offer = Offer::of(environment, BTreeMap::new());
+            let offer = Offer::of(environment);
             assert_eq!(offer.worker_count(), environment.worker_count());
             assert!(offer.runs.iter().all(|run| run.count > 0));
         }
-        assert_eq!(Offer::of(&mixed, BTreeMap::new()).runs.len(), 2);
-        assert_eq!(Offer::of(&bare, BTreeMap::new()).runs[0].model, None);
+        assert_eq!(Offer::of(&mixed).runs.len(), 2);
+        assert_eq!(Offer::of(&bare).runs[0].model, None);
     }
 }

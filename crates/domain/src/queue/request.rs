@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     ids::{TaskId, WorkerId},
     language::Text,
+    principal::Principal,
+    task::{AutoSelection, Task},
     units::Seconds,
 };
 
@@ -75,6 +77,25 @@ pub enum Kind {
 }
 
 impl Request {
+    /// What a task asks for that needs this.
+    pub fn from_task(task: &Task, need: Need) -> Self {
+        let owner = match &task.created_by {
+            Some(Principal::User { name, .. }) => name.clone(),
+            Some(Principal::System | Principal::Agent { .. }) | None => String::new(),
+        };
+        Self {
+            task: task.id.clone(),
+            name: task.spec.name.clone(),
+            owner,
+            priority: task.spec.priority,
+            submitted_ms: task.created_ms,
+            time_limit: task.spec.policies.time_limit,
+            preemptible: task.spec.policies.preemptible,
+            standing: if task.gave_way { Standing::Returned } else { Standing::New },
+            need,
+        }
+    }
+
     pub fn limit_ms(&self) -> Option<u64> {
         self.time_limit.map(Seconds::as_millis)
     }
@@ -127,6 +148,20 @@ impl Kind {
 }
 
 impl Wish {
+    pub fn of(auto: &AutoSelection) -> Self {
+        let kind = match &auto.gpu_type {
+            Some(model) => Kind::Gpu(model.clone()),
+            None if auto.needs_gpus() => Kind::AnyGpu,
+            None => Kind::Any,
+        };
+        Self {
+            size: Size::Nodes { nodes: auto.nodes, workers: auto.per_node() },
+            kind,
+            zone: auto.zone.clone(),
+            labels: auto.labels.clone(),
+        }
+    }
+
     /// Such as `2 × 8 H100 in 北京可用区A`.
     pub fn text(&self) -> Text {
         let unit = self.kind.unit();

@@ -8,7 +8,7 @@ use crate::units::Seconds;
 
 /// The rules of the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "snake_case", default, deny_unknown_fields)]
 pub struct Rules {
     /// After this long what a user has used counts half.
     pub half_life: Seconds,
@@ -23,7 +23,7 @@ pub struct Rules {
 
 /// What is said of one user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "snake_case", default, deny_unknown_fields)]
 pub struct UserRules {
     /// How much of the cluster the user gets beside the others; 1 is usual.
     pub share: u32,
@@ -33,7 +33,7 @@ pub struct UserRules {
 
 /// The most that a user may have at a time; absent is as much as there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "snake_case", default, deny_unknown_fields)]
 pub struct Limits {
     pub workers: Option<u32>,
     pub tasks: Option<u32>,
@@ -41,7 +41,7 @@ pub struct Limits {
 
 /// Whether a task may take the place of one that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "snake_case")]
 pub enum Preemption {
     #[default]
     Off,

@@ -45,8 +45,8 @@ impl Queue {
         Self { rules, ..Self::default() }
     }
 
-    pub fn set_rules(&mut self, rules: Rules) {
-        self.rules = rules;
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// An environment has come, or something about it has changed.
@@ -240,6 +240,20 @@ impl Queue {
         self.settle();
         let place = self.line.place(task)?;
         Explaining::new(self.walk(now_ms)).explain(place)
+    }
+
+    pub fn waits(&self, task: &TaskId) -> bool {
+        self.line.place(task).is_some()
+    }
+
+    /// What a task has, if it has anything.
+    pub fn held_by(&self, task: &TaskId) -> Option<&Running> {
+        self.running.get(task)
+    }
+
+    /// All that wait, in no order.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskId> {
+        self.line.tasks()
     }
 
     pub fn waiting(&self) -> usize {

@@ -175,7 +175,11 @@ impl<'a> Walk<'a> {
             Turn::BlockedBefore if !self.exhausted[entry.class as usize] => {
                 self.keep_for(entry, Preempts::Yes);
             }
-            Turn::Absent | Turn::NeverFits => self.note_blocked(entry.class, Blocked { from_end_ms: 0 }),
+            Turn::Absent | Turn::NeverFits => {
+                // Nothing is kept for those with the same need either, or others would wait for what does not come.
+                self.note_blocked(entry.class, Blocked { from_end_ms: 0 });
+                self.exhausted[entry.class as usize] = true;
+            }
             Turn::BlockedBefore | Turn::OverLimit => {}
         }
     }

@@ -7,7 +7,8 @@ mod spec;
 
 pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput, waits_for_machine};
 pub use record::{
-    AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopIntent, Task,
+    AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,
+    StopIntent, Task,
 };
 pub use selection::{AutoSelection, Selection};
 pub use spec::{

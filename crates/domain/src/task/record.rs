@@ -1,6 +1,6 @@
 //! A task as the server keeps it: what was asked, and what has become of it.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -39,6 +39,12 @@ pub struct Task {
     pub started_ms: Option<u64>,
     #[serde(default)]
     pub ended_ms: Option<u64>,
+    /// Since when it has the workers that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed_ms: Option<u64>,
+    /// It gave its workers to a task of higher priority, and is first among those of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gave_way: bool,
     /// Who is which rank, since workers were leased.
     #[serde(default)]
     pub rank_map: Option<RankMap>,
@@ -94,6 +100,38 @@ pub struct StopIntent {
     pub force: bool,
     /// And then start again.
     pub then_restart: bool,
+    #[serde(default, skip_serializing_if = "StopCause::is_user")]
+    pub cause: StopCause,
+}
+
+/// Who wants a task to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopCause {
+    #[default]
+    User,
+    /// The time that it may have its workers is over.
+    TimeLimit,
+    /// A task of higher priority gets its workers.
+    GivesWay,
+}
+
+impl StopCause {
+    fn is_user(&self) -> bool {
+        *self == Self::User
+    }
+}
+
+impl StopIntent {
+    /// A user asks for the end.
+    pub fn by_user(force: bool) -> Self {
+        Self { force, then_restart: false, cause: StopCause::User }
+    }
+
+    /// A user asks for another launch.
+    pub fn to_restart(force: bool) -> Self {
+        Self { force, then_restart: true, cause: StopCause::User }
+    }
 }
 
 /// A task's run on one node.
@@ -179,6 +217,8 @@ impl Task {
             phase_since_ms: Some(now_ms),
             started_ms: None,
             ended_ms: None,
+            placed_ms: None,
+            gave_way: false,
             rank_map: None,
             nodes: Vec::new(),
             former_nodes: Vec::new(),
@@ -222,6 +262,13 @@ impl Task {
             nodes.find(|node| node.node_rank == run.node_rank).map(|node| node.environment)
         };
         node.map(|node| &node.environment).or_else(of_map)
+    }
+
+    /// The environments that were asked for, in that order, and those that it was given.
+    pub fn environments(&self) -> Vec<&EnvironmentId> {
+        let mut seen = HashSet::new();
+        let given = self.nodes.iter().map(|node| &node.environment);
+        self.spec.distributed.node_ids.iter().chain(given).filter(|id| seen.insert(*id)).collect()
     }
 
     /// How many ranks it has.

@@ -78,6 +78,11 @@ impl AutoSelection {
 }
 
 impl Selection {
+    /// Whether more than one node is to be picked.
+    pub fn picks_several(&self) -> bool {
+        matches!(self, Self::Auto(auto) if auto.nodes > 1)
+    }
+
     /// The group that the workers come from.
     pub fn group(&self) -> Option<&GroupId> {
         match self {

@@ -204,6 +204,18 @@ pub struct Policies {
     /// started, and their nodes [`Policies::USUAL_START`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_timeout: Option<Seconds>,
+    /// How long the task may have its workers; then it is stopped. Only a task that says so may run before its turn on
+    /// workers that are kept for another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_limit: Option<Seconds>,
+    /// Whether it may be asked to save a checkpoint and give its workers to a task of higher priority, where the rules of
+    /// the queue allow that.
+    #[serde(skip_serializing_if = "is_true")]
+    pub preemptible: bool,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 impl Policies {
@@ -230,6 +242,8 @@ impl Default for Policies {
             on_disconnect: OnDisconnect::default(),
             standby: Standby::default(),
             start_timeout: None,
+            time_limit: None,
+            preemptible: true,
         }
     }
 }

@@ -202,12 +202,8 @@ fn a_checkpoint_folder_means_the_same_on_every_node() {
 
 #[test]
 fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
-    for (selection, id) in
-        [(Selection::Auto(AutoSelection::default()), "auto_not_supported"), (Selection::New, "new_not_supported")]
-    {
-        let refused = validate(&CreateRequest { selection, ..request() }, &known()).unwrap_err();
-        assert_eq!((refused.id(), refused.field().as_deref()), (id, Some("launchMode")));
-    }
+    let refused = validate(&CreateRequest { selection: Selection::New, ..request() }, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field().as_deref()), ("new_not_supported", Some("launchMode")));
 
     let mut stop_after = request();
     stop_after.policies.on_disconnect = OnDisconnect::StopAfter(OnDisconnect::SHORTEST);
@@ -218,6 +214,34 @@ fn what_nobody_would_carry_out_is_refused_and_can_still_be_read_back() {
     stop_after.policies = Policies { start_timeout: Some(Seconds(0)), ..Policies::default() };
     let refused = validate(&stop_after, &known()).unwrap_err();
     assert_eq!((refused.id(), refused.field().as_deref()), ("start_timeout_invalid", Some("policies.startTimeout")));
+}
+
+#[test]
+fn what_fermi_shall_pick_is_checked_and_names_no_environments() {
+    let auto = |auto: AutoSelection| {
+        let mut request = CreateRequest { selection: Selection::Auto(auto), ..request() };
+        request.distributed_config.node_ids.clear();
+        request.distributed_config.master_node = None;
+        request.distributed_config.strategy = None;
+        request
+    };
+    let two = AutoSelection { nodes: 2, gpus_per_node: Some(4), ..AutoSelection::default() };
+    let accepted = validate(&auto(two.clone()), &known()).unwrap();
+    assert!(accepted.spec.distributed.enabled && accepted.spec.distributed.node_ids.is_empty());
+    assert!(validate_copy(&accepted.spec, None, &known()).is_ok());
+    let id = |request: &CreateRequest| validate(request, &known()).map(|_| ()).map_err(|refused| refused.id());
+    let named = CreateRequest { selection: Selection::Auto(two.clone()), ..request() };
+    assert_eq!(id(&named), Err("auto_with_environments"));
+    assert_eq!(id(&auto(AutoSelection { nodes: 0, ..two.clone() })), Err("auto_invalid"));
+    assert_eq!(id(&auto(AutoSelection { nodes: u32::MAX, ..two.clone() })), Err("auto_invalid"));
+    assert_eq!(id(&auto(AutoSelection { workers_per_node: Some(1), ..two.clone() })), Err("auto_invalid"));
+    let mut without = auto(two);
+    without.distributed_config.framework = None;
+    assert_eq!(id(&without), Err("framework_required"));
+    without.selection = Selection::Auto(AutoSelection::default());
+    assert_eq!(id(&without), Ok(()));
+    without.policies.time_limit = Some(Seconds(0));
+    assert_eq!(id(&without), Err("time_limit_invalid"));
 }
 
 #[test]

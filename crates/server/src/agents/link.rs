@@ -246,6 +246,7 @@ fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
             address: Some(address),
             versions: hello.versions.clone(),
             cpu_workers: hello.cpu_workers,
+            labels: hello.labels.clone(),
             declared: hello.declared,
             status: EnvironmentStatus::Running,
         },

@@ -67,6 +67,8 @@ async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
         apply(core, task, TaskInput::StartOverdue).await?;
     } else if task.is_stop_overdue(core.now_ms(), connected_ms) {
         apply(core, task, TaskInput::StopOverdue).await?;
+    } else if task.is_over_limit(core.now_ms()) {
+        apply(core, task, TaskInput::TimeLimitReached).await?;
     } else if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;
     } else if task.is_abandoned(|id| core.hub().liveness(id) == Liveness::Offline) {

@@ -1,16 +1,18 @@
-//! Gives workers to the tasks that wait for them, in their order.
+//! Gives workers to the tasks that wait for them, in the order of the queue.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fermi_domain::environment::Environment;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
-use fermi_domain::placement::{Board, Look, Placement};
+use fermi_domain::language::{Explained, Text};
+use fermi_domain::phase::TaskPhase;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{Task, TaskInput};
+use fermi_domain::queue::{Decision, Preempt, Start};
+use fermi_domain::rank_map::RankMap;
+use fermi_domain::task::{StopCause, StopIntent, Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueueCursor;
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction, View, WriteError};
 use tokio::time::Instant;
 
 use crate::background::BackgroundLoop;
@@ -18,11 +20,22 @@ use crate::core::Core;
 use crate::lifecycle::{self, Cause, Changed, LifecycleError};
 
 /// Tasks that are read at once.
-const PAGE: usize = 64;
+const PAGE: usize = 256;
+/// Tasks that are over and count in the shares of their users, when a server starts.
+const MOST_CHARGED: usize = 1_000;
+/// How many tasks that have just come are told in detail why they wait; `explain` tells the others when they are asked about.
+const MOST_EXPLAINED: usize = 64;
 
 pub struct Placing {
     core: Core,
     seen: Option<Seen>,
+}
+
+/// What the last look has shown.
+struct Seen {
+    openings: u64,
+    leases: HashMap<WorkerId, TaskId>,
+    compared: Instant,
 }
 
 impl Placing {
@@ -30,16 +43,199 @@ impl Placing {
         Self { core: core.clone(), seen: None }
     }
 
-    /// Once in a period, what was seen is held against the leases in the store: one that was freed without word is
-    /// found then.
-    async fn compare(&mut self) -> Result<(), StoreError> {
-        let Some(seen) = self.seen.as_mut().filter(|seen| seen.compared.elapsed() >= Self::PERIOD) else {
+    async fn look(&mut self) -> Result<(), StoreError> {
+        match self.seen.as_ref() {
+            None => self.fill().await?,
+            Some(seen) => {
+                if seen.compared.elapsed() >= Self::PERIOD {
+                    self.compare().await?;
+                }
+                self.follow_leases().await?;
+                self.follow_tasks().await?;
+            }
+        }
+        self.place().await
+    }
+
+    /// Makes the queue from what is stored.
+    async fn fill(&mut self) -> Result<(), StoreError> {
+        let core = &self.core;
+        let (openings, now_ms) = (core.openings(), core.now_ms());
+        let ended = core.store().read(|view| view.ended_tasks(MOST_CHARGED)).await?;
+        let leases = core.store().read(|view| view.leases()).await?;
+        {
+            let scheduler = &mut *core.scheduler();
+            scheduler.clear();
+            ended.iter().for_each(|task| scheduler.charge(&task.value, now_ms));
+        }
+        core.take_stirred();
+        self.take_environments();
+        self.seen = Some(Seen { openings, leases: HashMap::new(), compared: Instant::now() });
+        self.take_leases(leases).await?;
+        let mut after = None;
+        loop {
+            let page = self.core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = QueueCursor::of(&last.value);
+            page.into_iter().filter(|task| task.value.phase == TaskPhase::Queued).for_each(|task| self.add(task.value));
+        }
+    }
+
+    fn take_environments(&self) {
+        let core = &self.core;
+        let mut environments = core.known_environments().to_vec();
+        for environment in &mut environments {
+            core.restored().bar(environment);
+        }
+        let hold = |task: &Task| hold(core, task);
+        core.scheduler().set_environments(environments, hold, core.now_ms());
+    }
+
+    async fn take_leases(&mut self, leases: HashMap<WorkerId, TaskId>) -> Result<(), StoreError> {
+        let core = &self.core;
+        let unknown = core.scheduler().set_leases(&leases, core.now_ms());
+        let tasks = read_tasks(core, unknown).await?;
+        for task in tasks {
+            let workers = leases.iter().filter(|(_, holder)| **holder == task.id).map(|(worker, _)| worker.clone());
+            core.scheduler().set_running(&task, workers.collect(), core.now_ms());
+        }
+        if let Some(seen) = &mut self.seen {
+            seen.leases = leases;
+        }
+        Ok(())
+    }
+
+    /// Environments and leases, where they have changed.
+    async fn follow_leases(&mut self) -> Result<(), StoreError> {
+        let openings = self.core.openings();
+        let Some(seen) = self.seen.as_mut().filter(|seen| seen.openings != openings) else { return Ok(()) };
+        seen.openings = openings;
+        self.take_environments();
+        let leases = self.core.store().read(|view| view.leases()).await?;
+        self.take_leases(leases).await
+    }
+
+    /// Tasks that were stopped while they waited, or wait again.
+    async fn follow_tasks(&mut self) -> Result<(), StoreError> {
+        let stirred: Vec<TaskId> = self.core.take_stirred().into_iter().collect();
+        if stirred.is_empty() {
             return Ok(());
+        }
+        let found = read_tasks(&self.core, stirred.clone()).await?;
+        let mut queued: HashMap<TaskId, Task> = found
+            .into_iter()
+            .filter(|task| task.phase == TaskPhase::Queued)
+            .map(|task| (task.id.clone(), task))
+            .collect();
+        for id in stirred {
+            let waits = self.core.scheduler().waits(&id);
+            match queued.remove(&id) {
+                Some(task) if !waits => self.add(task),
+                None if waits => self.core.scheduler().forget(&id, self.core.now_ms()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Once in a period, what is known is held against the store: what has changed without word is found then.
+    async fn compare(&mut self) -> Result<(), StoreError> {
+        let core = self.core.clone();
+        let (leases, queued) =
+            core.store().read(|view| Ok::<_, StoreError>((view.leases()?, view.queued_ids()?))).await?;
+        if let Some(seen) = &mut self.seen {
+            seen.compared = Instant::now();
+            if leases != seen.leases {
+                // What is known of the environments has missed it as well.
+                core.refresh_environments().await?;
+            }
+        }
+        let (gone, missing) = {
+            let scheduler = core.scheduler();
+            let gone: Vec<TaskId> = scheduler.waiting().filter(|id| !queued.contains(*id)).cloned().collect();
+            let missing: Vec<TaskId> = queued.into_iter().filter(|id| !scheduler.waits(id)).collect();
+            (gone, missing)
         };
-        seen.compared = Instant::now();
-        if self.core.store().read(|view| view.leases()).await? != seen.leases {
-            // What is known of the environments has missed it as well.
-            self.core.refresh_environments().await?;
+        for id in gone {
+            core.scheduler().forget(&id, core.now_ms());
+        }
+        for task in read_tasks(&core, missing).await? {
+            // One that initializes is placed as a new one.
+            if task.phase == TaskPhase::Queued {
+                self.add(task);
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&self, task: Task) {
+        let held = hold(&self.core, &task);
+        self.core.scheduler().add(task, held, self.core.now_ms());
+    }
+
+    /// Decides, and stores what was decided together with why those wait that have just come.
+    async fn place(&mut self) -> Result<(), StoreError> {
+        loop {
+            let new = self.core.store().read(|view| view.initializing_tasks(PAGE)).await?;
+            let new: Vec<TaskId> = new
+                .into_iter()
+                .map(|task| {
+                    let id = task.value.id.clone();
+                    self.add(task.value);
+                    id
+                })
+                .collect();
+            let is_last = new.len() < PAGE;
+            self.carry_out(new).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, new: Vec<TaskId>) -> Result<(), StoreError> {
+        let core = &self.core;
+        let now_ms = core.now_ms();
+        let plan = {
+            let scheduler = &mut *core.scheduler();
+            let decisions = scheduler.decide(now_ms);
+            let overdue = scheduler.overdue(now_ms);
+            let mut waiting = Vec::new();
+            for id in new {
+                if scheduler.waits(&id) {
+                    let reason = if waiting.len() < MOST_EXPLAINED { scheduler.explain(&id, now_ms) } else { None };
+                    waiting.push((id, reason.map_or_else(waits_its_turn, |reason| reason.text())));
+                }
+            }
+            Plan { decisions, overdue, waiting }
+        };
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let cause = Cause { principal: Principal::System, now_ms };
+        let shared = core.clone();
+        let stored = core.store().write(move |tx| plan.store(tx, &shared, &cause)).await;
+        let done = stored.map_err(WriteError::flatten)?;
+        done.changed.iter().for_each(Changed::log);
+        let has_started = !done.changed.is_empty();
+        let mut is_missed = false;
+        for (id, failed) in done.failed {
+            match failed {
+                NotStarted::Gone => core.scheduler().forget(&id, now_ms),
+                NotStarted::Held => {
+                    is_missed = true;
+                    core.scheduler().not_started(&id, now_ms);
+                }
+                NotStarted::Refused { task, reason } => core.scheduler().add(*task, Some(reason), now_ms),
+            }
+        }
+        if is_missed {
+            // Leases are other than known.
+            self.seen = None;
+        }
+        if has_started {
+            core.refresh_environments().await?;
+            core.bells().nodes.notify_one();
         }
         Ok(())
     }
@@ -56,118 +252,144 @@ impl BackgroundLoop for Placing {
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
-        self.compare().await?;
-        look(&self.core, &mut self.seen).await
+        let looked = self.look().await;
+        if looked.is_err() {
+            self.reset();
+        }
+        looked
     }
 
-    /// What was placed on the board may not have been stored.
+    /// What the queue has given may not have been stored.
     fn reset(&mut self) {
         self.seen = None;
     }
 }
 
-/// What the last look at the whole queue has shown.
-struct Seen {
-    openings: u64,
-    board: Board,
-    /// As they were before the look; whoever starts in it counts as an opening.
-    leases: HashMap<WorkerId, TaskId>,
-    compared: Instant,
+/// Why a task takes no workers after a restore. One whose environments are not named may still run somewhere.
+fn hold(core: &Core, task: &Task) -> Option<Text> {
+    core.hold(&task.id, |id: &EnvironmentId| task.spec.distributed.node_ids.contains(id))
 }
 
-/// As long as no worker was freed and no environment came, those who wait go on waiting, and only who is new is looked at.
-async fn look(core: &Core, seen: &mut Option<Seen>) -> Result<(), StoreError> {
-    let openings = core.openings();
-    let environments = core.known_environments();
-    let look = Look::since(seen.as_ref().map(|seen| seen.openings), openings);
-    let has_started = match (look, seen.as_mut()) {
-        (Look::New, Some(Seen { board, .. })) => look_at_new(core, &environments, board).await?,
-        _ => {
-            let leases = core.store().read(|view| view.leases()).await?;
-            let mut board = Board::new(leases.clone());
-            let has_started = look_at_all(core, &environments, &mut board).await?;
-            *seen = Some(Seen { openings, board, leases, compared: Instant::now() });
-            has_started
+fn waits_its_turn() -> Text {
+    Text::new("等待分配 Worker", "waits for its workers")
+}
+
+async fn read_tasks(core: &Core, ids: Vec<TaskId>) -> Result<Vec<Task>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = move |view: &View<'_>| {
+        let mut tasks = Vec::with_capacity(ids.len());
+        for id in ids {
+            tasks.extend(view.task(&id)?.map(|task| task.value));
         }
+        Ok::<_, StoreError>(tasks)
     };
-    if has_started {
-        core.refresh_environments().await?;
-        core.bells().nodes.notify_one();
+    core.store().read(read).await
+}
+
+/// What is to be stored at once.
+struct Plan {
+    decisions: Vec<Decision>,
+    /// Asked to give way, and not gone in time.
+    overdue: Vec<TaskId>,
+    /// Why those wait that have just come.
+    waiting: Vec<(TaskId, Text)>,
+}
+
+/// What has become of it.
+#[derive(Default)]
+struct Done {
+    changed: Vec<Changed>,
+    failed: Vec<(TaskId, NotStarted)>,
+}
+
+/// Why a task has not started.
+enum NotStarted {
+    /// It does not wait any more.
+    Gone,
+    /// Another task has one of its workers.
+    Held,
+    /// Its ranks cannot be given.
+    Refused { task: Box<Task>, reason: Text },
+}
+
+impl Plan {
+    fn is_empty(&self) -> bool {
+        self.decisions.is_empty() && self.overdue.is_empty() && self.waiting.is_empty()
     }
-    Ok(())
-}
 
-async fn look_at_new(core: &Core, environments: &[Environment], board: &mut Board) -> Result<bool, StoreError> {
-    let mut has_started = false;
-    let mut before = None;
-    loop {
-        let page = core.store().read(|view| view.initializing_tasks(PAGE)).await?;
-        // One that could not be dealt with is left for the next look.
-        let first = page.first().map(|task| task.value.id.clone());
-        if first == before {
-            return Ok(has_started);
-        }
-        before = first;
-        let news = page.iter().map(|task| decide(core, &task.value, environments, board)).collect();
-        has_started |= carry_out(core, news).await?;
-    }
-}
-
-/// What becomes of a task in the queue. One that is held back after a restore takes no workers meanwhile.
-fn decide(core: &Core, task: &Task, environments: &[Environment], board: &mut Board) -> (TaskId, Placement) {
-    let names = |id: &EnvironmentId| task.spec.distributed.node_ids.contains(id);
-    let placement = match core.hold(&task.id, names) {
-        Some(reason) => Placement::Wait { reason },
-        None => board.decide(task, environments),
-    };
-    (task.id.clone(), placement)
-}
-
-async fn look_at_all(core: &Core, environments: &[Environment], board: &mut Board) -> Result<bool, StoreError> {
-    let workers = || environments.iter().flat_map(Environment::workers).map(|worker| worker.id);
-    let mut after = None;
-    let mut has_started = false;
-    while !board.is_full(workers()) {
-        let page = core.store().read(move |view| view.queued_tasks(after, PAGE)).await?;
-        let Some(last) = page.last() else { break };
-        after = QueueCursor::of(&last.value);
-        let news = page.iter().map(|task| decide(core, &task.value, environments, board)).collect();
-        has_started |= carry_out(core, news).await?;
-    }
-    Ok(has_started | look_at_new(core, environments, board).await?)
-}
-
-/// Stores what was decided, all of it at once. Answers whether something starts.
-async fn carry_out(core: &Core, news: Vec<(TaskId, Placement)>) -> Result<bool, StoreError> {
-    let cause = Cause { principal: Principal::System, now_ms: core.now_ms() };
-    let stored = core.store().write(move |tx| {
-        let mut has_started = false;
-        let mut all = Vec::with_capacity(news.len());
-        for (id, placement) in news {
-            let input = match placement {
-                Placement::Start { rank_map } => {
-                    let generation = tx.task(&id)?.map(|task| task.value.generation).unwrap_or_default();
-                    let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
-                    match tx.lease(workers, &id, generation) {
-                        Ok(()) => {}
-                        // Somebody else was given one of them since we looked, or it was deleted.
-                        Err(LeaseError::Held { .. } | LeaseError::NoTask) => continue,
-                        Err(LeaseError::Store(error)) => return Err(error),
-                    }
-                    has_started = true;
-                    TaskInput::Placed { rank_map }
+    fn store(self, tx: &mut Transaction<'_>, core: &Core, cause: &Cause) -> Result<Done, StoreError> {
+        let mut done = Done::default();
+        for decision in self.decisions {
+            match decision {
+                Decision::Start(start) => match begin(tx, core, &start, cause)? {
+                    Ok(changed) => done.changed.push(changed),
+                    Err(failed) => done.failed.push((start.task, failed)),
+                },
+                Decision::Preempt(preempt) => {
+                    done.changed.extend(apply(tx, &preempt.victim, give_way(&preempt), cause)?);
                 }
-                Placement::Wait { reason } => TaskInput::MustWait { reason },
-            };
-            match lifecycle::apply(tx, &id, [input], &cause) {
-                Ok(changed) => all.push(changed),
-                Err(LifecycleError::NotFound(_) | LifecycleError::Update(_)) => {}
-                Err(LifecycleError::Store(error)) => return Err(error),
             }
         }
-        Ok((has_started, all))
-    });
-    let (has_started, all) = stored.await.map_err(WriteError::flatten)?;
-    all.iter().for_each(Changed::log);
-    Ok(has_started)
+        for id in self.overdue {
+            let stop = StopIntent { force: true, then_restart: true, cause: StopCause::GivesWay };
+            done.changed.extend(apply(tx, &id, TaskInput::StopAsked(stop), cause)?.filter(|it| it.has_changed));
+        }
+        for (id, reason) in self.waiting {
+            if let Some(changed) = apply(tx, &id, TaskInput::MustWait { reason }, cause)? {
+                changed.log();
+            }
+        }
+        Ok(done)
+    }
+}
+
+fn give_way(preempt: &Preempt) -> TaskInput {
+    TaskInput::GiveWay { reason: preempt.text() }
+}
+
+/// Leases the workers of a task and lets it begin.
+fn begin(
+    tx: &mut Transaction<'_>,
+    core: &Core,
+    start: &Start,
+    cause: &Cause,
+) -> Result<Result<Changed, NotStarted>, StoreError> {
+    let waits = |task: &Task| matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+    let Some(task) = tx.task(&start.task)?.map(|found| found.value).filter(waits) else {
+        return Ok(Err(NotStarted::Gone));
+    };
+    let rank_map: RankMap = match core.scheduler().rank_map(&task.spec, &start.workers) {
+        Ok(rank_map) => rank_map,
+        Err(error) => return Ok(Err(NotStarted::Refused { task: Box::new(task), reason: error.text() })),
+    };
+    let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
+    match tx.lease(workers, &start.task, task.generation) {
+        Ok(()) => {}
+        Err(LeaseError::Held { .. }) => return Ok(Err(NotStarted::Held)),
+        Err(LeaseError::NoTask) => return Ok(Err(NotStarted::Gone)),
+        Err(LeaseError::Store(error)) => return Err(error),
+    }
+    let Some(changed) = apply(tx, &start.task, TaskInput::Placed { rank_map }, cause)? else {
+        return Ok(Err(NotStarted::Gone));
+    };
+    if let Some(text) = start.text() {
+        lifecycle::note(tx, &changed.task, "task.placed", text, cause)?;
+    }
+    Ok(Ok(changed))
+}
+
+/// Nothing of a task that is gone, or was changed since it was read.
+fn apply(
+    tx: &mut Transaction<'_>,
+    id: &TaskId,
+    input: TaskInput,
+    cause: &Cause,
+) -> Result<Option<Changed>, StoreError> {
+    match lifecycle::apply(tx, id, [input], cause) {
+        Ok(changed) => Ok(Some(changed)),
+        Err(LifecycleError::NotFound(_) | LifecycleError::Update(_)) => Ok(None),
+        Err(LifecycleError::Store(error)) => Err(error),
+    }
 }

@@ -11,6 +11,7 @@ use axum::http::{Request, Response, StatusCode};
 use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
 use fermi_domain::ids::EnvironmentId;
+use fermi_domain::queue::Rules;
 use fermi_domain::units::Bytes;
 use fermi_server::agents;
 use fermi_server::core::Core;
@@ -56,7 +57,14 @@ impl Cluster {
         std::fs::create_dir_all(folder.path().join("snapshots")).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
-        let core = Core::new(store, chunks, "secret".to_owned(), folder.path().to_owned(), DiskLimits::default());
+        let core = Core::new(
+            store,
+            chunks,
+            "secret".to_owned(),
+            folder.path().to_owned(),
+            DiskLimits::default(),
+            Rules::default(),
+        );
         let mut cluster = Self {
             app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,
@@ -94,6 +102,7 @@ impl Cluster {
             address: Some("127.0.0.1".to_owned()),
             versions: Versions::default(),
             cpu_workers: 1,
+            labels: Default::default(),
             declared: true,
             status: EnvironmentStatus::Running,
         };

@@ -1,6 +1,6 @@
 //! What of a task is kept beside its document: what is searched or sorted, and what a list shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use fermi_domain::{
     framework::Framework,
@@ -81,7 +81,7 @@ impl TaskBrief {
             model_id: task.spec.model_id.clone(),
             group: task.spec.selection.group().cloned(),
             framework: task.spec.distributed.framework,
-            environments: environments(task).into_iter().cloned().collect(),
+            environments: task.environments().into_iter().cloned().collect(),
             labels: task.spec.labels.clone(),
             world_size: task.world_size(),
             attempt: task.attempt().map_or(0, |attempt| attempt.number.get()),
@@ -89,13 +89,6 @@ impl TaskBrief {
             created_by: task.created_by.clone(),
         }
     }
-}
-
-/// The environments that were asked for, in that order, and those that it runs in.
-pub(super) fn environments(task: &Task) -> Vec<&EnvironmentId> {
-    let mut seen = BTreeSet::new();
-    let all = task.spec.distributed.node_ids.iter().chain(task.nodes.iter().map(|node| &node.environment));
-    all.filter(|id| seen.insert(*id)).collect()
 }
 
 /// Whether more may come of a task.

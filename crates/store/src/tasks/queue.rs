@@ -1,6 +1,6 @@
 //! The tasks that something is due for: those that wait for workers, and those that run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fermi_domain::{
     ids::{GroupId, TaskId},
@@ -49,6 +49,18 @@ impl View<'_> {
                 params![limit, priority, seq],
             ),
         }
+    }
+
+    /// The tasks in the queue, by number, in no order.
+    pub fn queued_ids(&self) -> Result<HashSet<TaskId>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT seq FROM tasks WHERE standing = 1")?;
+        Ok(statement.query_map([], |row| Ok(task_id(row.get(0)?)))?.collect::<Result<_, _>>()?)
+    }
+
+    /// The newest tasks that are over, with what they have used.
+    pub fn ended_tasks(&self, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
+        let sql = "SELECT revision, document FROM tasks WHERE phase IN (6, 7, 8) ORDER BY seq DESC LIMIT ?1";
+        self.tasks_by(sql, [signed(limit as u64)])
     }
 
     /// The tasks of the queue that nobody has looked at yet, first come first.

@@ -8,7 +8,7 @@ use fermi_domain::{
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{
-    columns::{Activity, Standing, TaskBrief, environments, phase_code, phase_of},
+    columns::{Activity, Standing, TaskBrief, phase_code, phase_of},
     task_id, task_seq,
 };
 use crate::{
@@ -129,7 +129,7 @@ impl Transaction<'_> {
     }
 
     fn keep_environments(&mut self, task: &Task, seq: i64) -> Result<(), StoreError> {
-        let wanted: Vec<&str> = environments(task).into_iter().map(|id| id.as_str()).collect();
+        let wanted: Vec<&str> = task.environments().into_iter().map(|id| id.as_str()).collect();
         let mut statement = self
             .connection
             .prepare_cached("SELECT environment_id FROM task_nodes WHERE task_seq = ?1 ORDER BY environment_id")?;

@@ -63,6 +63,7 @@ pub fn registration(name: &str) -> Registration {
         address: None,
         versions: Versions::default(),
         cpu_workers: 4,
+        labels: Default::default(),
         declared: false,
         status: EnvironmentStatus::Running,
     };

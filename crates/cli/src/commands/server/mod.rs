@@ -42,7 +42,7 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, token_file, log_budget_per_task, log_budget and disk_reserve
+    /// A YAML file with listen, data_dir, allowed_hosts, token_file, log_budget_per_task, log_budget, disk_reserve and queue
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
@@ -122,7 +122,7 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         },
         reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
     };
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file, limits })
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file, limits, rules: settings.queue })
 }
 
 /// The folder that was named, or the usual one.

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Text, reason};
+use fermi_domain::queue::Rules;
 use serde_json::Value;
 
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 7] =
-    ["listen", "data_dir", "allowed_hosts", "token_file", "log_budget_per_task", "log_budget", "disk_reserve"];
+const KEYS: [&str; 8] =
+    ["listen", "data_dir", "allowed_hosts", "token_file", "log_budget_per_task", "log_budget", "disk_reserve", "queue"];
 
 /// What a file says; all of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub struct Settings {
     pub log_budget_per_task: Option<String>,
     pub log_budget: Option<String>,
     pub disk_reserve: Option<String>,
+    pub queue: Rules,
 }
 
 /// Reads a file; paths in it are relative to its folder.
@@ -84,6 +86,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "log_budget_per_task" => settings.log_budget_per_task = Some(size(&key, &value)?),
             "log_budget" => settings.log_budget = Some(size(&key, &value)?),
             "disk_reserve" => settings.disk_reserve = Some(size(&key, &value)?),
+            "queue" => settings.queue = rules(value)?,
             "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
             _ => return Err(unknown(&key, known())),
         }
@@ -104,6 +107,18 @@ fn word(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
 /// A bare number is one of bytes.
 fn size(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
     value.as_u64().map_or_else(|| word(key, value), |bytes| Ok(bytes.to_string()))
+}
+
+/// The rules of the queue have keys of their own.
+fn rules(value: Value) -> Result<Rules, SettingsRefusal> {
+    serde_json::from_value(value).map_err(|_| SettingsRefusal {
+        message: Text::new("queue 中有不认识的键，或值的形式不对", "queue has a key that is not known, or a value of the wrong form"),
+        hint: Text::new(
+            "例如 queue: {limits: {workers: 16, tasks: 4}, users: {alice: {share: 2}}, preemption: {after: 120}}；时间以秒计",
+            "write queue: {limits: {workers: 16, tasks: 4}, users: {alice: {share: 2}}, preemption: {after: 120}}; times are in \
+             seconds",
+        ),
+    })
 }
 
 fn words(key: &str, value: &Value) -> Result<Vec<String>, SettingsRefusal> {
@@ -141,13 +156,27 @@ mod tests {
         assert_eq!(settings.allowed_hosts, ["fermi.example.com"]);
         let sizes = parse("log_budget: 8GB\ndisk_reserve: 1024\n", Path::new("")).unwrap();
         assert_eq!((sizes.log_budget.as_deref(), sizes.disk_reserve.as_deref()), (Some("8GB"), Some("1024")));
+        let rules =
+            parse("queue:\n  half_life: 3600\n  limits: {tasks: 4}\n  users: {li: {share: 2}}\n", Path::new(""));
+        let rules = rules.unwrap().queue;
+        assert_eq!((rules.limits.tasks, rules.share("li"), rules.half_life.0), (Some(4), 2, 3_600));
         assert_eq!(parse("# nothing\n\n", Path::new("")).unwrap(), Settings::default());
     }
 
     #[test]
     fn what_is_not_understood_is_refused_with_a_hint() {
         assert_eq!(parse("lisen: x", Path::new("")).unwrap_err().hint.en, "did you mean listen?");
-        for text in ["colour: red", "- a", "listen: 7", "listen: [a]", "allowed_hosts: x", "a: [", "listen:"] {
+        for text in [
+            "colour: red",
+            "- a",
+            "listen: 7",
+            "listen: [a]",
+            "allowed_hosts: x",
+            "a: [",
+            "listen:",
+            "queue: {share: 1}",
+            "queue: 5",
+        ] {
             assert!(parse(text, Path::new("")).is_err(), "{text}");
         }
     }

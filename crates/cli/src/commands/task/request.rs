@@ -6,9 +6,9 @@ use fermi_api::client::Client;
 use fermi_api::v1::{CreateRequest, Environment, RequestedNodes};
 use fermi_domain::ids::{EnvironmentId, GroupId};
 use fermi_domain::language::Text;
-use fermi_domain::task::Selection;
+use fermi_domain::task::{AutoSelection, Selection};
 
-use super::work::{Sending, WorkFlags};
+use super::work::{Sending, WorkFlags, parse_pair};
 use crate::commands::engine::Engine;
 use crate::commands::usage::Expected;
 use crate::commands::{env, group};
@@ -21,7 +21,7 @@ pub struct RequestFlags {
     #[arg(long, short)]
     name: String,
     /// An environment by name or id; give it once for each, the first has rank 0 unless --master says otherwise
-    #[arg(long = "env", short = 'e', value_name = "ENV", required_unless_present = "group")]
+    #[arg(long = "env", short = 'e', value_name = "ENV", required_unless_present_any = ["group", "auto"])]
     envs: Vec<String>,
     /// A group by name or id: its workers, master, world size, port and backend
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["envs", "master", "workers"])]
@@ -33,15 +33,64 @@ pub struct RequestFlags {
     #[arg(long, value_name = "ENV=LIST", value_parser = parse_workers)]
     workers: Vec<(String, Vec<u32>)>,
     #[command(flatten)]
+    auto: AutoFlags,
+    #[command(flatten)]
     work: WorkFlags,
+}
+
+/// What Fermi shall pick.
+#[derive(Debug, clap::Args)]
+struct AutoFlags {
+    /// Let Fermi pick the environments: one zone and one GPU model first, as few nodes as possible
+    #[arg(long, conflicts_with_all = ["envs", "group", "master", "workers"])]
+    auto: bool,
+    /// With --auto: how many nodes
+    #[arg(long, value_name = "N", requires = "auto", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: u32,
+    /// With --auto: GPUs on each node
+    #[arg(long, value_name = "N", requires = "auto", conflicts_with = "workers_per_node")]
+    gpus_per_node: Option<u32>,
+    /// With --auto: workers on each node, with a GPU or without [default: 1]
+    #[arg(long, value_name = "N", requires = "auto")]
+    workers_per_node: Option<u32>,
+    /// With --auto: only GPUs of this model, such as A100
+    #[arg(long, value_name = "MODEL", requires = "auto")]
+    gpu_type: Option<String>,
+    /// With --auto: only in this zone
+    #[arg(long, value_name = "ZONE", requires = "auto")]
+    zone: Option<String>,
+    /// With --auto: only environments with this label (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", requires = "auto", value_parser = parse_pair)]
+    node_label: Vec<(String, String)>,
+}
+
+impl AutoFlags {
+    fn selection(&self) -> Option<AutoSelection> {
+        self.auto.then(|| AutoSelection {
+            nodes: self.nodes,
+            gpus_per_node: self.gpus_per_node,
+            workers_per_node: self.workers_per_node,
+            gpu_type: self.gpu_type.clone(),
+            zone: self.zone.clone(),
+            labels: self.node_label.iter().cloned().collect(),
+        })
+    }
 }
 
 impl RequestFlags {
     /// Turns names into ids, and sends the code.
     pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, CommandProblem> {
         let engine = self.work.engine()?;
-        let (selection, nodes) = match &self.group {
-            Some(text) => {
+        let (selection, nodes) = match (self.auto.selection(), &self.group) {
+            (Some(auto), _) => {
+                let nodes = RequestedNodes {
+                    framework: Some(engine.framework.unwrap_or_default().as_str().to_owned()),
+                    strategy: engine.strategy(auto.nodes.saturating_mul(auto.per_node())),
+                    ..RequestedNodes::default()
+                };
+                (Selection::Auto(auto), nodes)
+            }
+            (None, Some(text)) => {
                 let group = group::find(client, text)?;
                 let nodes = RequestedNodes {
                     framework: engine.framework.map(|framework| framework.as_str().to_owned()),
@@ -50,7 +99,7 @@ impl RequestFlags {
                 };
                 (Selection::Group(GroupId(group.id)), nodes)
             }
-            None => (Selection::Environments, self.nodes(&env::find::all(client)?, &engine)?),
+            (None, None) => (Selection::Environments, self.nodes(&env::find::all(client)?, &engine)?),
         };
         let request = self.work.request(client, sending, engine.options)?;
         Ok(CreateRequest { task_name: self.name.clone(), selection, distributed_config: nodes, ..request })

@@ -36,7 +36,7 @@ pub fn execute(flags: &WaitFlags) -> Outcome {
 }
 
 /// Seconds, or a number with its unit.
-fn parse_time(text: &str) -> Result<Duration, Expected> {
+pub fn parse_time(text: &str) -> Result<Duration, Expected> {
     let hint = || Expected(fermi_domain::language::Text::new("例如 90s、5m、2h", "write 90s, 5m or 2h"));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let size = match &text[digits.len()..] {

@@ -1,6 +1,7 @@
 //! What each rank runs and with which policies, read from the command line: whatever the workers are.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fermi_api::client::Client;
 use fermi_api::v1::{CreateRequest, RequestedCommand, RequestedRecipe};
@@ -11,6 +12,7 @@ use fermi_domain::units::Seconds;
 use fermi_domain::validation::BUILTIN;
 
 use super::source;
+use super::wait::parse_time;
 use crate::commands::engine::{Engine, EngineFlags};
 use crate::commands::usage::Expected;
 use crate::commands::{dataset, model};
@@ -56,6 +58,13 @@ pub struct WorkFlags {
     /// How long a launch may take until every rank has joined [default: as long as it takes; the nodes 1200]
     #[arg(long, value_name = "SECONDS")]
     start_timeout: Option<u64>,
+    /// How long the task may have its workers, such as 90m or 2h; then it is stopped. With a limit it may run before its turn
+    /// on workers that are kept for another [default: as long as it takes]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time_limit: Option<Duration>,
+    /// Never ask it to give its workers to a task of higher priority
+    #[arg(long)]
+    not_preemptible: bool,
     /// How long a node may be silent before it counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     node_lost_after: u64,
@@ -138,6 +147,8 @@ impl WorkFlags {
             node_lost_after: Seconds(self.node_lost_after),
             on_disconnect: self.stop_after.map_or(OnDisconnect::Keep, |after| OnDisconnect::StopAfter(Seconds(after))),
             start_timeout: self.start_timeout.map(Seconds),
+            time_limit: self.time_limit.map(|limit| Seconds(limit.as_secs().max(u64::from(!limit.is_zero())))),
+            preemptible: !self.not_preemptible,
             standby: if self.use_standby { Standby::Replace } else { Standby::Wait },
             ..Policies::default()
         }

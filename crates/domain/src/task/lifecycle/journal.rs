@@ -6,7 +6,7 @@ use crate::{
     ids::{AttemptNumber, NodeRank, Rank},
     language::Text,
     phase::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase},
-    task::{AttemptRecord, NodeRunState, RankRecord},
+    task::{AttemptRecord, NodeRunState, RankRecord, StopCause},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -256,7 +256,8 @@ impl Transition<'_> {
                 if self.task.phase != TaskPhase::Stopping {
                     self.turn(TaskEvent::StopRequested);
                 }
-                self.task.verdict = Some(verdict);
+                let is_limited = self.task.stop.is_some_and(|stop| stop.cause == StopCause::TimeLimit);
+                self.task.verdict = Some(if is_limited { self.end_on_request() } else { verdict });
                 self.turn(TaskEvent::RanksGone);
             }
         }

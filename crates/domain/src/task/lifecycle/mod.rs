@@ -76,6 +76,12 @@ pub enum TaskInput {
     StartOverdue,
     /// It should have ended by now: a supervisor of it hangs.
     StopOverdue,
+    /// It has had its workers for as long as it may.
+    TimeLimitReached,
+    /// It gives its workers to a task of higher priority.
+    GiveWay {
+        reason: Text,
+    },
 }
 
 /// What a task's log says about a [`TaskInput`].

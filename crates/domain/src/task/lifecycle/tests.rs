@@ -237,12 +237,12 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
 #[test]
 fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
     let mut play = Play::running(0);
-    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    play.play(TaskInput::StopAsked(StopIntent::by_user(false)));
     assert_eq!(
         (play.task.phase, play.task.desired_states()),
         (TaskPhase::Stopping, vec![DesiredState::Stop, DesiredState::Rest, DesiredState::Rest])
     );
-    play.play(TaskInput::StopAsked(StopIntent { force: true, then_restart: false }));
+    play.play(TaskInput::StopAsked(StopIntent::by_user(true)));
     assert_eq!(play.task.desired_states(), [DesiredState::Kill; 3]);
     play.swept();
     assert_eq!(play.task.phase, TaskPhase::Stopped);
@@ -252,7 +252,7 @@ fn a_stop_goes_to_the_coordinator_and_a_forced_one_to_all() {
 fn a_task_in_the_queue_stops_at_once() {
     let mut play = Play::new(0);
     play.play(TaskInput::MustWait { reason: Text::new("等", "wait") });
-    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    play.play(TaskInput::StopAsked(StopIntent::by_user(false)));
     assert_eq!(play.task.phase, TaskPhase::Stopped);
     assert!(play.task.is_swept());
 }
@@ -261,7 +261,7 @@ fn a_task_in_the_queue_stops_at_once() {
 fn a_stop_while_the_first_node_is_being_started_kills_what_may_have_begun() {
     let mut play = Play::new(0);
     play.placed();
-    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    play.play(TaskInput::StopAsked(StopIntent::by_user(false)));
     assert_eq!(play.task.desired_states(), [DesiredState::Kill, DesiredState::Rest, DesiredState::Rest]);
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Stopped);
@@ -425,7 +425,7 @@ fn a_lost_machine_ends_a_task_that_may_not_start_again_and_frees_one_that_was_as
         Some(&VerdictKind::NodeLost { node: "a".into() })
     );
     let mut play = Play::running(3);
-    play.play(TaskInput::StopAsked(StopIntent { force: true, then_restart: false })).gone(1).gone(2);
+    play.play(TaskInput::StopAsked(StopIntent::by_user(true))).gone(1).gone(2);
     assert_eq!(play.task.phase, TaskPhase::Stopping);
     play.play(TaskInput::NodeLost { node: NodeRank(0) });
     assert_eq!(play.task.phase, TaskPhase::Stopped);
@@ -434,7 +434,7 @@ fn a_lost_machine_ends_a_task_that_may_not_start_again_and_frees_one_that_was_as
 #[test]
 fn a_stop_of_a_task_whose_coordinator_died_ends_when_the_last_node_is_swept() {
     let mut play = Play::running(2);
-    play.gone(0).play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    play.gone(0).play(TaskInput::StopAsked(StopIntent::by_user(false)));
     assert_eq!(play.task.phase, TaskPhase::Stopping);
     play.gone(1).gone(2);
     assert_eq!(play.task.phase, TaskPhase::Stopped);
@@ -512,7 +512,7 @@ fn what_is_heard_of_a_launch_after_it_was_given_up_starts_nothing() {
 #[test]
 fn ranks_that_return_zero_because_they_were_asked_to_stop_have_not_succeeded() {
     let mut play = Play::running(0);
-    play.play(TaskInput::StopAsked(StopIntent { force: false, then_restart: false }));
+    play.play(TaskInput::StopAsked(StopIntent::by_user(false)));
     for rank in 0..6 {
         let event = RunEvent::RankExited { attempt: 1, rank, local_rank: rank % 2, pid: 100, exit: Exit::SUCCESS };
         play.told(rank / 2, event);

@@ -8,7 +8,7 @@ use crate::{
     language::{StoredMessage, Text},
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
-    task::{FormerNode, NodeRun, NodeRunState, RunKey, SecretScheme, StopIntent, Task},
+    task::{FormerNode, NodeRun, NodeRunState, RunKey, SecretScheme, StopCause, StopIntent, Task},
     verdict::{Verdict, VerdictKind},
 };
 
@@ -38,6 +38,8 @@ impl Transition<'_> {
             TaskInput::TimePassed => self.begin_again_when_swept(),
             TaskInput::StartOverdue => self.start_overdue(),
             TaskInput::StopOverdue => self.stop_overdue(),
+            TaskInput::TimeLimitReached => self.time_limit_reached(),
+            TaskInput::GiveWay { reason } => self.give_way(reason),
         }
     }
 
@@ -86,6 +88,8 @@ impl Transition<'_> {
             return;
         }
         self.task.started_ms.get_or_insert(self.now_ms);
+        self.task.placed_ms = Some(self.now_ms);
+        self.task.gave_way = false;
         self.remember_former_nodes(&rank_map);
         self.task.nodes = rank_map
             .nodes()
@@ -202,7 +206,7 @@ impl Transition<'_> {
     /// Nothing of a task that was asked to stop is left, and no journal said that it has.
     fn stopped_when_swept(&mut self) {
         if self.task.phase == TaskPhase::Stopping && self.task.is_swept() {
-            self.task.verdict = Some(Verdict::of(VerdictKind::StoppedByUser));
+            self.task.verdict = Some(self.end_on_request());
             self.turn(TaskEvent::RanksGone);
             self.requeue_when_swept();
         }
@@ -235,7 +239,8 @@ impl Transition<'_> {
     /// Nobody coordinates this launch any more: it is over, and the restart policy says whether there is another.
     fn launch_lost(&mut self, verdict: Verdict) {
         if self.task.stop.is_some() {
-            self.fail(Verdict::of(VerdictKind::StoppedByUser));
+            let verdict = self.end_on_request();
+            self.fail(verdict);
             return;
         }
         if self.task.has_returned_zero() {
@@ -338,9 +343,37 @@ impl Transition<'_> {
         // A restart was waiting and nothing runs.
         self.stopped_when_swept();
         if self.task.phase == TaskPhase::Stopped {
-            self.task.verdict.get_or_insert_with(|| Verdict::of(VerdictKind::StoppedByUser));
+            let verdict = self.end_on_request();
+            self.task.verdict.get_or_insert(verdict);
         }
         self.requeue_when_swept();
+    }
+
+    /// Why a task ends that somebody asked to.
+    pub(super) fn end_on_request(&self) -> Verdict {
+        let limit = self.task.spec.policies.time_limit;
+        match (self.task.stop.map(|stop| stop.cause), limit) {
+            (Some(StopCause::TimeLimit), Some(limit)) => Verdict::of(VerdictKind::TimeLimitReached { limit }),
+            _ => Verdict::of(VerdictKind::StoppedByUser),
+        }
+    }
+
+    fn time_limit_reached(&mut self) {
+        let Some(limit) = self.task.spec.policies.time_limit.filter(|_| self.task.is_over_limit(self.now_ms)) else {
+            return;
+        };
+        let headline = Verdict::of(VerdictKind::TimeLimitReached { limit }).headline();
+        self.note("task.time_limit", headline);
+        self.stop_asked(StopIntent { force: false, then_restart: false, cause: StopCause::TimeLimit });
+    }
+
+    /// Its ranks get the signals of its ladder, in which they save; then it waits for workers again.
+    fn give_way(&mut self, reason: Text) {
+        if self.task.phase.is_final() || self.task.stop.is_some() {
+            return;
+        }
+        self.note("task.gives_way", reason);
+        self.stop_asked(StopIntent { force: false, then_restart: true, cause: StopCause::GivesWay });
     }
 
     /// What does not end by itself is ended by its agents.
@@ -362,9 +395,9 @@ impl Transition<'_> {
         if self.task.phase.is_final() && self.task.is_swept() {
             self.begin_anew();
         } else if self.task.phase.is_final() {
-            self.task.stop = Some(StopIntent { force: true, then_restart: true });
+            self.task.stop = Some(StopIntent::to_restart(true));
         } else {
-            self.stop_asked(StopIntent { force: false, then_restart: true });
+            self.stop_asked(StopIntent::to_restart(false));
         }
     }
 
@@ -377,6 +410,7 @@ impl Transition<'_> {
 
     /// The same task from the queue on, with fresh restarts; attempts go on counting.
     fn begin_anew(&mut self) {
+        self.task.gave_way = self.task.stop.is_some_and(|stop| stop.cause == StopCause::GivesWay);
         self.task.stop = None;
         self.task.verdict = None;
         self.task.ended_ms = None;

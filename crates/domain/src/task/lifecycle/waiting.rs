@@ -76,6 +76,18 @@ impl Task {
         since.is_some_and(|since| now_ms.saturating_sub(since) > allowed.as_millis())
     }
 
+    /// Whether it has had its workers for as long as it may.
+    pub fn is_over_limit(&self, now_ms: u64) -> bool {
+        let until = self
+            .spec
+            .policies
+            .time_limit
+            .zip(self.placed_ms)
+            .map(|(limit, since)| since.saturating_add(limit.as_millis()));
+        let has_workers = matches!(self.phase, TaskPhase::Starting | TaskPhase::Running | TaskPhase::Restarting);
+        has_workers && self.stop.is_none() && until.is_some_and(|until| now_ms >= until)
+    }
+
     /// Whether a stop has taken longer than all its rungs, and then some, on machines that were there to hear it all the
     /// time; `connected_ms` says for how long that has been so.
     pub fn is_stop_overdue(&self, now_ms: u64, connected_ms: impl Fn(&EnvironmentId) -> Option<u64>) -> bool {

@@ -208,7 +208,7 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
         return Err(ApiProblem::conflict("not_now", reason));
     }
     let input = match verb {
-        Verb::Stop { force } => TaskInput::StopAsked(StopIntent { force, then_restart: false }),
+        Verb::Stop { force } => TaskInput::StopAsked(StopIntent::by_user(force)),
         Verb::Restart => TaskInput::RestartAsked,
         Verb::Delete => return remove(tx, task, cause),
     };

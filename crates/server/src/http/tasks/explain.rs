@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, Verdict, WaitingFor};
+use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, QueuePlace, Verdict, WaitingFor};
 use fermi_domain::explain::{self, NodeTurn, Obstacle, StepsHeard};
+use fermi_domain::placement::WaitReason;
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
 
@@ -38,12 +39,15 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     };
     let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
     let found = explain::explain(&task, &environments, &leases, heard);
+    let waits = core.scheduler().explain(&task.id, core.now_ms());
+    let summary = held.or_else(|| waits.as_ref().map(WaitReason::text));
     EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),
         name: task.spec.name.clone(),
         status: task.phase,
         status_text: task.phase.text(),
-        summary: held.unwrap_or_else(|| found.summary.text()),
+        summary: summary.unwrap_or_else(|| found.summary.text()),
+        queue: waits.as_ref().and_then(queue_place),
         advice: found.advice.map(|advice| advice.hint().spelled(front_end)),
         waiting_for: found.obstacles.iter().map(waiting_for).collect(),
         nodes: found.nodes.iter().map(node_wish).collect(),
@@ -53,6 +57,12 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         max_restarts: task.spec.policies.restart.max_restarts,
         events: events.iter().map(event).collect(),
     })
+}
+
+fn queue_place(reason: &WaitReason) -> Option<QueuePlace> {
+    let WaitReason::Queued(waiting) = reason else { return None };
+    let before = u32::try_from(waiting.before).unwrap_or(u32::MAX);
+    Some(QueuePlace { before, starts_by: waiting.from.known() })
 }
 
 fn waiting_for(obstacle: &Obstacle) -> WaitingFor {

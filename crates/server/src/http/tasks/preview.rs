@@ -3,6 +3,9 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview};
+use fermi_domain::ids::TaskId;
+use fermi_domain::placement::Prospect;
+use fermi_domain::task::Task;
 use fermi_domain::validation::validate;
 use fermi_domain::{messages, rank_map};
 
@@ -26,7 +29,12 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let spec = &accepted.spec;
     let named = spec.clone();
     core.store().read(move |view| lifecycle::check_references(view, &named)).await?;
-    let ranks = rank_map::of_spec(spec, &environments).ok();
+    let trial = Task::new(TaskId::from("task-new"), spec.clone(), core.now_ms());
+    let prospect = core.scheduler().would(trial, core.now_ms());
+    let ranks = match &prospect {
+        Some(Prospect::Starts(start)) => core.scheduler().rank_map(spec, &start.workers).ok(),
+        Some(Prospect::Waits(_)) | None => rank_map::of_spec(spec, &environments).ok(),
+    };
     let launch = match &ranks {
         None => None,
         Some(ranks) => {
@@ -44,5 +52,6 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
         launch,
         card: card.iter().map(|line| CardLine { text: line.text() }).collect(),
         plan: plan.as_ref().and_then(plan::shown),
+        placement: prospect.map(|prospect| prospect.text()),
     })
 }

@@ -22,7 +22,8 @@ pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: Hea
     let known = core.known_environments();
     let mut whole = view::whole(&task, progress, &known, language(&headers), front_end(&headers));
     if task.phase.waits_for_launch() {
-        whole.row.reason = core.hold_of(&task).or(whole.row.reason);
+        let waits = core.scheduler().explain(&task.id, core.now_ms()).map(|reason| reason.text());
+        whole.row.reason = core.hold_of(&task).or(waits).or(whole.row.reason);
     }
     EnvelopeAnswer::ok(&whole)
 }

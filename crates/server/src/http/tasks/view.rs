@@ -1,12 +1,15 @@
 //! A task as it is shown.
 
+use std::borrow::Cow;
+
 use fermi_api::v1;
 use fermi_domain::aggregate::Aggregate;
 use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{FrontEnd, Language};
+use fermi_domain::placement::on_workers;
 use fermi_domain::rank_map::{self, RankMap};
-use fermi_domain::task::{AttemptRecord, NodeRun, Task, TaskSpec, waits_for_machine};
+use fermi_domain::task::{AttemptRecord, NodeRun, Selection, Task, TaskSpec, waits_for_machine};
 use fermi_domain::warnings;
 use fermi_store::tasks::TaskRow;
 
@@ -45,7 +48,7 @@ pub fn row(row: TaskRow, known: &[Environment]) -> v1::TaskRow {
 pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment]) -> v1::TaskRow {
     let is_offline =
         |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Offline);
-    let environments: Vec<String> = task.spec.distributed.node_ids.iter().map(ToString::to_string).collect();
+    let environments: Vec<String> = task.environments().into_iter().map(ToString::to_string).collect();
     v1::TaskRow {
         id: task.id.to_string(),
         name: task.spec.name.clone(),
@@ -81,7 +84,7 @@ pub fn whole(
     let warnings = warnings::of_task(task, environments);
     v1::Task {
         row: row_of(task, last_change(task), environments),
-        distributed_info: distributed_info(&task.spec, environments),
+        distributed_info: distributed_info(&placed_spec(task, environments), environments),
         spec: task.spec.clone(),
         generation: task.generation.0,
         max_restarts: task.spec.policies.restart.max_restarts,
@@ -102,6 +105,15 @@ fn last_change(task: &Task) -> u64 {
     let attempts = task.attempts.iter().flat_map(|attempt| [Some(attempt.started_ms), attempt.ended_ms]);
     let own = [Some(task.created_ms), task.started_ms, task.ended_ms];
     own.into_iter().chain(attempts).flatten().max().unwrap_or(task.created_ms)
+}
+
+/// What was asked for, on the workers that it was given.
+fn placed_spec<'a>(task: &'a Task, environments: &[Environment]) -> Cow<'a, TaskSpec> {
+    let given = task.rank_map.as_ref().filter(|_| matches!(task.spec.selection, Selection::Auto(_)));
+    given.map_or(Cow::Borrowed(&task.spec), |map| {
+        let workers: Vec<_> = map.slots().iter().map(|slot| slot.worker.clone()).collect();
+        Cow::Owned(on_workers(&task.spec, &workers, environments))
+    })
 }
 
 /// Null for one node.
