@@ -38,6 +38,7 @@ mod launchers;
 mod leases;
 mod logs;
 mod plan;
+mod queue;
 mod restarts;
 mod run_framework;
 mod scripts;

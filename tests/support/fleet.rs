@@ -82,11 +82,20 @@ impl Fleet {
         self.add_with_disk(name, workers, options, None);
     }
 
+    /// One more environment, in a zone.
+    pub fn add_in_zone(&mut self, name: &str, workers: u32, zone: &str, options: &[&str]) {
+        self.join(name, workers, zone, options, None);
+    }
+
     /// One more environment, whose data folder is a disk of so much, such as `2m`.
     pub fn add_with_disk(&mut self, name: &str, workers: u32, options: &[&str], disk: Option<&str>) {
+        self.join(name, workers, &format!("zone-{name}"), options, disk);
+    }
+
+    fn join(&mut self, name: &str, workers: u32, zone: &str, options: &[&str], disk: Option<&str>) {
         self.agents.push(Agent {
             name: name.to_owned(),
-            zone: format!("zone-{name}"),
+            zone: zone.to_owned(),
             workers,
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             disk: disk.map(str::to_owned),

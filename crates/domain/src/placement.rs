@@ -153,6 +153,13 @@ impl Scheduler {
         self.queue.set_running(Running { request, workers, started_ms, stopping }, now_ms);
     }
 
+    /// A task of which nothing else is known has these workers.
+    pub fn set_held(&mut self, task: &TaskId, workers: Vec<WorkerId>, now_ms: u64) {
+        self.forget(task, now_ms);
+        let request = Request::unknown(task.clone(), Need::Workers(workers.clone()));
+        self.queue.set_running(Running { request, workers, started_ms: now_ms, stopping: Stopping::No }, now_ms);
+    }
+
     /// A task waits; `held` says why it is held back, if it is.
     pub fn add(&mut self, task: Task, held: Option<Text>, now_ms: u64) {
         // What it had is given back, or it would not wait.
@@ -241,6 +248,20 @@ impl Scheduler {
     /// All that wait.
     pub fn waiting(&self) -> impl Iterator<Item = &TaskId> {
         self.queue.tasks().chain(self.aside.keys())
+    }
+
+    /// Why those wait for whom workers are kept, and as many others where the queue is short.
+    pub fn first_reasons(&mut self, most: usize, now_ms: u64) -> Vec<(TaskId, Text)> {
+        let mut tasks: Vec<TaskId> = self.queue.reservations().map(|kept| kept.task.clone()).collect();
+        if self.queue.waiting() <= most {
+            tasks = self.queue.tasks().cloned().collect();
+        }
+        tasks.truncate(most);
+        let reasons = tasks.into_iter().filter_map(|task| {
+            let reason = self.queue.explain(&task, now_ms)?;
+            Some((task, reason.text()))
+        });
+        reasons.collect()
     }
 
     /// Why a task waits; none of a task that does not.

@@ -38,8 +38,10 @@ pub struct Explanation {
 pub struct QueuePlace {
     /// How many tasks that could use the same workers are before it.
     pub before: u32,
-    /// When it starts at the latest, as the queue is now; null where a task before it states no time limit.
+    /// When it starts, as the queue is now; null where a task before it states no time limit.
     pub starts_by: Option<u64>,
+    /// Whether that is a promise, because workers are kept for it.
+    pub is_promised: bool,
 }
 
 /// A worker that the task needs and does not have.

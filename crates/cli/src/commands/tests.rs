@@ -20,9 +20,10 @@ fn flags(command: &clap::Command) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_setting_is_called_by_a_flag_of_fermi_run() {
+fn every_setting_is_called_by_a_flag_of_fermi_run_or_task_create() {
     let cli = Cli::command();
-    let run = flags(cli.find_subcommand("run").unwrap());
+    let mut run = flags(cli.find_subcommand("run").unwrap());
+    run.extend(flags(cli.find_subcommand("task").unwrap().find_subcommand("create").unwrap()));
     for setting in Setting::ALL {
         for language in Language::ALL {
             let flag = setting.spelled(FrontEnd::CommandLine, language);

@@ -109,6 +109,10 @@ impl Closeness {
                 format!("同一可用区{}，同一 GPU 型号{}", in_brackets(zone), in_brackets(model)),
                 format!("one zone{}, one GPU model{}", in_brackets(zone), in_brackets(model)),
             ),
+            Self::SeveralZones { model: None } => Text::new(
+                "没有一个可用区有足够的空闲 Worker，因此跨可用区",
+                "several zones, because none has enough free workers",
+            ),
             Self::SeveralZones { model } => Text::new(
                 format!("没有一个可用区有足够的空闲 Worker，因此跨可用区，GPU 型号相同{}", in_brackets(model)),
                 format!("several zones, because none has enough free workers; one GPU model{}", in_brackets(model)),

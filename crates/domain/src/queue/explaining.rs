@@ -15,8 +15,8 @@ use crate::language::Text;
 /// How many workers a sentence names.
 const NAMED: usize = 3;
 
-/// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that what is said is a
-/// bound also for those that are not first in line.
+/// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that something can be said
+/// also to those that are not first in line.
 #[derive(Debug)]
 pub(super) struct Explaining<'a> {
     walk: Walk<'a>,
@@ -67,14 +67,14 @@ impl<'a> Explaining<'a> {
         let task = TaskName::of(&waiting.request);
         if self.walk.visit_kept(entry).is_some() {
             let from = Latest::At(self.walk.sheet.now_ms);
-            return Some(Waiting { task, reason: Reason::StartsNow, before, from });
+            return Some(Waiting { task, reason: Reason::StartsNow, before, from, is_promised: true });
         }
         let kept = self.walk.reservation(entry.place)?;
         let workers: Vec<u32> =
             kept.workers.iter().filter_map(|worker| self.walk.sheet.inventory.number(worker)).collect();
         let from = kept.from;
         let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
-        Some(Waiting { task, reason, before, from })
+        Some(Waiting { task, reason, before, from, is_promised: true })
     }
 
     /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
@@ -142,7 +142,7 @@ impl<'a> Explaining<'a> {
 
     fn conclude(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
         let task = TaskName::of(&waiting.request);
-        let plain = |reason| Waiting { task: task.clone(), reason, before, from: Latest::Unknown };
+        let plain = |reason| Waiting { task: task.clone(), reason, before, from: Latest::Unknown, is_promised: false };
         let end = Latest::after(self.walk.sheet.now_ms, entry.limit_ms);
         let turn = self.walk.turn(entry);
         if turn == Turn::OverLimit {
@@ -195,7 +195,7 @@ impl<'a> Explaining<'a> {
         let is_first = kept.as_ref().is_some_and(|kept| kept.is_first);
         let reason = Reason::Held { what, holders: self.holders(&workers), behind: first_before.filter(|_| !is_first) };
         let from = kept.map_or(Latest::Unknown, |kept| kept.from);
-        Waiting { task: TaskName::of(&waiting.request), reason, before, from }
+        Waiting { task: TaskName::of(&waiting.request), reason, before, from, is_promised: is_first }
     }
 
     /// The task before this one for which workers are kept that it could have.

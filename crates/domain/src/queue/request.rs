@@ -96,6 +96,21 @@ impl Request {
         }
     }
 
+    /// Of a task that cannot be read: it is nobody's, and stays for as long as it likes.
+    pub fn unknown(task: TaskId, need: Need) -> Self {
+        Self {
+            task,
+            name: String::new(),
+            owner: String::new(),
+            priority: i32::MAX,
+            submitted_ms: 0,
+            time_limit: None,
+            preemptible: false,
+            standing: Standing::New,
+            need,
+        }
+    }
+
     pub fn limit_ms(&self) -> Option<u64> {
         self.time_limit.map(Seconds::as_millis)
     }

@@ -17,8 +17,11 @@ pub struct Waiting {
     pub reason: Reason,
     /// How many tasks that could use the same workers are before it.
     pub before: usize,
-    /// When it starts at the latest, as the queue is now.
+    /// When it starts, as the queue is now.
     pub from: Latest,
+    /// Whether that is a promise: workers are kept for it, and it starts then at the latest. Without one, tasks before it that
+    /// end early may change the order of the others.
+    pub is_promised: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +89,14 @@ impl Waiting {
     fn bound(&self, holders: &[Holder]) -> Text {
         if let Latest::At(at) = self.from {
             let at = written(at);
-            return Text::new(format!("最迟 {at} 启动"), format!("starts at {at} at the latest"));
+            return if self.is_promised {
+                Text::new(format!("最迟 {at} 启动"), format!("starts at {at} at the latest"))
+            } else {
+                Text::new(
+                    format!("按目前的队列，预计 {at} 前启动"),
+                    format!("is expected to start by {at}, as the queue is now"),
+                )
+            };
         }
         let unbounded: Vec<String> = holders
             .iter()

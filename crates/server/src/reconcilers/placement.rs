@@ -12,7 +12,7 @@ use fermi_domain::rank_map::RankMap;
 use fermi_domain::task::{StopCause, StopIntent, Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueueCursor;
-use fermi_store::{StoreError, Transaction, View, WriteError};
+use fermi_store::{StoreError, Transaction, WriteError};
 use tokio::time::Instant;
 
 use crate::background::BackgroundLoop;
@@ -94,10 +94,15 @@ impl Placing {
     async fn take_leases(&mut self, leases: HashMap<WorkerId, TaskId>) -> Result<(), StoreError> {
         let core = &self.core;
         let unknown = core.scheduler().set_leases(&leases, core.now_ms());
-        let tasks = read_tasks(core, unknown).await?;
-        for task in tasks {
-            let workers = leases.iter().filter(|(_, holder)| **holder == task.id).map(|(worker, _)| worker.clone());
-            core.scheduler().set_running(&task, workers.collect(), core.now_ms());
+        let workers_of = |id: &TaskId| {
+            leases.iter().filter(|(_, holder)| *holder == id).map(|(worker, _)| worker.clone()).collect::<Vec<_>>()
+        };
+        for id in &unknown {
+            // Also those of a task that cannot be read are taken.
+            core.scheduler().set_held(id, workers_of(id), core.now_ms());
+        }
+        for task in read_tasks(core, unknown).await? {
+            core.scheduler().set_running(&task, workers_of(&task.id), core.now_ms());
         }
         if let Some(seen) = &mut self.seen {
             seen.leases = leases;
@@ -207,6 +212,9 @@ impl Placing {
                     waiting.push((id, reason.map_or_else(waits_its_turn, |reason| reason.text())));
                 }
             }
+            if !decisions.is_empty() {
+                waiting.extend(scheduler.first_reasons(MOST_EXPLAINED, now_ms));
+            }
             Plan { decisions, overdue, waiting }
         };
         if plan.is_empty() {
@@ -275,17 +283,7 @@ fn waits_its_turn() -> Text {
 }
 
 async fn read_tasks(core: &Core, ids: Vec<TaskId>) -> Result<Vec<Task>, StoreError> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let read = move |view: &View<'_>| {
-        let mut tasks = Vec::with_capacity(ids.len());
-        for id in ids {
-            tasks.extend(view.task(&id)?.map(|task| task.value));
-        }
-        Ok::<_, StoreError>(tasks)
-    };
-    core.store().read(read).await
+    if ids.is_empty() { Ok(Vec::new()) } else { core.store().read(move |view| view.readable_tasks(&ids)).await }
 }
 
 /// What is to be stored at once.
@@ -293,7 +291,7 @@ struct Plan {
     decisions: Vec<Decision>,
     /// Asked to give way, and not gone in time.
     overdue: Vec<TaskId>,
-    /// Why those wait that have just come.
+    /// Why those wait that have just come, and those that are next.
     waiting: Vec<(TaskId, Text)>,
 }
 

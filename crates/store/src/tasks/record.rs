@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     StoreError, Transaction, UpdateError, Versioned, View,
-    row::{document, json, signed, unsigned},
+    row::{document, json, readable, signed, unsigned},
 };
 
 impl View<'_> {
@@ -22,6 +22,15 @@ impl View<'_> {
         let Some(seq) = task_seq(id) else { return Ok(None) };
         let mut statement = self.connection.prepare_cached("SELECT revision, document FROM tasks WHERE seq = ?1")?;
         statement.query_row([seq], |row| Ok(read_task(row))).optional()?.transpose()
+    }
+
+    /// Those of the tasks that exist and can be read.
+    pub fn readable_tasks(&self, ids: &[TaskId]) -> Result<Vec<Task>, StoreError> {
+        let mut tasks = Vec::with_capacity(ids.len());
+        for id in ids {
+            tasks.extend(readable(self.task(id))?.flatten().map(|task| task.value));
+        }
+        Ok(tasks)
     }
 
     /// Whether there is such a task, without reading it.

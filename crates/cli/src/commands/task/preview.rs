@@ -43,6 +43,9 @@ fn render(preview: &Preview, paint: Paint) -> String {
     for warning in &preview.warnings {
         out.push_str(&format!("{} {}\n", paint.yellow("!"), warning.text.in_language(language)));
     }
+    if let Some(placement) = &preview.placement {
+        out.push_str(&format!("{}\n", placement.in_language(language)));
+    }
     let mut ranks = Table::new(["RANK", "LOCAL_RANK", "NODE_RANK", "WORKER", "GPU"]);
     for slot in &preview.rank_map {
         ranks.row([

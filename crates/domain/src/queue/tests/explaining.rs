@@ -19,11 +19,11 @@ fn a_task_on_busy_environments_says_for_whom_it_waits_and_until_when() {
     );
     assert_eq!(
         english(&mut queue, "task-3", 2),
-        "waits for gn7-0; task-2 is before it; starts at 1970-01-01 03:00 UTC at the latest"
+        "waits for gn7-0; task-2 is before it; is expected to start by 1970-01-01 03:00 UTC, as the queue is now"
     );
     assert_eq!(
         queue.explain(&"task-4".into(), 2).unwrap().text().zh,
-        "等待 gn6-0，正被 task-1 (bert)（最迟 1970-01-01 02:00 UTC 结束） 使用；task-2 排在它前面；最迟 1970-01-01 03:00 UTC 启动"
+        "等待 gn6-0，正被 task-1 (bert)（最迟 1970-01-01 02:00 UTC 结束） 使用；task-2 排在它前面；按目前的队列，预计 1970-01-01 03:00 UTC 前启动"
     );
     assert_eq!(queue.explain(&"task-1".into(), 2), None, "it does not wait");
 }

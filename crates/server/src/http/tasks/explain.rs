@@ -62,7 +62,7 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
 fn queue_place(reason: &WaitReason) -> Option<QueuePlace> {
     let WaitReason::Queued(waiting) = reason else { return None };
     let before = u32::try_from(waiting.before).unwrap_or(u32::MAX);
-    Some(QueuePlace { before, starts_by: waiting.from.known() })
+    Some(QueuePlace { before, starts_by: waiting.from.known(), is_promised: waiting.is_promised })
 }
 
 fn waiting_for(obstacle: &Obstacle) -> WaitingFor {
