@@ -4379,6 +4379,7 @@ export interface components {
                 summary: components["schemas"]["Text"];
                 advice?: components["schemas"]["Text"] | null;
                 waitingFor: components["schemas"]["WaitingFor"][];
+                queue?: components["schemas"]["QueuePlace"] | null;
                 nodes: components["schemas"]["NodeWish"][];
                 verdict?: components["schemas"]["Verdict"] | null;
                 attempts: components["schemas"]["Attempt"][];
@@ -5114,6 +5115,7 @@ export interface components {
                 /** @description The lines of the summary card, from top to bottom. */
                 card: components["schemas"]["CardLine"][];
                 plan?: components["schemas"]["Plan"] | null;
+                placement?: components["schemas"]["Text"] | null;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -5457,6 +5459,7 @@ export interface components {
             summary: components["schemas"]["Text"];
             advice?: components["schemas"]["Text"] | null;
             waitingFor: components["schemas"]["WaitingFor"][];
+            queue?: components["schemas"]["QueuePlace"] | null;
             nodes: components["schemas"]["NodeWish"][];
             verdict?: components["schemas"]["Verdict"] | null;
             attempts: components["schemas"]["Attempt"][];
@@ -6177,6 +6180,14 @@ export interface components {
             standby?: components["schemas"]["Standby"];
             /** @default null */
             startTimeout?: components["schemas"]["Seconds"] | null;
+            /** @default null */
+            timeLimit?: components["schemas"]["Seconds"] | null;
+            /**
+             * @description Whether it may be asked to save a checkpoint and give its workers to a task of higher priority, where the rules of
+             *     the queue allow that.
+             * @default true
+             */
+            preemptible?: boolean;
         };
         /** @description The answer to `POST /training-tasks/preview`. */
         Preview: {
@@ -6187,6 +6198,7 @@ export interface components {
             /** @description The lines of the summary card, from top to bottom. */
             card: components["schemas"]["CardLine"][];
             plan?: components["schemas"]["Plan"] | null;
+            placement?: components["schemas"]["Text"] | null;
         };
         /** @description Who asked for something, or did it. */
         Principal: {
@@ -6226,6 +6238,21 @@ export interface components {
              * @description Unix milliseconds of the report.
              */
             reportedAt?: number | null;
+        };
+        /** @description A place in the queue. */
+        QueuePlace: {
+            /**
+             * Format: int32
+             * @description How many tasks that could use the same workers are before it.
+             */
+            before: number;
+            /**
+             * Format: int64
+             * @description When it starts, as the queue is now; null where a task before it states no time limit.
+             */
+            startsBy?: number | null;
+            /** @description Whether that is a promise, because workers are kept for it. */
+            isPromised: boolean;
         };
         /** @description One rank of an attempt. */
         Rank: {
@@ -6715,7 +6742,10 @@ export interface components {
         };
         /** @description The end of an attempt. */
         Verdict: {
-            /** @description `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `supervisorLost`, `nodeLost`, `superseded` or `launchRefused`. */
+            /**
+             * @description `succeeded`, `rankFailed`, `startTimedOut`, `stoppedByUser`, `timeLimitReached`, `supervisorLost`, `nodeLost`,
+             *     `superseded` or `launchRefused`.
+             */
             kind: string;
             class?: components["schemas"]["FailureClass"] | null;
             headline: components["schemas"]["Text"];

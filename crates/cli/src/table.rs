@@ -65,12 +65,12 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { head: head.iter().map(|&title| title.to_owned()).collect(), rows: Vec::new() }
+    pub fn new<'t>(head: impl IntoIterator<Item = &'t str>) -> Self {
+        Self { head: head.into_iter().map(str::to_owned).collect(), rows: Vec::new() }
     }
 
-    pub fn row<const N: usize>(&mut self, cells: [Cell; N]) {
-        self.rows.push(cells.into());
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
     }
 
     pub fn is_empty(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use serde::Serialize;
 use serde_json::Value;
 use ureq::http::header;
 
@@ -9,10 +10,9 @@ use super::follow::SILENCE;
 use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, ChangeGroup, Check, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion,
-    CreateGroup, CreateModel, CreateRequest, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Group,
-    GroupRanks, Id, Launch, LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preview, Rank,
-    ServerStatus, Snapshot, StartGroup, StartGroupAnswer, StopRequest, Stray, Stream, Task, TaskRow, Version,
-    WorkerRow,
+    CreateGroup, CreateModel, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Group, GroupRanks, Id, Launch,
+    LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preview, Rank, ServerStatus, Snapshot,
+    StartGroup, StartGroupAnswer, StopRequest, Stray, Stream, Task, TaskRow, Version, WorkerRow,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -110,11 +110,12 @@ impl Client {
         self.get(&task_path(id, ""), &Query::new())
     }
 
-    pub fn create_task(&self, request: &CreateRequest) -> Got<CreateAnswer> {
+    /// The request is a [`CreateRequest`](crate::v1::CreateRequest), or an object with its fields.
+    pub fn create_task(&self, request: &impl Serialize) -> Got<CreateAnswer> {
         self.post(&format!("{API}/training-tasks"), request)
     }
 
-    pub fn preview_task(&self, request: &CreateRequest) -> Got<Preview> {
+    pub fn preview_task(&self, request: &impl Serialize) -> Got<Preview> {
         self.post(&format!("{API}/training-tasks/preview"), request)
     }
 

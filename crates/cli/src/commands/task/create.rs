@@ -2,7 +2,12 @@
 
 use std::process::ExitCode;
 
+use fermi_api::client::{ApiAnswer, Client};
+use fermi_api::v1::CreateAnswer;
+use serde_json::{Map, Value};
+
 use super::request::RequestFlags;
+use super::sweep::{self, Parameter};
 use super::work::Sending;
 use super::{logs, watch};
 use crate::connection::{Outcome, ServerFlags};
@@ -25,6 +30,10 @@ pub struct CreateFlags {
     /// The API's data as JSON
     #[arg(long)]
     json: bool,
+    /// One task for each value, such as lr=1e-4,3e-4 or seed=1..4; with several all combinations. {lr} in the command becomes the
+    /// value, else --lr=VALUE is added. `fermi task sweep NAME` shows them side by side
+    #[arg(long, value_name = "NAME=VALUES", value_parser = sweep::parse, conflicts_with_all = ["wait", "follow"])]
+    sweep: Vec<Parameter>,
     #[command(flatten)]
     request: RequestFlags,
 }
@@ -32,9 +41,35 @@ pub struct CreateFlags {
 pub fn execute(flags: &CreateFlags) -> Outcome {
     let client = flags.server.connect()?;
     let request = flags.request.request(&client, Sending::Send)?;
+    if !flags.sweep.is_empty() {
+        return create_all(&client, &request, flags);
+    }
     let answer = client.create_task(&request)?;
+    tell(&answer, flags.json);
+    let id = &answer.data.task_id;
+    if flags.follow {
+        return logs::follow(&client, id, &fermi_api::client::LogQuery::default());
+    }
+    if flags.wait {
+        let task = watch::until_over(&client, id, None)?;
+        return Ok(watch::end(&task));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Creates a task for each combination. What was created before one is refused stays, and has been said.
+fn create_all(client: &Client, base: &Map<String, Value>, flags: &CreateFlags) -> Outcome {
+    for combination in sweep::combinations(&flags.sweep)? {
+        let answer = client.create_task(&sweep::request(base, &combination))?;
+        tell(&answer, flags.json);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was created: the sentence for people, the id for programs.
+fn tell(answer: &ApiAnswer<CreateAnswer>, as_json: bool) {
     let paint = Paint::for_stderr();
-    if flags.json {
+    if as_json {
         speech::print_json(&answer.raw);
     } else {
         speech::say(&format!("{} {}\n", paint.green("✓"), paint.bold(&answer.message)));
@@ -49,13 +84,4 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
         }
         speech::print(&format!("{}\n", answer.data.task_id));
     }
-    let id = &answer.data.task_id;
-    if flags.follow {
-        return logs::follow(&client, id, &fermi_api::client::LogQuery::default());
-    }
-    if flags.wait {
-        let task = watch::until_over(&client, id, None)?;
-        return Ok(watch::end(&task));
-    }
-    Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@ mod create;
 mod delete;
 mod events;
 mod explain;
+mod file;
 mod find;
 mod list;
 pub mod logs;
@@ -19,6 +20,7 @@ mod restart;
 mod show;
 mod source;
 mod stop;
+mod sweep;
 pub mod verdict;
 mod wait;
 pub mod watch;
@@ -45,6 +47,7 @@ pub struct TaskFlags {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Create(Box<create::CreateFlags>),
+    Sweep(sweep::SweepFlags),
     Preview(Box<preview::PreviewFlags>),
     #[command(alias = "ls")]
     List(list::ListFlags),
@@ -65,6 +68,7 @@ enum Verb {
 pub fn execute(flags: &TaskFlags) -> ExitCode {
     connection::answer(match &flags.verb {
         Verb::Create(flags) => create::execute(flags),
+        Verb::Sweep(flags) => sweep::execute(flags),
         Verb::Preview(flags) => preview::execute(flags),
         Verb::List(flags) => list::execute(flags),
         Verb::Show(flags) => show::execute(flags),

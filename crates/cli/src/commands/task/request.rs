@@ -1,27 +1,74 @@
 //! What is to be trained and on which workers, read from the command line.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use fermi_api::client::Client;
 use fermi_api::v1::{CreateRequest, Environment, RequestedNodes};
 use fermi_domain::ids::{EnvironmentId, GroupId};
 use fermi_domain::language::Text;
 use fermi_domain::task::{AutoSelection, Selection};
+use serde_json::{Map, Value};
 
+use super::file;
 use super::work::{Sending, WorkFlags, parse_pair};
 use crate::commands::engine::Engine;
 use crate::commands::usage::Expected;
 use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
+/// What a file says as well.
+const BESIDE_FILE: [&str; 37] = [
+    "envs",
+    "group",
+    "master",
+    "workers",
+    "auto",
+    "dataset",
+    "dataset_version",
+    "model",
+    "max_restarts",
+    "source",
+    "source_path",
+    "workdir",
+    "interpreter",
+    "port",
+    "checkpoint_dir",
+    "stop_after",
+    "start_timeout",
+    "time_limit",
+    "not_preemptible",
+    "node_lost_after",
+    "use_standby",
+    "env_var",
+    "label",
+    "priority",
+    "builtin",
+    "command",
+    "framework",
+    "set",
+    "config",
+    "tensor_parallel",
+    "pipeline_parallel",
+    "data_parallel",
+    "backend",
+    "interface",
+    "timeout",
+    "no_infiniband",
+    "nccl_debug",
+];
+
 /// The flags that `create` and `preview` share.
 #[derive(Debug, clap::Args)]
 pub struct RequestFlags {
     /// The task's name
-    #[arg(long, short)]
-    name: String,
+    #[arg(long, short, required_unless_present = "file")]
+    name: Option<String>,
+    /// The whole request as YAML or JSON, with the API's fields; - is standard input
+    #[arg(long, short = 'F', value_name = "FILE", conflicts_with_all = BESIDE_FILE)]
+    file: Option<PathBuf>,
     /// An environment by name or id; give it once for each, the first has rank 0 unless --master says otherwise
-    #[arg(long = "env", short = 'e', value_name = "ENV", required_unless_present_any = ["group", "auto"])]
+    #[arg(long = "env", short = 'e', value_name = "ENV", required_unless_present_any = ["group", "auto", "file"])]
     envs: Vec<String>,
     /// A group by name or id: its workers, master, world size, port and backend
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["envs", "master", "workers"])]
@@ -78,8 +125,22 @@ impl AutoFlags {
 }
 
 impl RequestFlags {
-    /// Turns names into ids, and sends the code.
-    pub fn request(&self, client: &Client, sending: Sending) -> Result<CreateRequest, CommandProblem> {
+    /// The request as it is sent: names have become ids, and the code is there.
+    pub fn request(&self, client: &Client, sending: Sending) -> Result<Map<String, Value>, CommandProblem> {
+        let mut request = match &self.file {
+            Some(path) => file::read(path)?,
+            None => object(&self.of_flags(client, sending)?),
+        };
+        if self.file.is_some() {
+            file::name_environments(&mut request, client)?;
+        }
+        if let Some(name) = &self.name {
+            request.insert("taskName".to_owned(), Value::String(name.clone()));
+        }
+        Ok(request)
+    }
+
+    fn of_flags(&self, client: &Client, sending: Sending) -> Result<CreateRequest, CommandProblem> {
         let engine = self.work.engine()?;
         let (selection, nodes) = match (self.auto.selection(), &self.group) {
             (Some(auto), _) => {
@@ -102,7 +163,7 @@ impl RequestFlags {
             (None, None) => (Selection::Environments, self.nodes(&env::find::all(client)?, &engine)?),
         };
         let request = self.work.request(client, sending, engine.options)?;
-        Ok(CreateRequest { task_name: self.name.clone(), selection, distributed_config: nodes, ..request })
+        Ok(CreateRequest { selection, distributed_config: nodes, ..request })
     }
 
     fn nodes(&self, known: &[Environment], engine: &Engine) -> Result<RequestedNodes, CommandProblem> {
@@ -128,6 +189,14 @@ impl RequestFlags {
             master_node,
             workers,
         })
+    }
+}
+
+/// A request is an object.
+fn object(request: &CreateRequest) -> Map<String, Value> {
+    match serde_json::to_value(request) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
     }
 }
 
