@@ -9,7 +9,7 @@ use crate::{
     ids::{EnvironmentId, TaskId, WorkerId},
     language::{Hint, Text},
     phase::TaskPhase,
-    task::{DesiredState, NodeRun, NodeRunState, Task},
+    task::{DesiredState, NodeRun, NodeRunState, StopCause, Task},
     verdict::Verdict,
 };
 
@@ -46,6 +46,8 @@ pub enum Summary<'a> {
     },
     StartsAgain,
     Ending,
+    /// A task of higher priority gets its workers.
+    GivesWay,
     /// It is over, and nothing says why.
     Over(TaskPhase),
 }
@@ -124,6 +126,7 @@ fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
             StepsHeard::None => Summary::Unheard { ranks: task.world_size() },
         },
         TaskPhase::Restarting => Summary::StartsAgain,
+        TaskPhase::Stopping if task.stop.is_some_and(|stop| stop.cause == StopCause::GivesWay) => Summary::GivesWay,
         TaskPhase::Stopping => Summary::Ending,
         TaskPhase::Succeeded | TaskPhase::Failed | TaskPhase::Stopped => Summary::Over(task.phase),
     }
@@ -203,6 +206,10 @@ impl Summary<'_> {
             Self::Ending => {
                 Text::new("有人请求停止，正在等待进程结束", "somebody asked for its end; processes are ending")
             }
+            Self::GivesWay => Text::new(
+                "正在让位给优先级更高的任务，之后会重新排队",
+                "gives its workers to a task of higher priority; it waits again afterwards",
+            ),
             Self::Over(phase) => {
                 let text = phase.text();
                 Text::new(format!("任务{}", text.zh), format!("the task is {}", text.en))

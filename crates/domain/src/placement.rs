@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::group;
 use crate::ids::{EnvironmentId, TaskId, WorkerId};
 use crate::language::{Explained, Text};
-use crate::queue::{Decision, Need, Offer, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish};
+use crate::queue::{Decision, Need, Offer, Preemption, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish};
 use crate::rank_map::{self, RankMap, RankMapError};
 use crate::task::{Selection, Standby, StopCause, Task, TaskSpec};
 
@@ -61,6 +61,8 @@ impl Prospect {
 
 /// With so many tasks in the queue none is tried out.
 const MOST_TRIED: usize = 10_000;
+/// Of so many that are first in line the reasons are kept up to date.
+const MOST_FIRST: usize = 16;
 
 impl WaitReason {
     pub fn text(&self) -> Text {
@@ -87,7 +89,7 @@ impl Scheduler {
 
     /// What a user has used before the server started.
     pub fn charge(&mut self, task: &Task, now_ms: u64) {
-        if let (Some(from), Some(to)) = (task.started_ms, task.ended_ms) {
+        if let (Some(from), Some(to)) = (task.placed_ms.or(task.started_ms), task.ended_ms) {
             let request = Request::from_task(task, Need::Workers(Vec::new()));
             self.queue.charge(&request.owner, u64::from(task.world_size()), from, to, now_ms);
         }
@@ -110,15 +112,26 @@ impl Scheduler {
         self.environments = environments;
         let aside = std::mem::take(&mut self.aside);
         let replaceable = std::mem::take(&mut self.replaceable);
-        for task in aside.into_values().map(|aside| aside.task).chain(replaceable.into_values()) {
+        for task in aside.into_values().map(|aside| aside.task) {
             let held = hold(&task);
             self.add(task, held, now_ms);
+        }
+        for task in replaceable.into_values() {
+            let held = hold(&task);
+            // One that needs the same as before keeps its place and what is kept for it.
+            let is_same =
+                held.is_none() && self.need(&task.spec).is_ok_and(|need| self.queue.need(&task.id) == Some(&need));
+            if is_same {
+                self.replaceable.insert(task.id.clone(), task);
+            } else {
+                self.add(task, held, now_ms);
+            }
         }
     }
 
     /// Who has which worker, as it is stored. Answers with the tasks that have workers which the queue did not give:
-    /// [`Scheduler::set_running`] makes them known.
-    pub fn set_leases(&mut self, leases: &HashMap<WorkerId, TaskId>, now_ms: u64) -> Vec<TaskId> {
+    /// [`Scheduler::set_running`] makes them known. To be told before the environments, whose tasks look at who has what.
+    pub fn set_leases(&mut self, leases: &HashMap<WorkerId, TaskId>, now_ms: u64) -> BTreeMap<TaskId, Vec<WorkerId>> {
         let mut held: HashMap<&TaskId, HashSet<&WorkerId>> = HashMap::new();
         for (worker, task) in leases {
             held.entry(task).or_default().insert(worker);
@@ -137,10 +150,10 @@ impl Scheduler {
         let knows = |task: &TaskId, workers: &HashSet<&WorkerId>| {
             self.queue.held_by(task).is_some_and(|running| running.workers.len() == workers.len())
         };
-        let mut unknown: Vec<TaskId> =
-            held.iter().filter(|(task, workers)| !knows(task, workers)).map(|(task, _)| (*task).clone()).collect();
-        unknown.sort();
+        let unknown = held.iter().filter(|(task, workers)| !knows(task, workers));
         unknown
+            .map(|(task, workers)| ((*task).clone(), workers.iter().map(|worker| (*worker).clone()).collect()))
+            .collect()
     }
 
     /// A task has these workers.
@@ -148,7 +161,12 @@ impl Scheduler {
         self.forget(&task.id, now_ms);
         let started_ms = task.placed_ms.or(task.started_ms).unwrap_or(task.created_ms);
         let gives_way = task.stop.is_some_and(|stop| stop.cause == StopCause::GivesWay);
-        let stopping = if gives_way { Stopping::By(now_ms) } else { Stopping::No };
+        let grace = match self.queue.rules().preemption {
+            Preemption::After(grace) => grace.as_millis(),
+            Preemption::Off => task.spec.policies.stop.planned_ms(),
+        };
+        let since = task.phase_since_ms.unwrap_or(now_ms);
+        let stopping = if gives_way { Stopping::By(since.saturating_add(grace)) } else { Stopping::No };
         let request = Request::from_task(task, Need::Workers(workers.clone()));
         self.queue.set_running(Running { request, workers, started_ms, stopping }, now_ms);
     }
@@ -211,28 +229,22 @@ impl Scheduler {
         decisions
     }
 
-    /// What would become of a task that came now; `None` where that would take long to find out.
-    pub fn would(&self, task: Task, now_ms: u64) -> Option<Prospect> {
+    /// What would become of a task that came now, tried out on a copy; `None` where that would take long to find out.
+    pub fn would(mut self, task: Task, now_ms: u64) -> Option<Prospect> {
         if self.queue.waiting() > MOST_TRIED {
             return None;
         }
-        let mut trial = self.clone();
         let id = task.id.clone();
-        trial.add(task, None, now_ms);
-        let start = trial.decide(now_ms).into_iter().find_map(|decision| match decision {
+        self.add(task, None, now_ms);
+        let start = self.decide(now_ms).into_iter().find_map(|decision| match decision {
             Decision::Start(start) if start.task == id => Some(start),
             _ => None,
         });
-        start.map(Prospect::Starts).or_else(|| trial.explain(&id, now_ms).map(Prospect::Waits))
+        start.map(Prospect::Starts).or_else(|| self.explain(&id, now_ms).map(Prospect::Waits))
     }
 
     pub fn not_started(&mut self, task: &TaskId, now_ms: u64) {
         self.queue.not_started(task, now_ms);
-    }
-
-    /// The ranks of a task on the workers that it was given.
-    pub fn rank_map(&self, spec: &TaskSpec, workers: &[WorkerId]) -> Result<RankMap, RankMapError> {
-        rank_map::of_spec(&on_workers(spec, workers, &self.environments), &self.environments)
     }
 
     /// Those that were asked to give way and have not done so in time.
@@ -250,14 +262,10 @@ impl Scheduler {
         self.queue.tasks().chain(self.aside.keys())
     }
 
-    /// Why those wait for whom workers are kept, and as many others where the queue is short.
-    pub fn first_reasons(&mut self, most: usize, now_ms: u64) -> Vec<(TaskId, Text)> {
-        let mut tasks: Vec<TaskId> = self.queue.reservations().map(|kept| kept.task.clone()).collect();
-        if self.queue.waiting() <= most {
-            tasks = self.queue.tasks().cloned().collect();
-        }
-        tasks.truncate(most);
-        let reasons = tasks.into_iter().filter_map(|task| {
+    /// Why those wait for whom workers are kept.
+    pub fn reasons_of_first(&mut self, now_ms: u64) -> Vec<(TaskId, Text)> {
+        let first: Vec<TaskId> = self.queue.reservations().map(|kept| kept.task.clone()).take(MOST_FIRST).collect();
+        let reasons = first.into_iter().filter_map(|task| {
             let reason = self.queue.explain(&task, now_ms)?;
             Some((task, reason.text()))
         });
@@ -271,6 +279,11 @@ impl Scheduler {
             None => self.queue.explain(task, now_ms).map(WaitReason::Queued),
         }
     }
+}
+
+/// The ranks of a task on the workers that it was given.
+pub fn ranks_on(spec: &TaskSpec, workers: &[WorkerId], known: &[Environment]) -> Result<RankMap, RankMapError> {
+    rank_map::of_spec(&on_workers(spec, workers, known), known)
 }
 
 /// A task with exactly these workers: the nodes that it names in its order, then the others in theirs; the master stays if it
@@ -333,7 +346,7 @@ mod tests {
     }
 
     fn ranks(scheduler: &Scheduler, task: &Task, start: &Start) -> Vec<String> {
-        let map = scheduler.rank_map(&task.spec, &start.workers).unwrap();
+        let map = ranks_on(&task.spec, &start.workers, &scheduler.environments).unwrap();
         map.slots().iter().map(|slot| slot.worker.to_string()).collect()
     }
 
@@ -349,7 +362,7 @@ mod tests {
         let why = scheduler.explain(&second.id, 2).unwrap().text();
         assert!(why.en.starts_with("waits for gn-a-0, gn-a-1, in use by task-1"), "{why:?}");
         // Its workers are given back as the leases in the store go.
-        assert_eq!(scheduler.set_leases(&HashMap::new(), 3), [] as [TaskId; 0]);
+        assert!(scheduler.set_leases(&HashMap::new(), 3).is_empty());
         assert_eq!(starts(&mut scheduler)[0].task, second.id);
     }
 
@@ -373,9 +386,9 @@ mod tests {
         let holder = on("task-1", &["a"]);
         let leases: HashMap<WorkerId, TaskId> =
             ["gn-a-0", "gn-a-1"].iter().map(|worker| (worker.parse().unwrap(), holder.id.clone())).collect();
-        assert_eq!(scheduler.set_leases(&leases, 1), std::slice::from_ref(&holder.id));
-        scheduler.set_running(&holder, leases.keys().cloned().collect(), 1);
-        assert_eq!(scheduler.set_leases(&leases, 1), [] as [TaskId; 0]);
+        let mut unknown = scheduler.set_leases(&leases, 1);
+        scheduler.set_running(&holder, unknown.remove(&holder.id).unwrap(), 1);
+        assert!(unknown.is_empty() && scheduler.set_leases(&leases, 1).is_empty());
         scheduler.add(on("task-2", &["a"]), None, 1);
         assert!(starts(&mut scheduler).is_empty());
         // One of two is given back: the other still blocks.

@@ -118,14 +118,15 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     let (master_node, framework) = if environments.len() > 1 {
         several_nodes(wanted)?
     } else {
-        // Nodes that are picked have their master then. One node is its own master, whatever the form still holds; a framework may be named all the same.
+        // Nodes that are picked get their master when they are. One node is its own master, whatever the form still holds; a
+        // framework may be named all the same.
         (wanted.node_ids.first().cloned(), wanted.framework.as_deref().filter(given).map(framework).transpose()?)
     };
     if request.selection.picks_several() && framework.is_none() {
         return Err(RequestRefusal::FrameworkRequired);
     }
     let workers = workers(&wanted.workers, &environments)?;
-    strategy(wanted.strategy, framework, &environments, &workers)?;
+    strategy(wanted.strategy, framework, &per_node(&request.selection, &environments, &workers))?;
     let work = work(request)?;
     labels(&request.labels)?;
     let model_id = request.model_id.as_deref().map(str::trim).filter(given).map(str::to_owned);
@@ -193,7 +194,7 @@ pub fn validate_copy(
     let wanted = &spec.distributed;
     let environments = chosen(&spec.selection, &wanted.node_ids, known)?;
     let workers = workers(&wanted.workers, &environments)?;
-    strategy(wanted.strategy, wanted.framework, &environments, &workers)?;
+    strategy(wanted.strategy, wanted.framework, &per_node(&spec.selection, &environments, &workers))?;
     Ok(Accepted {
         aggregate: Aggregate::of(&environments),
         warnings: warnings(&environments, wanted.framework, wanted.strategy),
@@ -308,7 +309,7 @@ fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRe
     if policies.start_timeout == Some(Seconds(0)) {
         return Err(RequestRefusal::StartTimeoutInvalid);
     }
-    if policies.time_limit == Some(Seconds(0)) {
+    if policies.time_limit.is_some_and(|limit| limit == Seconds(0) || limit > LONGEST_LIMIT) {
         return Err(RequestRefusal::TimeLimitInvalid);
     }
     match policies.on_disconnect {
@@ -318,10 +319,12 @@ fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRe
     }
 }
 
+/// Ten years; a longer limit is none.
+const LONGEST_LIMIT: Seconds = Seconds(315_360_000);
 /// The most nodes, and the most workers of one, that a task may ask for.
 const MOST_NODES: u32 = 10_000;
 
-/// What is picked is not named as well.
+/// Numbers that mean something.
 fn picks(auto: &AutoSelection) -> Result<(), RequestRefusal> {
     let is_twice = auto.gpus_per_node.is_some() && auto.workers_per_node.is_some();
     let sizes = [Some(auto.nodes), auto.gpus_per_node, auto.workers_per_node];
@@ -332,7 +335,7 @@ fn picks(auto: &AutoSelection) -> Result<(), RequestRefusal> {
     labels(&auto.labels)
 }
 
-/// The environments of a request: none where Fermi picks them.
+/// The environments of a request: none where Fermi picks them, and then none may be named.
 fn chosen<'a>(
     selection: &Selection,
     ids: &[EnvironmentId],
@@ -380,26 +383,32 @@ fn framework(value: &str) -> Result<Framework, RequestRefusal> {
     Framework::parse(value.trim()).ok_or_else(|| RequestRefusal::FrameworkUnknown { value: value.to_owned() })
 }
 
-/// A degree of zero means nothing anywhere. Megatron-LM stops at once on a layout that does not multiply; elsewhere
-/// that is a warning.
-fn strategy(
-    strategy: Option<Strategy>,
-    framework: Option<Framework>,
+/// The ranks of each node.
+fn per_node(
+    selection: &Selection,
     environments: &[&Environment],
     workers: &BTreeMap<EnvironmentId, Vec<u32>>,
-) -> Result<(), RequestRefusal> {
-    let Some(strategy) = strategy else { return Ok(()) };
-    if strategy.ranks() == 0 {
-        return Err(RequestRefusal::StrategyZero);
+) -> Vec<u32> {
+    if let Selection::Auto(auto) = selection {
+        return vec![auto.per_node(); auto.nodes as usize];
     }
     let ranks_on = |environment: &&Environment| match workers.get(&environment.id) {
         Some(chosen) => u32::try_from(chosen.len()).unwrap_or(u32::MAX),
         None => environment.worker_count(),
     };
-    let per_node: Vec<u32> = environments.iter().map(ranks_on).collect();
+    environments.iter().map(ranks_on).collect()
+}
+
+/// A degree of zero means nothing anywhere. Megatron-LM stops at once on a layout that does not multiply; elsewhere
+/// that is a warning.
+fn strategy(strategy: Option<Strategy>, framework: Option<Framework>, per_node: &[u32]) -> Result<(), RequestRefusal> {
+    let Some(strategy) = strategy else { return Ok(()) };
+    if strategy.ranks() == 0 {
+        return Err(RequestRefusal::StrategyZero);
+    }
     let ranks: u32 = per_node.iter().fold(0, |sum, ranks| sum.saturating_add(*ranks));
     if framework == Some(Framework::MegatronLm) && ranks > 0 && strategy.ranks() != u64::from(ranks) {
-        let fitting = layout::that_fit(&per_node, strategy, LAYOUTS_OFFERED);
+        let fitting = layout::that_fit(per_node, strategy, LAYOUTS_OFFERED);
         return Err(RequestRefusal::LayoutMismatch { strategy, ranks, fitting });
     }
     Ok(())

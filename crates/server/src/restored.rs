@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 const MOST_LOST: u64 = 10_000_000;
 
 /// See the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     pub history: History,
     pub strays: Vec<StrayRun>,

@@ -13,14 +13,14 @@ use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::launch::{NodeLaunch, RankLaunch, RunPolicy};
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::placement::Scheduler;
-use fermi_domain::queue::{Decision, Rules};
+use fermi_domain::placement::{Scheduler, ranks_on};
+use fermi_domain::queue::{Decision, Preemption, Rules};
 use fermi_domain::rank_map;
 use fermi_domain::task::{
     DesiredState, DistributedConfig, NodeRun, OnDisconnect, Policies, Release, RunKey, StopIntent, Task, TaskInput,
     TaskSpec, Work,
 };
-use fermi_domain::units::Bytes;
+use fermi_domain::units::{Bytes, Seconds};
 
 use crate::lines::Lines;
 use crate::truth::Truth;
@@ -451,6 +451,8 @@ impl Server {
             };
             if task.is_stop_overdue(self.wall(now), connected_ms) {
                 let _ = self.apply(&id, [TaskInput::StopOverdue], now, truth);
+            } else if task.is_over_limit(self.wall(now)) {
+                let _ = self.apply(&id, [TaskInput::TimeLimitReached], now, truth);
             } else if task.is_due(self.wall(now)) {
                 let _ = self.apply(&id, [TaskInput::TimePassed], now, truth);
             } else if task.is_abandoned(|environment| self.liveness(environment, now) == Liveness::Offline) {
@@ -490,29 +492,38 @@ impl Server {
     fn place(&mut self, now: u64, truth: &mut Truth) -> Result<(), StoreDown> {
         let (is_known, mut scheduler) = match self.seen.take() {
             Some((openings, scheduler)) => (openings == self.openings, scheduler),
-            None => (false, Scheduler::new(Rules::default())),
+            None => (false, Scheduler::new(rules())),
         };
         let openings = self.openings;
-        scheduler.set_environments(self.environments(now), |_| None, now);
+        let wall = self.wall(now);
         if !is_known {
-            self.feed(&mut scheduler, now);
+            self.feed(&mut scheduler, wall);
         }
+        scheduler.set_environments(self.environments(now), |_| None, wall);
         let waits = |task: &&Task| matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
         let gone: Vec<TaskId> = scheduler
             .waiting()
             .filter(|id| !self.database.tasks.get(*id).is_some_and(|task| waits(&task)))
             .cloned()
             .collect();
-        gone.iter().for_each(|id| scheduler.forget(id, now));
+        gone.iter().for_each(|id| scheduler.forget(id, wall));
         let is_new = |task: &&Task| task.phase == TaskPhase::Initializing || !scheduler.waits(&task.id);
         let new: Vec<Task> = self.database.tasks.values().filter(waits).filter(is_new).cloned().collect();
         let came: Vec<TaskId> = new.iter().map(|task| task.id.clone()).collect();
-        new.into_iter().for_each(|task| scheduler.add(task, None, now));
-        for decision in scheduler.decide(now) {
-            let Decision::Start(start) = decision else { continue };
-            let ranks = self.database.tasks.get(&start.task).map(|task| scheduler.rank_map(&task.spec, &start.workers));
+        new.into_iter().for_each(|task| scheduler.add(task, None, wall));
+        let environments = self.environments(now);
+        for decision in scheduler.decide(wall) {
+            let start = match decision {
+                Decision::Start(start) => start,
+                Decision::Preempt(preempt) => {
+                    self.apply(&preempt.victim, [TaskInput::GiveWay { reason: preempt.text() }], now, truth)?;
+                    continue;
+                }
+            };
+            let ranks =
+                self.database.tasks.get(&start.task).map(|task| ranks_on(&task.spec, &start.workers, &environments));
             let Some(Ok(rank_map)) = ranks else {
-                scheduler.forget(&start.task, now);
+                scheduler.forget(&start.task, wall);
                 continue;
             };
             // A write that fails loses the scheduler with all that it has given.
@@ -522,8 +533,11 @@ impl Server {
             }
             self.apply(&start.task, [TaskInput::Placed { rank_map }], now, truth)?;
         }
+        for id in scheduler.overdue(wall) {
+            self.apply(&id, [TaskInput::GiveWayOverdue], now, truth)?;
+        }
         for id in came {
-            let Some(reason) = scheduler.explain(&id, now) else { continue };
+            let Some(reason) = scheduler.explain(&id, wall) else { continue };
             self.apply(&id, [TaskInput::MustWait { reason: reason.text() }], now, truth)?;
         }
         self.seen = Some((openings, scheduler));
@@ -532,13 +546,14 @@ impl Server {
     }
 
     /// Tells the scheduler who has which workers.
-    fn feed(&self, scheduler: &mut Scheduler, now: u64) {
+    fn feed(&self, scheduler: &mut Scheduler, wall: u64) {
         let leases: HashMap<WorkerId, TaskId> =
             self.database.leases.iter().map(|(worker, (task, _))| (worker.clone(), task.clone())).collect();
-        for id in scheduler.set_leases(&leases, now) {
-            let Some(task) = self.database.tasks.get(&id) else { continue };
-            let workers = leases.iter().filter(|(_, holder)| **holder == id).map(|(worker, _)| worker.clone());
-            scheduler.set_running(task, workers.collect(), now);
+        for (id, workers) in scheduler.set_leases(&leases, wall) {
+            match self.database.tasks.get(&id) {
+                Some(task) => scheduler.set_running(task, workers, wall),
+                None => scheduler.set_held(&id, workers, wall),
+            }
         }
     }
 
@@ -560,7 +575,11 @@ impl Server {
             0 => OnDisconnect::StopAfter(OnDisconnect::SHORTEST),
             _ => OnDisconnect::Keep,
         };
-        let task = Task::new(id.clone(), spec(nodes, restarts, on_disconnect), self.wall(now));
+        let mut spec = spec(nodes, restarts, on_disconnect);
+        // Every fourth goes before the others, and every fifth has a limit.
+        spec.priority = i32::from(self.database.next_task.is_multiple_of(4));
+        spec.policies.time_limit = self.database.next_task.is_multiple_of(5).then_some(Seconds(40));
+        let task = Task::new(id.clone(), spec, self.wall(now));
         self.database.tasks.insert(id.clone(), task);
         self.database.answers.insert(key, id.clone());
         self.is_rung = true;
@@ -661,6 +680,11 @@ fn environment(id: &EnvironmentId, name: &str) -> Environment {
         declared: false,
         status: EnvironmentStatus::Running,
     }
+}
+
+/// Tasks of higher priority take the place of others.
+fn rules() -> Rules {
+    Rules { preemption: Preemption::After(Seconds(20)), ..Rules::default() }
 }
 
 fn spec(nodes: Vec<EnvironmentId>, restarts: u32, on_disconnect: OnDisconnect) -> TaskSpec {

@@ -69,7 +69,7 @@ pub enum RequestRefusal {
     },
     /// The launch mode `auto`, and environments by name.
     AutoWithEnvironments,
-    /// `policies.timeLimit` of 0.
+    /// `policies.timeLimit` of 0, or longer than anything lasts.
     TimeLimitInvalid,
     /// The launch mode `new`: machines are not made.
     NewNotSupported,
@@ -288,7 +288,7 @@ impl RequestRefusal {
                 ),
             ),
             Self::TimeLimitInvalid => (
-                Text::new("运行时限须大于 0", "A time limit is longer than 0 s"),
+                Text::new("运行时限须大于 0、不超过十年", "A time limit is longer than 0 s and ten years at most"),
                 Hint::new("去掉 timeLimit 则不限时", "leave timeLimit out to let it run for as long as it likes"),
             ),
             Self::NewNotSupported => (

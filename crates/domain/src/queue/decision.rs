@@ -27,7 +27,7 @@ pub struct Start {
     pub before: Option<TaskName>,
 }
 
-/// A task gives its workers to one of higher priority: it gets the checkpoint signal, and a place at the head of its
+/// A task gives its workers to one of higher priority: it is stopped by its ladder, and gets a place at the head of its
 /// priority ([`Standing::Returned`](super::Standing::Returned)) when it is inserted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preempt {
@@ -58,10 +58,12 @@ impl Preempt {
     pub fn text(&self) -> Text {
         let (task, by) = (&self.in_favour_of, written(self.by_ms));
         Text::new(
-            format!("让位给优先级更高的 {task}：保存检查点，最迟 {by} 结束，之后排在同优先级任务的最前面"),
             format!(
-                "gives its workers to {task}, which has a higher priority: it saves a checkpoint, ends at {by} at the \
-                 latest, and is first among those of its priority"
+                "让位给优先级更高的 {task}：收到停止信号（脚本可在此时保存），最迟 {by} 结束，之后排在同优先级任务的最前面"
+            ),
+            format!(
+                "gives its workers to {task}, which has a higher priority: it is asked to stop, when a script may save, ends \
+                 at {by} at the latest, and is then first among those of its priority"
             ),
         )
     }

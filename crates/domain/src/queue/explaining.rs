@@ -74,7 +74,7 @@ impl<'a> Explaining<'a> {
             kept.workers.iter().filter_map(|worker| self.walk.sheet.inventory.number(worker)).collect();
         let from = kept.from;
         let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
-        Some(Waiting { task, reason, before, from, is_promised: true })
+        Some(Waiting { task, reason, before, from, is_promised: from.known().is_some() })
     }
 
     /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
@@ -195,7 +195,8 @@ impl<'a> Explaining<'a> {
         let is_first = kept.as_ref().is_some_and(|kept| kept.is_first);
         let reason = Reason::Held { what, holders: self.holders(&workers), behind: first_before.filter(|_| !is_first) };
         let from = kept.map_or(Latest::Unknown, |kept| kept.from);
-        Waiting { task: TaskName::of(&waiting.request), reason, before, from, is_promised: is_first }
+        let is_promised = is_first && from.known().is_some();
+        Waiting { task: TaskName::of(&waiting.request), reason, before, from, is_promised }
     }
 
     /// The task before this one for which workers are kept that it could have.

@@ -43,10 +43,10 @@ pub(super) fn earliest(
     tiers: &[Tier],
     is_pool_open: impl Fn(u32) -> bool,
 ) -> Option<Forecast> {
-    tiers.iter().find_map(|tier| {
-        let open = candidates.groups(*tier).iter().filter(|group| group.pools.iter().all(|pool| is_pool_open(*pool)));
-        open.filter_map(|group| of_group(sheet, group, size)).min_by_key(Forecast::order)
-    })
+    // A start takes whatever tier is there first; of equals the closest.
+    let groups = tiers.iter().flat_map(|tier| candidates.groups(*tier));
+    let open = groups.filter(|group| group.pools.iter().all(|pool| is_pool_open(*pool)));
+    open.filter_map(|group| of_group(sheet, group, size)).min_by_key(Forecast::order)
 }
 
 fn of_group(sheet: &Sheet<'_>, group: &BayGroup, size: Size) -> Option<Forecast> {

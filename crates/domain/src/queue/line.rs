@@ -90,7 +90,7 @@ impl Line {
         let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
         let of_lane = self.lanes.entry(lane).or_default();
         if of_lane.entries.first_key_value().is_none_or(|(first, _)| arrival < *first) {
-            of_lane.front_since_ms = request.submitted_ms.min(now_ms);
+            of_lane.front_since_ms = now_ms;
         }
         of_lane.entries.insert(arrival, entry);
         self.by_task.insert(request.task.clone(), place);

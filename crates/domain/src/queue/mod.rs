@@ -7,7 +7,7 @@
 //! [`Need::Workers`] of their rank map, `auto` as [`Need::Auto`]). Then on every change: `set_environment`,
 //! `remove_environment`, `insert`, `remove`, [`Queue::freed`] or [`Queue::ended`], and after a batch of changes
 //! [`Queue::decide`]: a [`Start`] is leased and placed with [`Start::text`] as its reason ([`Queue::not_started`] if the
-//! store refuses), a [`Preempt`] is a stop with the checkpoint signal, and [`Queue::returned`] when it has ended.
+//! store refuses), a [`Preempt`] is a stop, after which the task is inserted again as [`Standing::Returned`].
 //! [`Queue::explain`] gives the reason of a task that has just come and did not start, and of any that people ask about;
 //! reasons of the whole queue are never written again. What is stored wins: where leases differ, fill a new queue.
 //!

@@ -21,7 +21,7 @@ pub struct Request {
     /// Higher goes first.
     pub priority: i32,
     pub submitted_ms: u64,
-    /// After this long the task is stopped; without it nothing is known of its end, and it is never backfilled.
+    /// After this long it has ended; without it nothing is known of its end, and it is never backfilled.
     pub time_limit: Option<Seconds>,
     /// Whether a task of higher priority may take its place where preemption is on.
     pub preemptible: bool,
@@ -79,6 +79,9 @@ pub enum Kind {
 impl Request {
     /// What a task asks for that needs this.
     pub fn from_task(task: &Task, need: Need) -> Self {
+        // At its limit a task is stopped by its ladder, which takes a while.
+        let ladder = Seconds(task.spec.policies.stop.planned_ms().div_ceil(1_000));
+        let limit = task.spec.policies.time_limit.map(|limit| Seconds(limit.0.saturating_add(ladder.0)));
         let owner = match &task.created_by {
             Some(Principal::User { name, .. }) => name.clone(),
             Some(Principal::System | Principal::Agent { .. }) | None => String::new(),
@@ -89,7 +92,7 @@ impl Request {
             owner,
             priority: task.spec.priority,
             submitted_ms: task.created_ms,
-            time_limit: task.spec.policies.time_limit,
+            time_limit: limit,
             preemptible: task.spec.policies.preemptible,
             standing: if task.gave_way { Standing::Returned } else { Standing::New },
             need,
@@ -164,15 +167,17 @@ impl Kind {
 
 impl Wish {
     pub fn of(auto: &AutoSelection) -> Self {
-        let kind = match &auto.gpu_type {
-            Some(model) => Kind::Gpu(model.clone()),
+        let given =
+            |text: &Option<String>| text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+        let kind = match given(&auto.gpu_type) {
+            Some(model) => Kind::Gpu(model),
             None if auto.needs_gpus() => Kind::AnyGpu,
             None => Kind::Any,
         };
         Self {
             size: Size::Nodes { nodes: auto.nodes, workers: auto.per_node() },
             kind,
-            zone: auto.zone.clone(),
+            zone: given(&auto.zone),
             labels: auto.labels.clone(),
         }
     }
@@ -181,6 +186,12 @@ impl Wish {
     pub fn text(&self) -> Text {
         let unit = self.kind.unit();
         let mut text = match self.size {
+            Size::Nodes { nodes: 1, workers: 1 } | Size::Workers(1) if self.kind == Kind::Any => {
+                Text::new("1 个 Worker", "1 worker")
+            }
+            Size::Nodes { nodes: 1, workers: 1 } | Size::Workers(1) if self.kind == Kind::AnyGpu => {
+                Text::new("1 个 GPU", "1 GPU")
+            }
             Size::Nodes { nodes: 1, workers } | Size::Workers(workers) => {
                 Text::new(format!("{workers} {}", unit.zh), format!("{workers} {}", unit.en))
             }

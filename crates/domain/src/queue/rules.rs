@@ -39,14 +39,51 @@ pub struct Limits {
     pub tasks: Option<u32>,
 }
 
-/// Whether a task may take the place of one that runs.
+/// Whether a task may take the place of one that runs. Written as `off` or `{after: 120}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(from = "PreemptionText", rename_all = "snake_case")]
 pub enum Preemption {
     #[default]
     Off,
-    /// Of a lower priority and preemptible, which gets the checkpoint signal and has so long to end.
+    /// Of a lower priority and preemptible, which is asked to stop and has so long to end.
     After(Seconds),
+}
+
+/// `off` is a word, or what YAML takes the word for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PreemptionText {
+    After { after: Seconds },
+    Off(Off),
+    No(No),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Off {
+    Off,
+}
+
+/// `false`, and nothing else.
+#[derive(Deserialize)]
+#[serde(try_from = "bool")]
+struct No;
+
+impl TryFrom<bool> for No {
+    type Error = &'static str;
+
+    fn try_from(value: bool) -> Result<Self, Self::Error> {
+        if value { Err("off, or after with a number of seconds") } else { Ok(Self) }
+    }
+}
+
+impl From<PreemptionText> for Preemption {
+    fn from(text: PreemptionText) -> Self {
+        match text {
+            PreemptionText::After { after } => Self::After(after),
+            PreemptionText::Off(Off::Off) | PreemptionText::No(No) => Self::Off,
+        }
+    }
 }
 
 impl Default for Rules {

@@ -9,7 +9,7 @@ use super::line::{Arrival, Line};
 use super::moment::Latest;
 use super::needs::{Changed, Needs};
 use super::offer::Offer;
-use super::request::{Request, Standing};
+use super::request::{Need, Request};
 use super::reservation::Reservation;
 use super::rules::Rules;
 use super::running::{Running, Stopping};
@@ -172,13 +172,6 @@ impl Queue {
         }
     }
 
-    /// A task that gave way has ended: it waits again, first among those of its priority.
-    pub fn returned(&mut self, task: &TaskId, now_ms: u64) {
-        if let Some(request) = self.ended(task, now_ms) {
-            self.insert(Request { standing: Standing::Returned, ..request }, now_ms);
-        }
-    }
-
     /// Decides who starts and who gives way. The queue counts on it: what cannot be carried out is told to
     /// [`Queue::not_started`].
     pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
@@ -244,6 +237,11 @@ impl Queue {
 
     pub fn waits(&self, task: &TaskId) -> bool {
         self.line.place(task).is_some()
+    }
+
+    /// What a task that waits needs.
+    pub fn need(&self, task: &TaskId) -> Option<&Need> {
+        self.line.at(self.line.place(task)?).map(|waiting| &waiting.request.need)
     }
 
     /// What a task has, if it has anything.

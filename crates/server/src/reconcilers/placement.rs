@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use fermi_domain::environment::Environment;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::phase::TaskPhase;
+use fermi_domain::placement::ranks_on;
 use fermi_domain::principal::Principal;
 use fermi_domain::queue::{Decision, Preempt, Start};
 use fermi_domain::rank_map::RankMap;
-use fermi_domain::task::{StopCause, StopIntent, Task, TaskInput};
+use fermi_domain::task::{Task, TaskInput};
 use fermi_store::leases::LeaseError;
 use fermi_store::tasks::QueueCursor;
 use fermi_store::{StoreError, Transaction, WriteError};
@@ -18,11 +20,16 @@ use tokio::time::Instant;
 use crate::background::BackgroundLoop;
 use crate::core::Core;
 use crate::lifecycle::{self, Cause, Changed, LifecycleError};
+use crate::restored::Restored;
 
 /// Tasks that are read at once.
 const PAGE: usize = 256;
 /// Tasks that are over and count in the shares of their users, when a server starts.
 const MOST_CHARGED: usize = 1_000;
+/// How long the tasks in the queue are trusted to be those that are known.
+const COUNTED_AFTER: Duration = Duration::from_secs(5);
+/// In a longer queue those that have just come are told when they are asked about, since each answer is a walk along it.
+const LONG: usize = 1_000;
 /// How many tasks that have just come are told in detail why they wait; `explain` tells the others when they are asked about.
 const MOST_EXPLAINED: usize = 64;
 
@@ -35,7 +42,11 @@ pub struct Placing {
 struct Seen {
     openings: u64,
     leases: HashMap<WorkerId, TaskId>,
+    /// What was held back after a restore.
+    restored: Restored,
+    /// When leases, and when tasks, were held against the store.
     compared: Instant,
+    counted: Instant,
 }
 
 impl Placing {
@@ -44,6 +55,11 @@ impl Placing {
     }
 
     async fn look(&mut self) -> Result<(), StoreError> {
+        let is_new = |seen: &&Seen| seen.openings != self.core.openings() && seen.restored != *self.core.restored();
+        if self.seen.as_ref().filter(is_new).is_some() {
+            // Any task may be held back now, or no longer.
+            self.seen = None;
+        }
         match self.seen.as_ref() {
             None => self.fill().await?,
             Some(seen) => {
@@ -70,7 +86,8 @@ impl Placing {
         }
         core.take_stirred();
         self.take_environments();
-        self.seen = Some(Seen { openings, leases: HashMap::new(), compared: Instant::now() });
+        let (restored, now) = ((*self.core.restored()).clone(), Instant::now());
+        self.seen = Some(Seen { openings, leases: HashMap::new(), restored, compared: now, counted: now });
         self.take_leases(leases).await?;
         let mut after = None;
         loop {
@@ -93,16 +110,14 @@ impl Placing {
 
     async fn take_leases(&mut self, leases: HashMap<WorkerId, TaskId>) -> Result<(), StoreError> {
         let core = &self.core;
-        let unknown = core.scheduler().set_leases(&leases, core.now_ms());
-        let workers_of = |id: &TaskId| {
-            leases.iter().filter(|(_, holder)| *holder == id).map(|(worker, _)| worker.clone()).collect::<Vec<_>>()
-        };
-        for id in &unknown {
-            // Also those of a task that cannot be read are taken.
-            core.scheduler().set_held(id, workers_of(id), core.now_ms());
+        let mut unknown = core.scheduler().set_leases(&leases, core.now_ms());
+        for task in read_tasks(core, unknown.keys().cloned().collect()).await? {
+            let workers = unknown.remove(&task.id).unwrap_or_default();
+            core.scheduler().set_running(&task, workers, core.now_ms());
         }
-        for task in read_tasks(core, unknown).await? {
-            core.scheduler().set_running(&task, workers_of(&task.id), core.now_ms());
+        for (id, workers) in unknown {
+            // Also those of a task that cannot be read are taken.
+            core.scheduler().set_held(&id, workers, core.now_ms());
         }
         if let Some(seen) = &mut self.seen {
             seen.leases = leases;
@@ -115,9 +130,10 @@ impl Placing {
         let openings = self.core.openings();
         let Some(seen) = self.seen.as_mut().filter(|seen| seen.openings != openings) else { return Ok(()) };
         seen.openings = openings;
-        self.take_environments();
         let leases = self.core.store().read(|view| view.leases()).await?;
-        self.take_leases(leases).await
+        self.take_leases(leases).await?;
+        self.take_environments();
+        Ok(())
     }
 
     /// Tasks that were stopped while they waited, or wait again.
@@ -143,18 +159,20 @@ impl Placing {
         Ok(())
     }
 
-    /// Once in a period, what is known is held against the store: what has changed without word is found then.
+    /// Once in a while, what is known is held against the store: what has changed without word is found then.
     async fn compare(&mut self) -> Result<(), StoreError> {
         let core = self.core.clone();
-        let (leases, queued) =
-            core.store().read(|view| Ok::<_, StoreError>((view.leases()?, view.queued_ids()?))).await?;
-        if let Some(seen) = &mut self.seen {
-            seen.compared = Instant::now();
-            if leases != seen.leases {
-                // What is known of the environments has missed it as well.
-                core.refresh_environments().await?;
-            }
+        let Some(seen) = &mut self.seen else { return Ok(()) };
+        seen.compared = Instant::now();
+        if core.store().read(|view| view.leases()).await? != seen.leases {
+            // What is known of the environments has missed it as well.
+            core.refresh_environments().await?;
         }
+        if seen.counted.elapsed() < COUNTED_AFTER {
+            return Ok(());
+        }
+        seen.counted = Instant::now();
+        let queued = core.store().read(|view| view.queued_ids()).await?;
         let (gone, missing) = {
             let scheduler = core.scheduler();
             let gone: Vec<TaskId> = scheduler.waiting().filter(|id| !queued.contains(*id)).cloned().collect();
@@ -180,17 +198,14 @@ impl Placing {
 
     /// Decides, and stores what was decided together with why those wait that have just come.
     async fn place(&mut self) -> Result<(), StoreError> {
+        let mut before = None;
         loop {
-            let new = self.core.store().read(|view| view.initializing_tasks(PAGE)).await?;
-            let new: Vec<TaskId> = new
-                .into_iter()
-                .map(|task| {
-                    let id = task.value.id.clone();
-                    self.add(task.value);
-                    id
-                })
-                .collect();
-            let is_last = new.len() < PAGE;
+            let page = self.core.store().read(|view| view.initializing_tasks(PAGE)).await?;
+            let new: Vec<TaskId> = page.iter().map(|task| task.value.id.clone()).collect();
+            page.into_iter().for_each(|task| self.add(task.value));
+            // One that could not be dealt with is left for the next look.
+            let is_last = new.len() < PAGE || new.first() == before.as_ref();
+            before = new.first().cloned();
             self.carry_out(new).await?;
             if is_last {
                 return Ok(());
@@ -208,12 +223,13 @@ impl Placing {
             let mut waiting = Vec::new();
             for id in new {
                 if scheduler.waits(&id) {
-                    let reason = if waiting.len() < MOST_EXPLAINED { scheduler.explain(&id, now_ms) } else { None };
+                    let is_told = waiting.len() < MOST_EXPLAINED && scheduler.queue().waiting() <= LONG;
+                    let reason = if is_told { scheduler.explain(&id, now_ms) } else { None };
                     waiting.push((id, reason.map_or_else(waits_its_turn, |reason| reason.text())));
                 }
             }
             if !decisions.is_empty() {
-                waiting.extend(scheduler.first_reasons(MOST_EXPLAINED, now_ms));
+                waiting.extend(scheduler.reasons_of_first(now_ms));
             }
             Plan { decisions, overdue, waiting }
         };
@@ -221,10 +237,10 @@ impl Placing {
             return Ok(());
         }
         let cause = Cause { principal: Principal::System, now_ms };
-        let shared = core.clone();
-        let stored = core.store().write(move |tx| plan.store(tx, &shared, &cause)).await;
+        let environments = core.known_environments();
+        let stored = core.store().write(move |tx| plan.store(tx, &environments, &cause)).await;
         let done = stored.map_err(WriteError::flatten)?;
-        done.changed.iter().for_each(Changed::log);
+        done.changed.iter().chain(&done.waiting).for_each(Changed::log);
         let has_started = !done.changed.is_empty();
         let mut is_missed = false;
         for (id, failed) in done.failed {
@@ -298,7 +314,9 @@ struct Plan {
 /// What has become of it.
 #[derive(Default)]
 struct Done {
+    /// Those that start or give way.
     changed: Vec<Changed>,
+    waiting: Vec<Changed>,
     failed: Vec<(TaskId, NotStarted)>,
 }
 
@@ -317,11 +335,11 @@ impl Plan {
         self.decisions.is_empty() && self.overdue.is_empty() && self.waiting.is_empty()
     }
 
-    fn store(self, tx: &mut Transaction<'_>, core: &Core, cause: &Cause) -> Result<Done, StoreError> {
+    fn store(self, tx: &mut Transaction<'_>, known: &[Environment], cause: &Cause) -> Result<Done, StoreError> {
         let mut done = Done::default();
         for decision in self.decisions {
             match decision {
-                Decision::Start(start) => match begin(tx, core, &start, cause)? {
+                Decision::Start(start) => match begin(tx, known, &start, cause)? {
                     Ok(changed) => done.changed.push(changed),
                     Err(failed) => done.failed.push((start.task, failed)),
                 },
@@ -331,13 +349,10 @@ impl Plan {
             }
         }
         for id in self.overdue {
-            let stop = StopIntent { force: true, then_restart: true, cause: StopCause::GivesWay };
-            done.changed.extend(apply(tx, &id, TaskInput::StopAsked(stop), cause)?.filter(|it| it.has_changed));
+            done.changed.extend(apply(tx, &id, TaskInput::GiveWayOverdue, cause)?.filter(|it| it.has_changed));
         }
         for (id, reason) in self.waiting {
-            if let Some(changed) = apply(tx, &id, TaskInput::MustWait { reason }, cause)? {
-                changed.log();
-            }
+            done.waiting.extend(apply(tx, &id, TaskInput::MustWait { reason }, cause)?);
         }
         Ok(done)
     }
@@ -350,7 +365,7 @@ fn give_way(preempt: &Preempt) -> TaskInput {
 /// Leases the workers of a task and lets it begin.
 fn begin(
     tx: &mut Transaction<'_>,
-    core: &Core,
+    known: &[Environment],
     start: &Start,
     cause: &Cause,
 ) -> Result<Result<Changed, NotStarted>, StoreError> {
@@ -358,9 +373,13 @@ fn begin(
     let Some(task) = tx.task(&start.task)?.map(|found| found.value).filter(waits) else {
         return Ok(Err(NotStarted::Gone));
     };
-    let rank_map: RankMap = match core.scheduler().rank_map(&task.spec, &start.workers) {
+    let rank_map: RankMap = match ranks_on(&task.spec, &start.workers, known) {
         Ok(rank_map) => rank_map,
-        Err(error) => return Ok(Err(NotStarted::Refused { task: Box::new(task), reason: error.text() })),
+        Err(error) => {
+            let reason = error.text();
+            apply(tx, &start.task, TaskInput::MustWait { reason: reason.clone() }, cause)?;
+            return Ok(Err(NotStarted::Refused { task: Box::new(task), reason }));
+        }
     };
     let workers = rank_map.slots().iter().map(|slot| (&slot.worker, &slot.environment));
     match tx.lease(workers, &start.task, task.generation) {

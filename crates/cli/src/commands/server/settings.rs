@@ -109,15 +109,44 @@ fn size(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
     value.as_u64().map_or_else(|| word(key, value), |bytes| Ok(bytes.to_string()))
 }
 
+/// The keys below `queue`.
+const QUEUE_KEYS: [&str; 5] = ["half_life", "aging", "limits", "users", "preemption"];
+
 /// The rules of the queue have keys of their own.
 fn rules(value: Value) -> Result<Rules, SettingsRefusal> {
-    serde_json::from_value(value).map_err(|_| SettingsRefusal {
-        message: Text::new("queue 中有不认识的键，或值的形式不对", "queue has a key that is not known, or a value of the wrong form"),
-        hint: Text::new(
+    let hint = || {
+        Text::new(
             "例如 queue: {limits: {workers: 16, tasks: 4}, users: {alice: {share: 2}}, preemption: {after: 120}}；时间以秒计",
             "write queue: {limits: {workers: 16, tasks: 4}, users: {alice: {share: 2}}, preemption: {after: 120}}; times are in \
              seconds",
-        ),
+        )
+    };
+    let fields = match value {
+        Value::Null => return Ok(Rules::default()),
+        Value::Object(fields) => fields,
+        _ => {
+            let message = Text::new("queue 应为 键: 值 的形式", "queue must have keys with values");
+            return Err(SettingsRefusal { message, hint: hint() });
+        }
+    };
+    for (key, value) in &fields {
+        if !QUEUE_KEYS.contains(&key.as_str()) {
+            let known = QUEUE_KEYS.join(", ");
+            return Err(SettingsRefusal {
+                message: Text::new(format!("没有键 “queue.{key}”"), format!("there is no key 'queue.{key}'")),
+                hint: Text::new(format!("可用的键：{known}"), format!("the keys are {known}")),
+            });
+        }
+        let alone = Value::Object([(key.clone(), value.clone())].into_iter().collect());
+        if serde_json::from_value::<Rules>(alone).is_err() {
+            let message =
+                Text::new(format!("queue.{key} 的值形式不对"), format!("queue.{key} has a value of the wrong form"));
+            return Err(SettingsRefusal { message, hint: hint() });
+        }
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|_| SettingsRefusal {
+        message: Text::new("queue 的值形式不对", "queue has a value of the wrong form"),
+        hint: hint(),
     })
 }
 
@@ -144,6 +173,9 @@ fn unknown(key: &str, known: Text) -> SettingsRefusal {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::queue::Preemption;
+    use fermi_domain::units::Seconds;
+
     use super::*;
 
     #[test]
@@ -160,6 +192,11 @@ mod tests {
             parse("queue:\n  half_life: 3600\n  limits: {tasks: 4}\n  users: {li: {share: 2}}\n", Path::new(""));
         let rules = rules.unwrap().queue;
         assert_eq!((rules.limits.tasks, rules.share("li"), rules.half_life.0), (Some(4), 2, 3_600));
+        for off in ["queue: {preemption: off}", "queue: {preemption: \"off\"}", "queue:\n"] {
+            assert_eq!(parse(off, Path::new("")).unwrap().queue, Rules::default(), "{off}");
+        }
+        let on = parse("queue: {preemption: {after: 120}}", Path::new("")).unwrap().queue.preemption;
+        assert_eq!(on, Preemption::After(Seconds(120)));
         assert_eq!(parse("# nothing\n\n", Path::new("")).unwrap(), Settings::default());
     }
 

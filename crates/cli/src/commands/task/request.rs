@@ -88,7 +88,7 @@ pub struct RequestFlags {
 /// What Fermi shall pick.
 #[derive(Debug, clap::Args)]
 struct AutoFlags {
-    /// Let Fermi pick the environments: one zone and one GPU model first, as few nodes as possible
+    /// Let Fermi pick the environments: of one zone and one GPU model where it can
     #[arg(long, conflicts_with_all = ["envs", "group", "master", "workers"])]
     auto: bool,
     /// With --auto: how many nodes

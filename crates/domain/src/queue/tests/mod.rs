@@ -123,3 +123,10 @@ pub(super) fn workers(start: &Start) -> String {
 pub(super) fn english(queue: &mut Queue, task: &str, now_ms: u64) -> String {
     queue.explain(&TaskId::from(task), now_ms).unwrap().text().en.into_owned()
 }
+
+/// A task that gave way has ended: it waits again, first among those of its priority.
+fn give_back(queue: &mut Queue, task: &TaskId, now_ms: u64) {
+    if let Some(request) = queue.ended(task, now_ms) {
+        queue.insert(Request { standing: Standing::Returned, ..request }, now_ms);
+    }
+}

@@ -83,7 +83,7 @@ fn a_victim_is_asked_once_and_comes_back_at_the_head_of_its_priority() {
         english(&mut queue, "urgent", HOUR).contains("victim (giving way, ends at 1970-01-01 01:10 UTC at the latest)")
     );
     assert_eq!(victims(&mut queue, HOUR + 1), [""; 0], "asked once");
-    queue.returned(&"victim".into(), HOUR + 2);
+    give_back(&mut queue, &"victim".into(), HOUR + 2);
     assert_eq!(names(&mut queue, HOUR + 2), ["urgent"]);
     queue.ended(&"urgent".into(), HOUR + 3);
     assert_eq!(names(&mut queue, HOUR + 3), ["victim"], "before one of its priority that came first");
@@ -106,4 +106,34 @@ fn nothing_gives_way_for_a_task_that_starts_as_soon_without() {
     queue.decide(0);
     insert(&mut queue, HOUR - 1, [request("urgent", auto("1x1 H100")).at(1)]);
     assert_eq!(victims(&mut queue, HOUR - 1), [""; 0]);
+}
+
+#[test]
+fn no_more_give_way_than_are_needed_while_those_that_do_come_back() {
+    let rules = Rules { preemption: Preemption::After(Seconds(5)), ..Rules::default() };
+    let mut queue = with_rules(rules, &["a1 4 - z1", "a2 4 - z1", "b1 2 - z2", "c1 2 - z3"]);
+    let held = Request { preemptible: false, ..request("held", these(&["a1-0", "a1-1", "a1-2", "a1-3"])) };
+    insert(&mut queue, 0, [held]);
+    let small = (0..30).map(|number| Request {
+        time_limit: Some(Seconds(70)),
+        preemptible: true,
+        ..request(&format!("s{number}"), auto("1x1 *"))
+    });
+    insert(&mut queue, 1, small.collect::<Vec<_>>());
+    assert_eq!(names(&mut queue, 1).len(), 9);
+    insert(&mut queue, 2, [request("h", auto("2x2 *")).at(5)]);
+    let mut asked = victims(&mut queue, 2);
+    assert_eq!(asked.len(), 4, "{asked:?}");
+    let mut now = 2;
+    while let Some(victim) = asked.pop() {
+        now += 100;
+        give_back(&mut queue, &victim.as_str().into(), now);
+        for decision in queue.decide(now) {
+            match decision {
+                Decision::Start(start) => assert_eq!((start.task.as_str(), asked.len()), ("h", 0), "at {now}"),
+                Decision::Preempt(more) => panic!("{} as well", more.victim),
+            }
+        }
+    }
+    assert!(!queue.waits(&"h".into()));
 }

@@ -122,7 +122,7 @@ impl Play {
             let gave_way =
                 self.queue.running().any(|running| running.request.task == task && running.stopping != Stopping::No);
             if gave_way && self.dice.below(2) == 0 {
-                self.queue.returned(&task, self.now);
+                give_back(&mut self.queue, &task, self.now);
             } else {
                 self.queue.ended(&task, self.now);
             }

@@ -82,6 +82,8 @@ pub enum TaskInput {
     GiveWay {
         reason: Text,
     },
+    /// It should have given way by now.
+    GiveWayOverdue,
 }
 
 /// What a task's log says about a [`TaskInput`].

@@ -538,3 +538,79 @@ fn runs_of_a_launch_before_belong_to_the_environment_that_they_were_in() {
     assert_eq!(environment_of(&"task-1-g1-n2-i1".parse().unwrap()), Some("c"));
     assert!(play.kinds.contains(&"nodes.replaced"));
 }
+
+fn gives_way() -> TaskInput {
+    TaskInput::GiveWay { reason: Text::new("让位", "gives way") }
+}
+
+#[test]
+fn a_task_that_gives_way_is_stopped_and_waits_again_as_one_that_did() {
+    let mut play = Play::running(0);
+    play.play(gives_way());
+    assert_eq!((play.task.phase, play.task.desired_states()[0]), (TaskPhase::Stopping, DesiredState::Stop));
+    play.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser).swept();
+    assert_eq!((play.task.phase, play.task.gave_way, play.task.resume), (TaskPhase::Initializing, true, true));
+    play.placed();
+    assert!(!play.task.gave_way && play.task.placed_ms == Some(play.now));
+}
+
+#[test]
+fn one_that_is_killed_because_it_gives_way_too_slowly_waits_again_whoever_goes_last() {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+        let mut play = Play::running(0);
+        play.play(gives_way()).play(TaskInput::GiveWayOverdue);
+        assert_eq!(play.task.desired_states(), [DesiredState::Kill; 3]);
+        order.into_iter().for_each(|node| {
+            play.gone(node);
+        });
+        assert_eq!(play.task.phase, TaskPhase::Initializing, "{order:?}");
+    }
+}
+
+#[test]
+fn a_stop_by_its_user_wins_over_giving_way() {
+    let mut play = Play::running(0);
+    play.play(gives_way()).play(TaskInput::StopAsked(StopIntent::by_user(false))).play(TaskInput::GiveWayOverdue);
+    assert_eq!(play.task.stop, Some(StopIntent::by_user(false)));
+    play.swept();
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+    // And the other way round.
+    let mut play = Play::running(0);
+    play.play(TaskInput::StopAsked(StopIntent::by_user(false))).play(gives_way()).play(TaskInput::GiveWayOverdue);
+    play.swept();
+    assert_eq!(play.task.phase, TaskPhase::Stopped);
+}
+
+#[test]
+fn one_that_finishes_while_it_shall_give_way_is_not_run_again() {
+    let mut play = Play::running(0);
+    play.play(gives_way()).ended(Outcome::Succeeded, VerdictKind::Succeeded).swept();
+    assert_eq!(play.task.phase, TaskPhase::Succeeded);
+    assert_eq!(play.task.verdict.as_ref().unwrap().kind, VerdictKind::Succeeded);
+}
+
+#[test]
+fn a_machine_that_is_lost_while_the_task_gives_way_lets_it_wait_again() {
+    let mut play = Play::running(0);
+    play.play(gives_way()).gone(1).gone(2).play(TaskInput::NodeLost { node: NodeRank(0) });
+    assert_eq!(play.task.phase, TaskPhase::Initializing);
+}
+
+#[test]
+fn a_time_limit_counts_from_the_workers_and_ends_with_its_own_verdict() {
+    let mut play = Play::running(0);
+    play.task.spec.policies.time_limit = Some(Seconds(60));
+    let placed = play.task.placed_ms.unwrap();
+    assert!(!play.task.is_over_limit(placed + 59_999) && play.task.is_over_limit(placed + 60_000));
+    play.play(TaskInput::TimeLimitReached);
+    assert_eq!(play.task.phase, TaskPhase::Running, "it is not yet over");
+    play.now = placed + 60_000;
+    play.play(TaskInput::TimeLimitReached);
+    assert_eq!(play.task.phase, TaskPhase::Stopping);
+    play.ended(Outcome::Stopped { signal: 15 }, VerdictKind::StoppedByUser).swept();
+    let kind = &play.task.verdict.as_ref().unwrap().kind;
+    assert_eq!((play.task.phase, kind), (TaskPhase::Stopped, &VerdictKind::TimeLimitReached { limit: Seconds(60) }));
+    // Another launch has as long again.
+    play.play(TaskInput::RestartAsked).placed();
+    assert!(!play.task.is_over_limit(play.now + 59_999));
+}

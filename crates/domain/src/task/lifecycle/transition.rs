@@ -40,6 +40,7 @@ impl Transition<'_> {
             TaskInput::StopOverdue => self.stop_overdue(),
             TaskInput::TimeLimitReached => self.time_limit_reached(),
             TaskInput::GiveWay { reason } => self.give_way(reason),
+            TaskInput::GiveWayOverdue => self.give_way_overdue(),
         }
     }
 
@@ -200,6 +201,7 @@ impl Transition<'_> {
             self.replace_members();
         }
         self.stopped_when_swept();
+        self.requeue_when_swept();
         self.begin_again_when_swept();
     }
 
@@ -233,6 +235,7 @@ impl Transition<'_> {
         }
         self.task.requeue = self.task.restart_at_ms.is_some();
         self.stopped_when_swept();
+        self.requeue_when_swept();
         self.begin_again_when_swept();
     }
 
@@ -376,6 +379,13 @@ impl Transition<'_> {
         self.stop_asked(StopIntent { force: false, then_restart: true, cause: StopCause::GivesWay });
     }
 
+    /// A stop that its user asked for meanwhile stays as it is.
+    fn give_way_overdue(&mut self) {
+        if let Some(stop) = self.task.stop.as_mut().filter(|stop| stop.cause == StopCause::GivesWay) {
+            stop.force = true;
+        }
+    }
+
     /// What does not end by itself is ended by its agents.
     fn stop_overdue(&mut self) {
         let Some(stop) = self.task.stop.filter(|stop| !stop.force) else { return };
@@ -402,7 +412,9 @@ impl Transition<'_> {
     }
 
     fn requeue_when_swept(&mut self) {
-        let wants = self.task.stop.is_some_and(|stop| stop.then_restart);
+        // One that finished before it could give way has nothing left to do.
+        let is_done = |stop: &StopIntent| stop.cause == StopCause::GivesWay && self.task.phase == TaskPhase::Succeeded;
+        let wants = self.task.stop.is_some_and(|stop| stop.then_restart && !is_done(&stop));
         if wants && self.task.phase.is_final() && self.task.is_swept() {
             self.begin_anew();
         }

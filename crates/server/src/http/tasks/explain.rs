@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, QueuePlace, Verdict, WaitingFor};
 use fermi_domain::explain::{self, NodeTurn, Obstacle, StepsHeard};
+use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::WaitReason;
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
@@ -39,7 +40,8 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     };
     let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
     let found = explain::explain(&task, &environments, &leases, heard);
-    let waits = core.scheduler().explain(&task.id, core.now_ms());
+    let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
+    let waits = if is_queued { core.scheduler().explain(&task.id, core.now_ms()) } else { None };
     let summary = held.or_else(|| waits.as_ref().map(WaitReason::text));
     EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),

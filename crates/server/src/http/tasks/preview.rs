@@ -4,12 +4,13 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{CardLine, CreateRequest, Envelope, Failure, Launch, Preview};
 use fermi_domain::ids::TaskId;
-use fermi_domain::placement::Prospect;
+use fermi_domain::placement::{Prospect, ranks_on};
 use fermi_domain::task::Task;
 use fermi_domain::validation::validate;
 use fermi_domain::{messages, rank_map};
 
 use crate::assignment;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::JsonBody;
@@ -21,7 +22,12 @@ use crate::plan;
 #[utoipa::path(post, path = "/api/v1/training-tasks/preview", tag = "training-tasks",
     request_body = CreateRequest,
     responses((status = 200, body = Envelope<Preview>), (status = 400, body = Failure), (status = 422, body = Failure)))]
-pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateRequest>) -> Reply {
+pub async fn preview(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    body: JsonBody<CreateRequest>,
+) -> Reply {
     let environments = core.known_environments();
     let on_group = on_group::written_out(&core, &body.value, &environments).await?;
     let accepted = validate(on_group.as_ref().map_or(&body.value, |found| &found.asked), &environments)?;
@@ -29,10 +35,13 @@ pub async fn preview(State(core): State<Core>, headers: HeaderMap, body: JsonBod
     let spec = &accepted.spec;
     let named = spec.clone();
     core.store().read(move |view| lifecycle::check_references(view, &named)).await?;
-    let trial = Task::new(TaskId::from("task-new"), spec.clone(), core.now_ms());
-    let prospect = core.scheduler().would(trial, core.now_ms());
+    let mut task = Task::new(TaskId::from("task-new"), spec.clone(), core.now_ms());
+    task.created_by = Some(caller);
+    // Tried out on a copy, for which nobody else waits.
+    let trial = core.scheduler().clone();
+    let prospect = trial.would(task, core.now_ms());
     let ranks = match &prospect {
-        Some(Prospect::Starts(start)) => core.scheduler().rank_map(spec, &start.workers).ok(),
+        Some(Prospect::Starts(start)) => ranks_on(spec, &start.workers, &environments).ok(),
         Some(Prospect::Waits(_)) | None => rank_map::of_spec(spec, &environments).ok(),
     };
     let launch = match &ranks {
