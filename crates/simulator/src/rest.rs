@@ -4,7 +4,6 @@ use fermi_domain::ids::{Generation, TaskId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::task::{RunKey, Task};
 
-use crate::agent::Agent;
 use crate::world::World;
 
 impl World {
@@ -46,14 +45,15 @@ impl World {
         self.check_logs();
     }
 
-    /// Whether an agent has something of this launch that the server refuses, because another has its name: it stays there until
-    /// an operator says which of the two is the right one.
-    fn is_refused(&self, task: &TaskId, generation: Generation) -> bool {
+    /// Whether a node of this launch was on a machine of which there are two: of those one is refused, and what it wrote stays
+    /// with it until an operator says which is the right one.
+    fn was_on_a_copy(&self, task: &TaskId, generation: Generation) -> bool {
+        let is_copied = |at: usize| {
+            self.agents.get(at).is_some_and(|agent| agent.clone_of.is_some())
+                || self.agents.iter().any(|agent| agent.clone_of == Some(at))
+        };
         let is_of = |run: &RunKey| run.task == *task && run.generation == generation;
-        let is_served =
-            |agent: &Agent| self.server.sessions.values().any(|it| it.link.is_some() && it.link == agent.link);
-        let refused = |at: usize| self.agents.get(at).is_some_and(|agent| agent.is_up && !is_served(agent));
-        self.keepers.iter().any(|keepers| is_of(&keepers.run) && refused(keepers.agent))
+        self.keepers.iter().any(|keepers| is_of(&keepers.run) && is_copied(keepers.agent))
     }
 
     fn check_logs(&mut self) {
@@ -63,7 +63,8 @@ impl World {
             let Some(task) = self.server.database.tasks.get(id) else { continue };
             let attempt = task.attempts.iter().find(|known| known.number.get() == launch.1);
             let is_known = attempt.is_some_and(|known| known.generation == launch.0);
-            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) || self.is_refused(id, launch.0) {
+            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) || self.was_on_a_copy(id, launch.0)
+            {
                 continue;
             }
             let kept = self.server.streams.get(&(id.clone(), launch.1, *rank)).map_or(&[][..], Vec::as_slice);
