@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { api, binary, ended, freePort, until } from './fermi';
+import { api, binary, consoleOf, ended, freePort, until } from './fermi';
 
 const ENVIRONMENTS = [
   { name: 'pytorch-dev-env', kind: 'jupyter', zone: '北京可用区A', image: 'pytorch', gpus: '2xA100', cpus: 16 },
@@ -22,8 +22,11 @@ export type Seed = {
 export async function startSeed(): Promise<Seed> {
   const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
   const children = new Map<string, ChildProcess>();
-  const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) =>
-    children.set(name, spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' }));
+  const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) => {
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
+    children.set(name, child);
+    return child;
+  };
   const leave = async (name: string) => {
     const child = children.get(name);
     if (!child) return;
@@ -53,14 +56,7 @@ export async function startSeed(): Promise<Seed> {
     }
     const dataset = await api<{ id: string }>(server, '/datasets', { name: 'wikitext-103' });
     await api(server, `/datasets/${dataset.id}/versions`, { version: 'v1', path: '/data/wikitext-103' });
-    const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
-    if (page.includes('assets/')) return { server, console: server, leave, stop };
-    const preview = await freePort();
-    const script = new URL('../scripts/preview.mjs', import.meta.url).pathname;
-    run('preview', process.execPath, [script], { FERMI_SERVER: server, PORT: String(preview) });
-    const console_ = `http://127.0.0.1:${preview}`;
-    await until('the preview', async () => ((await fetch(console_)).ok ? true : null));
-    return { server, console: console_, leave, stop };
+    return { server, console: await consoleOf(server, (...what) => run('preview', ...what)), leave, stop };
   } catch (error) {
     await stop();
     throw error;

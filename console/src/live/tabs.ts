@@ -35,11 +35,18 @@ export function listen(onHeard: (heard: Heard) => void, onState: (state: StreamS
 
   const lead = () => {
     leads = true;
+    // A tab that takes the stream over and has heard nothing yet does not know where to go on: all is looked at again.
+    let isLost = last === 'live' && cursor === null;
     return follow({
       path: '/api/v1/events',
       cursor,
       signal: ended.signal,
-      onState: setState,
+      onState: (state) => {
+        setState(state);
+        if (state !== 'live' || !isLost) return;
+        isLost = false;
+        onHeard({ events: [], reset: true });
+      },
       onFrames: (frames) => {
         const heard: Heard = { events: [], reset: frames.some((frame) => frame.kind === 'reset') };
         for (const frame of frames) {
