@@ -16,10 +16,14 @@ export type Seed = {
   server: string;
   console: string;
   leave: (name: string) => Promise<void>;
+  /** Ends a process as a power cut does. */
+  kill: (name: string) => Promise<void>;
+  startServer: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
-export async function startSeed(): Promise<Seed> {
+/** With `isPreviewed` the pages come through a proxy of the tests in any case. */
+export async function startSeed({ isPreviewed = false } = {}): Promise<Seed> {
   const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
   const children = new Map<string, ChildProcess>();
   const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) => {
@@ -35,6 +39,12 @@ export async function startSeed(): Promise<Seed> {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     children.delete(name);
   };
+  const kill = async (name: string) => {
+    const child = children.get(name);
+    child?.kill('SIGKILL');
+    if (child) await ended(child);
+    children.delete(name);
+  };
   const stop = async () => {
     for (const name of [...children.keys()].reverse()) await leave(name);
     rmSync(folder, { recursive: true, force: true });
@@ -42,8 +52,11 @@ export async function startSeed(): Promise<Seed> {
   try {
     const port = await freePort();
     const server = `http://127.0.0.1:${port}`;
-    run('server', binary(), ['server', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')]);
-    await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    const startServer = async () => {
+      run('server', binary(), ['server', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')]);
+      await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    };
+    await startServer();
     for (const [count, { name, kind, zone, image, gpus, cpus }] of ENVIRONMENTS.entries()) {
       const declared = `gpus=${gpus},cpus=${cpus},memory=${8 * cpus}GiB`;
       const where = ['--server', server, '--data-dir', join(folder, name)];
@@ -56,7 +69,8 @@ export async function startSeed(): Promise<Seed> {
     }
     const dataset = await api<{ id: string }>(server, '/datasets', { name: 'wikitext-103' });
     await api(server, `/datasets/${dataset.id}/versions`, { version: 'v1', path: '/data/wikitext-103' });
-    return { server, console: await consoleOf(server, (...what) => run('preview', ...what)), leave, stop };
+    const shown = await consoleOf(server, (...what) => run('preview', ...what), '', isPreviewed);
+    return { server, console: shown, leave, kill, startServer, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -41,7 +41,9 @@ function useEntries(text: string, onHelp: () => void): Entry[] {
     },
     { id: 'help', section: w.shell.actions, label: w.shell.shortcuts, run: onHelp },
   ].filter((entry) => has(entry.label));
-  const found = (tasks.data?.items ?? []).map((task) => ({
+  // The answer to an earlier text may still stand here.
+  const named = (tasks.data?.items ?? []).filter((task) => has(task.name));
+  const found = named.map((task) => ({
     id: task.id,
     section: w.shell.tasks,
     label: task.name,
