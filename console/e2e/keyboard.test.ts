@@ -66,12 +66,15 @@ test('a task is made and stopped with the keyboard alone', async () => {
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
   await page.waitForURL(/tab=logs/);
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  await page.getByRole('heading', { level: 1, name: zh.training.title }).waitFor();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: zh.shell.paletteHint }).waitFor();
   await page.keyboard.type('by-keyboard');
   await page.getByRole('option', { name: /by-keyboard/, selected: true }).waitFor();
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => !url.search.includes('tab='));
+  await page.getByRole('heading', { level: 1, name: 'by-keyboard' }).waitFor();
   await tabTo(page, /^停止$/);
   await page.keyboard.press('Enter');
   await page.getByText('已停止', { exact: true }).first().waitFor({ timeout: 60_000 });

@@ -58,5 +58,5 @@ describe.each([
     for (const page of tabs)
       await page.getByText(zh.training.phases.stopped, { exact: true }).first().waitFor({ timeout: 30_000 });
     await context.close();
-  }, 300_000);
+  });
 });

@@ -8,7 +8,7 @@ export default defineConfig({
     include: process.env.FERMI_SHOTS ? ['e2e/shots.ts'] : ['e2e/**/*.test.ts'],
     globalSetup: ['e2e/setup.ts'],
     fileParallelism: false,
-    testTimeout: 120_000,
+    testTimeout: 600_000,
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
   },
