@@ -54,10 +54,10 @@ describe.each([
   });
 });
 
-test('no dialog, menu or list has a serious fault', async () => {
+test('no dialog or menu has a serious fault', async () => {
   const { page, close } = await open(browser, `${base}/groups`, {}, { bypassCSP: true });
   const found: string[] = [];
-  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu' | 'listbox') => {
+  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu') => {
     await page.goto(`${base}${path}`);
     await settled(page);
     await open();
@@ -74,7 +74,6 @@ test('no dialog, menu or list has a serious fault', async () => {
   await opened('/models', press(zh.models.create), 'dialog');
   await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
   await opened('/', () => page.keyboard.press('?'), 'dialog');
-  await opened('/training/create', () => page.getByRole('combobox', { name: zh.create.dataset }).click(), 'listbox');
   expect(found).toEqual([]);
   await close();
 });
