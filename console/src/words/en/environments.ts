@@ -13,10 +13,7 @@ export const environments: Words['environments'] = {
   joinToken: 'Where the server asks for a token, add --token-file',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: 'Custom' },
   search: 'Search by name, zone, image, GPU',
-  filterStatus: 'Status',
-  filterZone: 'Zone',
-  filterGpu: 'GPU',
-  filterLabel: 'Label',
+  filters: { status: 'Status', zone: 'Zone', gpu: 'GPU', image: 'Image', label: 'Label' },
   sort: 'Sort',
   sorts: {
     came: 'As joined',

@@ -11,10 +11,7 @@ export const environments = {
   joinToken: '服务器要求令牌时，加上 --token-file',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: '自定义' },
   search: '搜索名称、可用区、镜像、GPU',
-  filterStatus: '状态',
-  filterZone: '可用区',
-  filterGpu: 'GPU',
-  filterLabel: '标签',
+  filters: { status: '状态', zone: '可用区', gpu: 'GPU', image: '镜像', label: '标签' },
   sort: '排序',
   sorts: {
     came: '接入顺序',
