@@ -145,6 +145,7 @@ export async function start(): Promise<Fermi> {
     ];
     run(binary(), [
       'up',
+      '--no-token',
       '--listen',
       `127.0.0.1:${port}`,
       '--data-dir',

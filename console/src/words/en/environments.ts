@@ -10,7 +10,7 @@ export const environments: Words['environments'] = {
   joinKind: 'Kind',
   joinWorkers: 'Workers',
   joinWorkersHint: 'Without GPUs; with GPUs there is one for each',
-  joinToken: 'Where the server asks for a token, add --token-file',
+  joinToken: 'Add --token-file with a token for machines: fermi token create NAME --scope agent',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: 'Custom' },
   search: 'Search by name, zone, image, GPU',
   filters: { status: 'Status', zone: 'Zone', gpu: 'GPU', image: 'Image', label: 'Label' },

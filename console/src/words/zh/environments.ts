@@ -8,7 +8,7 @@ export const environments = {
   joinKind: '类型',
   joinWorkers: 'Worker 数',
   joinWorkersHint: '没有 GPU 时生效；有 GPU 则每张一个',
-  joinToken: '服务器要求令牌时，加上 --token-file',
+  joinToken: '加上 --token-file 给出机器的令牌：fermi token create 名称 --scope agent',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: '自定义' },
   search: '搜索名称、可用区、镜像、GPU',
   filters: { status: '状态', zone: '可用区', gpu: 'GPU', image: '镜像', label: '标签' },
