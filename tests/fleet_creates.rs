@@ -20,9 +20,11 @@ fn request(fleet: &Fleet, name: &str) -> Value {
 }
 
 /// One create; none when the server was gone before it answered.
-fn create(http: &ureq::Agent, address: &str, key: &str, body: &Value) -> Option<String> {
+fn create(http: &ureq::Agent, server: (&str, &str), key: &str, body: &Value) -> Option<String> {
+    let (address, bearer) = server;
     let mut answer = http
         .post(format!("http://{address}/api/v1/training-tasks"))
+        .header("authorization", bearer)
         .header("content-type", "application/json")
         .header("idempotency-key", key)
         .send(body.to_string())
@@ -54,7 +56,7 @@ fn send(fleet: &Fleet, answered: &Mutex<BTreeMap<usize, String>>, mut enough: im
     let todo: Vec<usize> = (0..CREATES).filter(|number| !answered.lock().unwrap().contains_key(number)).collect();
     let next = AtomicUsize::new(0);
     let body = request(fleet, "");
-    let address = fleet.address().to_owned();
+    let (address, bearer) = (fleet.address().to_owned(), fleet.bearer());
     std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
             scope.spawn(|| {
@@ -62,7 +64,7 @@ fn send(fleet: &Fleet, answered: &Mutex<BTreeMap<usize, String>>, mut enough: im
                 while let Some(number) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let mut body = body.clone();
                     body["taskName"] = json!(format!("create {number}"));
-                    if let Some(id) = create(&http, &address, &format!("key-{number}"), &body) {
+                    if let Some(id) = create(&http, (&address, &bearer), &format!("key-{number}"), &body) {
                         answered.lock().unwrap().insert(*number, id);
                     }
                 }

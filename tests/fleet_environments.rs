@@ -206,6 +206,7 @@ fn a_task_on_a_held_worker_waits_says_for_whom_and_starts_when_it_is_free() {
 fn ask(fleet: &Fleet, headers: &[(&str, &str)]) -> (u16, Value) {
     let http: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let mut request = http.get(format!("http://{}/api/v1/environments", fleet.address()));
+    request = request.header("authorization", fleet.bearer());
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -172,6 +172,7 @@ fn a_task_that_is_over_starts_again_on_an_idle_cluster_and_once_per_key() {
     let restart = || {
         let path = format!("http://{}/api/v1/training-tasks/{task}/restart", fleet.address());
         ureq::post(path)
+            .header("authorization", fleet.bearer())
             .header("idempotency-key", "once")
             .header("content-type", "application/json")
             .send("{}")

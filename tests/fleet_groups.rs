@@ -208,11 +208,11 @@ fn fifty_who_move_the_same_workers_leave_each_in_one_group_though_the_server_is_
     groups.push("group-999".to_owned());
     for life in 0..2 {
         let (moved, refused, is_down) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let address = fleet.address().to_owned();
+        let (address, bearer) = (fleet.address().to_owned(), fleet.bearer());
         let pid = fleet.server_pid();
         std::thread::scope(|scope| {
             for client in 0..CLIENTS {
-                let (groups, workers, address) = (&groups, &workers, &address);
+                let (groups, workers, address, bearer) = (&groups, &workers, &address, &bearer);
                 let (moved, refused, is_down) = (&moved, &refused, &is_down);
                 scope.spawn(move || {
                     let http: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
@@ -225,6 +225,7 @@ fn fifty_who_move_the_same_workers_leave_each_in_one_group_though_the_server_is_
                         let version = (turn % 3 == 0).then_some(1);
                         let sent = http
                             .post(format!("http://{address}/api/v1/groups/{to}/workers"))
+                            .header("authorization", bearer)
                             .header("content-type", "application/json")
                             .header("accept-language", "en")
                             .send(json!({"workers": chosen, "version": version}).to_string());

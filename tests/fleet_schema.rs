@@ -19,6 +19,7 @@ fn schemathesis_finds_no_server_error() {
         .args(["run", &schema, "--phases", "examples,coverage,fuzzing", "--max-examples", "20", "--seed", "7"])
         .args(["--checks", "not_a_server_error", "--generation-deterministic", "--no-color", "--warnings", "off"])
         // It makes no archives; those have tests of their own.
+        .args(["--header", &format!("Authorization: {}", fleet.bearer())])
         .args(["--exclude-path", "/api/v1/snapshots", "--request-timeout", "20", "--workers", "2"])
         .current_dir(fleet.place.work())
         .env("HOME", fleet.place.home())

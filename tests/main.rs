@@ -12,6 +12,7 @@
 )]
 #![allow(clippy::print_stderr, reason = "what is left out is said aloud")]
 
+mod access;
 mod backups;
 mod bad_input;
 mod checkpoints;

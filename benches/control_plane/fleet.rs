@@ -57,7 +57,12 @@ impl Fleet {
         let address = String::new();
         let mut fleet = Self { folder, mark, address, server: None, agents: Vec::new(), names: Vec::new() };
         let data = fleet.data().display().to_string();
-        let server = fleet.start("server", &["server", "--listen", "127.0.0.1:0", "--data-dir", &data])?;
+        let mut words = vec!["server", "--listen", "127.0.0.1:0", "--data-dir", &data];
+        // What was built before may not know the word.
+        if !IS_BEFORE.load(Ordering::Relaxed) {
+            words.push("--no-token");
+        }
+        let server = fleet.start("server", &words)?;
         fleet.server = Some(server);
         let log = fleet.folder.path().join("server.log");
         fleet.address = eventually("the server to say where it listens", || said_address(&log))?;

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { launch, open } from './browser';
-import { PAGES, TASK_PATH } from './pages';
+import { TABS } from '../src/pages/task/search';
+import { zh } from '../src/words/zh';
+import { launch, open, settled } from './browser';
+import { FAILED_PATH, PAGES, TASK_PATH, WAITING_PATH } from './pages';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const base = inject('console');
@@ -16,21 +18,62 @@ afterAll(() => browser.close());
 
 declare const axe: { run: () => Promise<AxeResults> };
 
-describe.each(['light', 'dark'] as const)('in %s', (theme) => {
-  test.each([...PAGES, { name: 'task', path: TASK_PATH }])('$name has no serious fault', async ({ path }) => {
-    const { page, close } = await open(browser, `${base}${path}`, { theme }, { bypassCSP: true });
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate(() => axe.run());
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-    expect(
-      serious.map(
-        ({ id, nodes }) =>
-          `${id}: ${nodes
-            .slice(0, 3)
-            .map((node) => node.html)
-            .join(' | ')}`,
-      ),
-    ).toEqual([]);
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => axe.run());
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  return serious.map(({ id, nodes }) => {
+    const where = nodes.slice(0, 3).map((node) => `${node.html} ${node.any[0]?.message ?? ''}`);
+    return `${new URL(page.url()).pathname}${new URL(page.url()).search} ${id}: ${where.join(' | ')}`;
+  });
+}
+
+const TASKS = [
+  ...TABS.map((tab) => `${TASK_PATH}?tab=${tab}`),
+  `${FAILED_PATH}?tab=overview`,
+  `${FAILED_PATH}?tab=diagnosis`,
+  `${FAILED_PATH}?tab=logs`,
+  WAITING_PATH,
+];
+
+// Each theme and each language once: contrast does not depend on words, nor names on colours.
+describe.each([
+  { language: 'zh-CN', theme: 'light' },
+  { language: 'en', theme: 'dark' },
+] as const)('in $language and $theme', (look) => {
+  test('no page has a serious fault', async () => {
+    const { page, close } = await open(browser, `${base}/`, look, { bypassCSP: true });
+    const found: string[] = [];
+    for (const path of [...PAGES.map((one) => one.path), ...TASKS, '/environments?view=table', '/nowhere']) {
+      await page.goto(`${base}${path}`);
+      await settled(page);
+      found.push(...(await faults(page)));
+    }
+    expect(found).toEqual([]);
     await close();
   });
+});
+
+test('no dialog or menu has a serious fault', async () => {
+  const { page, close } = await open(browser, `${base}/groups`, {}, { bypassCSP: true });
+  const found: string[] = [];
+  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu') => {
+    await page.goto(`${base}${path}`);
+    await settled(page);
+    await open();
+    await page.getByRole(role).first().waitFor();
+    found.push(...(await faults(page)));
+  };
+  const press = (name: string) => () => page.getByRole('button', { name, exact: true }).first().click();
+  await opened('/groups', press(zh.groups.create), 'dialog');
+  await opened('/environments', press(zh.environments.join), 'dialog');
+  await opened('/environments', press('gn6'), 'dialog');
+  await opened('/environments', press(zh.environments.actionsOf('gn6')), 'menu');
+  await opened('/environments', press(zh.environments.filters.status), 'dialog');
+  await opened('/datasets', press(zh.datasets.create), 'dialog');
+  await opened('/models', press(zh.models.create), 'dialog');
+  await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
+  await opened('/', () => page.keyboard.press('?'), 'dialog');
+  expect(found).toEqual([]);
+  await close();
 });

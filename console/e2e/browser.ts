@@ -16,6 +16,8 @@ export async function open(browser: Browser, url: string, look: Look = {}, optio
     reducedMotion: 'reduce',
     ...options,
   });
+  // A machine that does other things too is slow, not wrong.
+  context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -30,7 +32,5 @@ export async function open(browser: Browser, url: string, look: Look = {}, optio
 /** The heading is there and nothing is loading any more. */
 export async function settled(page: Page) {
   await page.locator('main h1').first().waitFor();
-  await page.waitForFunction(() => document.querySelector('main [aria-busy="true"]') === null, undefined, {
-    timeout: 30_000,
-  });
+  await page.waitForFunction(() => document.querySelector('main [aria-busy="true"]') === null);
 }

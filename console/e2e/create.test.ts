@@ -95,6 +95,10 @@ test('场景3: 跨可用区分布式训练', async () => {
     '跨可用区',
     '跨可用区训练可能会有网络延迟',
   ]);
+  const zones = summary(page)
+    .locator('div')
+    .filter({ has: page.getByText('跨可用区', { exact: true }) });
+  expect((await zones.last().textContent())?.replace(/\s/g, '')).toBe('跨可用区3个');
   await page.getByLabel('分布式框架').click();
   await page.getByRole('option', { name: /DeepSpeed/ }).click();
   await shows(page, ['分布式训练 · 使用 DeepSpeed']);

@@ -18,7 +18,7 @@ afterAll(async () => {
 
 test('filters and order live in the address', async () => {
   const { page, complaints, close } = await open(browser, `${seed.console}/environments`);
-  await page.getByRole('button', { name: w.filterGpu }).click();
+  await page.getByRole('button', { name: w.filters.gpu }).click();
   await page.getByRole('checkbox', { name: 'V100' }).click();
   await page.keyboard.press('Escape');
   await page.getByText(w.counted('1', '4')).waitFor();

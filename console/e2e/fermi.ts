@@ -54,6 +54,23 @@ export async function api<T>(server: string, path: string, body?: unknown): Prom
   return answer.data;
 }
 
+type Run = (command: string, args: string[], env: Record<string, string>) => ChildProcess;
+
+/** The console that the binary carries; with FERMI_DIST, or where it carries none, dist/ served the same way. */
+export async function consoleOf(server: string, run: Run, prefix = '', isPreviewed = false): Promise<string> {
+  const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
+  if (!process.env.FERMI_DIST && !isPreviewed && prefix === '' && page.includes('assets/')) return server;
+  const port = String(await freePort());
+  run(process.execPath, [join(ROOT, 'console/scripts/preview.mjs')], {
+    FERMI_SERVER: server,
+    PORT: port,
+    PREFIX: prefix,
+  });
+  const address = `http://127.0.0.1:${port}${prefix}`;
+  await until('the preview', async () => ((await fetch(`${address}/`)).ok ? true : null));
+  return address;
+}
+
 type Named = { items: { id: string; name: string }[] };
 
 /** Environments of the specification, machines with declared GPUs, and a training that goes on. */
@@ -93,6 +110,13 @@ async function fill(server: string) {
   await create('bert-finetune', ['nlp-research-lab'], { argv: ['sh', '-c', 'echo epoch 1; echo done'] });
   await create('gpt-pretrain', ['pytorch-dev-env', 'llm-training-env'], { argv: ['sh', '-c', steps] });
   await create('llama-sft', ['pytorch-dev-env'], { argv: ['sh', '-c', 'true'] });
+  const boom = 'echo "Traceback (most recent call last):" >&2; echo "RuntimeError: CUDA error: device-side assert" >&2';
+  const fails = `echo "loading data"; if [ "$RANK" = 1 ]; then ${boom}; exit 1; fi; sleep 30`;
+  const failing = await create('vision-ablation', ['nlp-research-lab'], { argv: ['sh', '-c', fails] });
+  await until('the failure', async () => {
+    const { status } = await api<{ status: string }>(server, `/training-tasks/${failing.taskId}`);
+    return status === 'failed' ? true : null;
+  });
 }
 
 export async function start(): Promise<Fermi> {
@@ -121,6 +145,7 @@ export async function start(): Promise<Fermi> {
     ];
     run(binary(), [
       'up',
+      '--no-token',
       '--listen',
       `127.0.0.1:${port}`,
       '--data-dir',
@@ -146,14 +171,7 @@ export async function start(): Promise<Fermi> {
     }
     await fill(server);
     const hasGroups = (await fetch(`${server}/api/v1/groups`)).ok;
-    const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
-    if (page.includes('assets/')) return { server, console: server, hasGroups, stop };
-    // A binary without the console: its pages come from dist/, served the same way.
-    const preview = await freePort();
-    run(process.execPath, [join(ROOT, 'console/scripts/preview.mjs')], { FERMI_SERVER: server, PORT: String(preview) });
-    const console_ = `http://127.0.0.1:${preview}`;
-    await until('the preview', async () => ((await fetch(console_)).ok ? true : null));
-    return { server, console: console_, hasGroups, stop };
+    return { server, console: await consoleOf(server, run), hasGroups, stop };
   } catch (error) {
     await stop();
     throw error;

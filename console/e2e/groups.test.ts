@@ -4,6 +4,9 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { zh } from '../src/words/zh';
 import { launch, open } from './browser';
 
+const TEST_LAUNCH = new URL('../../examples/test_launch.py', import.meta.url).pathname;
+// The name of the configuration where every node resolves it; here none does, and the proven address stands for it.
+const MASTER = '127.0.0.1';
 let browser: Browser;
 beforeAll(async () => {
   browser = await launch();
@@ -45,7 +48,21 @@ test.runIf(inject('hasGroups'))('workers become a group with ranks', async () =>
     'gn7-02014',
     'gn7-13114',
   ]);
-  expect(await card.getByRole('button', { name: words.start, exact: true }).getAttribute('aria-disabled')).toBe(null);
+
+  // The check of the launch, as every rank says it.
+  await card.getByRole('button', { name: words.start, exact: true }).click();
+  const start = page.getByRole('dialog', { name: words.startTitle(name) });
+  await start.getByLabel(words.taskName).fill(name);
+  await start.getByLabel(words.command).fill(`python3 ${TEST_LAUNCH}`);
+  await start.getByRole('button', { name: words.start, exact: true }).click();
+  await page.getByText(words.started).first().waitFor();
+  await page.waitForURL(/\/training\/task-/);
+  await page.getByRole('tab', { name: zh.task.logs, exact: true }).click();
+  const log = page.getByRole('log');
+  for (const [rank, local] of [0, 1, 0, 1].entries()) {
+    const line = `[Rank ${rank}] World Size: 4, Local Rank: ${local}, Master Addr: ${MASTER}`;
+    await log.getByText(line, { exact: true }).waitFor({ timeout: 60_000 });
+  }
   expect(complaints).toEqual([]);
   await close();
 });

@@ -15,5 +15,7 @@ export const PAGES: ShownPage[] = [
   { name: 'models', path: '/models', title: (w) => w.models.title },
   { name: 'settings', path: '/settings', title: (w) => w.settings.title },
 ];
-/** Pages of one task; their heading is not the same in all states. */
+/** Pages of tasks, whose heading is their name: one runs, one waits for it, one has failed. */
 export const TASK_PATH = '/training/task-2';
+export const WAITING_PATH = '/training/task-3';
+export const FAILED_PATH = '/training/task-4';

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { api, binary, ended, freePort, until } from './fermi';
+import { api, binary, consoleOf, ended, freePort, until } from './fermi';
 
 const ENVIRONMENTS = [
   { name: 'pytorch-dev-env', kind: 'jupyter', zone: '北京可用区A', image: 'pytorch', gpus: '2xA100', cpus: 16 },
@@ -16,20 +16,33 @@ export type Seed = {
   server: string;
   console: string;
   leave: (name: string) => Promise<void>;
+  /** Ends a process as a power cut does. */
+  kill: (name: string) => Promise<void>;
+  startServer: () => Promise<void>;
   stop: () => Promise<void>;
 };
 
-export async function startSeed(): Promise<Seed> {
+/** With `isPreviewed` the pages come through a proxy of the tests in any case. */
+export async function startSeed({ isPreviewed = false } = {}): Promise<Seed> {
   const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
   const children = new Map<string, ChildProcess>();
-  const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) =>
-    children.set(name, spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' }));
+  const run = (name: string, command: string, args: string[], env: Record<string, string> = {}) => {
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
+    children.set(name, child);
+    return child;
+  };
   const leave = async (name: string) => {
     const child = children.get(name);
     if (!child) return;
     child.kill('SIGINT');
     await Promise.race([ended(child), new Promise((resolve) => setTimeout(resolve, 15_000))]);
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    children.delete(name);
+  };
+  const kill = async (name: string) => {
+    const child = children.get(name);
+    child?.kill('SIGKILL');
+    if (child) await ended(child);
     children.delete(name);
   };
   const stop = async () => {
@@ -39,8 +52,11 @@ export async function startSeed(): Promise<Seed> {
   try {
     const port = await freePort();
     const server = `http://127.0.0.1:${port}`;
-    run('server', binary(), ['server', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')]);
-    await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    const startServer = async () => {
+      run('server', binary(), ['server', '--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')]);
+      await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
+    };
+    await startServer();
     for (const [count, { name, kind, zone, image, gpus, cpus }] of ENVIRONMENTS.entries()) {
       const declared = `gpus=${gpus},cpus=${cpus},memory=${8 * cpus}GiB`;
       const where = ['--server', server, '--data-dir', join(folder, name)];
@@ -53,14 +69,8 @@ export async function startSeed(): Promise<Seed> {
     }
     const dataset = await api<{ id: string }>(server, '/datasets', { name: 'wikitext-103' });
     await api(server, `/datasets/${dataset.id}/versions`, { version: 'v1', path: '/data/wikitext-103' });
-    const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
-    if (page.includes('assets/')) return { server, console: server, leave, stop };
-    const preview = await freePort();
-    const script = new URL('../scripts/preview.mjs', import.meta.url).pathname;
-    run('preview', process.execPath, [script], { FERMI_SERVER: server, PORT: String(preview) });
-    const console_ = `http://127.0.0.1:${preview}`;
-    await until('the preview', async () => ((await fetch(console_)).ok ? true : null));
-    return { server, console: console_, leave, stop };
+    const shown = await consoleOf(server, (...what) => run('preview', ...what), '', isPreviewed);
+    return { server, console: shown, leave, kill, startServer, stop };
   } catch (error) {
     await stop();
     throw error;

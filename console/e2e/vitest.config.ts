@@ -5,10 +5,10 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   resolve: { alias: { '~': fileURLToPath(new URL('../src', import.meta.url)) } },
   test: {
-    include: process.env.FERMI_SHOTS ? ['e2e/shots.ts'] : ['e2e/**/*.test.ts'],
+    include: [process.env.FERMI_ONLY ?? 'e2e/**/*.test.ts'],
     globalSetup: ['e2e/setup.ts'],
     fileParallelism: false,
-    testTimeout: 120_000,
+    testTimeout: 600_000,
     hookTimeout: 180_000,
     teardownTimeout: 60_000,
   },

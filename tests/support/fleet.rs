@@ -118,12 +118,25 @@ impl Fleet {
         self.place.path().join(format!("agent-{}", self.agents[agent].name))
     }
 
+    /// Where the server's token is: where it is made by itself, but not on a disk that only the server sees.
+    fn token_file(&self) -> PathBuf {
+        if self.server_disk.is_some() { self.place.path().join("token") } else { self.data().join("token") }
+    }
+
+    /// What people send to be let in: `authorization`.
+    pub fn bearer(&self) -> String {
+        format!("Bearer {}", fs::read_to_string(self.token_file()).unwrap_or_default().trim())
+    }
+
     pub fn start_server(&mut self) {
         let log = self.place.path().join("server.log");
         let out = fs::File::options().create(true).append(true).open(&log).unwrap();
         let before = fs::metadata(&log).map_or(0, |meta| meta.len()) as usize;
         let mut command = self.fermi_with_disk(self.server_disk.as_deref(), &self.data());
         command.args(["server", "--listen", &self.address]).args(&self.server_options);
+        if self.server_disk.is_some() {
+            command.arg("--token-file").arg(self.token_file());
+        }
         command.arg("--data-dir").arg(self.data()).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
         self.server = Some(command.spawn().unwrap());
         self.address = eventually("the server to say where it listens", || {
@@ -155,7 +168,7 @@ impl Fleet {
         let mut mounts = Vec::new();
         if let Some(size) = disk {
             fs::create_dir_all(folder).unwrap();
-            mounts.push(format!("mount -t tmpfs -o size={size},mode=755 none '{}'", folder.display()));
+            mounts.push(format!("mount -t tmpfs -o size={size},mode=700 none '{}'", folder.display()));
         }
         mounts.extend(self.hosts.as_ref().map(|hosts| format!("mount --bind '{}' /etc/hosts", hosts.display())));
         if mounts.is_empty() {
@@ -227,7 +240,8 @@ impl Fleet {
     }
 
     pub fn try_get(&self, path: &str) -> Option<(u16, Value)> {
-        let mut answer = self.http.get(self.url(path)).header("accept-language", "en").call().ok()?;
+        let request = self.http.get(self.url(path)).header("authorization", self.bearer());
+        let mut answer = request.header("accept-language", "en").call().ok()?;
         let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().ok()?;
         Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null)))
     }
@@ -244,6 +258,7 @@ impl Fleet {
         let mut answer = self
             .http
             .post(self.url(path))
+            .header("authorization", self.bearer())
             .header("accept-language", "en")
             .header("content-type", "application/json")
             .send(body.to_string())
@@ -254,7 +269,8 @@ impl Fleet {
 
     /// Status and whole answer.
     pub fn delete(&self, path: &str) -> (u16, Value) {
-        let mut answer = self.http.delete(self.url(path)).header("accept-language", "en").call().unwrap();
+        let request = self.http.delete(self.url(path)).header("authorization", self.bearer());
+        let mut answer = request.header("accept-language", "en").call().unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
         (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }

@@ -3,15 +3,13 @@ import { currentLanguage } from '~/words';
 import { PREFIX } from './base';
 import { ApiError, refusal } from './error';
 import type { paths } from './schema';
-import { askForToken, token } from './token';
+import { askToLogIn } from './session';
 
 /** Headers of every request, also of those that are not made by the client below. */
 export function headers(extra: Record<string, string> = {}): Record<string, string> {
-  const shown = token();
   return {
     'Accept-Language': currentLanguage(),
     'Fermi-Front-End': 'console',
-    ...(shown ? { Authorization: `Bearer ${shown}` } : {}),
     ...extra,
   };
 }
@@ -36,13 +34,13 @@ client.use(dress);
 
 type Called<E> = Promise<{ data?: E; error?: unknown; response: Response }>;
 
-/** Opens the envelope: its data, or an `ApiError`. A missing token is asked for once, for all. */
+/** Opens the envelope: its data, or an `ApiError`. Who is not known is asked to log in once, for all. */
 export async function q<E extends { data: unknown }>(call: Called<E>): Promise<E['data']> {
   const { data, error, response } = await call.catch((reason: unknown) => {
     if (reason instanceof DOMException && reason.name === 'AbortError') throw reason;
     throw new ApiError(0, 'unreachable', '', null, null, null);
   });
-  if (response.status === 401) askForToken();
+  if (response.status === 401) askToLogIn();
   if (!response.ok || data === undefined) throw refusal(response, error);
   return data.data;
 }

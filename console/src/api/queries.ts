@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { client, q } from './client';
 import type { CreateRequest } from './types';
 
@@ -6,6 +6,8 @@ import type { CreateRequest } from './types';
 export const keys = {
   overview: ['overview'] as const,
   tasks: ['tasks'] as const,
+  /** Rows of lists; `keys.tasks` brings those in sight up to date. */
+  taskPages: ['task pages'] as const,
   task: (id: string) => ['task', id] as const,
   environments: ['environments'] as const,
   environment: (id: string) => ['environment', id] as const,
@@ -16,6 +18,10 @@ export const keys = {
   frameworks: ['frameworks'] as const,
   server: ['server'] as const,
 };
+
+/** Looks at everything again that is shown. */
+export const lookAgain = (client: QueryClient) =>
+  client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.taskPages[0] });
 
 /** Samples of machines and progress are no events: they are looked at again and again while something is shown. */
 export const OFTEN = 3_000;
@@ -44,22 +50,6 @@ export const environmentMetricsQuery = (id: string) =>
     queryKey: [...keys.environment(id), 'metrics'],
     queryFn: ({ signal }) => q(client.GET('/api/v1/environments/{id}/metrics', { params: { path: { id } }, signal })),
     refetchInterval: OFTEN,
-  });
-
-/** Pages of tasks, 200 at a time; filter, order and total are the server's. */
-export const tasksQuery = (params: ListParams = {}) =>
-  infiniteQueryOptions({
-    queryKey: [...keys.tasks, params],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ signal, pageParam }) =>
-      q(
-        client.GET('/api/v1/training-tasks', {
-          params: { query: { pageSize: 200, ...params, ...(pageParam ? { pageToken: pageParam } : {}) } },
-          signal,
-        }),
-      ),
-    getNextPageParam: (last) => last.nextPageToken ?? undefined,
-    placeholderData: keepPreviousData,
   });
 
 export const taskQuery = (id: string) =>

@@ -935,6 +935,14 @@ export interface paths {
                     kind?: string;
                     /** @description Only events of this environment */
                     environment?: string;
+                    /** @description Only what this user has asked for; `*` for any user */
+                    user?: string;
+                    /** @description Only events of this time or later, in Unix milliseconds */
+                    since?: number;
+                    /** @description Only events before this time, in Unix milliseconds */
+                    until?: number;
+                    /** @description The last `pageSize` events, in one page */
+                    newest?: boolean;
                 };
                 header?: never;
                 path?: never;
@@ -2207,6 +2215,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** On whose behalf this request comes. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Session"];
+                    };
+                };
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Opens a session: a user with a password, or a token, for a cookie; with `tokenName` for a token instead. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["LogIn"];
+                };
+            };
+            responses: {
+                /** @description The session, and its cookie */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Session"];
+                    };
+                };
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        /** Ends the session, or revokes the token, with which this request comes. The server's own token stays. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/snapshots": {
         parameters: {
             query?: never;
@@ -2341,6 +2521,179 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own tokens and sessions; an administrator sees everyone's. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Token"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Makes a token. The answer shows it, and nothing does again: only its digest is kept. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateToken"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_MadeToken"];
+                    };
+                };
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revokes a token or ends a session: one's own, or as an administrator anyone's. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -2847,6 +3200,14 @@ export interface paths {
                     kind?: string;
                     /** @description Only events of this environment */
                     environment?: string;
+                    /** @description Only what this user has asked for; `*` for any user */
+                    user?: string;
+                    /** @description Only events of this time or later, in Unix milliseconds */
+                    since?: number;
+                    /** @description Only events before this time, in Unix milliseconds */
+                    until?: number;
+                    /** @description The last `pageSize` events, in one page */
+                    newest?: boolean;
                 };
                 header?: never;
                 path: {
@@ -3527,6 +3888,340 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All users, by name. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_User"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds a user. One of this name that was removed is back, with what was theirs. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateUser"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_User"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a user, whose sessions and tokens end at once. What is theirs stays theirs. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        /** Gives a user another role, from the next request on. */
+        patch: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["ChangeUser"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        trace?: never;
+    };
+    "/api/v1/users/{name}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sets a password: one's own, which takes the one until now, or as an administrator another's. Sessions of that user end,
+         *     but for the one that asks.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SetPassword"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers": {
         parameters: {
             query?: never;
@@ -3849,7 +4544,7 @@ export interface components {
             zones: string[];
             isDistributed: boolean;
         };
-        /** @description Whether it can be done now. Pages ask here and know no rule themselves. */
+        /** @description Whether it can be done now, by the one who asks. Pages ask here and know no rule themselves. */
         AllowedAction: {
             action: components["schemas"]["Action"];
             allowed: boolean;
@@ -3994,6 +4689,11 @@ export interface components {
              * @default null
              */
             version?: number | null;
+        };
+        /** @description The body of `PATCH /users/{name}`. */
+        ChangeUser: {
+            /** @example operator */
+            role: string;
         };
         /** @description One question of the troubleshooting list with its answer. */
         Check: {
@@ -4157,6 +4857,45 @@ export interface components {
             labels?: {
                 [key: string]: string;
             };
+        };
+        /** @description The body of `POST /tokens`. */
+        CreateToken: {
+            /**
+             * @description What it is for.
+             * @default
+             * @example nightly build
+             */
+            name?: string;
+            /**
+             * @description The most that its holder may do; one's own role when not given, and never more.
+             * @default null
+             * @example viewer
+             */
+            role?: string | null;
+            /**
+             * @description `api`, or `agent` for a machine: such a token is taken from agents and opens nothing else.
+             * @default api
+             * @example api
+             */
+            scope?: string;
+            /**
+             * Format: int64
+             * @description For how many seconds; 90 days when not given.
+             * @default null
+             */
+            expiresInS?: number | null;
+        };
+        /** @description The body of `POST /users`. */
+        CreateUser: {
+            /** @example ann */
+            name: string;
+            /**
+             * @description `viewer`, `member`, `operator` or `administrator`.
+             * @example member
+             */
+            role: string;
+            /** @description At least 8 bytes. */
+            password: string;
         };
         /** @description A named set of data. */
         Dataset: {
@@ -4530,6 +5269,18 @@ export interface components {
                 attempt: number;
                 /** @description By rank, stdout before stderr. */
                 chunks: components["schemas"]["LogChunk"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_MadeToken: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /tokens`. */
+            data: components["schemas"]["Token"] & {
+                /** @description What is to be shown; shown here and never again. */
+                token: string;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -5057,6 +5808,71 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Token: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example token-3 */
+                    id: string;
+                    name: string;
+                    /** @description Whose it is; `token` for who holds the server's own token. */
+                    user: string;
+                    /** @example member */
+                    role: string;
+                    /** @example api */
+                    scope: string;
+                    /** @description A browser's. */
+                    isSession: boolean;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                    /** Format: int64 */
+                    expiresAt?: number | null;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_User: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example ann */
+                    name: string;
+                    /** @example member */
+                    role: string;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Page_WorkerRow: {
             /** Format: int32 */
             code: number;
@@ -5172,6 +5988,32 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Session: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description Who is logged in. */
+            data: {
+                /**
+                 * @description `token` for who holds the server's own token, `local` where none is asked for.
+                 * @example ann
+                 */
+                user: string;
+                /** @example member */
+                role: string;
+                /** @description Whether this server asks for no token. */
+                isOpen: boolean;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds; none where it does not end.
+                 */
+                expiresAt?: number | null;
+                /** @description Shown this once, where the log-in asked for it. */
+                token?: string | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Snapshot: {
             /** Format: int32 */
             code: number;
@@ -5284,6 +6126,25 @@ export interface components {
                 /** Format: int64 */
                 endedAt?: number | null;
                 allowedActions: components["schemas"]["AllowedAction"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_User: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A person who may log in. */
+            data: {
+                /** @example ann */
+                name: string;
+                /** @example member */
+                role: string;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                createdAt: number;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -5895,6 +6756,26 @@ export interface components {
             /** Format: int64 */
             length: number;
         };
+        /** @description The body of `POST /session`: a user with a password, or a token. */
+        LogIn: {
+            /**
+             * @default null
+             * @example ann
+             */
+            user?: string | null;
+            /** @default null */
+            password?: string | null;
+            /**
+             * @description Instead of both.
+             * @default null
+             */
+            token?: string | null;
+            /**
+             * @description For a program: the answer holds a token of this name, and no cookie is set.
+             * @default null
+             */
+            tokenName?: string | null;
+        };
         /** @description A line that matches. */
         LogMatch: {
             /** Format: int32 */
@@ -5956,6 +6837,11 @@ export interface components {
             time: number;
             machine: components["schemas"]["MachineNow"];
             gpus: components["schemas"]["GpuNow"][];
+        };
+        /** @description The answer to `POST /tokens`. */
+        MadeToken: components["schemas"]["Token"] & {
+            /** @description What is to be shown; shown here and never again. */
+            token: string;
         };
         /** @description The answer to `GET /training-tasks/{id}/metrics`. */
         Metrics: {
@@ -6451,6 +7337,38 @@ export interface components {
             /** @description What in the database cannot be read by this release and is left alone. */
             unreadable?: components["schemas"]["Text"][];
         };
+        /** @description Who is logged in. */
+        Session: {
+            /**
+             * @description `token` for who holds the server's own token, `local` where none is asked for.
+             * @example ann
+             */
+            user: string;
+            /** @example member */
+            role: string;
+            /** @description Whether this server asks for no token. */
+            isOpen: boolean;
+            /**
+             * Format: int64
+             * @description Unix milliseconds; none where it does not end.
+             */
+            expiresAt?: number | null;
+            /** @description Shown this once, where the log-in asked for it. */
+            token?: string | null;
+        };
+        /** @description The body of `POST /users/{name}/password`. */
+        SetPassword: {
+            /**
+             * @description At least 8 bytes.
+             * @default
+             */
+            password?: string;
+            /**
+             * @description The one until now; needed for one's own.
+             * @default null
+             */
+            current?: string | null;
+        };
         /** @description The answer to `POST /snapshots`. */
         Snapshot: {
             /** @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
@@ -6739,6 +7657,39 @@ export interface components {
         Text: {
             "zh-CN": string;
             en: string;
+        };
+        /** @description A token, but for the word itself. */
+        Token: {
+            /** @example token-3 */
+            id: string;
+            name: string;
+            /** @description Whose it is; `token` for who holds the server's own token. */
+            user: string;
+            /** @example member */
+            role: string;
+            /** @example api */
+            scope: string;
+            /** @description A browser's. */
+            isSession: boolean;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
+            /** Format: int64 */
+            expiresAt?: number | null;
+        };
+        /** @description A person who may log in. */
+        User: {
+            /** @example ann */
+            name: string;
+            /** @example member */
+            role: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            createdAt: number;
         };
         /** @description The end of an attempt. */
         Verdict: {

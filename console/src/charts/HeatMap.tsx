@@ -2,10 +2,14 @@ import { type PointerEvent, useCallback, useState } from 'react';
 import { useWords } from '~/words';
 import { useCanvas } from './canvas';
 import { colour } from './colours';
-import { type Heat, warmth } from './heat';
+import type { Heat } from './heat';
+import { LABELS, paintHeat } from './paintHeat';
 
-const LABELS = 44;
 const TALLEST = 320;
+/** The height at which it scrolls: `max-h-130`. */
+const BOX = 520;
+/** More rows than these are one pixel high, and scroll. */
+const MANY = 512;
 
 type HeatMapProps = {
   label: string;
@@ -19,38 +23,14 @@ type HeatMapProps = {
 export function HeatMap({ label, heat, format, formatX, onPick }: HeatMapProps) {
   const { w, number } = useWords();
   const rows = heat.rows.length;
-  const row = Math.max(2, Math.min(18, Math.floor(TALLEST / Math.max(rows, 1))));
+  const row = Math.max(rows > MANY ? 1 : 2, Math.min(18, Math.floor(TALLEST / Math.max(rows, 1))));
   const columns = heat.rows[0]?.cells.length ?? 1;
   const [at, setAt] = useState<{ row: number; column: number } | null>(null);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
-      const cell = (width - LABELS) / columns;
-      const gap = row > 6 ? 1 : 0;
-      const [cold, hot, ink] = [colour('track'), colour('bad-fill'), colour('faint')];
-      context.font = '10px sans-serif';
-      context.textAlign = 'right';
-      context.textBaseline = 'middle';
-      heat.rows.forEach((line, index) => {
-        const y = index * row;
-        if (row >= 10) {
-          context.globalAlpha = 1;
-          context.fillStyle = ink;
-          context.fillText(String(line.rank), LABELS - 8, y + row / 2);
-        }
-        line.cells.forEach((value, column) => {
-          if (value === null) return;
-          const x = LABELS + column * cell;
-          context.globalAlpha = 1;
-          context.fillStyle = cold;
-          context.fillRect(x, y, cell + 0.5, row - gap);
-          context.globalAlpha = warmth(heat, value);
-          context.fillStyle = hot;
-          context.fillRect(x, y, cell + 0.5, row - gap);
-        });
-      });
-      context.globalAlpha = 1;
+      paintHeat(context, width, heat, row, { cold: colour('track'), hot: colour('bad-fill'), text: colour('faint') });
     },
-    [heat, row, columns],
+    [heat, row],
   );
   const { canvas, width } = useCanvas(rows * row, draw);
   const place = (event: PointerEvent<HTMLCanvasElement>) => {
@@ -64,7 +44,7 @@ export function HeatMap({ label, heat, format, formatX, onPick }: HeatMapProps) 
   const x = at ? heat.from + ((at.column + 0.5) / columns) * (heat.to - heat.from) : 0;
   return (
     <figure>
-      <div>
+      <div tabIndex={rows * row > BOX ? 0 : undefined} className="max-h-130 overflow-y-auto">
         <canvas
           ref={canvas}
           role="img"

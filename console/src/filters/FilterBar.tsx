@@ -26,7 +26,12 @@ export function FilterBar({ fields, values, onValues, text, onText, searchLabel,
   const isNarrowed = Object.keys(values).length > 0;
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <SearchInput label={searchLabel} value={text} onChange={onText} className="w-full sm:w-64" />
+      <SearchInput
+        label={searchLabel}
+        value={text}
+        onChange={onText}
+        className="w-full sm:w-auto sm:max-w-64 sm:grow sm:basis-36"
+      />
       {fields.map((field) => (
         <FieldMenu key={field.key} field={field} values={values} onValues={onValues} />
       ))}

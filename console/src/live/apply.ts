@@ -50,7 +50,20 @@ export function withEvents(overview: Overview | undefined, events: Event[]): Ove
   return fresh.length === 0 ? overview : { ...overview, events: [...fresh, ...overview.events].slice(0, SHOWN) };
 }
 
-export function apply(client: QueryClient, events: Event[]) {
+const LONG = 200;
+
+/** Whether what stands under a key is a list of hundreds, such as all environments. */
+function isLong(client: QueryClient, queryKey: QueryKey): boolean {
+  const held = client.getQueriesData<{ items?: unknown[] }>({ queryKey });
+  return held.some(([, data]) => (data?.items?.length ?? 0) > LONG);
+}
+
+/** Brings the cache up to date; returns the keys of long lists, for which one should not ask with each event. */
+export function apply(client: QueryClient, events: Event[]): QueryKey[] {
   client.setQueryData<Overview>(keys.overview, (overview) => withEvents(overview, events));
-  for (const queryKey of touchedByAll(events)) void client.invalidateQueries({ queryKey });
+  const [slow, quick] = [true, false].map((wanted) =>
+    touchedByAll(events).filter((queryKey) => isLong(client, queryKey) === wanted),
+  ) as [QueryKey[], QueryKey[]];
+  for (const queryKey of quick) void client.invalidateQueries({ queryKey });
+  return slow;
 }

@@ -1,5 +1,6 @@
 import { apiUrl, headers } from '~/api/client';
 import { type Frame, takeFrames } from './frames';
+import { holding } from './lock';
 
 /** `live`: the stream speaks; `waiting`: it is being opened again; `mute`: it stays silent, so that one has to ask. */
 export type StreamState = 'live' | 'waiting' | 'mute';
@@ -13,26 +14,74 @@ export type StreamOptions = {
   signal: AbortSignal;
   /** The stream has told everything it will ever tell. */
   isOver?: () => boolean;
+  /** One of many such streams: with too many tabs it is read now and then, so that requests find a connection. */
+  isOneOfMany?: boolean;
 };
 
 /** The server says something at least every 15 s; a proxy that collects answers keeps a mute stream open. */
 const SILENCE = 35_000;
 const MUTE_AFTER = 3;
 
+/** A browser has six connections to a server: so many streams stay open, the others take turns. */
+const STAY_OPEN = ['fermi.stream 1', 'fermi.stream 2'];
+const TURN = 'fermi.stream turn';
+const TURN_LASTS = 1_000;
+const BETWEEN_TURNS = 2_000;
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Follows a stream until it is aborted: takes it up again behind the last frame, and notices when it is dead. */
 export async function follow(options: StreamOptions): Promise<void> {
-  const { signal, onState } = options;
-  let cursor = options.cursor ?? null;
-  let failures = 0;
-  while (!signal.aborted) {
+  const reading = new Reading(options);
+  while (!options.signal.aborted) {
+    if (!options.isOneOfMany) await reading.until(options.signal);
+    else if (!(await inASlot(options.signal, (held) => reading.until(held)))) {
+      await holding(TURN, options.signal, (held) => reading.until(held, TURN_LASTS)).catch(() => {});
+    }
+    if (options.signal.aborted || reading.isDone) return;
+    await wait(reading.pause);
+  }
+}
+
+async function inASlot(signal: AbortSignal, run: (held: AbortSignal) => Promise<void>): Promise<boolean> {
+  for (const name of STAY_OPEN) if (await holding(name, signal, run, true)) return true;
+  return false;
+}
+
+/** How far a stream was read, over any number of connections. */
+class Reading {
+  isDone = false;
+  /** How long to wait before it is opened again. */
+  pause = 0;
+  private cursor: string | null;
+  private failures = 0;
+
+  constructor(private readonly options: StreamOptions) {
+    this.cursor = options.cursor ?? null;
+  }
+
+  /** Reads one connection to its end, or for a turn. */
+  async until(signal: AbortSignal, lasts?: number): Promise<void> {
+    const { onState } = this.options;
     const attempt = new AbortController();
     const stop = () => attempt.abort();
     signal.addEventListener('abort', stop, { once: true });
     let dog = setTimeout(stop, SILENCE);
+    let isTurnOver = false;
+    const turn =
+      lasts === undefined
+        ? null
+        : setTimeout(() => {
+            isTurnOver = true;
+            stop();
+          }, lasts);
     try {
-      const extra = { Accept: 'text/event-stream', ...(cursor ? { 'Last-Event-ID': cursor } : {}) };
-      const response = await fetch(apiUrl(options.path), { headers: headers(extra), signal: attempt.signal });
-      if (response.status >= 400 && response.status < 500 && response.status !== 401 && response.status !== 429) return;
+      const extra = { Accept: 'text/event-stream', ...(this.cursor ? { 'Last-Event-ID': this.cursor } : {}) };
+      const response = await fetch(apiUrl(this.options.path), { headers: headers(extra), signal: attempt.signal });
+      if (response.status >= 400 && response.status < 500 && response.status !== 401 && response.status !== 429) {
+        this.isDone = true;
+        return;
+      }
       if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let text = '';
@@ -41,22 +90,23 @@ export async function follow(options: StreamOptions): Promise<void> {
         if (done) break;
         clearTimeout(dog);
         dog = setTimeout(stop, SILENCE);
-        failures = 0;
+        this.failures = 0;
         onState('live');
         const taken = takeFrames(text + value);
         text = taken.rest;
-        for (const frame of taken.frames) if (frame.id) cursor = frame.id;
+        for (const frame of taken.frames) if (frame.id) this.cursor = frame.id;
         const told = taken.frames.filter((frame) => frame.data !== null);
-        if (told.length > 0) options.onFrames(told);
+        if (told.length > 0) this.options.onFrames(told);
       }
     } catch {
-      failures += 1;
+      if (!isTurnOver) this.failures += 1;
     } finally {
       clearTimeout(dog);
+      if (turn) clearTimeout(turn);
       signal.removeEventListener('abort', stop);
     }
-    if (signal.aborted || options.isOver?.()) return;
-    onState(failures >= MUTE_AFTER ? 'mute' : 'waiting');
-    await new Promise((resolve) => setTimeout(resolve, Math.min(300 * 2 ** Math.min(failures, 5), 5_000)));
+    this.isDone = this.options.isOver?.() ?? false;
+    this.pause = isTurnOver ? BETWEEN_TURNS : Math.min(300 * 2 ** Math.min(this.failures, 5), 5_000);
+    if (!signal.aborted && !this.isDone && !isTurnOver) onState(this.failures >= MUTE_AFTER ? 'mute' : 'waiting');
   }
 }

@@ -1,5 +1,6 @@
 import { BASE } from '~/api/base';
 import type { Event } from '~/api/types';
+import { holding } from './lock';
 import { follow, type StreamState } from './stream';
 
 export type Heard = { events: Event[]; reset: boolean };
@@ -8,6 +9,7 @@ type Told =
   | { type: 'state'; state: StreamState }
   | { type: 'ask' };
 
+const AGAIN = 1_000;
 const NAME = `fermi.live ${BASE}`;
 
 /** One stream for all tabs of this browser: the tab that holds the lock has it and tells the others. */
@@ -33,13 +35,20 @@ export function listen(onHeard: (heard: Heard) => void, onState: (state: StreamS
     else if (leads) tell({ type: 'state', state: last });
   });
 
-  const lead = () => {
+  const lead = async (held: AbortSignal) => {
     leads = true;
-    return follow({
+    // A tab that takes the stream over and has heard nothing yet does not know where to go on: all is looked at again.
+    let isLost = last === 'live' && cursor === null;
+    await follow({
       path: '/api/v1/events',
       cursor,
-      signal: ended.signal,
-      onState: setState,
+      signal: held,
+      onState: (state) => {
+        setState(state);
+        if (state !== 'live' || !isLost) return;
+        isLost = false;
+        onHeard({ events: [], reset: true });
+      },
       onFrames: (frames) => {
         const heard: Heard = { events: [], reset: frames.some((frame) => frame.kind === 'reset') };
         for (const frame of frames) {
@@ -53,11 +62,16 @@ export function listen(onHeard: (heard: Heard) => void, onState: (state: StreamS
     });
   };
 
-  // Web Locks need a secure context; a plain address on the network has a stream per tab instead.
-  if (navigator.locks && channel) {
+  const stay = async () => {
     tell({ type: 'ask' });
-    void navigator.locks.request(NAME, { signal: ended.signal }, lead).catch(() => {});
-  } else void lead();
+    while (!ended.signal.aborted) {
+      await holding(NAME, ended.signal, lead);
+      // A tab that slept may have lost its lead: it listens again.
+      leads = false;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    }
+  };
+  void (channel ? stay() : lead(ended.signal)).catch(() => {});
 
   return () => {
     ended.abort();

@@ -85,9 +85,11 @@ export function LogTools(props: LogToolsProps) {
           size="sm"
           icon={<WarnIcon width="14" height="14" />}
           isBusy={props.isSeeking}
+          aria-label={w.logs.firstError}
+          title={w.logs.firstError}
           onClick={props.onFirstError}
         >
-          {w.logs.firstError}
+          <span className="hidden sm:inline">{w.logs.firstError}</span>
         </Button>
         <IconButton label={w.logs.download} isBusy={props.isSaving} onClick={props.onDownload}>
           {props.isSaving ? null : <DownloadIcon />}

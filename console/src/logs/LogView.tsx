@@ -24,6 +24,9 @@ export type LogSearchState = {
   wrap?: boolean | undefined;
 };
 
+/** What is left free below the logs. */
+const MARGIN = 24;
+
 type LogViewProps = {
   taskId: string;
   worldSize: number;
@@ -34,6 +37,22 @@ type LogViewProps = {
   search: LogSearchState;
   onSearch: (change: LogSearchState) => void;
 };
+
+/** Ends with the window, whatever stands above it: a banner may come and go. */
+function fillsWindow(section: HTMLElement | null) {
+  if (!section) return;
+  const fit = () => {
+    const above = section.getBoundingClientRect().top + window.scrollY;
+    section.style.height = `${window.innerHeight - above - MARGIN}px`;
+  };
+  const observer = new ResizeObserver(fit);
+  observer.observe(document.body);
+  window.addEventListener('resize', fit);
+  return () => {
+    observer.disconnect();
+    window.removeEventListener('resize', fit);
+  };
+}
 
 /** All ranks in one view: followed, searched, filtered; any line has an address. */
 export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, onSearch }: LogViewProps) {
@@ -89,7 +108,10 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
   });
   const place = around ? parseLineKey(around) : null;
   return (
-    <section className="flex h-[max(440px,calc(100dvh-306px))] flex-col overflow-hidden rounded-lg border border-line bg-surface">
+    <section
+      ref={fillsWindow}
+      className="flex h-[calc(100dvh-306px)] min-h-90 flex-col overflow-hidden rounded-lg border border-line bg-surface"
+    >
       <LogTools
         taskId={taskId}
         attempts={attempts}

@@ -28,7 +28,8 @@ export const searchQuery = ({ taskId, text, ranks, stream, attempt }: LogQuestio
       const query = {
         query: text,
         ignoreCase: true,
-        limit: 1_000,
+        // The first match is shown as soon as it is found; the others are counted behind it.
+        limit: pageParam ? 1_000 : 1,
         ...(rank === null ? {} : { rank }),
         ...(stream ? { stream } : {}),
         ...(attempt === undefined ? {} : { attempt }),

@@ -81,6 +81,7 @@ export class LogStore {
     await follow({
       path: `/api/v1/training-tasks/${encodeURIComponent(taskId)}/logs?${query}`,
       signal,
+      isOneOfMany: true,
       isOver: isDone,
       onState: (next) => this.set({ stream: next }),
       onFrames: (frames) => {

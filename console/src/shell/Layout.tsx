@@ -6,9 +6,9 @@ import { Announcer } from './Announcer';
 import { ConnectionBanner } from './ConnectionBanner';
 import { Header } from './Header';
 import { useKeys } from './keys';
+import { LogInDialog } from './LogInDialog';
 import { Shortcuts } from './Shortcuts';
 import { Sidebar } from './Sidebar';
-import { TokenDialog } from './TokenDialog';
 
 const Palette = lazy(() => import('./Palette').then((module) => ({ default: module.Palette })));
 
@@ -52,7 +52,7 @@ export function Layout() {
         </Suspense>
       ) : null}
       <Shortcuts open={opened === 'help'} onOpenChange={close} />
-      <TokenDialog />
+      <LogInDialog />
       <Announcer />
     </>
   );

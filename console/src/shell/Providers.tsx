@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { ApiError } from '~/api/error';
+import { lookAgain } from '~/api/queries';
 import { Live } from '~/live/Live';
 import { router } from '~/routes';
 import { type Labels, LabelsProvider } from '~/ui/Labels';
@@ -41,7 +42,7 @@ export function Providers() {
   useEffect(followSystemTheme, []);
   // Some sentences come in one language only: they are asked for again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the language is what it is about
-  useEffect(() => void client.invalidateQueries(), [language]);
+  useEffect(() => void lookAgain(client), [language]);
   return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={client}>

@@ -12,13 +12,15 @@ export function Menu({
   trigger,
   children,
   align = 'end',
+  isOpenAtFirst = false,
 }: {
   trigger: ReactElement;
   children: ReactNode;
   align?: 'start' | 'end';
+  isOpenAtFirst?: boolean;
 }) {
   return (
-    <Base.Root>
+    <Base.Root defaultOpen={isOpenAtFirst}>
       <Base.Trigger render={trigger} />
       <Base.Portal>
         <Base.Positioner sideOffset={6} align={align} className="z-50 outline-none">

@@ -9,13 +9,13 @@ type VirtualRowsProps = {
   /** A row: give it `role="row"` and cells. */
   row: (index: number) => ReactNode;
   head?: ReactNode;
-  /** Called when the last rows come into sight. */
-  onEnd?: (() => void) | undefined;
+  /** Called with the first and the last row that are in sight, or nearly. */
+  onSight?: ((first: number, last: number) => void) | undefined;
   className?: string;
 };
 
 /** Any number of rows of one height: only those in sight exist. */
-export function VirtualRows({ label, count, rowHeight, row, head, onEnd, className }: VirtualRowsProps) {
+export function VirtualRows({ label, count, rowHeight, row, head, onSight, className }: VirtualRowsProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count,
@@ -24,10 +24,11 @@ export function VirtualRows({ label, count, rowHeight, row, head, onEnd, classNa
     overscan: 12,
   });
   const items = rows.getVirtualItems();
+  const first = items[0]?.index ?? -1;
   const last = items[items.length - 1]?.index ?? -1;
   useEffect(() => {
-    if (count > 0 && last >= count - 20) onEnd?.();
-  }, [last, count, onEnd]);
+    if (count > 0 && first >= 0) onSight?.(first, last);
+  }, [first, last, count, onSight]);
   return (
     <div
       ref={scroller}

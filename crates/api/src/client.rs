@@ -4,6 +4,7 @@
 //! harm: every POST carries an `Idempotency-Key`, so that a retry never makes two of anything. [`Follower`] reads live
 //! streams and resumes them after a break.
 
+mod access;
 mod address;
 mod error;
 mod follow;

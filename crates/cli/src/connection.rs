@@ -12,7 +12,7 @@ use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
 
 use crate::speech::Paint;
 use crate::table::Table;
-use crate::{exit_code, speech};
+use crate::{exit_code, known_servers, listener, speech};
 
 /// Where the server is; the same on every command that talks to one.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -29,7 +29,7 @@ pub struct ServerFlags {
 #[derive(Clone, Debug, clap::Args)]
 pub struct AskFlags {
     #[command(flatten)]
-    server: ServerFlags,
+    pub server: ServerFlags,
     /// The API's data as JSON
     #[arg(long)]
     pub json: bool,
@@ -292,23 +292,23 @@ impl ServerFlags {
         })
     }
 
-    /// The token: a file that was named, FERMI_TOKEN, or the one that a server on this machine has left.
+    /// The token: of a file that was named, of FERMI_TOKEN, of `fermi login`, or of a server that this account runs.
     pub fn token(&self, server: &ServerAddress) -> Result<Option<String>, CommandProblem> {
         if let Some(path) = &self.token_file {
-            return read_token(path).map(Some).map_err(|error| {
-                let (path, why) = (path.display(), reason::of_io(&error));
-                CommandProblem::usage(
-                    Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
-                    Text::new(
-                        "--token-file 指向只含令牌的文件",
-                        "--token-file names a file that holds the token alone",
-                    ),
-                )
-            });
+            return read_token(path).map(Some).map_err(|error| unreadable_token(path, &error));
         }
         let given = std::env::var(contract::FERMI_TOKEN).ok().map(|token| token.trim().to_owned());
         if let Some(token) = given.filter(|token| !token.is_empty()) {
             return Ok(Some(token));
+        }
+        if server.is_loopback() {
+            must_not_be_anothers(server)?;
+        }
+        if let Some(login) = known_servers::login(server) {
+            return Ok(Some(login.token));
+        }
+        if let Some(file) = known_servers::running_token_file(server) {
+            return Ok(read_token(&file).ok());
         }
         let left = state_folder().map(|folder| folder.join("token")).filter(|_| !server.is_loopback());
         Ok(left.and_then(|path| read_token(&path).ok()))
@@ -326,7 +326,40 @@ impl ServerFlags {
     }
 }
 
-fn read_token(path: &Path) -> std::io::Result<String> {
+/// A token that is found, not given, goes to programs of this account and of the system alone.
+fn must_not_be_anothers(server: &ServerAddress) -> Result<(), CommandProblem> {
+    let me = nix::unistd::geteuid().as_raw();
+    match listener::owner(server.port()) {
+        Some(owner) if owner != me && owner != 0 && known_servers::knows(server) => {
+            let name = nix::unistd::User::from_uid(owner.into()).ok().flatten();
+            let name = name.map_or_else(|| owner.to_string(), |user| user.name);
+            Err(CommandProblem::Own {
+                message: Text::new(
+                    format!("{server} 上的程序属于用户 {name}，不会把您的令牌发给它"),
+                    format!("what listens at {server} is {name}'s program: your token is not shown to it"),
+                ),
+                hint: Text::new(
+                    "如果那正是您要的服务器，请用 --token-file 或 FERMI_TOKEN 给出它的令牌",
+                    "if that is the server you mean, give its token by --token-file or FERMI_TOKEN",
+                ),
+                code: exit_code::NOT_ALLOWED,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A token file that was named and gives none.
+pub fn unreadable_token(path: &Path, error: &std::io::Error) -> CommandProblem {
+    let (path, why) = (path.display(), reason::of_io(error));
+    CommandProblem::usage(
+        Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
+        Text::new("--token-file 指向只含令牌的文件", "--token-file names a file that holds the token alone"),
+    )
+}
+
+/// The token in a file.
+pub fn read_token(path: &Path) -> std::io::Result<String> {
     let text = std::fs::read_to_string(path)?;
     let token = text.trim();
     let is_one_word = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());

@@ -7,6 +7,8 @@ mod commands;
 mod connection;
 mod exit_code;
 mod help;
+mod known_servers;
+mod listener;
 mod signals;
 mod span;
 mod speech;

@@ -3,6 +3,7 @@
 //! Never does I/O: no files, sockets, clock, randomness, environment variables or processes; `now` is an argument.
 //! Start reading at [`task`] and [`rank_map`], then [`failure`] and [`healing`].
 
+pub mod access;
 pub mod aggregate;
 pub mod auto;
 pub mod checkpoint;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::ids::EnvironmentId;
+use crate::language::Text;
 
 /// Who asks for something, or does it. Written as one word: `system`, `agent:env-001`, `user:administrator:local`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,12 +21,24 @@ pub enum Principal {
     User { role: Role, name: String },
 }
 
-/// What a user may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a user may do; each may do what those before it may ([`crate::access`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Role {
+    /// Looks.
+    Viewer,
+    /// Trains, and acts on what is their own.
+    Member,
+    /// Acts on what is anyone's, and on environments.
+    Operator,
     /// Everything.
     Administrator,
 }
+
+/// The name of who reaches a server that asks for no token.
+pub const LOCAL: &str = "local";
+/// The name of who holds the server's own token.
+pub const TOKEN: &str = "token";
 
 /// Why a text names no principal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -33,24 +46,58 @@ pub enum Role {
 pub struct PrincipalError(String);
 
 impl Role {
-    pub const ALL: [Self; 1] = [Self::Administrator];
+    pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Operator, Self::Administrator];
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Viewer => "viewer",
+            Self::Member => "member",
+            Self::Operator => "operator",
             Self::Administrator => "administrator",
+        }
+    }
+
+    /// As people read it.
+    pub fn text(self) -> Text {
+        match self {
+            Self::Viewer => Text::new("访客", "viewer"),
+            Self::Member => Text::new("成员", "member"),
+            Self::Operator => Text::new("运维", "operator"),
+            Self::Administrator => Text::new("管理员", "administrator"),
         }
     }
 }
 
+/// Why a text names no role.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is no role: write viewer, member, operator or administrator")]
+pub struct RoleError(String);
+
+impl FromStr for Role {
+    type Err = RoleError;
+
+    fn from_str(text: &str) -> Result<Self, RoleError> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| RoleError(text.to_owned()))
+    }
+}
+
 impl Principal {
-    /// Whoever is on the server's own machine, where no token is asked for.
+    /// Everyone who reaches a server that asks for no token.
     pub fn local() -> Self {
-        Self::User { role: Role::Administrator, name: "local".to_owned() }
+        Self::User { role: Role::Administrator, name: LOCAL.to_owned() }
     }
 
-    /// Whoever holds the server's token.
-    pub fn token_holder() -> Self {
-        Self::User { role: Role::Administrator, name: "token".to_owned() }
+    /// Who holds the server's own token, or one that was made with it for a smaller role.
+    pub fn token_holder(role: Role) -> Self {
+        Self::User { role, name: TOKEN.to_owned() }
+    }
+
+    /// The name of a user; agents and the server itself have none.
+    pub fn user(&self) -> Option<&str> {
+        match self {
+            Self::User { name, .. } => Some(name),
+            Self::System | Self::Agent { .. } => None,
+        }
     }
 
     pub fn agent_of(environment: EnvironmentId) -> Self {
@@ -86,8 +133,7 @@ impl FromStr for Principal {
             "agent" if !rest.is_empty() => Ok(Self::agent_of(rest.into())),
             "user" => {
                 let (role, name) = rest.split_once(':').filter(|(_, name)| !name.is_empty()).ok_or_else(refused)?;
-                let role = Role::ALL.into_iter().find(|known| known.as_str() == role).ok_or_else(refused)?;
-                Ok(Self::User { role, name: name.to_owned() })
+                Ok(Self::User { role: role.parse().map_err(|_| refused())?, name: name.to_owned() })
             }
             _ => Err(refused()),
         }
@@ -114,10 +160,18 @@ mod tests {
 
     #[test]
     fn everybody_is_read_back_as_written() {
-        for text in ["system", "agent:env-001", "user:administrator:local", "user:administrator:a:b"] {
+        for text in ["system", "agent:env-001", "user:administrator:local", "user:viewer:ann", "user:administrator:a:b"]
+        {
             assert_eq!(text.parse::<Principal>().unwrap().to_string(), text);
         }
         assert_eq!(Principal::local().to_string(), "user:administrator:local");
+    }
+
+    #[test]
+    fn roles_are_in_order_and_read_back() {
+        assert!(Role::ALL.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(Role::ALL.into_iter().all(|role| role.as_str().parse() == Ok(role)));
+        assert!("Viewer".parse::<Role>().is_err());
     }
 
     #[test]

@@ -18,6 +18,7 @@ use fermi_store::chunks::ChunkStore;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::access::Accounts;
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
@@ -35,6 +36,7 @@ struct Inner {
     chunks: Arc<dyn ChunkStore>,
     hub: Hub,
     background: Background,
+    accounts: Arc<Accounts>,
     secret: String,
     folder: PathBuf,
     disk: Disk,
@@ -55,6 +57,8 @@ struct Inner {
     logs: broadcast::Sender<TaskId>,
     /// Of which launch an attempt is, for those whose bytes come in now; bounded.
     attempts: Mutex<HashMap<(TaskId, u32), Generation>>,
+    /// Held while accounts are read: what was read first must not be taken last.
+    account_turns: tokio::sync::Mutex<()>,
     /// Held while an agent is admitted: two of one name must not both find it free.
     admissions: tokio::sync::Mutex<()>,
     shutdown: watch::Sender<bool>,
@@ -87,6 +91,7 @@ impl Core {
             chunks: Arc::new(chunks),
             hub: Hub::default(),
             background: Background::default(),
+            accounts: Arc::default(),
             secret,
             disk: Disk::new(&folder, limits),
             folder,
@@ -101,6 +106,7 @@ impl Core {
             openings: AtomicU64::default(),
             logs: broadcast::channel(1_024).0,
             attempts: Mutex::default(),
+            account_turns: tokio::sync::Mutex::default(),
             admissions: tokio::sync::Mutex::default(),
             shutdown: watch::channel(false).0,
         }))
@@ -126,6 +132,20 @@ impl Core {
     /// The loops that run beside the requests.
     pub fn background(&self) -> &Background {
         &self.0.background
+    }
+
+    /// Who is known.
+    pub fn accounts(&self) -> &Arc<Accounts> {
+        &self.0.accounts
+    }
+
+    /// Reads users and tokens anew; called when one of them has changed, never per request.
+    pub async fn refresh_accounts(&self) -> Result<(), StoreError> {
+        let _turn = self.0.account_turns.lock().await;
+        let read = self.0.store.read(|view| Ok::<_, StoreError>((view.users()?, view.tokens()?)));
+        let (users, tokens) = read.await?;
+        self.0.accounts.take(users, tokens);
+        Ok(())
     }
 
     /// From which the secrets of runs are made.

@@ -174,6 +174,8 @@ pub const ENVIRONMENT: Text = noun("开发环境", "environment");
 pub const DATASET: Text = noun("数据集", "dataset");
 pub const GROUP: Text = noun("分组", "group");
 pub const MODEL: Text = noun("模型", "model");
+pub const USER: Text = noun("用户", "user");
+pub const TOKEN: Text = noun("令牌", "token");
 pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
 
 const fn noun(zh: &'static str, en: &'static str) -> Text {

@@ -1,18 +1,23 @@
 //! Who may speak to the server, and on whose behalf.
 //!
-//! On loopback everybody on this machine may, except web pages: a browser tells by Host and Origin whose page it is that
-//! speaks, and a name that an attacker's DNS points here is none of ours. Anywhere else a token is needed.
+//! Everyone shows a token: the server's own, one that was made for a user or a machine, or a browser's session. A server that
+//! was opened asks for none. On loopback Host and Origin are checked too: a browser tells by them whose page it is that
+//! speaks, and a name that an attacker's DNS points here is none of ours.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use fermi_api::FRONT_END;
 use fermi_api::link::ENVIRONMENT_HEADER;
+use fermi_domain::access::{Deed, TokenScope};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
-use subtle::ConstantTimeEq;
 
+use crate::access::{Accounts, Holder, cookie, permit, secret_word};
 use crate::envelope::ApiProblem;
 
 /// What is asked of every request.
@@ -22,30 +27,30 @@ pub struct Guard {
     pub on_loopback: bool,
     /// Further names under which the server is reached, as through a proxy.
     pub allowed_hosts: Vec<String>,
-    /// What a caller must show.
-    pub token: Option<String>,
+    /// Who is known.
+    pub accounts: Arc<Accounts>,
 }
 
 /// What agents ask for.
 const AGENTS: &str = "/api/agent/";
 
-/// Open to everybody, so that a load balancer can look.
+/// Open to everyone, so that a load balancer can look.
 const OPEN: [&str; 3] = ["/livez", "/readyz", "/version"];
 
-/// Whether a path needs no token: health, and the page itself, which holds nothing and asks for the token.
-fn is_open(method: &Method, path: &str) -> bool {
-    OPEN.contains(&path) || (*method == Method::GET && !path.starts_with("/api") && path != "/metrics")
+/// Where a session is opened, which is what one does who has none.
+pub const SESSION: &str = "/api/v1/session";
+
+/// Whether a path needs no token: health, the log-in, and the page itself, which holds nothing and asks for the token.
+pub fn is_open(method: &Method, path: &str) -> bool {
+    let is_page =
+        (*method == Method::GET || *method == Method::HEAD) && !path.starts_with("/api") && path != "/metrics";
+    OPEN.contains(&path) || (*method == Method::POST && path == SESSION) || is_page
 }
 
 impl Guard {
-    /// For a listener on loopback that everybody on this machine may use.
-    pub fn on_loopback(address: SocketAddr, allowed_hosts: &[String]) -> Self {
-        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), token: None }
-    }
-
-    /// For any listener: only who shows the token passes.
-    pub fn with_token(address: SocketAddr, allowed_hosts: &[String], token: String) -> Self {
-        Self { token: Some(token), ..Self::on_loopback(address, allowed_hosts) }
+    pub fn new(address: SocketAddr, allowed_hosts: &[String], accounts: Arc<Accounts>) -> Self {
+        accounts.set_port(address.port());
+        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), accounts }
     }
 
     /// Puts the guard, the envelope and the meters before a router.
@@ -54,7 +59,7 @@ impl Guard {
     }
 
     /// On whose behalf a request comes; the reason if it may not pass. None where no token is asked for.
-    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Principal>, ApiProblem> {
+    pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Caller>, ApiProblem> {
         if is_cross_site(method, uri, headers) {
             return Err(forbidden(
                 "cross_site",
@@ -65,18 +70,48 @@ impl Guard {
         if self.on_loopback {
             self.judge_host(uri, headers)?;
         }
-        let user = match &self.token {
-            Some(_) if is_open(method, uri.path()) => return Ok(None),
-            Some(token) => {
-                judge_token(token, headers)?;
-                Principal::token_holder()
+        if is_open(method, uri.path()) {
+            return Ok(None);
+        }
+        let holder = self.holder(method, uri, headers)?;
+        let user = holder.as_ref().map_or_else(Principal::local, |holder| holder.principal.clone());
+        if !uri.path().starts_with(AGENTS) {
+            return match &holder {
+                Some(holder) if holder.scope == TokenScope::Agent => Err(only_for_agents()),
+                _ => Ok(Some(Caller { principal: user, holder })),
+            };
+        }
+        permit(&user, Deed::Join, None)?;
+        let environment =
+            headers.get(ENVIRONMENT_HEADER).and_then(|value| value.to_str().ok()).map(EnvironmentId::from);
+        Ok(Some(Caller { principal: environment.map_or(user, Principal::agent_of), holder }))
+    }
+
+    /// Who shows what; none where nothing is shown and the server is open.
+    fn holder(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Holder>, ApiProblem> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let of = |word: &[u8]| self.accounts.holder(&secret_word::digest(word), now_ms);
+        if let Some(word) = bearer(headers) {
+            return match of(word) {
+                None if !self.accounts.is_open() => {
+                    Err(unauthorized(Text::new("访问令牌无效", "the token is not valid")))
+                }
+                found => Ok(found),
+            };
+        }
+        // Agents are no browsers.
+        let word = cookie::read(headers, self.accounts.port()).filter(|_| !uri.path().starts_with(AGENTS));
+        match word.and_then(|word| of(word.as_bytes())) {
+            Some(holder) => {
+                // A page of another port of this host is of the same site to a browser and may post a form here; it
+                // cannot set this header.
+                let is_safe = *method == Method::GET || *method == Method::HEAD;
+                if is_safe || headers.contains_key(FRONT_END) { Ok(Some(holder)) } else { Err(no_front_end()) }
             }
-            None => Principal::local(),
-        };
-        // An administrator may also speak for an environment: agents and people share one token.
-        let environment = headers.get(ENVIRONMENT_HEADER).filter(|_| uri.path().starts_with(AGENTS));
-        let environment = environment.and_then(|value| value.to_str().ok()).map(EnvironmentId::from);
-        Ok(Some(environment.map_or(user, Principal::agent_of)))
+            None if self.accounts.is_open() => Ok(None),
+            None => Err(unauthorized(Text::new("需要访问令牌", "a token is needed"))),
+        }
     }
 
     fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiProblem> {
@@ -148,24 +183,42 @@ fn is_loopback_name(name: &str) -> bool {
     is_v4 || name.eq_ignore_ascii_case("localhost") || name == "[::1]"
 }
 
-fn judge_token(token: &str, headers: &HeaderMap) -> Result<(), ApiProblem> {
-    let shown = headers.get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
-    let shown = match shown.split_at_checked(7) {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"bearer ") => rest,
+/// The word of `Authorization: Bearer`; an empty one where the header is of another kind.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let shown = headers.get(header::AUTHORIZATION)?.as_bytes();
+    Some(match shown.split_at_checked(7) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"bearer ") => rest.trim_ascii(),
         _ => b"",
-    };
-    if bool::from(shown.trim_ascii().ct_eq(token.as_bytes())) {
-        return Ok(());
-    }
-    let text = if shown.is_empty() {
-        Text::new("需要访问令牌", "a token is needed")
-    } else {
-        Text::new("访问令牌无效", "the token is not valid")
-    };
-    Err(ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", text).hint(Text::new(
-        "在请求头中加入 Authorization: Bearer <令牌>；服务器首次启动时打印了它",
-        "send `Authorization: Bearer <token>`; the server printed it when it first started",
-    )))
+    })
+}
+
+fn unauthorized(text: Text) -> ApiProblem {
+    ApiProblem::new(StatusCode::UNAUTHORIZED, "unauthorized", text).hint(Text::new(
+        "用 fermi login 登录，或用 --token-file、FERMI_TOKEN、请求头 Authorization: Bearer <令牌> 出示令牌；服务器自己的令牌在其数据目录的 token 文件中",
+        "log in with `fermi login`, or show a token by --token-file, FERMI_TOKEN or the header `Authorization: Bearer \
+         <token>`; the server's own is in the file token of its data folder",
+    ))
+}
+
+fn only_for_agents() -> ApiProblem {
+    forbidden("only_for_agents", Text::new("这个令牌只用于代理", "this token is for agents only"))
+        .hint(Text::new("用 fermi token create 创建自己的令牌", "make one of your own with `fermi token create`"))
+}
+
+fn no_front_end() -> ApiProblem {
+    forbidden(
+        "front_end_missing",
+        Text::new("网页请求缺少 Fermi-Front-End 头", "a page's request lacks the header Fermi-Front-End"),
+    )
+    .hint(Text::new("从服务器自己的页面操作", "use the server's own page"))
+}
+
+/// Who makes a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    pub principal: Principal,
+    /// What was shown; none where nothing had to be.
+    pub holder: Option<Holder>,
 }
 
 #[cfg(test)]
@@ -183,9 +236,16 @@ mod tests {
         guard.judge(&method, &uri, &map).err().map(|problem| problem.id.into_owned())
     }
 
+    fn closed(word: &str) -> Guard {
+        let guard = Guard::default();
+        guard.accounts.close(secret_word::digest(word.as_bytes()));
+        guard
+    }
+
     fn loopback(headers: &[(&'static str, &'static str)]) -> Option<String> {
         let allowed_hosts = vec!["fermi.example".to_owned()];
-        judge(&Guard { on_loopback: true, allowed_hosts, token: None }, Method::POST, "/api/v1/x", headers)
+        let guard = Guard { on_loopback: true, allowed_hosts, accounts: Arc::default() };
+        judge(&guard, Method::POST, "/api/v1/x", headers)
     }
 
     #[test]
@@ -236,9 +296,9 @@ mod tests {
             for (name, value) in headers {
                 map.insert(*name, HeaderValue::from_static(value));
             }
-            let guard = Guard { token: token.map(str::to_owned), ..Guard::default() };
-            let principal = guard.judge(&Method::GET, &Uri::try_from(path).unwrap(), &map).unwrap();
-            principal.map(|principal| principal.to_string())
+            let guard = token.map(closed).unwrap_or_default();
+            let caller = guard.judge(&Method::GET, &Uri::try_from(path).unwrap(), &map).unwrap();
+            caller.map(|caller| caller.principal.to_string())
         };
         let (bearer, agent) = (("authorization", "Bearer x"), ("x-fermi-environment", "env-001"));
         assert_eq!(who(None, "/api/v1/x", &[]).as_deref(), Some("user:administrator:local"));
@@ -249,8 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_a_token_is_needed_for_all_but_health_and_the_page() {
-        let guard = Guard { token: Some("secret".to_owned()), ..Guard::default() };
+    fn a_session_changes_nothing_without_the_header_of_our_page() {
+        let guard = closed("secret");
+        let cookie = ("cookie", "fermi_session_0=secret");
+        assert_eq!(judge(&guard, Method::GET, "/api/v1/x", &[cookie]), None);
+        assert_eq!(judge(&guard, Method::POST, "/api/v1/x", &[cookie]).as_deref(), Some("front_end_missing"));
+        assert_eq!(judge(&guard, Method::POST, "/api/v1/x", &[cookie, ("fermi-front-end", "console")]), None);
+        assert_eq!(judge(&guard, Method::GET, "/api/agent/v1/link", &[cookie]).as_deref(), Some("unauthorized"));
+        let wrong = ("cookie", "fermi_session_0=secreu");
+        assert_eq!(judge(&guard, Method::GET, "/api/v1/x", &[wrong]).as_deref(), Some("unauthorized"));
+    }
+
+    #[test]
+    fn a_token_is_needed_for_all_but_health_the_log_in_and_the_page() {
+        let guard = closed("secret");
         let with = |path: &str, value: &'static str| judge(&guard, Method::GET, path, &[("authorization", value)]);
         assert_eq!(with("/api/v1/x", "Bearer secret"), None);
         assert_eq!(with("/api/v1/x", "bearer secret "), None);
@@ -262,6 +334,8 @@ mod tests {
             assert_eq!(judge(&guard, Method::GET, path, &[]).as_deref(), Some("unauthorized"), "{path}");
         }
         assert_eq!(judge(&guard, Method::POST, "/", &[]).as_deref(), Some("unauthorized"));
+        assert_eq!(judge(&guard, Method::POST, SESSION, &[]), None);
+        assert_eq!(judge(&guard, Method::DELETE, SESSION, &[]).as_deref(), Some("unauthorized"));
         for path in ["/", "/assets/index.js", "/training/task-1", "/livez"] {
             assert_eq!(judge(&guard, Method::GET, path, &[("host", "anything")]), None, "{path}");
         }

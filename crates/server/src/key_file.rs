@@ -1,8 +1,8 @@
-//! Secrets, each in a file that only its owner can read.
+//! Secrets, each in a file that only its owner can read, and the folder that no one else may enter.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
@@ -12,6 +12,36 @@ use data_encoding::HEXLOWER;
 pub struct Key {
     pub word: String,
     pub is_new: bool,
+}
+
+/// Others than its owner may enter a folder or read a file that holds secrets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooOpen {
+    pub mode: u32,
+}
+
+/// The bits of everyone but the owner.
+const OTHERS: u32 = 0o077;
+
+/// Whether only its owner gets at a file or folder; one that is not there is fine.
+pub fn check_private(path: &Path) -> io::Result<Result<(), TooOpen>> {
+    match fs::metadata(path) {
+        Ok(found) if found.mode() & OTHERS != 0 => Ok(Err(TooOpen { mode: found.mode() & 0o7777 })),
+        Ok(_) => Ok(Ok(())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Ok(())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a folder that only its owner may enter, with those above it as usual.
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// Reads the file, or makes it with a random word.
@@ -47,7 +77,23 @@ mod tests {
         let made = read_or_make(&path).unwrap();
         assert!(made.is_new && made.word.len() == 48);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(check_private(&path).unwrap(), Ok(()));
         let again = read_or_make(&path).unwrap();
         assert!(!again.is_new && again.word == made.word);
+    }
+
+    #[test]
+    fn what_others_may_read_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a").join("data");
+        assert_eq!(check_private(&path).unwrap(), Ok(()));
+        make_private_folder(&path).unwrap();
+        make_private_folder(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        for (mode, is_private) in [(0o700, true), (0o500, true), (0o750, false), (0o701, false), (0o755, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_private(&path).unwrap().is_ok(), is_private, "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! [`http`] is the public API, one file per resource; [`agents`] is what agents say and send; [`reconcilers`] act on the
 //! difference between what is wanted and what is, as loops of the [`background`]; [`lifecycle`] is the one way in which a task
-//! changes. Every rule is in `fermi-domain`. Start reading at [`serve::run`].
+//! changes; [`guard`] says on whose behalf a request comes, by what `access` knows. Every rule is in `fermi-domain`. Start reading at [`serve::run`].
 
+mod access;
 pub mod agents;
 mod assignment;
 pub mod background;
@@ -30,4 +31,4 @@ mod serve;
 
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
-pub use serve::{ServerError, ServerNews, ServerOptions, run};
+pub use serve::{Door, ServerError, ServerNews, ServerOptions, ServerToken, run};

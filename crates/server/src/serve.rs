@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fermi_domain::language::{Explained, Hint, Text};
@@ -12,9 +12,11 @@ use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::access::secret_word;
 use crate::core::Core;
 use crate::disk::DiskLimits;
 use crate::guard::Guard;
+use crate::key_file::TooOpen;
 use crate::{agents, http, key_file, reconcilers, restored, sample_files};
 
 /// How a server is started.
@@ -24,27 +26,46 @@ pub struct ServerOptions {
     pub data_dir: PathBuf,
     /// Names under which a proxy on this machine may ask.
     pub allowed_hosts: Vec<String>,
-    /// Where the token is; in the data folder when not given.
-    pub token_file: Option<PathBuf>,
+    /// Who may ask.
+    pub door: Door,
     /// How much of the disk may be used, and for what.
     pub limits: DiskLimits,
     /// Who gets workers first, and how many.
     pub rules: Rules,
 }
 
+/// Who may ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Who shows a token. The server's own is in this file; in the data folder when none is named.
+    Closed { token_file: Option<PathBuf> },
+    /// Everyone who reaches the server.
+    Open,
+}
+
 /// What the command that started the server may want to show.
 #[derive(Clone, Debug)]
 pub enum ServerNews {
-    /// It answers at this address.
+    /// It answers at this address, to those who show the token.
     Listening {
         address: SocketAddr,
-    },
-    /// A token is needed; it is in this file. The word itself is there only when it was made just now.
-    Token {
-        file: PathBuf,
-        made: Option<String>,
+        token: Option<ServerToken>,
     },
     Stopping,
+}
+
+/// The server's own token.
+#[derive(Clone)]
+pub struct ServerToken {
+    pub file: PathBuf,
+    pub word: String,
+    pub is_new: bool,
+}
+
+impl std::fmt::Debug for ServerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerToken").field("file", &self.file).field("is_new", &self.is_new).finish_non_exhaustive()
+    }
 }
 
 /// Why a server could not start, or ended.
@@ -52,6 +73,9 @@ pub enum ServerNews {
 pub enum ServerError {
     #[error("cannot use the data folder {folder}: {source}")]
     Folder { folder: PathBuf, source: io::Error },
+    /// Other users of the machine get at what is in it.
+    #[error("others may read {path}: its mode is {mode:o}")]
+    TooOpen { path: PathBuf, mode: u32, wanted: u32 },
     #[error(transparent)]
     Store(#[from] fermi_store::OpenError),
     #[error("cannot listen on {address}: {source}")]
@@ -70,6 +94,7 @@ impl Explained for ServerError {
     fn text(&self) -> Text {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
+            Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
             Self::Store(error) => return error.text(),
             Self::Listen { address, source } => format!("无法监听 {address}：{source}"),
             Self::Read(error) => format!("无法读取开发环境：{error}"),
@@ -81,6 +106,13 @@ impl Explained for ServerError {
     fn hint(&self) -> Option<Hint> {
         Some(match self {
             Self::Store(error) => return error.hint(),
+            Self::TooOpen { path, wanted, .. } => {
+                let command = format!("chmod {wanted:o} {}", path.display());
+                Hint::new(
+                    format!("其中有令牌、任务的变量与日志；先执行 {command}"),
+                    format!("it holds tokens, variables of tasks and logs; run `{command}` first"),
+                )
+            }
             Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Hint::new(
                 format!("{address} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
                 format!(
@@ -120,6 +152,8 @@ fn allow_many_connections() {
 async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'static) -> Result<(), ServerError> {
     let folder = &options.data_dir;
     let in_folder = |source: io::Error| ServerError::Folder { folder: folder.clone(), source };
+    key_file::make_private_folder(folder).map_err(in_folder)?;
+    refuse_if_open(folder, 0o700)?;
     std::fs::create_dir_all(folder.join("snapshots")).map_err(in_folder)?;
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
@@ -127,6 +161,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits, options.rules.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
+    core.refresh_accounts().await?;
     for (environment, means) in sample_files::read(&core.samples()) {
         core.hub().restore(environment, means);
     }
@@ -134,10 +169,14 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let refused = |source: io::Error| ServerError::Listen { address: options.listen, source };
     let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    let guard = guard(&options, address, &tell).map_err(in_folder)?;
+    let token = server_token(&options)?;
+    if let Some(token) = &token {
+        core.accounts().close(secret_word::digest(token.word.as_bytes()));
+    }
+    let guard = Guard::new(address, &options.allowed_hosts, core.accounts().clone());
     reconcilers::start(&core);
     let app = guard.protect(http::router(core.clone()).merge(agents::router(core.clone())));
-    tell(ServerNews::Listening { address });
+    tell(ServerNews::Listening { address, token });
 
     let ending = core.clone();
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -177,15 +216,21 @@ async fn out_of_patience(stopped: tokio::sync::oneshot::Receiver<()>) {
     }
 }
 
-/// On loopback the guard looks at who asks; anywhere else it wants the token.
-fn guard(options: &ServerOptions, address: SocketAddr, tell: &impl Fn(ServerNews)) -> io::Result<Guard> {
-    if address.ip().is_loopback() && options.token_file.is_none() {
-        return Ok(Guard::on_loopback(address, &options.allowed_hosts));
+/// The server's own token, which is made when it first starts; none where everyone may ask.
+fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerError> {
+    let Door::Closed { token_file } = &options.door else { return Ok(None) };
+    let file = token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
+    refuse_if_open(&file, 0o600)?;
+    let key = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
+    Ok(Some(ServerToken { file, word: key.word, is_new: key.is_new }))
+}
+
+fn refuse_if_open(path: &Path, wanted: u32) -> Result<(), ServerError> {
+    let unreadable = |source: io::Error| ServerError::Folder { folder: path.to_owned(), source };
+    match key_file::check_private(path).map_err(unreadable)? {
+        Ok(()) => Ok(()),
+        Err(TooOpen { mode }) => Err(ServerError::TooOpen { path: path.to_owned(), mode, wanted }),
     }
-    let file = options.token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
-    let key = key_file::read_or_make(&file)?;
-    tell(ServerNews::Token { file, made: key.is_new.then(|| key.word.clone()) });
-    Ok(Guard::with_token(address, &options.allowed_hosts, key.word))
 }
 
 async fn until_signalled() {

@@ -79,6 +79,21 @@ pub struct EventFilter {
     pub environment: Option<EnvironmentId>,
     /// How the kind begins, such as `task.`.
     pub kind: Option<String>,
+    /// On whose behalf.
+    pub by: Option<ActorFilter>,
+    /// Not before this time.
+    pub since_ms: Option<u64>,
+    /// Before this time.
+    pub until_ms: Option<u64>,
+}
+
+/// On whose behalf something happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActorFilter {
+    /// Any user's, and not the server's own or an agent's.
+    Users,
+    /// This user's, whatever the role was then.
+    User(String),
 }
 
 impl EventFilter {
@@ -87,6 +102,12 @@ impl EventFilter {
         self.task.as_ref().is_none_or(|task| event.task.as_ref() == Some(task))
             && self.environment.as_ref().is_none_or(|environment| event.environment.as_ref() == Some(environment))
             && self.kind.as_ref().is_none_or(|kind| event.kind.starts_with(kind))
+            && self.by.as_ref().is_none_or(|by| match (by, event.principal.as_ref().and_then(Principal::user)) {
+                (ActorFilter::Users, user) => user.is_some(),
+                (ActorFilter::User(name), user) => user == Some(name),
+            })
+            && self.since_ms.is_none_or(|since| event.time_ms >= since)
+            && self.until_ms.is_none_or(|until| event.time_ms < until)
     }
 }
 
@@ -121,6 +142,20 @@ impl View<'_> {
         }
         if let Some(kind) = &filter.kind {
             also("substr(kind, 1, length(@)) = @", Value::Text(kind.clone()));
+        }
+        match &filter.by {
+            Some(ActorFilter::Users) => also("substr(principal, 1, length(@)) = @", Value::Text("user:".to_owned())),
+            // `user:ROLE:NAME`; neither a role nor a name has a colon in it.
+            Some(ActorFilter::User(name)) => {
+                also("principal LIKE 'user:%' AND substr(principal, -length(@)) = @", Value::Text(format!(":{name}")));
+            }
+            None => {}
+        }
+        if let Some(since) = filter.since_ms {
+            also("time_ms >= @", Value::Integer(signed(since)));
+        }
+        if let Some(until) = filter.until_ms {
+            also("time_ms < @", Value::Integer(signed(until)));
         }
         sql += &format!(" ORDER BY cursor {order} LIMIT ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;

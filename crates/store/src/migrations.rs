@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0003_identity.sql"),
     include_str!("migrations/0004_history.sql"),
     include_str!("migrations/0005_groups.sql"),
+    include_str!("migrations/0006_access.sql"),
 ];
 
 /// The version that this binary writes.

@@ -57,7 +57,7 @@ async fn events_are_told_in_the_order_of_their_cursors_and_read_by_filter() {
     assert_eq!(found(0, EventFilter::default(), 1000).await, (1..=200).collect::<Vec<u64>>());
     assert_eq!(found(190, EventFilter::default(), 3).await, [191, 192, 193]);
     assert_eq!(found(0, EventFilter { kind: Some("task.".into()), ..Default::default() }, 1000).await.len(), 100);
-    let both = EventFilter { task: Some(task.clone()), kind: Some("node".into()), environment: None };
+    let both = EventFilter { task: Some(task.clone()), kind: Some("node".into()), ..Default::default() };
     assert_eq!(found(0, both, 1000).await.len(), 50);
     let newest = read_newest(&store, EventFilter { task: Some(task.clone()), ..Default::default() }, 3).await;
     let all = found(0, EventFilter { task: Some(task.clone()), ..Default::default() }, 1000).await;

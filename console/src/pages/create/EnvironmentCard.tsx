@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 import { gpuText, holders, isAway } from '~/api/environments';
 import { EnvironmentPill } from '~/api/Status';
 import type { Environment } from '~/api/types';
@@ -19,7 +19,8 @@ type EnvironmentCardProps = {
 };
 
 /** An environment to tick: the whole card does it. */
-export function EnvironmentCard({ environment, isChosen, isMaster, nameOf, onToggle }: EnvironmentCardProps) {
+export const EnvironmentCard = memo(function EnvironmentCard(props: EnvironmentCardProps) {
+  const { environment, isChosen, isMaster, nameOf, onToggle } = props;
   const { w, say, number, duration } = useWords();
   const now = useNow();
   const away = isAway(environment.status);
@@ -84,20 +85,20 @@ export function EnvironmentCard({ environment, isChosen, isMaster, nameOf, onTog
           <Fact icon={<PinIcon />} label={w.common.zone}>
             {environment.zone ?? w.common.noZone}
           </Fact>
-          <Fact icon={<DiskIcon />} label={w.create.filterImage}>
+          <Fact icon={<DiskIcon />} label={w.environments.filters.image}>
             {environment.image ?? w.create.noImage}
           </Fact>
           <Fact icon={<ChipIcon />} label="GPU">
             {gpuText(environment) ?? w.create.workerCount(number(environment.workers.length))}
           </Fact>
-          <Fact icon={<ClockIcon />} label={w.create.sorts.uptime}>
+          <Fact icon={<ClockIcon />} label={w.environments.sorts.uptime}>
             {environment.upSince == null ? '–' : duration(now - environment.upSince)}
           </Fact>
         </dl>
       </div>
     </div>
   );
-}
+});
 
 function Fact({ icon, label, children }: { icon: ReactNode; label: string; children: string }) {
   return (

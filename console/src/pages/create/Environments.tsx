@@ -1,16 +1,14 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo, useRef } from 'react';
-import { isAway, joinCommand, NARROWED_BY, narrowed, type Order, ordered, valuesOf } from '~/api/environments';
+import { useCallback, useMemo, useRef } from 'react';
+import { isAway, joinCommand, type Order } from '~/api/environments';
 import { Loaded } from '~/api/Loaded';
 import { overviewQuery } from '~/api/queries';
 import type { Environment, Page } from '~/api/types';
-import { FilterBar } from '~/filters/FilterBar';
-import { type FilterField, readFilters, writeFilters } from '~/filters/schema';
+import { EnvironmentFilters, type NarrowPatch, NoneLeft, shownOf } from '~/filters/EnvironmentFilters';
 import { Button } from '~/ui/Button';
 import { Empty } from '~/ui/Empty';
 import { ServerIcon } from '~/ui/icons';
-import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { VirtualCards } from '~/ui/VirtualCards';
 import { useWords } from '~/words';
@@ -20,13 +18,12 @@ import { isMaster, toggled, toggledRange, withMaster } from './selection';
 import { type PartProps, refusedAt } from './useCreate';
 
 const route = getRouteApi('/training/create');
-const SORTS: Order[] = ['came', 'name', 'gpus', 'uptime'];
+const FIELDS = ['status', 'zone', 'gpu', 'image'] as const;
+const ORDERS: readonly Order[] = ['came', 'name', 'gpus', 'uptime'];
 const CARD_HEIGHT = 120;
 
 export function Environments({ form, set, refused, query }: PartProps & { query: UseQueryResult<Page<Environment>> }) {
   const { w, number } = useWords();
-  const { sort = 'came' } = route.useSearch();
-  const navigate = route.useNavigate();
   const error = refusedAt(refused, 'environments');
   return (
     <section id={anchor('environments')} aria-labelledby="create-choose" className="flex flex-col gap-3">
@@ -46,18 +43,6 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
           </Button>
         ) : null}
         <span className="ml-auto hidden text-xs text-faint sm:inline">{w.create.shiftHint}</span>
-        <Select
-          aria-label={w.create.sort}
-          className="!min-w-28 max-sm:ml-auto"
-          value={sort}
-          onChange={(next) =>
-            void navigate({
-              search: (before) => ({ ...before, sort: next === 'came' ? undefined : next }),
-              replace: true,
-            })
-          }
-          options={SORTS.map((value) => ({ value, label: w.create.sorts[value] }))}
-        />
       </div>
       {error ? (
         <p role="alert" className="text-xs text-bad">
@@ -84,56 +69,37 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
 }
 
 function List({ environments, form, set }: { environments: readonly Environment[] } & Pick<PartProps, 'form' | 'set'>) {
-  const { w, say } = useWords();
+  const { w } = useWords();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const overview = useQuery(overviewQuery());
   const last = useRef<string | null>(null);
-  const values = readFilters(search, NARROWED_BY);
-  const { q: text = '', sort = 'came' } = search;
-  const change = (patch: Record<string, string | undefined>) =>
-    void navigate({ search: (before) => ({ ...before, ...patch }), replace: true });
-  const fields = useMemo((): FilterField[] => {
-    const plain = (field: 'zone' | 'gpu' | 'image') =>
-      valuesOf(environments, field).map((value) => ({ value, label: value }));
-    const status = new Map(environments.map((environment) => [environment.status, say(environment.statusText)]));
-    return [
-      {
-        key: 'status',
-        label: w.create.filterStatus,
-        options: [...status].map(([value, label]) => ({ value, label })),
-      },
-      { key: 'zone', label: w.create.filterZone, options: plain('zone') },
-      { key: 'gpu', label: w.create.filterGpu, options: plain('gpu') },
-      { key: 'image', label: w.create.filterImage, options: plain('image') },
-    ];
-  }, [environments, w, say]);
-  const shown = ordered(narrowed(environments, values, text), sort);
-  const names = new Map((overview.data?.activeTasks ?? []).map((task) => [task.id, task.name]));
+  const change = useCallback(
+    (patch: NarrowPatch) => void navigate({ search: (before) => ({ ...before, ...patch }), replace: true }),
+    [navigate],
+  );
+  const shown = useMemo(() => shownOf(environments, search), [environments, search]);
+  const tasks = overview.data?.activeTasks;
+  const nameOf = useCallback((id: string) => tasks?.find((task) => task.id === id)?.name ?? id, [tasks]);
   const free = shown.filter((one) => !isAway(one.status) || form.nodeIds.includes(one.id)).map(({ id }) => id);
-  const toggle = (id: string, isRange: boolean) => {
+  // Cards are drawn anew only when something of theirs changes: what a press does is looked up when it comes.
+  const press = useRef<(id: string, isRange: boolean) => void>(undefined);
+  press.current = (id, isRange) => {
     set(isRange ? toggledRange(form, free, id, last.current) : toggled(form, id));
     last.current = id;
   };
+  const toggle = useCallback((id: string, isRange: boolean) => press.current?.(id, isRange), []);
   return (
     <>
-      <FilterBar
-        fields={fields}
-        values={values}
-        onValues={(next) => change(writeFilters(next, NARROWED_BY))}
-        text={text}
-        onText={(q) => change({ q: q || undefined })}
-        searchLabel={w.create.search}
+      <EnvironmentFilters
+        environments={environments}
+        fields={FIELDS}
+        orders={ORDERS}
+        search={search}
+        onSearch={change}
       />
       {shown.length === 0 ? (
-        <Empty
-          title={w.create.noMatch}
-          action={
-            <Button onClick={() => change({ ...writeFilters({}, NARROWED_BY), q: undefined })}>
-              {w.create.clearFilters}
-            </Button>
-          }
-        />
+        <NoneLeft onSearch={change} />
       ) : (
         <VirtualCards
           label={w.create.choose}
@@ -149,7 +115,7 @@ function List({ environments, form, set }: { environments: readonly Environment[
                 environment={environment}
                 isChosen={form.nodeIds.includes(environment.id)}
                 isMaster={isMaster(form, environment.id)}
-                nameOf={(id) => names.get(id) ?? id}
+                nameOf={nameOf}
                 onToggle={toggle}
               />
             ) : null;

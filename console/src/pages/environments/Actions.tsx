@@ -28,8 +28,27 @@ function call(verb: Verb, id: string): Promise<unknown> {
   }
 }
 
-/** What may be said of an environment. The server refuses what does not go, with the reason. */
-export function Actions({ environment, className }: { environment: Environment; className?: string }) {
+type ActionsProps = { environment: Environment; className?: string };
+
+/** What may be said of an environment. Of a thousand menus only the one that is opened exists. */
+export function Actions(props: ActionsProps) {
+  const { w } = useWords();
+  const [wasOpened, setOpened] = useState(false);
+  if (wasOpened) return <OpenedActions {...props} />;
+  return (
+    <IconButton
+      label={w.environments.actionsOf(props.environment.name)}
+      aria-haspopup="menu"
+      className={props.className}
+      onClick={() => setOpened(true)}
+    >
+      <MoreIcon />
+    </IconButton>
+  );
+}
+
+/** The server refuses what does not go, with the reason. */
+function OpenedActions({ environment, className }: ActionsProps) {
   const { w } = useWords();
   const { id, name, status } = environment;
   const [asked, setAsked] = useState<Exclude<Verb, 'resume'> | null>(null);
@@ -49,6 +68,7 @@ export function Actions({ environment, className }: { environment: Environment; 
   return (
     <>
       <Menu
+        isOpenAtFirst
         trigger={
           <IconButton label={w.environments.actionsOf(name)} className={className}>
             <MoreIcon />

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 import { gpuText } from '~/api/environments';
 import { EnvironmentPill } from '~/api/Status';
 import type { Environment } from '~/api/types';
@@ -14,7 +14,7 @@ import { versionsOf } from './versions';
 
 type EnvironmentCardProps = { environment: Environment; asOf: number; onShow: (id: string) => void };
 
-export function EnvironmentCard({ environment, asOf, onShow }: EnvironmentCardProps) {
+export const EnvironmentCard = memo(function EnvironmentCard({ environment, asOf, onShow }: EnvironmentCardProps) {
   const { w, say, number } = useWords();
   const versions = versionsOf(environment)
     .map(([name, version]) => `${name} ${version}`)
@@ -76,7 +76,7 @@ export function EnvironmentCard({ environment, asOf, onShow }: EnvironmentCardPr
       </footer>
     </article>
   );
-}
+});
 
 const isUsable = ({ status }: Environment) => status === 'running' || status === 'busy' || status === 'suspect';
 

@@ -1,3 +1,4 @@
+import { memo } from 'react';
 import { gpuText } from '~/api/environments';
 import { EnvironmentPill } from '~/api/Status';
 import type { Environment } from '~/api/types';
@@ -51,7 +52,9 @@ export function EnvironmentRows({ environments, asOf, onShow }: EnvironmentRowsP
   );
 }
 
-function Row({ environment, asOf, onShow }: { environment: Environment } & Omit<EnvironmentRowsProps, 'environments'>) {
+type RowProps = { environment: Environment } & Omit<EnvironmentRowsProps, 'environments'>;
+
+const Row = memo(function Row({ environment, asOf, onShow }: RowProps) {
   const { w, number } = useWords();
   const resources = [
     gpuText(environment) ?? w.environments.workers(number(environment.workers.length)),
@@ -99,4 +102,4 @@ function Row({ environment, asOf, onShow }: { environment: Environment } & Omit<
       </span>
     </div>
   );
-}
+});

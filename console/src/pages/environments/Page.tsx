@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { joinCommand, NARROWED_BY, narrowed, ORDERS, ordered, valuesOf } from '~/api/environments';
+import { useCallback, useMemo, useState } from 'react';
+import { joinCommand, ORDERS } from '~/api/environments';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
-import { FilterBar } from '~/filters/FilterBar';
-import { type FilterField, readFilters, writeFilters } from '~/filters/schema';
+import { EnvironmentFilters, type NarrowPatch, NoneLeft, shownOf } from '~/filters/EnvironmentFilters';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Choice } from '~/ui/Choice';
 import { Empty } from '~/ui/Empty';
 import { PlusIcon, ServerIcon } from '~/ui/icons';
 import { PageHeader } from '~/ui/PageHeader';
-import { Select } from '~/ui/Select';
 import { Skeleton } from '~/ui/Skeleton';
 import { VirtualCards } from '~/ui/VirtualCards';
 import { useWords } from '~/words';
@@ -22,6 +20,7 @@ import { EnvironmentRows } from './EnvironmentRows';
 import { JoinDialog } from './JoinDialog';
 
 const route = getRouteApi('/environments');
+const FIELDS = ['status', 'zone', 'gpu', 'label'] as const;
 
 function Loading() {
   return (
@@ -34,33 +33,19 @@ function Loading() {
 }
 
 export function Page() {
-  const { w, say, number } = useWords();
+  const { w, number } = useWords();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const query = useQuery(environmentsQuery());
   const [isJoining, setJoining] = useState(false);
-  const { q: text = '', sort = 'came', view = 'cards' } = search;
-  const values = readFilters(search, NARROWED_BY);
-  const change = (patch: Record<string, string | undefined>) =>
-    void navigate({ search: (before) => ({ ...before, ...patch }), replace: true });
+  const { view = 'cards' } = search;
+  const change = useCallback(
+    (patch: NarrowPatch) => void navigate({ search: (before) => ({ ...before, ...patch }), replace: true }),
+    [navigate],
+  );
+  const show = useCallback((id: string) => change({ env: id }), [change]);
   const all = query.data?.items;
-  const fields = useMemo((): FilterField[] => {
-    const plain = (field: 'zone' | 'gpu' | 'label') =>
-      valuesOf(all ?? [], field).map((value) => ({ value, label: value }));
-    const status = new Map((all ?? []).map((environment) => [environment.status, say(environment.statusText)]));
-    return [
-      {
-        key: 'status',
-        label: w.environments.filterStatus,
-        options: [...status].map(([value, label]) => ({ value, label })),
-      },
-      { key: 'zone', label: w.environments.filterZone, options: plain('zone') },
-      { key: 'gpu', label: w.environments.filterGpu, options: plain('gpu') },
-      { key: 'label', label: w.environments.filterLabel, options: plain('label') },
-    ];
-  }, [all, w, say]);
-  const shown = ordered(narrowed(all ?? [], values, text), sort);
-  const show = (id: string) => change({ env: id });
+  const shown = useMemo(() => shownOf(all ?? [], search), [all, search]);
   const opened = all?.find((environment) => environment.id === search.env);
   return (
     <>
@@ -88,23 +73,15 @@ export function Page() {
           </Card>
         }
       >
-        {() => (
+        {(data) => (
           <div className="flex flex-col gap-4">
-            <FilterBar
-              fields={fields}
-              values={values}
-              onValues={(next) => change(writeFilters(next, NARROWED_BY))}
-              text={text}
-              onText={(q) => change({ q: q || undefined })}
-              searchLabel={w.environments.search}
+            <EnvironmentFilters
+              environments={data.items}
+              fields={FIELDS}
+              orders={ORDERS}
+              search={search}
+              onSearch={change}
             >
-              <Select
-                aria-label={w.environments.sort}
-                className="!min-w-28"
-                value={sort}
-                onChange={(next) => change({ sort: next === 'came' ? undefined : next })}
-                options={ORDERS.map((value) => ({ value, label: w.environments.sorts[value] }))}
-              />
               <Choice
                 label={w.environments.view}
                 isLabelHidden
@@ -115,17 +92,10 @@ export function Page() {
                   { value: 'table', label: w.environments.table },
                 ]}
               />
-            </FilterBar>
+            </EnvironmentFilters>
             {shown.length === 0 ? (
               <Card>
-                <Empty
-                  title={w.environments.noMatch}
-                  action={
-                    <Button onClick={() => change({ ...writeFilters({}, NARROWED_BY), q: undefined })}>
-                      {w.environments.clearFilters}
-                    </Button>
-                  }
-                />
+                <NoneLeft onSearch={change} />
               </Card>
             ) : view === 'table' ? (
               <Card>

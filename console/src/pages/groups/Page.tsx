@@ -5,6 +5,7 @@ import { groupsQuery, workersQuery } from '~/api/groups';
 import { Loaded } from '~/api/Loaded';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
+import { classes } from '~/ui/classes';
 import { Empty } from '~/ui/Empty';
 import { GroupIcon, PlusIcon } from '~/ui/icons';
 import { PageHeader } from '~/ui/PageHeader';
@@ -65,7 +66,7 @@ export function Page() {
             </ul>
           )}
         </Loaded>
-        <div className="grid items-start gap-4 xl:grid-cols-2">
+        <div className={classes('grid items-start gap-4', shown && 'xl:grid-cols-2')}>
           <Card title={w.groups.workers}>
             <Loaded
               query={workers}

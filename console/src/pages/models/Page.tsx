@@ -46,7 +46,7 @@ function Row({ model }: { model: Model }) {
     onDone: () => setAsked(false),
   });
   return (
-    <li className="grid items-center gap-3 px-4 py-3 md:grid-cols-[minmax(0,280px)_minmax(0,1fr)_auto]">
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-4 py-3 md:grid-cols-[minmax(0,280px)_minmax(0,1fr)_auto]">
       <div className="min-w-0">
         <h2 className="truncate font-medium" title={model.name}>
           {model.name}
@@ -58,7 +58,7 @@ function Row({ model }: { model: Model }) {
           <span className="font-mono">{model.id}</span> · {date(model.createdAt)}
         </p>
       </div>
-      <div className="flex min-w-0 items-center gap-2">
+      <div className="order-last flex min-w-0 items-center gap-2 md:order-none">
         <code className="truncate font-mono text-xs text-muted" title={model.path ?? ''}>
           {model.path ?? '–'}
         </code>

@@ -10,22 +10,25 @@ import { Empty } from '~/ui/Empty';
 import { ServerIcon } from '~/ui/icons';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
+import { FILLS } from './fills';
+import { ZoneSquares } from './ZoneSquares';
 import { byZone, type SquareState, squareState } from './zones';
 
-const FILLS: Record<SquareState, string> = {
-  free: 'bg-good-soft border-good-fill/60',
-  busy: 'bg-accent border-accent',
-  suspect: 'bg-warn-fill border-warn-fill',
-  offline: 'bg-sunken border-line-strong border-dashed',
-};
+/** Of so many environments each worker is shown; of more, one square stands for an environment. */
+const FEW = 100;
 
 /** Every worker as a square, by environment and zone. */
 export function ClusterMap() {
   const { w, number } = useWords();
   const environments = useQuery(environmentsQuery());
+  const isMany = (environments.data?.items.length ?? 0) > FEW;
   const command = `fermi agent --server ${window.location.origin} --name my-env --zone 北京可用区A --workers 2`;
   return (
-    <Card title={w.overview.cluster} note={w.overview.clusterHint} actions={<Legend />}>
+    <Card
+      title={w.overview.cluster}
+      note={isMany ? w.overview.clusterHintMany : w.overview.clusterHint}
+      actions={<Legend />}
+    >
       <Loaded
         query={environments}
         loading={<SkeletonRows count={3} className="h-16" />}
@@ -47,11 +50,15 @@ export function ClusterMap() {
                   <h3 className="truncate text-sm font-medium">{zone.name ?? w.common.noZone}</h3>
                   <p className="text-xs text-muted">{w.overview.freeOf(number(zone.free), number(zone.workers))}</p>
                 </div>
-                <div className="grid grid-cols-[repeat(auto-fill,minmax(190px,1fr))] gap-3">
-                  {zone.environments.map((environment) => (
-                    <EnvironmentSquares key={environment.id} environment={environment} />
-                  ))}
-                </div>
+                {isMany ? (
+                  <ZoneSquares environments={zone.environments} />
+                ) : (
+                  <div className="grid grid-cols-[repeat(auto-fill,minmax(190px,1fr))] gap-3">
+                    {zone.environments.map((environment) => (
+                      <EnvironmentSquares key={environment.id} environment={environment} />
+                    ))}
+                  </div>
+                )}
               </section>
             ))}
           </div>

@@ -7,12 +7,15 @@ export function byZone(environments: readonly Environment[]): Zone[] {
   const zones = new Map<string | null, Environment[]>();
   for (const environment of environments) {
     const name = environment.zone ?? null;
-    zones.set(name, [...(zones.get(name) ?? []), environment]);
+    const members = zones.get(name);
+    if (members) members.push(environment);
+    else zones.set(name, [environment]);
   }
+  const natural = new Intl.Collator('zh-CN', { numeric: true });
   return [...zones]
     .map(([name, members]) => ({
       name,
-      environments: members.sort((a, b) => a.name.localeCompare(b.name, 'zh-CN', { numeric: true })),
+      environments: members.sort((a, b) => natural.compare(a.name, b.name)),
       free: members.reduce((sum, member) => sum + member.workersFree, 0),
       workers: members.reduce((sum, member) => sum + member.workers.length, 0),
     }))
@@ -35,3 +38,7 @@ export function squareState(environment: Environment, isHeld: boolean): SquareSt
       return isHeld ? 'busy' : 'free';
   }
 }
+
+/** The colour of an environment as a whole: busy when a part of it works. */
+export const environmentState = (environment: Environment) =>
+  squareState(environment, environment.workersFree < environment.workers.length);

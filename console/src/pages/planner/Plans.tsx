@@ -44,7 +44,7 @@ export function Plans({ model, chosen, gpuCounts, command }: PlansProps) {
   const order = ranked(found);
   const best = order[0]?.plan;
   return (
-    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_380px]">
+    <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_320px]">
       <Card title={w.planner.strategies} note={w.planner.strategiesNote}>
         <Strategies rows={order} />
       </Card>
@@ -92,7 +92,7 @@ function Strategies({ rows }: { rows: readonly Ranked[] }) {
     {
       key: 'memory',
       head: w.planner.memory,
-      className: 'min-w-44',
+      className: 'min-w-36',
       cell: ({ plan }) => (
         <div>
           <p className="pb-1 text-xs text-muted">

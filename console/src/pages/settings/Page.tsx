@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Loaded } from '~/api/Loaded';
 import { serverStatusQuery } from '~/api/queries';
-import { forgetToken, token } from '~/api/token';
+import { logOut } from '~/api/session';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Command } from '~/ui/Copy';
@@ -16,9 +16,9 @@ import { Server } from './Server';
 
 export function Page() {
   const { w } = useWords();
+  const client = useQueryClient();
   const status = useQuery(serverStatusQuery());
   const join = `fermi agent --server ${window.location.origin} --name $(hostname) --zone 北京可用区A`;
-  const hasToken = token() !== null;
   return (
     <>
       <PageHeader title={w.settings.title} />
@@ -28,8 +28,8 @@ export function Page() {
         </Card>
         <Card title={w.settings.join} bodyClass="flex flex-col gap-3 p-4">
           <p className="text-sm text-muted">{w.settings.joinHint}</p>
-          {hasToken ? <p className="text-sm text-muted">{w.settings.joinToken}</p> : null}
-          <Command text={hasToken ? `${join} --token-file ~/.fermi-token` : join} />
+          <p className="text-sm text-muted">{w.settings.joinToken}</p>
+          <Command text={`${join} --token-file ~/.fermi-token`} />
         </Card>
         <Loaded
           query={status}
@@ -44,16 +44,16 @@ export function Page() {
         <Card title={w.settings.access} bodyClass="flex flex-col items-start gap-3 p-4">
           <p className="text-sm text-muted">{w.settings.accessText}</p>
           <p className="text-sm text-muted">{w.settings.accessFile}</p>
-          {hasToken ? (
-            <Button
-              onClick={() => {
-                forgetToken();
-                toast('info', w.settings.forgotten);
-              }}
-            >
-              {w.settings.forget}
-            </Button>
-          ) : null}
+          <Button
+            onClick={() => {
+              void logOut().then((isDone) => {
+                if (isDone) toast('info', w.settings.loggedOut);
+                void client.invalidateQueries();
+              });
+            }}
+          >
+            {w.settings.logOut}
+          </Button>
         </Card>
         {status.data ? (
           <>

@@ -2,7 +2,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { Loaded } from '~/api/Loaded';
-import { environmentsQuery, tasksQuery } from '~/api/queries';
+import { environmentsQuery } from '~/api/queries';
+import { pagesInSightQuery, pagesOf, taskPagesQuery } from '~/api/taskPages';
 import type { TaskPhase } from '~/api/types';
 import { FilterBar } from '~/filters/FilterBar';
 import { type FilterField, readFilters, toQuery, writeFilters } from '~/filters/schema';
@@ -19,6 +20,8 @@ import { FILTERS, SORTS, type Sort } from './search';
 import { COLUMNS, TaskRowView } from './TaskRowView';
 
 const route = getRouteApi('/training');
+/** So near to the end the next page is asked for. */
+const NEAR = 20;
 const COMMAND = "fermi task create --name hello --env my-env --follow -- sh -c 'echo hello from rank $RANK'";
 
 /** All tasks; filter, order and pages are the server's, and only the rows in sight exist. */
@@ -27,16 +30,27 @@ export function TaskList() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
-  const environments = useQuery(environmentsQuery());
+  const [inSight, setInSight] = useState<[number, number]>([0, 0]);
+  // For the names in a menu; nothing that must be fresh.
+  const environments = useQuery({ ...environmentsQuery(), refetchInterval: false });
   const values = readFilters(search, FILTERS);
   const filter = toQuery(values, search.q);
-  const tasks = useInfiniteQuery(tasksQuery({ ...(filter ? { filter } : {}), orderBy: search.sort ?? SORTS[0] }));
-  const rows = useMemo(() => tasks.data?.pages.flatMap((page) => page.items) ?? [], [tasks.data]);
+  const params = { ...(filter ? { filter } : {}), orderBy: search.sort ?? SORTS[0] };
+  const tasks = useInfiniteQuery(taskPagesQuery(params));
+  const held = tasks.isPlaceholderData ? [] : (tasks.data?.pageParams.slice(inSight[0], inSight[1] + 1) ?? []);
+  useQuery(pagesInSightQuery(params, held as (string | undefined)[], tasks.dataUpdatedAt));
+  const pages = tasks.data?.pages;
+  const rows = useMemo(() => pages?.flatMap((page) => page.items) ?? [], [pages]);
   const total = tasks.data?.pages[0]?.total;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = tasks;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const onSight = useCallback(
+    (first: number, last: number) => {
+      const [from, to] = pagesOf(pages ?? [], first, last);
+      setInSight((before) => (before[0] === from && before[1] === to ? before : [from, to]));
+      if (last >= rows.length - NEAR && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+    },
+    [pages, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
+  );
   const change = (next: object) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const fields: FilterField[] = [
     {
@@ -104,7 +118,7 @@ export function TaskList() {
               label={w.training.title}
               count={rows.length}
               rowHeight={52}
-              onEnd={onEnd}
+              onSight={onSight}
               className="max-h-[max(320px,calc(100dvh-220px))]"
               head={
                 <div

@@ -12,6 +12,7 @@ export const overview: Words['overview'] = {
   freeOf: (free, all) => `${free} free of ${all}`,
   cluster: 'Cluster',
   clusterHint: 'Each square is a worker',
+  clusterHintMany: 'One square per environment',
   legendFree: 'Free',
   legendBusy: 'Training',
   legendSuspect: 'Heartbeat late',

@@ -10,7 +10,7 @@ export const settings: Words['settings'] = {
   system: 'System',
   join: 'Join an environment',
   joinHint: 'Run this on the machine that shall join; it appears under Environments at once.',
-  joinToken: 'This server needs a token: put it into a file first.',
+  joinToken: 'Make a token for the machine first and put it into a file: fermi token create NAME --scope agent.',
   server: 'Server',
   version: 'Version',
   cluster: 'Cluster',
@@ -37,12 +37,11 @@ export const settings: Words['settings'] = {
   last: 'Last',
   outcome: 'Outcome',
   access: 'Users and tokens',
-  accessText:
-    'The server has one administrator token today (asked for where it listens beyond this machine), and no API for users or join tokens: none can be added or revoked here.',
+  accessText: 'People and tokens are managed by fermi user and fermi token; who has done what is shown by fermi audit.',
   accessFile:
-    'The token is in the file token of the data folder; replace the file and restart the server to change it.',
-  forget: 'Forget the token in this browser',
+    'The server’s own token is in the file token of its data folder; replace the file and restart the server to change it.',
+  logOut: 'Log out',
   apiDocs: 'API reference',
   metrics: 'Prometheus metrics',
-  forgotten: 'The token is gone from this browser session',
+  loggedOut: 'You are logged out',
 };

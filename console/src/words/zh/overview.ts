@@ -10,6 +10,7 @@ export const overview = {
   freeOf: (free: string, all: string) => `${free} 空闲 / 共 ${all}`,
   cluster: '集群',
   clusterHint: '每个方块是一个 Worker',
+  clusterHintMany: '每个方块是一个开发环境',
   legendFree: '空闲',
   legendBusy: '训练中',
   legendSuspect: '心跳延迟',

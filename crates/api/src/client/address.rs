@@ -65,6 +65,10 @@ impl ServerAddress {
         &self.host
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// The URL of a path of its HTTP interface.
     pub fn http(&self, path: &str) -> String {
         format!("http://{}{path}", self.authority)

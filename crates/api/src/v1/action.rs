@@ -1,7 +1,9 @@
 //! What may be done with a task, and the requests that do it.
 
-use fermi_domain::language::Text;
+use fermi_domain::access::{Deed, permit};
+use fermi_domain::language::{Explained, Text};
 use fermi_domain::phase::TaskPhase;
+use fermi_domain::principal::Principal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -15,7 +17,17 @@ pub enum Action {
     Delete,
 }
 
-/// Whether it can be done now. Pages ask here and know no rule themselves.
+impl Action {
+    /// What it is to the table of who may what.
+    pub fn deed(self) -> Deed {
+        match self {
+            Self::Stop | Self::Restart | Self::Delete => Deed::Change,
+            Self::Clone => Deed::Create,
+        }
+    }
+}
+
+/// Whether it can be done now, by the one who asks. Pages ask here and know no rule themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllowedAction {
@@ -26,9 +38,13 @@ pub struct AllowedAction {
 }
 
 impl AllowedAction {
-    /// Everything that can be done with a task, with the reason where it cannot.
-    pub fn all(phase: TaskPhase) -> Vec<Self> {
-        [Action::Stop, Action::Restart, Action::Clone, Action::Delete].map(|action| Self::of(action, phase)).into()
+    /// Everything that the principal can do with a task of this owner, with the reason where it cannot.
+    pub fn all(phase: TaskPhase, principal: &Principal, owner: Option<&str>) -> Vec<Self> {
+        let for_principal = |action: Action| match permit(principal, action.deed(), owner) {
+            Err(denied) => Self { action, allowed: false, reason: Some(denied.text()) },
+            Ok(()) => Self::of(action, phase),
+        };
+        [Action::Stop, Action::Restart, Action::Clone, Action::Delete].map(for_principal).into()
     }
 
     /// Whether this can be done in this phase.

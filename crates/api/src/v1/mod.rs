@@ -3,6 +3,7 @@
 //! Field names are camelCase. Every answer stands in an [`Envelope`]; sentences inside `data` come in both languages as a
 //! `Text`, those in the envelope itself in the caller's. Fields are added, never renamed or removed within a version.
 
+mod access;
 mod action;
 mod dataset;
 mod envelope;
@@ -28,6 +29,7 @@ mod task;
 mod verdict;
 mod warning;
 
+pub use access::{ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Session, SetPassword, Token, User};
 pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
 pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion};
 pub use envelope::{Empty, Envelope, ErrorBody, Failure, Id};

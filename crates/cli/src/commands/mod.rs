@@ -1,6 +1,7 @@
 //! The commands: one folder or file each.
 
 mod agent;
+mod audit;
 mod completions;
 mod daemon_output;
 mod dataset;
@@ -10,8 +11,10 @@ mod env;
 mod group;
 mod launch;
 mod launch_files;
+mod login;
 mod man;
 mod model;
+mod password;
 mod plan;
 mod quickstart;
 mod reference;
@@ -22,9 +25,11 @@ mod slurm;
 mod spelling;
 pub mod supervise;
 mod task;
+mod token;
 mod trainer;
 mod up;
 mod usage;
+mod user;
 mod worker;
 
 use std::ffi::OsString;
@@ -60,6 +65,11 @@ enum Command {
     Worker(worker::WorkerFlags),
     Dataset(dataset::DatasetFlags),
     Model(model::ModelFlags),
+    Login(login::LoginFlags),
+    Logout(login::LogoutFlags),
+    User(user::UserFlags),
+    Token(token::TokenFlags),
+    Audit(audit::AuditFlags),
     Demo(demo::DemoFlags),
     #[command(name = launch::words::NAME)]
     Launch(Box<launch::LaunchFlags>),
@@ -103,6 +113,11 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Worker(flags) }) => worker::execute(&flags),
         Ok(Cli { command: Command::Dataset(flags) }) => dataset::execute(&flags),
         Ok(Cli { command: Command::Model(flags) }) => model::execute(&flags),
+        Ok(Cli { command: Command::Login(flags) }) => login::log_in(&flags),
+        Ok(Cli { command: Command::Logout(flags) }) => login::log_out(&flags),
+        Ok(Cli { command: Command::User(flags) }) => user::execute(&flags),
+        Ok(Cli { command: Command::Token(flags) }) => token::execute(&flags),
+        Ok(Cli { command: Command::Audit(flags) }) => audit::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),
         Ok(Cli { command: Command::LaunchFiles(flags) }) => launch_files::execute(&flags),
         Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),

@@ -204,6 +204,11 @@ pub struct RankRecord {
 }
 
 impl Task {
+    /// The user who made it; none of what was made before there were users.
+    pub fn owner(&self) -> Option<&str> {
+        self.created_by.as_ref().and_then(Principal::user)
+    }
+
     /// A task at its very beginning.
     pub fn new(id: TaskId, spec: TaskSpec, now_ms: u64) -> Self {
         Self {

@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use fermi_api::v1::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, Empty, Envelope, Failure, Id, Page};
 use fermi_domain::language::Text;
 use fermi_store::datasets::{self as kept, CreateError, NewDataset};
+use fermi_store::events::NewEvent;
 use fermi_store::tasks::ListError;
 use fermi_store::{StoreError, View, WriteError};
 
@@ -14,6 +15,8 @@ use super::id::DatasetPath;
 use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
+use crate::access::ownership;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
 
@@ -21,7 +24,12 @@ use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
 #[utoipa::path(post, path = "/api/v1/datasets", tag = "datasets", request_body = CreateDataset,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateDataset>) -> Reply {
+pub async fn create(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    body: JsonBody<CreateDataset>,
+) -> Reply {
     let key = Key::of(&headers, "datasets", &body.bytes)?;
     let new = NewDataset {
         name: names::name("name", &body.value.name)?,
@@ -32,6 +40,10 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), now_ms, |tx| {
             let made = tx.create_dataset(&new, now_ms).map_err(|error| refused(error, &new.name))?;
+            ownership::give(tx, &made.id, &caller)?;
+            let name = &new.name;
+            let text = Text::new(format!("数据集“{name}”已创建"), format!("the dataset '{name}' was created"));
+            tx.append_event(NewEvent::new(now_ms, "dataset.created", text, caller))?;
             EnvelopeAnswer::said(Text::new("数据集创建成功", "the dataset was created"), &Id { id: made.id })
         })
     });
@@ -100,13 +112,21 @@ fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Vec<kept::Ve
 /// Forgets a dataset that no open task needs.
 #[utoipa::path(delete, path = "/api/v1/datasets/{id}", tag = "datasets", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn delete(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Reply {
+pub async fn delete(State(core): State<Core>, Caller(caller): Caller, DatasetPath(id): DatasetPath) -> Reply {
+    let now_ms = core.now_ms();
     let deleted = core.store().write(move |tx| {
+        let found = tx.dataset(&id)?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
+        ownership::permit_change(tx, &id, &caller)?;
         let needed = tx.open_tasks_with_dataset(&id)?;
         if let Some(by) = needed.first() {
             return Err(needed_by(by.as_str()));
         }
-        if tx.delete_dataset(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&DATASET, &id)) }
+        tx.delete_dataset(&id)?;
+        tx.forget_owner(&id)?;
+        let name = found.name;
+        let text = Text::new(format!("数据集“{name}”已删除"), format!("the dataset '{name}' was deleted"));
+        tx.append_event(NewEvent::new(now_ms, "dataset.deleted", text, caller))?;
+        Ok(())
     });
     deleted.await.map_err(WriteError::flatten)?;
     EnvelopeAnswer::said(Text::new("已删除", "the dataset was deleted"), &Empty {})
@@ -126,6 +146,7 @@ pub fn needed_by(task: &str) -> ApiProblem {
         (status = 422, body = Failure)))]
 pub async fn create_version(
     State(core): State<Core>,
+    Caller(caller): Caller,
     DatasetPath(id): DatasetPath,
     headers: HeaderMap,
     body: JsonBody<CreateDatasetVersion>,
@@ -139,6 +160,7 @@ pub async fn create_version(
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), now_ms, |tx| {
+            ownership::permit_change(tx, &id, &caller)?;
             let made = tx.create_version(&id, &version, &path, now_ms).map_err(|error| match error {
                 CreateError::Missing => ApiProblem::not_found(&DATASET, &id),
                 CreateError::NameTaken => {
@@ -148,6 +170,11 @@ pub async fn create_version(
                 }
                 CreateError::Store(error) => error.into(),
             })?;
+            let text = Text::new(
+                format!("{id} 的版本“{version}”已创建"),
+                format!("the version '{version}' of {id} was created"),
+            );
+            tx.append_event(NewEvent::new(now_ms, "dataset.version_created", text, caller))?;
             EnvelopeAnswer::said(Text::new("版本创建成功", "the version was created"), &Id { id: made.id })
         })
     });

@@ -7,7 +7,7 @@ use fermi_api::v1::{Envelope, Event, Failure, Page};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
-use fermi_store::events::EventFilter;
+use fermi_store::events::{ActorFilter, EventFilter};
 
 use super::app_state::AppState;
 use super::fan_out::{Topic, event};
@@ -17,7 +17,9 @@ use super::params::Params;
 use super::stream_format::StreamFormat;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, TASK};
 
-const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment"];
+const KNOWN: [&str; 9] = ["after", "pageSize", "pageToken", "kind", "environment", "user", "since", "until", "newest"];
+/// `user=*`: what any user has asked for.
+const ANY_USER: &str = "*";
 
 /// Events of the whole cluster, oldest first.
 ///
@@ -30,6 +32,10 @@ const KNOWN: [&str; 5] = ["after", "pageSize", "pageToken", "kind", "environment
         ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before"),
         ("kind" = Option<String>, Query, description = "How the kind begins, such as `task.`"),
         ("environment" = Option<String>, Query, description = "Only events of this environment"),
+        ("user" = Option<String>, Query, description = "Only what this user has asked for; `*` for any user"),
+        ("since" = Option<u64>, Query, description = "Only events of this time or later, in Unix milliseconds"),
+        ("until" = Option<u64>, Query, description = "Only events before this time, in Unix milliseconds"),
+        ("newest" = Option<bool>, Query, description = "The last `pageSize` events, in one page"),
     ),
     responses((status = 200, body = Envelope<Page<Event>>), (status = 422, body = Failure)))]
 pub async fn of_cluster(
@@ -49,6 +55,10 @@ pub async fn of_cluster(
         ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before"),
         ("kind" = Option<String>, Query, description = "How the kind begins, such as `attempt.`"),
         ("environment" = Option<String>, Query, description = "Only events of this environment"),
+        ("user" = Option<String>, Query, description = "Only what this user has asked for; `*` for any user"),
+        ("since" = Option<u64>, Query, description = "Only events of this time or later, in Unix milliseconds"),
+        ("until" = Option<u64>, Query, description = "Only events before this time, in Unix milliseconds"),
+        ("newest" = Option<bool>, Query, description = "The last `pageSize` events, in one page"),
     ),
     responses((status = 200, body = Envelope<Page<Event>>), (status = 404, body = Failure), (status = 422, body = Failure)))]
 pub async fn of_task(
@@ -76,6 +86,12 @@ async fn answer(
         task: task.clone(),
         environment: params.text("environment").map(|id| EnvironmentId(id.to_owned())),
         kind: params.text("kind").map(str::to_owned),
+        by: params.text("user").map(|user| match user {
+            ANY_USER => ActorFilter::Users,
+            name => ActorFilter::User(name.to_owned()),
+        }),
+        since_ms: params.number("since", 0..=u64::MAX)?,
+        until_ms: params.number("until", 0..=u64::MAX)?,
     };
     let size = params.number("pageSize", 1..=1_000_usize)?.unwrap_or(50);
     let asked = params.text("pageToken").or(params.text("after")).map(|text| cursor("after", text)).transpose()?;
@@ -89,6 +105,10 @@ async fn answer(
             (None, Topic::Everything) => None,
         };
         return follow::events(state, topic, filter, after, format).await;
+    }
+    if params.flag("newest")? {
+        let found: Result<_, StoreError> = state.core.store().read(move |view| view.newest_events(&filter, size)).await;
+        return Ok(EnvelopeAnswer::ok(&Page::whole(found?.iter().map(event).collect()))?.into_response());
     }
     let after = asked.unwrap_or(0);
     let found: Result<_, StoreError> = state.core.store().read(move |view| view.events(after, &filter, size + 1)).await;

@@ -18,6 +18,7 @@ use tower_http::trace::TraceLayer;
 
 use super::meters::Meters;
 use super::request_id::{self, RequestNumbers};
+use super::rules;
 use crate::envelope::{ApiProblem, front_end, language, render};
 use crate::guard::Guard;
 
@@ -70,14 +71,17 @@ async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) ->
     let sent = sent_bytes(request.method(), request.headers());
     let response = match shared.guard.judge(request.method(), request.uri(), request.headers()) {
         Err(problem) => problem.into_response(),
-        Ok(principal) => {
-            let extensions = request.extensions_mut();
-            extensions.insert(shared.meters.clone());
-            if let Some(principal) = principal {
-                extensions.insert(principal);
+        Ok(caller) => match rules::ask(request.method(), route.as_ref(), caller.as_ref()) {
+            Err(denied) => ApiProblem::from(denied).into_response(),
+            Ok(()) => {
+                let extensions = request.extensions_mut();
+                extensions.insert(shared.meters.clone());
+                if let Some(caller) = caller {
+                    extensions.insert(caller);
+                }
+                next.run(request).await
             }
-            next.run(request).await
-        }
+        },
     };
     let response = render(response, language, front_end, is_head);
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);

@@ -28,13 +28,17 @@ mod paging;
 mod params;
 mod prometheus;
 mod request_id;
+mod rules;
 mod server_status;
+mod session;
 mod shapes;
 mod snapshots;
 mod strays;
 mod stream_format;
 mod suggestion;
 mod tasks;
+mod tokens;
+mod users;
 mod workers;
 
 use std::time::Duration;
@@ -121,6 +125,12 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(health::live))
         .routes(routes!(health::ready))
         .routes(routes!(health::version))
+        .routes(routes!(session::open, session::show, session::end))
+        .routes(routes!(users::add, users::list))
+        .routes(routes!(users::change, users::remove))
+        .routes(routes!(users::set_password))
+        .routes(routes!(tokens::create, tokens::list))
+        .routes(routes!(tokens::revoke))
         .routes(routes!(server_status::show))
         .routes(routes!(strays::list))
         .routes(routes!(strays::end))

@@ -4,6 +4,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
 use fermi_domain::language::Text;
+use fermi_store::events::NewEvent;
 use fermi_store::models::{self as kept, CreateError, NewModel};
 use fermi_store::tasks::ListError;
 use fermi_store::{StoreError, WriteError};
@@ -14,6 +15,8 @@ use super::id::ModelPath;
 use super::idempotency::{Key, once};
 use super::params::Params;
 use super::{names, paging};
+use crate::access::ownership;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, MODEL, Reply};
 
@@ -21,7 +24,12 @@ use crate::envelope::{ApiProblem, EnvelopeAnswer, MODEL, Reply};
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody<CreateModel>) -> Reply {
+pub async fn create(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    body: JsonBody<CreateModel>,
+) -> Reply {
     let key = Key::of(&headers, "models", &body.bytes)?;
     let new = NewModel {
         name: names::name("name", &body.value.name)?,
@@ -37,6 +45,10 @@ pub async fn create(State(core): State<Core>, headers: HeaderMap, body: JsonBody
                 CreateError::Missing => ApiProblem::not_found(&MODEL, &new.name),
                 CreateError::Store(error) => error.into(),
             })?;
+            ownership::give(tx, &made.id, &caller)?;
+            let name = &new.name;
+            let text = Text::new(format!("模型“{name}”已创建"), format!("the model '{name}' was created"));
+            tx.append_event(NewEvent::new(now_ms, "model.created", text, caller))?;
             EnvelopeAnswer::said(Text::new("模型创建成功", "the model was created"), &Id { id: made.id })
         })
     });
@@ -71,12 +83,20 @@ pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
 /// Forgets a model that no open task needs.
 #[utoipa::path(delete, path = "/api/v1/models/{id}", tag = "models", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
-pub async fn delete(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
+pub async fn delete(State(core): State<Core>, Caller(caller): Caller, ModelPath(id): ModelPath) -> Reply {
+    let now_ms = core.now_ms();
     let deleted = core.store().write(move |tx| {
+        let found = tx.model(&id)?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?;
+        ownership::permit_change(tx, &id, &caller)?;
         if let Some(by) = tx.open_tasks_with_model(&id)?.first() {
             return Err(needed_by(by.as_str()));
         }
-        if tx.delete_model(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&MODEL, &id)) }
+        tx.delete_model(&id)?;
+        tx.forget_owner(&id)?;
+        let name = found.name;
+        let text = Text::new(format!("模型“{name}”已删除"), format!("the model '{name}' was deleted"));
+        tx.append_event(NewEvent::new(now_ms, "model.deleted", text, caller))?;
+        Ok(())
     });
     deleted.await.map_err(WriteError::flatten)?;
     EnvelopeAnswer::said(Text::new("已删除", "the model was deleted"), &Empty {})

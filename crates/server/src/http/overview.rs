@@ -12,6 +12,7 @@ use fermi_store::tasks::{ListError, TaskFilter, TaskOrder};
 use super::environments::all;
 use super::fan_out::event;
 use super::tasks::view;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{EnvelopeAnswer, Reply};
 
@@ -22,7 +23,7 @@ const EVENTS: usize = 20;
 /// Counts, the tasks that are not over, and the last events.
 #[utoipa::path(get, path = "/api/v1/overview", tag = "overview",
     responses((status = 200, body = Envelope<Overview>)))]
-pub async fn show(State(core): State<Core>) -> Reply {
+pub async fn show(State(core): State<Core>, Caller(caller): Caller) -> Reply {
     let read = core.store().read(|view| {
         let open = TaskPhase::ALL.into_iter().filter(|phase| !phase.is_final()).collect();
         let filter = TaskFilter { phases: open, ..TaskFilter::default() };
@@ -65,7 +66,7 @@ pub async fn show(State(core): State<Core>) -> Reply {
         environments: by_status,
         workers,
         gpus,
-        active_tasks: active.rows.into_iter().map(|row| view::row(row, &known)).collect(),
+        active_tasks: active.rows.into_iter().map(|row| view::row(row, &known, &caller)).collect(),
         events: events.iter().rev().map(event).collect(),
     })
 }

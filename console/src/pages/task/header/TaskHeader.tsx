@@ -26,7 +26,7 @@ export function TaskHeader({ task }: { task: Task }) {
   return (
     <>
       <nav aria-label={w.training.title} className="mb-1 text-xs">
-        <Link to="/training" className="text-muted hover:text-accent">
+        <Link to="/training" className="text-muted underline underline-offset-2 decoration-line hover:text-accent">
           {w.training.title}
         </Link>
         <span aria-hidden="true" className="px-1.5 text-faint">

@@ -54,13 +54,18 @@ export function Waiting({ waitingFor }: { waitingFor: Explanation['waitingFor'] 
   return (
     <ul className="mt-1 text-text">
       {waitingFor.slice(0, 8).map((one) => (
-        <li key={`${one.environment} ${one.worker ?? ''}`} className="flex flex-wrap gap-x-2">
-          {say(one.text)}
+        <li key={`${one.environment} ${one.worker ?? ''}`}>
           {one.taskId ? (
-            <Link to="/training/$id" params={{ id: one.taskId }} className="font-mono text-xs leading-5 underline">
-              {one.taskId}
+            <Link
+              to="/training/$id"
+              params={{ id: one.taskId }}
+              className="underline decoration-line-strong underline-offset-2"
+            >
+              {say(one.text)}
             </Link>
-          ) : null}
+          ) : (
+            say(one.text)
+          )}
         </li>
       ))}
       {waitingFor.length > 8 ? <li className="text-muted">… +{waitingFor.length - 8}</li> : null}

@@ -61,6 +61,7 @@ fn run(flags: &DemoFlags) -> Outcome {
         listen: "127.0.0.1:0".to_owned(),
         folder: folder.path().to_owned(),
         environments: environments(),
+        no_token: false,
     };
     let mut cluster = Cluster::start(&options)?;
     let played = play(&mut cluster, flags, &display);

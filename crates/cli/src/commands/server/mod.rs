@@ -8,20 +8,22 @@ mod settings;
 mod status;
 mod strays;
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fermi_domain::disk::LogBudgets;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::units::Bytes;
 use fermi_server::disk::DiskLimits;
-use fermi_server::{ServerNews, ServerOptions};
+use fermi_server::{Door, ServerNews, ServerOptions, ServerToken};
 use serde_json::json;
 
 use super::daemon_output::DaemonOutput;
 use crate::connection::{self, CommandProblem, Outcome};
-
+use crate::known_servers::RunningNote;
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
@@ -36,7 +38,7 @@ const LISTEN: &str = "127.0.0.1:7070";
 pub struct ServerFlags {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Where to listen; anywhere but on loopback a token is needed [default: 127.0.0.1:7070]
+    /// Where to listen [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Where everything is kept [default: the state folder's server/]
@@ -51,6 +53,9 @@ pub struct ServerFlags {
     /// Where the token is; it is made when the file does not exist [default: the data folder's token]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Ask for no token: everyone who can reach the address may run programs here; on loopback alone
+    #[arg(long, conflicts_with = "token_file")]
+    no_token: bool,
     /// How many bytes of logs are kept of one task, such as 500MB; what comes beyond is counted and not kept [default: 8GB]
     #[arg(long, value_name = "SIZE")]
     log_budget_per_task: Option<String>,
@@ -89,9 +94,33 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let as_json = flags.json;
     let output = DaemonOutput::with_log("warn,fermi_server=info,fermi_store=info");
     let said = output.clone();
-    let outcome = fermi_server::run(options, move |news| tell(&said, &news, &folder, as_json));
+    let note = Arc::new(Mutex::new(None));
+    let noted = note.clone();
+    let outcome = fermi_server::run(options, move |news| {
+        if let ServerNews::Listening { address, token: Some(token) } = &news {
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = note_for_commands(&said, *address, token);
+        }
+        tell(&said, &news, &folder, as_json);
+    });
+    if let Some(note) = note.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        RunningNote::remove(note);
+    }
     output.finish();
     outcome.map(|()| ExitCode::SUCCESS).map_err(|error| CommandProblem::of(&error))
+}
+
+/// Lets the commands of this account find the token; without it they have to be told.
+fn note_for_commands(output: &DaemonOutput, address: SocketAddr, token: &ServerToken) -> Option<RunningNote> {
+    RunningNote::write(address, &token.file)
+        .inspect_err(|error| {
+            let why = reason::of_io(error);
+            let text = Text::new(
+                format!("其他命令无法自动找到令牌（{}）；请使用 --token-file\n", why.zh),
+                format!("commands will not find the token by themselves ({}); give them --token-file\n", why.en),
+            );
+            output.say(text.in_language(speech::language()));
+        })
+        .ok()
 }
 
 fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
@@ -109,7 +138,12 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     let data_dir = data_dir(flags.data_dir.clone().or(settings.data_dir))?;
     let mut allowed_hosts = settings.allowed_hosts;
     allowed_hosts.extend(flags.allowed_host.iter().cloned());
-    let token_file = flags.token_file.clone().or(settings.token_file);
+    let door = if flags.no_token {
+        must_be_loopback(listen)?;
+        Door::Open
+    } else {
+        Door::Closed { token_file: flags.token_file.clone().or(settings.token_file) }
+    };
     let usual = LogBudgets::default();
     let size = |flag: &'static str, given: &Option<String>, set: Option<String>| {
         given.clone().or(set).map(|text| amount(flag, &text)).transpose()
@@ -122,7 +156,24 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         },
         reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
     };
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, token_file, limits, rules: settings.queue })
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, limits, rules: settings.queue })
+}
+
+/// Who can reach an open server runs programs on every environment.
+fn must_be_loopback(listen: SocketAddr) -> Result<(), CommandProblem> {
+    if listen.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(CommandProblem::usage(
+        Text::new(
+            format!("--no-token 不能与 --listen {listen} 一起使用：网络上的任何人都能在这里运行程序"),
+            format!("--no-token does not go with --listen {listen}: anyone on the network could run programs here"),
+        ),
+        Text::new(
+            "去掉 --no-token，或只监听 127.0.0.1，由带认证的代理转发",
+            "leave --no-token out, or listen on 127.0.0.1 behind a proxy that asks who it is",
+        ),
+    ))
 }
 
 /// The folder that was named, or the usual one.
@@ -151,53 +202,51 @@ pub fn no_folder() -> CommandProblem {
 }
 
 fn tell(output: &DaemonOutput, news: &ServerNews, folder: &std::path::Path, as_json: bool) {
-    let paint = Paint::for_stderr();
     match news {
-        ServerNews::Listening { address } if as_json => {
+        ServerNews::Listening { address, token } if as_json => {
+            if let Some(ServerToken { file, word, is_new }) = token {
+                let word = is_new.then_some(word);
+                output.print(&format!("{}\n", json!({"event": "token", "file": file, "token": word})));
+            }
             let line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
             output.print(&format!("{line}\n"));
         }
-        ServerNews::Listening { address } => {
-            let shown = shown(*address);
-            let facts = table::facts(
-                [
-                    (pick("地址", "address"), Some(format!("http://{shown}"))),
-                    (pick("控制台", "console"), Some(format!("http://{shown}/"))),
-                    (pick("数据目录", "data"), Some(folder.display().to_string())),
-                ],
-                paint,
-            );
-            output.say(&format!(
-                "{} {}\n{facts}",
-                paint.green("●"),
-                paint.bold(pick("Fermi 服务器已启动", "the Fermi server is up"))
-            ));
-        }
-        ServerNews::Token { file, made } => {
-            let file = file.display();
-            match made {
-                Some(token) if as_json => {
-                    output.print(&format!("{}\n", json!({"event": "token", "file": file.to_string(), "token": token})));
-                }
-                Some(token) => output.say(&format!(
-                    "{}\n\n  {}\n\n{}\n",
-                    pick("新令牌，只显示这一次：", "a new token, shown this once:"),
-                    paint.bold(token),
-                    match speech::language() {
-                        fermi_domain::language::Language::ZhCn =>
-                            format!("它保存在 {file}；客户端用 --token-file 或 FERMI_TOKEN"),
-                        fermi_domain::language::Language::En =>
-                            format!("it is kept in {file}; clients give it by --token-file or FERMI_TOKEN"),
-                    }
-                )),
-                None if as_json => {}
-                None => output.say(&format!("{} {file}\n", pick("令牌在", "the token is in"))),
-            }
-        }
+        ServerNews::Listening { address, token } => output.say(&greeting(*address, token.as_ref(), folder)),
         ServerNews::Stopping if as_json => {}
         ServerNews::Stopping => {
             output.say(pick("正在停止；训练中的进程不受影响\n", "stopping; what trains goes on training\n"));
         }
+    }
+}
+
+/// What people need: where it is, how to open the console, where the token is.
+fn greeting(address: SocketAddr, token: Option<&ServerToken>, folder: &std::path::Path) -> String {
+    let paint = Paint::for_stderr();
+    let url = format!("http://{}/", shown(address));
+    let console = console_link(&url, token.map(|token| token.word.as_str()));
+    let facts = table::facts(
+        [
+            (pick("地址", "address"), Some(url.trim_end_matches('/').to_owned())),
+            (pick("控制台", "console"), Some(console)),
+            (pick("数据目录", "data"), Some(folder.display().to_string())),
+            (pick("令牌文件", "token file"), token.map(|token| token.file.display().to_string())),
+        ],
+        paint,
+    );
+    let up = paint.bold(pick("Fermi 服务器已启动", "the Fermi server is up"));
+    let open = pick(
+        "未启用令牌：本机上的每个用户都能在这里运行程序\n",
+        "no token is asked for: every user of this machine may run programs here\n",
+    );
+    let warning = if token.is_none() { format!("{} {open}", paint.yellow("!")) } else { String::new() };
+    format!("{} {up}\n{facts}{warning}", paint.green("●"))
+}
+
+/// An address that opens the console with the token. Logs are kept and read by others, so that it is for a terminal alone.
+pub fn console_link(url: &str, token: Option<&str>) -> String {
+    match token.filter(|_| std::io::stderr().is_terminal()) {
+        Some(token) => format!("{url}#token={token}"),
+        None => url.to_owned(),
     }
 }
 

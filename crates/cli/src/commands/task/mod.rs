@@ -26,6 +26,7 @@ mod wait;
 pub mod watch;
 pub mod work;
 
+pub use wait::parse_time;
 pub use work::parse_pair;
 
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use fermi_domain::task::NodeRunState;
 use super::EnvironmentSpec;
 use super::child::{Child, ChildLine};
 use super::subreaper;
-use crate::connection::CommandProblem;
+use crate::connection::{self, CommandProblem};
 use crate::signals;
 use crate::speech::{self, Paint, pick};
 
@@ -29,6 +29,8 @@ pub struct ClusterOptions {
     pub listen: String,
     pub folder: PathBuf,
     pub environments: Vec<EnvironmentSpec>,
+    /// Everyone on this machine may ask.
+    pub no_token: bool,
 }
 
 /// What becomes of tasks that run when the cluster ends.
@@ -49,6 +51,7 @@ pub struct Cluster {
     /// Agents that have reported the server away and not yet back.
     lost: BTreeSet<String>,
     environments: Vec<EnvironmentSpec>,
+    token_file: Option<PathBuf>,
 }
 
 impl Cluster {
@@ -59,9 +62,11 @@ impl Cluster {
         let (sender, lines) = channel();
         let text = |path: PathBuf| path.display().to_string();
         let words = |listen: &str| {
-            ["server", "--json", "--listen", listen, "--data-dir", &text(folder.join("server"))]
+            let mut words = ["server", "--json", "--listen", listen, "--data-dir", &text(folder.join("server"))]
                 .map(str::to_owned)
-                .to_vec()
+                .to_vec();
+            words.extend(options.no_token.then(|| "--no-token".to_owned()));
+            words
         };
         let log = folder.join("logs").join("server.log");
         let mut server = Child::start("server", words(&options.listen), log, sender.clone())
@@ -78,10 +83,11 @@ impl Cluster {
             connected: BTreeSet::new(),
             lost: BTreeSet::new(),
             environments: options.environments.clone(),
+            token_file: (!options.no_token).then(|| folder.join("server").join("token")),
         };
         for spec in &options.environments {
             let kind = serde_json::to_value(spec.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
-            let arguments = [
+            let mut arguments = [
                 "agent",
                 "--json",
                 "--server",
@@ -98,9 +104,14 @@ impl Cluster {
                 &text(folder.join("agents").join(&spec.name)),
                 "--address",
                 "127.0.0.1",
-            ];
+            ]
+            .map(str::to_owned)
+            .to_vec();
+            if let Some(file) = &cluster.token_file {
+                arguments.extend(["--token-file".to_owned(), text(file.clone())]);
+            }
             let log = folder.join("logs").join(format!("agent-{}.log", spec.name));
-            let agent = Child::start(&spec.name, arguments.map(str::to_owned).to_vec(), log, sender.clone());
+            let agent = Child::start(&spec.name, arguments, log, sender.clone());
             cluster.agents.push(agent.map_err(|error| unwritable(folder, &error))?);
         }
         Ok(cluster)
@@ -110,8 +121,14 @@ impl Cluster {
         &self.address
     }
 
+    /// The server's own token.
+    pub fn token(&self) -> Option<String> {
+        self.token_file.as_ref().and_then(|file| connection::read_token(file).ok())
+    }
+
     pub fn client(&self) -> Client {
         Client::new(ClientOptions {
+            token: self.token(),
             language: speech::language(),
             front_end: FrontEnd::CommandLine,
             ..ClientOptions::new(self.address.clone())

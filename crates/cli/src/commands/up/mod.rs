@@ -14,7 +14,7 @@ use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::Text;
 
 use super::agent::{host_name, parse_kind};
-use super::server::no_folder;
+use super::server::{console_link, no_folder};
 use super::usage::Expected;
 use crate::connection::{self, Outcome};
 use crate::speech::{self, Paint, pick};
@@ -37,6 +37,9 @@ pub struct UpFlags {
     /// Leave ranks running when this command ends; the next `fermi up` on the same folder takes them over
     #[arg(long)]
     keep_running: bool,
+    /// Ask for no token: every user of this machine may run programs here
+    #[arg(long)]
+    no_token: bool,
     /// The server's address as JSON once everything is up
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ fn run(flags: &UpFlags) -> Outcome {
     let environments = if flags.envs.is_empty() { vec![this_machine()] } else { flags.envs.clone() };
     signals::listen();
     subreaper::adopt_orphans();
-    let options = ClusterOptions { listen: flags.listen.clone(), folder, environments };
+    let options = ClusterOptions { listen: flags.listen.clone(), folder, environments, no_token: flags.no_token };
     let mut cluster = Cluster::start(&options)?;
     let paint = Paint::for_stderr();
     if flags.json {
@@ -76,7 +79,7 @@ fn run(flags: &UpFlags) -> Outcome {
     speech::say(&format!(
         "\n{} {}\n{} {}\n\n",
         paint.dim(pick("控制台", "console")),
-        paint.bold(&format!("{}/", cluster.server())),
+        paint.bold(&console_link(&format!("{}/", cluster.server()), cluster.token().as_deref())),
         paint.dim(pick("  结束", "   end")),
         "Ctrl-C"
     ));

@@ -11,6 +11,7 @@ use fermi_store::groups::{GroupError, GroupRow};
 use fermi_store::{StoreError, Transaction, View, WriteError};
 
 use super::{members, view};
+use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, GROUP, Reply, front_end, language};
@@ -44,6 +45,7 @@ pub async fn create(
             let id = tx.create_group(&name, &launch, cause.now_ms).map_err(|error| refused(error, &name))?;
             let text = Text::new(format!("分组“{name}”已创建"), format!("the group '{name}' was created"));
             members::tell(tx, "group.created", text, &cause)?;
+            ownership::give(tx, id.as_str(), &cause.principal)?;
             if !workers.is_empty() {
                 members::carry(tx, &workers, Some(&id), &known, &cause)?;
             }
@@ -153,6 +155,7 @@ pub async fn change(
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let changed = core.store().write(move |tx| {
         let row = stored(tx, &id)?;
+        ownership::permit_change(tx, id.as_str(), &cause.principal)?;
         must_be_seen(&row, version)?;
         let name = new_name.unwrap_or_else(|| row.group.name.clone());
         let launch = sound(changed_by(row.group.launch.clone(), config))?;
@@ -218,12 +221,14 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, GroupPath(
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let deleted = core.store().write(move |tx| {
         let row = stored(tx, &id)?;
+        ownership::permit_change(tx, id.as_str(), &cause.principal)?;
         let tasks: Vec<_> = open_tasks(tx, &id)?.into_iter().map(|task| task.id).collect();
         let name = row.group.name;
         if !tasks.is_empty() {
             return Err(GroupRefusal::InUse { group: name, tasks }.into());
         }
         tx.delete_group(&id)?;
+        tx.forget_owner(id.as_str())?;
         members::tell(
             tx,
             "group.deleted",

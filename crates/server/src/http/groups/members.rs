@@ -13,6 +13,7 @@ use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
 
 use super::{manage, view};
+use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, front_end, language};
@@ -105,6 +106,10 @@ pub fn carry(
     let leaving: Vec<WorkerId> =
         from.iter().filter(|(_, group)| Some(*group) != target).map(|(id, _)| id.clone()).collect();
     let sources: BTreeSet<&GroupId> = from.values().filter(|group| Some(*group) != target).collect();
+    // A worker that is in no group may be taken into one's own; out of a group, its owner lets it.
+    for id in sources.iter().copied().chain(target) {
+        ownership::permit_change(tx, id.as_str(), &cause.principal)?;
+    }
     let mut groups = Vec::new();
     for id in sources {
         let tasks = manage::open_tasks(tx, id)?;

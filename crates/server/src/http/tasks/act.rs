@@ -15,6 +15,7 @@ use fermi_store::{Transaction, WriteError};
 use tracing::Instrument;
 
 use super::view;
+use crate::access::permit;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, language};
@@ -190,7 +191,8 @@ async fn one(core: &Core, id: TaskId, verb: Verb, key: Option<Key>, caller: Prin
         let mut changes = Vec::new();
         let answer = once(tx, key.as_ref(), now_ms, |tx| {
             let changed = act(tx, &id, verb, &cause)?;
-            let answer = EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms, &known));
+            let answer =
+                EnvelopeAnswer::said(verb.done(), &view::row_of(&changed.task, now_ms, &known, &cause.principal));
             changes.push(changed);
             answer
         })?;
@@ -204,6 +206,7 @@ async fn one(core: &Core, id: TaskId, verb: Verb, key: Option<Key>, caller: Prin
 /// Does it if it can be done now. Answers with the task as it is then, or as it was.
 fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Result<Changed, ApiProblem> {
     let task = tx.task(id)?.ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))?.value;
+    permit(&cause.principal, verb.action().deed(), task.owner())?;
     if let Some(reason) = AllowedAction::of(verb.action(), task.phase).reason {
         return Err(ApiProblem::conflict("not_now", reason));
     }

@@ -5,6 +5,7 @@ use fermi_api::v1::{Envelope, Failure, Page, TaskRow};
 use fermi_store::tasks::{ListError, TaskRow as StoredRow};
 
 use super::view;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{EnvelopeAnswer, Reply};
 use crate::http::params::Params;
@@ -19,7 +20,7 @@ use crate::http::{filter, paging};
         ("orderBy" = Option<String>, Query, example = "createdAt desc"),
     ),
     responses((status = 200, body = Envelope<Page<TaskRow>>), (status = 422, body = Failure)))]
-pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
+pub async fn list(State(core): State<Core>, Caller(caller): Caller, RawQuery(query): RawQuery) -> Reply {
     let params = Params::read(query.as_deref(), &paging::LIST)?;
     let wanted = paging::wanted(&params)?;
     let filter = filter::tasks(params.text("filter").unwrap_or_default())?;
@@ -29,7 +30,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let known = core.known_environments();
     let shown = |row: StoredRow| {
         let held = row.phase.waits_for_launch().then(|| core.hold(&row.id, |id| row.brief.environments.contains(id)));
-        let row = view::row(row, &known);
+        let row = view::row(row, &known, &caller);
         TaskRow { reason: held.flatten().or(row.reason), ..row }
     };
     EnvelopeAnswer::ok(&paging::page(found?, shown))

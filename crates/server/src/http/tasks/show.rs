@@ -7,8 +7,10 @@ use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
 
+use super::view::TaskReader;
 use super::{progress, view};
 use crate::assignment;
+use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::id::TaskPath;
@@ -16,11 +18,17 @@ use crate::http::id::TaskPath;
 /// A task with everything about it.
 #[utoipa::path(get, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Task>), (status = 404, body = Failure)))]
-pub async fn show(State(core): State<Core>, TaskPath(id): TaskPath, headers: HeaderMap) -> Reply {
+pub async fn show(
+    State(core): State<Core>,
+    Caller(principal): Caller,
+    TaskPath(id): TaskPath,
+    headers: HeaderMap,
+) -> Reply {
     let task = find(&core, &id).await?;
     let progress = progress::of(&core, &task).await;
     let known = core.known_environments();
-    let mut whole = view::whole(&task, progress, &known, language(&headers), front_end(&headers));
+    let reader = TaskReader { principal, language: language(&headers), front_end: front_end(&headers) };
+    let mut whole = view::whole(&task, progress, &known, &reader);
     if task.phase.waits_for_launch() {
         let waits = core.scheduler().explain(&task.id, core.now_ms()).map(|reason| reason.text());
         whole.row.reason = core.hold_of(&task).or(waits).or(whole.row.reason);

@@ -8,21 +8,32 @@ use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::{FrontEnd, Language};
 use fermi_domain::placement::on_workers;
+use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{AttemptRecord, NodeRun, Selection, Task, TaskSpec, waits_for_machine};
 use fermi_domain::warnings;
 use fermi_store::tasks::TaskRow;
 
+/// Who reads what is shown of a task: what they may do with it, in their words.
+#[derive(Clone, Debug)]
+pub struct TaskReader {
+    pub principal: Principal,
+    pub language: Language,
+    pub front_end: FrontEnd,
+}
+
 /// A row of a list.
-pub fn row(row: TaskRow, known: &[Environment]) -> v1::TaskRow {
+pub fn row(row: TaskRow, known: &[Environment], reader: &Principal) -> v1::TaskRow {
     let TaskRow { id, name, phase, priority, created_ms, updated_ms, ended_ms, brief, .. } = row;
     let mut used = known.iter().filter(|known| phase.has_runs() && brief.environments.contains(&known.id));
     let absent = used.find(|known| known.status == EnvironmentStatus::Offline);
     let reason = brief.reason.or_else(|| absent.map(|absent| waits_for_machine(&absent.name, phase)));
     let environments: Vec<String> = brief.environments.into_iter().map(|id| id.0).collect();
+    let owner = brief.created_by.as_ref().and_then(Principal::user);
     v1::TaskRow {
         id: id.0,
         name,
+        allowed_actions: v1::AllowedAction::all(phase, reader, owner),
         status: phase,
         status_text: phase.text(),
         reason,
@@ -40,12 +51,11 @@ pub fn row(row: TaskRow, known: &[Environment]) -> v1::TaskRow {
         updated_at: updated_ms,
         started_at: brief.started_ms,
         ended_at: ended_ms,
-        allowed_actions: v1::AllowedAction::all(phase),
     }
 }
 
 /// The same of a whole task.
-pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment]) -> v1::TaskRow {
+pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment], reader: &Principal) -> v1::TaskRow {
     let is_offline =
         |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Offline);
     let environments: Vec<String> = task.environments().into_iter().map(ToString::to_string).collect();
@@ -69,21 +79,22 @@ pub fn row_of(task: &Task, updated_ms: u64, known: &[Environment]) -> v1::TaskRo
         updated_at: updated_ms,
         started_at: task.started_ms,
         ended_at: task.ended_ms,
-        allowed_actions: v1::AllowedAction::all(task.phase),
+        allowed_actions: v1::AllowedAction::all(task.phase, reader, task.owner()),
     }
 }
 
-/// Everything about a task.
+/// Everything about a task, for the one who reads it.
 pub fn whole(
     task: &Task,
     progress: Option<v1::Progress>,
     environments: &[Environment],
-    language: Language,
-    front_end: FrontEnd,
+    reader: &TaskReader,
 ) -> v1::Task {
+    let TaskReader { principal, language, front_end } = reader;
+    let (language, front_end) = (*language, *front_end);
     let warnings = warnings::of_task(task, environments);
     v1::Task {
-        row: row_of(task, last_change(task), environments),
+        row: row_of(task, last_change(task), environments, principal),
         distributed_info: distributed_info(&placed_spec(task, environments), environments),
         spec: task.spec.clone(),
         generation: task.generation.0,

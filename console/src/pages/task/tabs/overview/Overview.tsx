@@ -11,6 +11,9 @@ import { Facts } from './Facts';
 import { LossNow } from './LossNow';
 import { Waterfall } from './Waterfall';
 
+/** For whom it waits is said above, as long as it is so. */
+const SAID_ABOVE = 'environments_busy';
+
 export function Overview({ task, onSearch }: TabProps) {
   const { w, say } = useWords();
   const { query, rows } = useRanks(task);
@@ -18,12 +21,6 @@ export function Overview({ task, onSearch }: TabProps) {
   return (
     <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_360px]">
       <div className="flex min-w-0 flex-col gap-4">
-        {task.warnings.map((warning) => (
-          <Banner key={warning.id} tone="info">
-            {say(warning.text)}
-            {warning.hint ? <span className="block text-muted">{say(warning.hint)}</span> : null}
-          </Banner>
-        ))}
         <Card title={w.task.rankMap} note={w.task.rankMapHint} bodyClass="p-4">
           <Loaded
             query={query}
@@ -39,7 +36,17 @@ export function Overview({ task, onSearch }: TabProps) {
           <Waterfall task={task} />
         </Card>
       </div>
-      <Facts task={task} />
+      <div className="flex min-w-0 flex-col gap-4">
+        <Facts task={task} />
+        {task.warnings
+          .filter((warning) => warning.id !== SAID_ABOVE)
+          .map((warning) => (
+            <Banner key={warning.id} tone="info">
+              {say(warning.text)}
+              {warning.hint ? <span className="block text-muted">{say(warning.hint)}</span> : null}
+            </Banner>
+          ))}
+      </div>
     </div>
   );
 }

@@ -1,0 +1,82 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { logIn, useLogInMissing } from '~/api/session';
+import { Button } from '~/ui/Button';
+import { Dialog } from '~/ui/Dialog';
+import { Field, Input } from '~/ui/Field';
+import { useWords } from '~/words';
+
+export function LogInDialog() {
+  const { w } = useWords();
+  const client = useQueryClient();
+  const isMissing = useLogInMissing();
+  const [isByName, setByName] = useState(false);
+  const [user, setUser] = useState('');
+  const [secret, setSecret] = useState('');
+  const [isRefused, setRefused] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (secret.trim() === '' || (isByName && user.trim() === '')) return;
+    const isTaken = await logIn(isByName ? { user: user.trim(), password: secret } : { token: secret.trim() });
+    setRefused(!isTaken);
+    if (!isTaken) return;
+    setSecret('');
+    void client.invalidateQueries();
+  };
+  return (
+    <Dialog
+      open={isMissing}
+      onOpenChange={() => {}}
+      title={w.shell.tokenTitle}
+      description={isByName ? w.shell.logInText : w.shell.tokenText}
+      size="sm"
+      isLasting
+      footer={
+        <>
+          <Button
+            tone="ghost"
+            onClick={() => {
+              setByName(!isByName);
+              setSecret('');
+              setRefused(false);
+            }}
+          >
+            {isByName ? w.shell.logInByToken : w.shell.logInByName}
+          </Button>
+          <Button tone="primary" type="submit" form="log-in">
+            {w.shell.tokenSave}
+          </Button>
+        </>
+      }
+    >
+      <form id="log-in" onSubmit={submit} className="flex flex-col gap-3">
+        {isByName ? (
+          <Field label={w.shell.logInUser}>
+            {(props) => (
+              <Input
+                {...props}
+                autoComplete="username"
+                value={user}
+                onChange={(event) => setUser(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        ) : null}
+        <Field
+          label={isByName ? w.shell.logInPassword : w.shell.tokenLabel}
+          error={isRefused ? w.shell.logInRefused : null}
+        >
+          {(props) => (
+            <Input
+              {...props}
+              type="password"
+              autoComplete={isByName ? 'current-password' : 'off'}
+              value={secret}
+              onChange={(event) => setSecret(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

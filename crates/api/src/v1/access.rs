@@ -1,0 +1,153 @@
+//! Sessions, users and tokens.
+
+use fermi_domain::access::TokenScope;
+use fermi_domain::principal::Role;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The body of `POST /session`: a user with a password, or a token.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct LogIn {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "ann")]
+    pub user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Instead of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// For a program: the answer holds a token of this name, and no cookie is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_name: Option<String>,
+}
+
+/// Secrets are not for logs.
+impl std::fmt::Debug for LogIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogIn").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// Who is logged in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    /// `token` for who holds the server's own token, `local` where none is asked for.
+    #[schema(example = "ann")]
+    pub user: String,
+    #[schema(value_type = String, example = "member")]
+    pub role: Role,
+    /// Whether this server asks for no token.
+    pub is_open: bool,
+    /// Unix milliseconds; none where it does not end.
+    pub expires_at: Option<u64>,
+    /// Shown this once, where the log-in asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+/// A person who may log in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    #[schema(example = "ann")]
+    pub name: String,
+    #[schema(value_type = String, example = "member")]
+    pub role: Role,
+    /// Unix milliseconds.
+    pub created_at: u64,
+}
+
+/// The body of `POST /users`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CreateUser {
+    #[schema(example = "ann")]
+    pub name: String,
+    /// `viewer`, `member`, `operator` or `administrator`.
+    #[schema(value_type = String, example = "member")]
+    pub role: Role,
+    /// At least 8 bytes.
+    pub password: String,
+}
+
+impl std::fmt::Debug for CreateUser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreateUser").field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+/// The body of `PATCH /users/{name}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangeUser {
+    #[schema(value_type = String, example = "operator")]
+    pub role: Role,
+}
+
+/// The body of `POST /users/{name}/password`.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SetPassword {
+    /// At least 8 bytes.
+    pub password: String,
+    /// The one until now; needed for one's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+}
+
+impl std::fmt::Debug for SetPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SetPassword").finish_non_exhaustive()
+    }
+}
+
+/// The body of `POST /tokens`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CreateToken {
+    /// What it is for.
+    #[schema(example = "nightly build")]
+    pub name: String,
+    /// The most that its holder may do; one's own role when not given, and never more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "viewer")]
+    pub role: Option<Role>,
+    /// `api`, or `agent` for a machine: such a token is taken from agents and opens nothing else.
+    #[schema(value_type = String, example = "api")]
+    pub scope: TokenScope,
+    /// For how many seconds; 90 days when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_in_s: Option<u64>,
+}
+
+/// A token, but for the word itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Token {
+    #[schema(example = "token-3")]
+    pub id: String,
+    pub name: String,
+    /// Whose it is; `token` for who holds the server's own token.
+    pub user: String,
+    #[schema(value_type = String, example = "member")]
+    pub role: Role,
+    #[schema(value_type = String, example = "api")]
+    pub scope: TokenScope,
+    /// A browser's.
+    pub is_session: bool,
+    /// Unix milliseconds.
+    pub created_at: u64,
+    pub expires_at: Option<u64>,
+}
+
+/// The answer to `POST /tokens`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MadeToken {
+    #[serde(flatten)]
+    pub made: Token,
+    /// What is to be shown; shown here and never again.
+    pub token: String,
+}

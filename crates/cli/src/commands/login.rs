@@ -1,0 +1,123 @@
+//! `fermi login` and `fermi logout`.
+
+use std::process::ExitCode;
+
+use fermi_api::client::{Client, ClientOptions, ServerAddress};
+use fermi_api::v1::LogIn;
+use fermi_domain::language::{FrontEnd, Text, reason};
+
+use super::agent::host_name;
+use super::password::PasswordFlags;
+use crate::connection::{self, AskFlags, CommandProblem, Outcome};
+use crate::known_servers::{self, Login};
+use crate::speech::{self, pick};
+
+/// Log in to a server, for all commands of this account from now on
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: fermi login --server http://10.0.0.1:7070 --user ann")]
+pub struct LoginFlags {
+    /// The name to log in as; with --token-file the token says who it is
+    #[arg(long, short, value_name = "NAME")]
+    user: Option<String>,
+    #[command(flatten)]
+    password: PasswordFlags,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Log out: the token of `fermi login` is revoked and forgotten
+#[derive(Debug, clap::Args)]
+pub struct LogoutFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+pub fn log_in(flags: &LoginFlags) -> ExitCode {
+    connection::answer(open(flags))
+}
+
+pub fn log_out(flags: &LogoutFlags) -> ExitCode {
+    connection::answer(close(flags))
+}
+
+fn open(flags: &LoginFlags) -> Outcome {
+    let server = flags.ask.server.address()?;
+    let (answer, token) = match (&flags.user, &flags.ask.server.token_file) {
+        (Some(user), None) => {
+            let question = format!("{} {user}{}", pick("密码", "password of"), pick("：", ": "));
+            let request = LogIn {
+                user: Some(user.clone()),
+                password: Some(flags.password.known(&question)?),
+                token_name: Some(format!("fermi login, {}", host_name())),
+                token: None,
+            };
+            let answer = client(&server, None).log_in(&request)?;
+            let token = answer.data.token.clone().unwrap_or_default();
+            (answer, token)
+        }
+        (None, Some(file)) => {
+            let token = connection::read_token(file).map_err(|error| connection::unreadable_token(file, &error))?;
+            (client(&server, Some(token.clone())).session()?, token)
+        }
+        _ => {
+            return Err(CommandProblem::usage(
+                Text::new("以谁的身份登录？", "log in as whom?"),
+                Text::new(
+                    "fermi login --user 名称，或 fermi login --token-file 文件",
+                    "fermi login --user NAME, or fermi login --token-file FILE",
+                ),
+            ));
+        }
+    };
+    let (user, role) = (answer.data.user.clone(), answer.data.role);
+    known_servers::keep_login(&server, &Login { user: user.clone(), token }).map_err(|error| not_kept(&error))?;
+    if flags.ask.json {
+        let expires = answer.data.expires_at;
+        speech::print_json(
+            &serde_json::json!({"server": server.to_string(), "user": user, "role": role, "expiresAt": expires}),
+        );
+    } else {
+        let role = role.text();
+        let text = Text::new(
+            format!("已登录 {server}：{user}（{}）", role.zh),
+            format!("logged in to {server} as {user} ({})", role.en),
+        );
+        speech::say(&format!("{}\n", text.in_language(speech::language())));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One that shows this token and no other.
+fn client(server: &ServerAddress, token: Option<String>) -> Client {
+    Client::new(ClientOptions {
+        token,
+        language: speech::language(),
+        front_end: FrontEnd::CommandLine,
+        ..ClientOptions::new(server.clone())
+    })
+}
+
+fn close(flags: &LogoutFlags) -> Outcome {
+    let server = flags.ask.server.address()?;
+    let Some(login) = known_servers::login(&server) else {
+        return Err(CommandProblem::not_found(
+            Text::new(format!("没有登录 {server}"), format!("you are not logged in to {server}")),
+            Text::new("fermi login 登录", "'fermi login' logs in"),
+        ));
+    };
+    // What the server does not take any more is forgotten all the same.
+    let answer = client(&server, Some(login.token)).log_out();
+    known_servers::forget_login(&server).map_err(|error| not_kept(&error))?;
+    flags.ask.done(&answer?)
+}
+
+fn not_kept(error: &std::io::Error) -> CommandProblem {
+    let why = reason::of_io(error);
+    CommandProblem::failed(
+        Text::new(format!("无法更改登录记录：{}", why.zh), format!("the log-in cannot be noted: {}", why.en)),
+        Text::new(
+            "检查状态目录（FERMI_STATE_DIR）的权限",
+            "check the permissions of the state folder (FERMI_STATE_DIR)",
+        ),
+    )
+}

@@ -1,0 +1,162 @@
+//! Users, sessions and tokens in memory, as the store has them: a request costs a digest and a look-up.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+use fermi_domain::access::{Throttle, TokenScope};
+use fermi_domain::principal::{Principal, Role};
+use fermi_store::tokens::{Token, TokenDigest};
+use fermi_store::users::User;
+
+/// Who holds a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub principal: Principal,
+    pub scope: TokenScope,
+    /// The id of the token; the server's own has none.
+    pub token: Option<String>,
+    pub digest: TokenDigest,
+}
+
+/// All that are known.
+#[derive(Debug, Default)]
+pub struct Accounts {
+    /// None where everyone may do everything.
+    server_token: OnceLock<TokenDigest>,
+    port: OnceLock<u16>,
+    known: RwLock<Known>,
+    throttle: Mutex<Throttle>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    roles: HashMap<String, Role>,
+    tokens: HashMap<TokenDigest, Token>,
+}
+
+impl Accounts {
+    /// From now on a token is asked for.
+    pub fn close(&self, server_token: TokenDigest) {
+        // It is set once, when the server starts.
+        let _ = self.server_token.set(server_token);
+    }
+
+    /// Whether everyone who reaches the server may do everything.
+    pub fn is_open(&self) -> bool {
+        self.server_token.get().is_none()
+    }
+
+    /// The port by which sessions are told from those of another server on the machine.
+    pub fn port(&self) -> u16 {
+        self.port.get().copied().unwrap_or(0)
+    }
+
+    pub fn set_port(&self, port: u16) {
+        let _ = self.port.set(port);
+    }
+
+    /// Takes what the store has.
+    pub fn take(&self, users: Vec<User>, tokens: Vec<Token>) {
+        let roles = users.into_iter().map(|user| (user.name, user.role)).collect();
+        let tokens = tokens.into_iter().map(|token| (token.token.digest, token)).collect();
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { roles, tokens };
+    }
+
+    pub fn throttle<T>(&self, work: impl FnOnce(&mut Throttle) -> T) -> T {
+        work(&mut self.throttle.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// When a token ends; none of the server's own.
+    pub fn end_of(&self, digest: &TokenDigest) -> Option<u64> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).tokens.get(digest)?.token.expires_ms
+    }
+
+    /// All tokens that are not over, the oldest first.
+    pub fn tokens(&self, now_ms: u64) -> Vec<Token> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let living = known.tokens.values().filter(|token| known.living(&token.token.digest, now_ms).is_some());
+        let mut tokens: Vec<Token> = living.cloned().collect();
+        tokens.sort_by_key(|token| token.token.created_ms);
+        tokens
+    }
+
+    /// Who shows this, if it is known and not over.
+    pub fn holder(&self, digest: &TokenDigest, now_ms: u64) -> Option<Holder> {
+        if self.server_token.get() == Some(digest) {
+            let principal = Principal::token_holder(Role::Administrator);
+            return Some(Holder { principal, scope: TokenScope::Api, token: None, digest: *digest });
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let token = known.living(digest, now_ms)?;
+        if let Some(made_with) = &token.token.made_with
+            && self.server_token.get() != Some(made_with)
+        {
+            known.living(made_with, now_ms)?;
+        }
+        let role = token.token.role;
+        let principal = match &token.token.user {
+            None => Principal::token_holder(role),
+            Some(name) => Principal::User { role: role.min(*known.roles.get(name)?), name: name.clone() },
+        };
+        Some(Holder { principal, scope: token.token.scope, token: Some(token.id.clone()), digest: *digest })
+    }
+}
+
+impl Known {
+    fn living(&self, digest: &TokenDigest, now_ms: u64) -> Option<&Token> {
+        self.tokens.get(digest).filter(|token| token.token.expires_ms.is_none_or(|end| now_ms < end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::access::TokenKind;
+    use fermi_store::tokens::NewToken;
+
+    use super::*;
+
+    fn token(digest: u8, user: Option<&str>, role: Role, made_with: Option<u8>) -> Token {
+        Token {
+            id: format!("token-{digest}"),
+            token: NewToken {
+                digest: [digest; 32],
+                kind: TokenKind::Personal,
+                user: user.map(str::to_owned),
+                name: String::new(),
+                role,
+                scope: TokenScope::Api,
+                made_with: made_with.map(|digest| [digest; 32]),
+                created_ms: 0,
+                expires_ms: Some(1_000),
+            },
+        }
+    }
+
+    #[test]
+    fn a_token_is_worth_what_its_user_is_until_it_ends() {
+        let accounts = Accounts::default();
+        assert!(accounts.is_open());
+        accounts.close([9; 32]);
+        let ann = User { name: "ann".to_owned(), role: Role::Member, created_ms: 0 };
+        let tokens = vec![
+            token(1, Some("ann"), Role::Administrator, None),
+            token(2, Some("ann"), Role::Viewer, None),
+            token(3, Some("gone"), Role::Viewer, None),
+            token(4, None, Role::Administrator, Some(9)),
+            token(5, None, Role::Administrator, Some(8)),
+            token(6, Some("ann"), Role::Member, Some(2)),
+        ];
+        accounts.take(vec![ann], tokens);
+        let who = |digest: u8, now| accounts.holder(&[digest; 32], now).map(|holder| holder.principal.to_string());
+        let word = |text: &str| Some(text.to_owned());
+        assert_eq!(who(9, 5_000), word("user:administrator:token"));
+        assert_eq!(who(1, 0), word("user:member:ann"));
+        assert_eq!(who(2, 0), word("user:viewer:ann"));
+        assert_eq!(who(2, 1_000), None);
+        assert_eq!(who(3, 0), None);
+        assert_eq!(who(4, 0), word("user:administrator:token"));
+        assert_eq!(who(5, 0), None, "the server's token is another now");
+        assert_eq!(who(6, 0), word("user:member:ann"));
+        assert_eq!(who(7, 0), None);
+    }
+}

@@ -1,0 +1,40 @@
+//! A browser's session: a cookie that no script reads and no other site sends.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+/// Browsers do not tell the ports of a host apart, so that the name does: two servers on one machine have a session each.
+fn name(port: u16) -> String {
+    format!("fermi_session_{port}")
+}
+
+/// The session of a request.
+pub fn read(headers: &HeaderMap, port: u16) -> Option<&str> {
+    let name = name(port);
+    let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    lists.flat_map(|list| list.split(';')).find_map(|pair| {
+        let (found, value) = pair.trim().split_once('=')?;
+        (found == name && !value.is_empty()).then_some(value)
+    })
+}
+
+/// What makes a browser keep a session for so many seconds; 0 makes it forget.
+pub fn write(port: u16, word: &str, seconds: u64) -> Option<HeaderValue> {
+    let name = name(port);
+    HeaderValue::from_str(&format!("{name}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_read_back_by_the_server_that_wrote_it() {
+        let written = write(7070, "word", 60).unwrap();
+        assert_eq!(written, "fermi_session_7070=word; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+        let mut headers = HeaderMap::new();
+        headers.insert(header::COOKIE, "a=b; fermi_session_7070=word; fermi_session_7071=x".parse().unwrap());
+        assert_eq!(read(&headers, 7070), Some("word"));
+        assert_eq!(read(&headers, 7071), Some("x"));
+        assert_eq!(read(&headers, 80), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! Who is known here: [`accounts`] finds the holder of a token in memory, [`secret_word`] draws and digests what is shown,
+//! [`password`] does the slow work of log-ins, [`cookie`] is how a browser carries its session, [`ownership`] whose things
+//! are, and [`permit`] is the one place that asks the table of [`fermi_domain::access`].
+
+pub mod accounts;
+pub mod cookie;
+pub mod ownership;
+pub mod password;
+pub mod permit;
+pub mod secret_word;
+
+pub use accounts::{Accounts, Holder};
+pub use permit::permit;

@@ -1,0 +1,196 @@
+//! Logging in and out.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, State};
+use axum::http::{Extensions, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use fermi_api::v1::{Empty, Envelope, Failure, LogIn, Session};
+use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
+use fermi_domain::access::{TokenKind, TokenScope};
+use fermi_domain::language::Text;
+use fermi_domain::principal::{Principal, Role};
+use fermi_store::StoreError;
+use fermi_store::events::NewEvent;
+use fermi_store::tokens::{NewToken, TokenDigest};
+
+use super::body::JsonBody;
+use super::names;
+use crate::access::{cookie, password, secret_word};
+use crate::caller::Shower;
+use crate::core::Core;
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
+
+/// Opens a session: a user with a password, or a token, for a cookie; with `tokenName` for a token instead.
+#[utoipa::path(post, path = "/api/v1/session", tag = "access", request_body = LogIn,
+    responses((status = 200, body = Envelope<Session>, description = "The session, and its cookie"),
+        (status = 401, body = Failure), (status = 422, body = Failure), (status = 429, body = Failure)))]
+pub async fn open(
+    State(core): State<Core>,
+    extensions: Extensions,
+    body: JsonBody<LogIn>,
+) -> Result<Response, ApiProblem> {
+    let LogIn { user, password, token, token_name } = body.value;
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_string()).unwrap_or_default();
+    let known = match (user, password, token) {
+        (Some(user), Some(password), None) => with_password(&core, user, password, &peer).await?,
+        (None, None, Some(token)) => with_token(&core, &token)?,
+        _ => return Err(neither()),
+    };
+    let now_ms = core.now_ms();
+    let word = secret_word::draw().map_err(|error| ApiProblem::broken("no token could be drawn", &error))?;
+    let (kind, name, lasts_ms) = match token_name {
+        Some(name) => (TokenKind::Personal, names::name("tokenName", &name)?, USUAL_TOKEN_MS),
+        None => (TokenKind::Session, String::new(), SESSION_MS),
+    };
+    let new = NewToken {
+        digest: secret_word::digest(word.as_bytes()),
+        kind,
+        user: known.user.clone(),
+        name,
+        role: known.role,
+        scope: TokenScope::Api,
+        made_with: known.made_with,
+        created_ms: now_ms,
+        expires_ms: Some(now_ms + lasts_ms),
+    };
+    let principal = known.principal();
+    let event = NewEvent::new(now_ms, "session.opened", logged_in(&principal), principal.clone());
+    let kept = core.store().write(move |tx| {
+        tx.remove_expired_tokens(now_ms)?;
+        tx.add_token(&new)?;
+        tx.append_event(event)
+    });
+    kept.await.map_err(fermi_store::WriteError::<StoreError>::flatten)?;
+    core.refresh_accounts().await?;
+    let is_cookie = kind == TokenKind::Session;
+    let session = Session {
+        user: principal.user().unwrap_or_default().to_owned(),
+        role: known.role,
+        is_open: core.accounts().is_open(),
+        expires_at: Some(now_ms + lasts_ms),
+        token: (!is_cookie).then(|| word.clone()),
+    };
+    let answer = EnvelopeAnswer::said(logged_in(&principal), &session)?;
+    let mut response = answer.into_response();
+    if is_cookie && let Some(value) = cookie::write(core.accounts().port(), &word, lasts_ms / 1_000) {
+        response.headers_mut().insert(header::SET_COOKIE, value);
+    }
+    Ok(response)
+}
+
+/// Who has proved to be someone.
+struct Proven {
+    /// None: the one who holds the server's own token.
+    user: Option<String>,
+    role: Role,
+    made_with: Option<TokenDigest>,
+}
+
+impl Proven {
+    fn principal(&self) -> Principal {
+        match &self.user {
+            Some(name) => Principal::User { role: self.role, name: name.clone() },
+            None => Principal::token_holder(self.role),
+        }
+    }
+}
+
+async fn with_password(core: &Core, user: String, password: String, peer: &str) -> Result<Proven, ApiProblem> {
+    prove(core, &user, password, peer).await?;
+    let name = user.clone();
+    let found: Result<_, StoreError> = core.store().read(move |view| view.user(&name)).await;
+    let role = found?.ok_or_else(wrong)?.role;
+    Ok(Proven { user: Some(user), role, made_with: None })
+}
+
+/// Whether this is the user's password; each failure makes the next try wait.
+pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Result<(), ApiProblem> {
+    // By address too, so that a stranger elsewhere cannot keep the user out.
+    let key = format!("{user}@{peer}");
+    let now_ms = core.now_ms();
+    if let Some(wait_ms) = core.accounts().throttle(|throttle| throttle.wait_ms(&key, now_ms)) {
+        return Err(password::too_many(wait_ms));
+    }
+    let name = user.to_owned();
+    let kept: Result<_, StoreError> = core.store().read(move |view| view.password_of(&name)).await;
+    let kept = kept?;
+    let is_known = kept.is_some();
+    if password::is_right(password, kept).await? {
+        core.accounts().throttle(|throttle| throttle.succeeded(&key));
+        return Ok(());
+    }
+    core.accounts().throttle(|throttle| throttle.failed(&key, core.now_ms()));
+    // Names that are no one's could fill the log, and push out of it what people did.
+    if is_known {
+        let text = Text::new(format!("{user} 登录失败"), format!("a log-in as {user} failed"));
+        let event = NewEvent::new(now_ms, "session.refused", text, Principal::System);
+        let noted = core.store().write(move |tx| tx.append_event(event));
+        noted.await.map_err(fermi_store::WriteError::<StoreError>::flatten)?;
+    }
+    Err(wrong())
+}
+
+/// A token is too long to be guessed, so that wrong ones are not counted.
+fn with_token(core: &Core, token: &str) -> Result<Proven, ApiProblem> {
+    let digest = secret_word::digest(token.trim().as_bytes());
+    let holder = core.accounts().holder(&digest, core.now_ms()).filter(|holder| holder.scope == TokenScope::Api);
+    let Principal::User { role, name } = holder.ok_or_else(wrong)?.principal else { return Err(wrong()) };
+    let user = (name != fermi_domain::principal::TOKEN).then_some(name);
+    Ok(Proven { user, role, made_with: Some(digest) })
+}
+
+fn wrong() -> ApiProblem {
+    let text = Text::new("用户名、密码或令牌不正确", "the name, the password or the token is not right");
+    ApiProblem::new(StatusCode::UNAUTHORIZED, "log_in_failed", text).hint(Text::new(
+        "检查后重试；管理员可用 fermi user passwd 重设密码",
+        "check it and try again; an administrator sets a password with `fermi user passwd`",
+    ))
+}
+
+fn neither() -> ApiProblem {
+    ApiProblem::unprocessable(
+        "log_in_incomplete",
+        "user",
+        Text::new("请给出用户名和密码，或令牌", "give a user with a password, or a token"),
+    )
+    .hint(Text::new(
+        "例如 {\"user\": \"ann\", \"password\": \"…\"}",
+        "such as {\"user\": \"ann\", \"password\": \"…\"}",
+    ))
+}
+
+fn logged_in(principal: &Principal) -> Text {
+    let name = principal.user().unwrap_or_default();
+    Text::new(format!("{name} 已登录"), format!("{name} is logged in"))
+}
+
+/// On whose behalf this request comes.
+#[utoipa::path(get, path = "/api/v1/session", tag = "access",
+    responses((status = 200, body = Envelope<Session>), (status = 401, body = Failure)))]
+pub async fn show(State(core): State<Core>, Shower(caller): Shower) -> Reply {
+    let Principal::User { role, name } = caller.principal else { return Err(wrong()) };
+    let expires_at = caller.holder.and_then(|holder| core.accounts().end_of(&holder.digest));
+    EnvelopeAnswer::ok(&Session { user: name, role, is_open: core.accounts().is_open(), expires_at, token: None })
+}
+
+/// Ends the session, or revokes the token, with which this request comes. The server's own token stays.
+#[utoipa::path(delete, path = "/api/v1/session", tag = "access",
+    responses((status = 200, body = Envelope<Empty>), (status = 401, body = Failure)))]
+pub async fn end(State(core): State<Core>, Shower(caller): Shower) -> Result<Response, ApiProblem> {
+    let text = Text::new("已退出登录", "you are logged out");
+    if let Some(id) = caller.holder.and_then(|holder| holder.token) {
+        let event = NewEvent::new(core.now_ms(), "session.ended", text.clone(), caller.principal);
+        let ended = core.store().write(move |tx| {
+            tx.remove_token(&id)?;
+            tx.append_event(event)
+        });
+        ended.await.map_err(fermi_store::WriteError::<StoreError>::flatten)?;
+        core.refresh_accounts().await?;
+    }
+    let mut response = EnvelopeAnswer::said(text, &Empty {})?.into_response();
+    if let Some(value) = cookie::write(core.accounts().port(), "", 0) {
+        response.headers_mut().insert(header::SET_COOKIE, value);
+    }
+    Ok(response)
+}

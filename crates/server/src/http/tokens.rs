@@ -1,0 +1,112 @@
+//! Tokens of people and machines: made, listed, revoked.
+
+use axum::extract::{Path, State};
+use fermi_api::v1::{CreateToken, Empty, Envelope, Failure, MadeToken, Page, Token};
+use fermi_domain::access::token::{LONGEST_TOKEN_MS, USUAL_TOKEN_MS};
+use fermi_domain::access::{Deed, TokenKind, TokenScope};
+use fermi_domain::language::Text;
+use fermi_domain::principal::{LOCAL, Principal, Role, TOKEN as SERVER_TOKEN};
+use fermi_store::events::NewEvent;
+use fermi_store::tokens::{self as kept, NewToken};
+use fermi_store::{StoreError, WriteError};
+
+use super::body::JsonBody;
+use super::{names, users};
+use crate::access::{permit, secret_word};
+use crate::caller::Caller;
+use crate::core::Core;
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TOKEN};
+
+/// Makes a token. The answer shows it, and nothing does again: only its digest is kept.
+#[utoipa::path(post, path = "/api/v1/tokens", tag = "access", request_body = CreateToken,
+    responses((status = 200, body = Envelope<MadeToken>), (status = 403, body = Failure), (status = 422, body = Failure)))]
+pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateToken>) -> Reply {
+    let CreateToken { name, role, scope, expires_in_s } = body.value;
+    let name = names::name("name", &name)?;
+    let Principal::User { role: own, name: user } = &caller else { return Err(ApiProblem::not_found(&TOKEN, "")) };
+    let role = match scope {
+        TokenScope::Agent => {
+            permit(&caller, Deed::Join, None)?;
+            Role::Operator
+        }
+        TokenScope::Api => role.unwrap_or(*own).min(*own),
+    };
+    let now_ms = core.now_ms();
+    let word = secret_word::draw().map_err(|error| ApiProblem::broken("no token could be drawn", &error))?;
+    let new = NewToken {
+        digest: secret_word::digest(word.as_bytes()),
+        kind: TokenKind::Personal,
+        user: (![LOCAL, SERVER_TOKEN].contains(&user.as_str())).then(|| user.clone()),
+        name: name.clone(),
+        role,
+        scope,
+        made_with: None,
+        created_ms: now_ms,
+        expires_ms: Some(now_ms + lifetime_ms(expires_in_s)?),
+    };
+    let text = Text::new(format!("令牌“{name}”已创建"), format!("the token '{name}' was made"));
+    let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller.clone()));
+    let made = core.store().write(move |tx| {
+        let id = tx.add_token(&keep)?;
+        tx.append_event(event)?;
+        Ok::<_, StoreError>(id)
+    });
+    let id = made.await.map_err(WriteError::flatten)?;
+    core.refresh_accounts().await?;
+    EnvelopeAnswer::said(text, &MadeToken { made: shown(kept::Token { id, token: new }), token: word })
+}
+
+fn lifetime_ms(seconds: Option<u64>) -> Result<u64, ApiProblem> {
+    let Some(seconds) = seconds else { return Ok(USUAL_TOKEN_MS) };
+    let most = LONGEST_TOKEN_MS / 1_000;
+    if seconds == 0 || seconds > most {
+        let text = Text::new("有效期无效", "this is no time for a token to live");
+        return Err(ApiProblem::unprocessable("expiry_invalid", "expiresInS", text)
+            .hint(Text::new(format!("1 到 {most} 秒"), format!("1 to {most} seconds"))));
+    }
+    Ok(seconds * 1_000)
+}
+
+/// One's own tokens and sessions; an administrator sees everyone's.
+#[utoipa::path(get, path = "/api/v1/tokens", tag = "access", responses((status = 200, body = Envelope<Page<Token>>)))]
+pub async fn list(State(core): State<Core>, Caller(caller): Caller) -> Reply {
+    let tokens = core.accounts().tokens(core.now_ms()).into_iter().filter(|token| may_see(&caller, token));
+    EnvelopeAnswer::ok(&Page::whole(tokens.map(shown).collect()))
+}
+
+/// Revokes a token or ends a session: one's own, or as an administrator anyone's.
+#[utoipa::path(delete, path = "/api/v1/tokens/{id}", tag = "access", params(("id" = String, Path)),
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure)))]
+pub async fn revoke(State(core): State<Core>, Caller(caller): Caller, Path(id): Path<String>) -> Reply {
+    let known = core.accounts().tokens(core.now_ms());
+    let found = known.into_iter().find(|token| token.id == id && may_see(&caller, token));
+    let found = found.ok_or_else(|| ApiProblem::not_found(&TOKEN, &id))?;
+    let text = Text::new(
+        format!("令牌 {id}（{}）已撤销", found.token.name),
+        format!("the token {id} ({}) was revoked", found.token.name),
+    );
+    users::note(&core, "token.revoked", text.clone(), caller, move |tx| {
+        if tx.remove_token(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&TOKEN, &id)) }
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &Empty {})
+}
+
+fn may_see(caller: &Principal, token: &kept::Token) -> bool {
+    // Tokens that were made with the server's own are an administrator's, whatever they are good for.
+    let is_own = token.token.user.is_some() && caller.user() == token.token.user.as_deref();
+    is_own || permit(caller, Deed::Administer, None).is_ok()
+}
+
+fn shown(kept::Token { id, token }: kept::Token) -> Token {
+    Token {
+        id,
+        name: token.name,
+        user: token.user.unwrap_or_else(|| SERVER_TOKEN.to_owned()),
+        role: token.role,
+        scope: token.scope,
+        is_session: token.kind == TokenKind::Session,
+        created_at: token.created_ms,
+        expires_at: token.expires_ms,
+    }
+}

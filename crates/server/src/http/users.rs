@@ -1,0 +1,157 @@
+//! Users: added, listed, given another role or password, removed.
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::Extensions;
+use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, Page, SetPassword, User};
+use fermi_domain::access::{AccountRefusal, Deed, check_name, check_password};
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
+use fermi_store::events::NewEvent;
+use fermi_store::users as kept;
+use fermi_store::{StoreError, Transaction, WriteError};
+
+use super::body::JsonBody;
+use super::{names, session};
+use crate::access::{password, permit};
+use crate::caller::{Caller, Shower};
+use crate::core::Core;
+use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, USER};
+
+impl From<AccountRefusal> for ApiProblem {
+    fn from(refusal: AccountRefusal) -> Self {
+        Self::refused(&refusal)
+    }
+}
+
+/// Adds a user. One of this name that was removed is back, with what was theirs.
+#[utoipa::path(post, path = "/api/v1/users", tag = "access", request_body = CreateUser,
+    responses((status = 200, body = Envelope<User>), (status = 409, body = Failure), (status = 422, body = Failure)))]
+pub async fn add(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateUser>) -> Reply {
+    let CreateUser { name, role, password } = body.value;
+    check_name(&name)?;
+    check_password(&password)?;
+    let hash = password::hash(password).await?;
+    let now_ms = core.now_ms();
+    let role_text = role.text();
+    let text = Text::new(
+        format!("用户 {name} 已添加，角色为{}", role_text.zh),
+        format!("the user {name} was added as {}", role_text.en),
+    );
+    let added = User { name: name.clone(), role, created_at: now_ms };
+    note(&core, "user.added", text.clone(), caller, move |tx| {
+        if tx.add_user(&name, role, &hash, now_ms)? { Ok(()) } else { Err(names::taken(&USER, &name)) }
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &added)
+}
+
+/// All users, by name.
+#[utoipa::path(get, path = "/api/v1/users", tag = "access", responses((status = 200, body = Envelope<Page<User>>)))]
+pub async fn list(State(core): State<Core>) -> Reply {
+    let users: Result<_, StoreError> = core.store().read(|view| view.users()).await;
+    EnvelopeAnswer::ok(&Page::whole(users?.into_iter().map(shown).collect()))
+}
+
+/// Gives a user another role, from the next request on.
+#[utoipa::path(patch, path = "/api/v1/users/{name}", tag = "access", params(("name" = String, Path)),
+    request_body = ChangeUser,
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 422, body = Failure)))]
+pub async fn change(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+    body: JsonBody<ChangeUser>,
+) -> Reply {
+    check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
+    let role = body.value.role;
+    let role_text = role.text();
+    let text =
+        Text::new(format!("{name} 的角色现在是{}", role_text.zh), format!("{name} has the role {} now", role_text.en));
+    note(&core, "user.role_changed", text.clone(), caller, move |tx| {
+        if tx.set_role(&name, role)? { Ok(()) } else { Err(ApiProblem::not_found(&USER, &name)) }
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &Empty {})
+}
+
+/// Removes a user, whose sessions and tokens end at once. What is theirs stays theirs.
+#[utoipa::path(delete, path = "/api/v1/users/{name}", tag = "access", params(("name" = String, Path)),
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure)))]
+pub async fn remove(State(core): State<Core>, Caller(caller): Caller, Path(name): Path<String>) -> Reply {
+    check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
+    let text = Text::new(format!("用户 {name} 已移除"), format!("the user {name} was removed"));
+    let now_ms = core.now_ms();
+    note(&core, "user.removed", text.clone(), caller, move |tx| {
+        if tx.remove_user(&name, now_ms)? { Ok(()) } else { Err(ApiProblem::not_found(&USER, &name)) }
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &Empty {})
+}
+
+/// Sets a password: one's own, which takes the one until now, or as an administrator another's. Sessions of that user end,
+/// but for the one that asks.
+#[utoipa::path(post, path = "/api/v1/users/{name}/password", tag = "access", params(("name" = String, Path)),
+    request_body = SetPassword,
+    responses((status = 200, body = Envelope<Empty>), (status = 401, body = Failure), (status = 403, body = Failure),
+        (status = 404, body = Failure), (status = 422, body = Failure), (status = 429, body = Failure)))]
+pub async fn set_password(
+    State(core): State<Core>,
+    Shower(caller): Shower,
+    Path(name): Path<String>,
+    extensions: Extensions,
+    body: JsonBody<SetPassword>,
+) -> Reply {
+    check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
+    let SetPassword { password, current } = body.value;
+    if caller.principal.user() == Some(&name) {
+        let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_string());
+        let current = current.ok_or_else(current_needed)?;
+        session::prove(&core, &name, current, &peer.unwrap_or_default()).await?;
+    } else {
+        permit(&caller.principal, Deed::Administer, None)?;
+    }
+    check_password(&password)?;
+    let hash = password::hash(password).await?;
+    let asking = caller.holder.map(|holder| holder.digest);
+    let text = Text::new(format!("{name} 的密码已更改"), format!("the password of {name} was changed"));
+    note(&core, "user.password_changed", text.clone(), caller.principal, move |tx| {
+        if !tx.set_password(&name, &hash)? {
+            return Err(ApiProblem::not_found(&USER, &name));
+        }
+        tx.end_sessions(&name, asking.as_ref())?;
+        Ok(())
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &Empty {})
+}
+
+fn current_needed() -> ApiProblem {
+    let text = Text::new("请给出当前密码", "please give the password until now");
+    ApiProblem::unprocessable("current_password_needed", "current", text)
+        .hint(Text::new("忘记时请管理员重设", "an administrator sets another if it is forgotten"))
+}
+
+/// Changes accounts and tells it in the event log, both or neither; the next request sees it.
+pub async fn note(
+    core: &Core,
+    kind: &'static str,
+    text: Text,
+    caller: Principal,
+    work: impl FnOnce(&mut Transaction<'_>) -> Result<(), ApiProblem> + Send + 'static,
+) -> Result<(), ApiProblem> {
+    let event = NewEvent::new(core.now_ms(), kind, text, caller);
+    let done = core.store().write(move |tx| {
+        work(tx)?;
+        tx.append_event(event)?;
+        Ok::<_, ApiProblem>(())
+    });
+    done.await.map_err(WriteError::flatten)?;
+    core.refresh_accounts().await?;
+    Ok(())
+}
+
+fn shown(user: kept::User) -> User {
+    User { name: user.name, role: user.role, created_at: user.created_ms }
+}

@@ -1,0 +1,343 @@
+//! Who may what, tried by requests: log-ins, tokens, and every route for every role, with what is one's own and what is
+//! another's.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cluster;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use cluster::{Came, Cluster};
+use fermi_server::guard::{Guard, is_open};
+use fermi_server::{agents, http, openapi};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// The server's own token.
+const ROOT: &str = "root-token";
+const ROLES: [&str; 4] = ["viewer", "member", "operator", "administrator"];
+
+/// A cluster that asks for a token.
+async fn closed() -> Cluster {
+    let mut cluster = Cluster::start().await;
+    cluster.core.accounts().close(Sha256::digest(ROOT).into());
+    let guard = Guard { accounts: cluster.core.accounts().clone(), ..Guard::default() };
+    let (public, of_agents) = (http::router(cluster.core.clone()), agents::router(cluster.core.clone()));
+    cluster.app = guard.protect(public.merge(of_agents));
+    cluster
+}
+
+async fn ask(cluster: &Cluster, token: &str, method: &str, path: &str, body: Option<&Value>) -> Came {
+    let peer: SocketAddr = ([127, 0, 0, 1], 4_000).into();
+    let mut request = Request::builder().method(method).uri(path).extension(ConnectInfo(peer));
+    request = request.header("accept-language", "en");
+    if !token.is_empty() {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let body = match body {
+        Some(body) => {
+            request = request.header("content-type", "application/json");
+            Body::from(body.to_string())
+        }
+        None => Body::empty(),
+    };
+    cluster.send(request.body(body).unwrap()).await
+}
+
+/// What a request that must go well is answered with.
+async fn data(cluster: &Cluster, token: &str, method: &str, path: &str, body: Option<&Value>) -> Value {
+    let came = ask(cluster, token, method, path, body).await;
+    assert_eq!(came.status, 200, "{method} {path}: {}", came.text());
+    came.json()["data"].take()
+}
+
+async fn add_user(cluster: &Cluster, name: &str, role: &str) {
+    let body = json!({"name": name, "role": role, "password": format!("{name}'s password")});
+    data(cluster, ROOT, "POST", "/api/v1/users", Some(&body)).await;
+}
+
+async fn log_in(cluster: &Cluster, name: &str) -> String {
+    let body = json!({"user": name, "password": format!("{name}'s password"), "tokenName": "a test"});
+    let session = data(cluster, "", "POST", "/api/v1/session", Some(&body)).await;
+    session["token"].as_str().unwrap().to_owned()
+}
+
+async fn token_of(cluster: &Cluster, maker: &str, request: Value) -> String {
+    let made = data(cluster, maker, "POST", "/api/v1/tokens", Some(&request)).await;
+    made["token"].as_str().unwrap().to_owned()
+}
+
+/// Why a request was refused because of who asked; none if it was not.
+fn refusal(came: &Came) -> Option<String> {
+    let id = came.json()["error"]["id"].as_str().unwrap_or_default().to_owned();
+    let is_about_access = matches!(id.as_str(), "not_permitted" | "only_for_agents" | "unauthorized");
+    is_about_access.then_some(id)
+}
+
+#[tokio::test]
+async fn a_user_logs_in_works_and_logs_out() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    let token = log_in(&cluster, "ann").await;
+    let who = data(&cluster, &token, "GET", "/api/v1/session", None).await;
+    assert_eq!((&who["user"], &who["role"], &who["isOpen"]), (&json!("ann"), &json!("member"), &json!(false)));
+
+    // A role counts from the next request on, and a token never for more than its user.
+    data(&cluster, ROOT, "PATCH", "/api/v1/users/ann", Some(&json!({"role": "viewer"}))).await;
+    assert_eq!(data(&cluster, &token, "GET", "/api/v1/session", None).await["role"], "viewer");
+
+    data(&cluster, &token, "DELETE", "/api/v1/session", None).await;
+    assert_eq!(ask(&cluster, &token, "GET", "/api/v1/session", None).await.status, 401);
+
+    // Nothing of what was shown is kept; events say who did what.
+    let events = data(&cluster, ROOT, "GET", "/api/v1/events?user=ann&newest=true", None).await;
+    let kinds: Vec<&str> = events["items"].as_array().unwrap().iter().map(|e| e["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["session.opened", "session.ended"]);
+    assert!(!events.to_string().contains(&token));
+}
+
+#[tokio::test]
+async fn a_browser_gets_a_cookie_that_changes_nothing_by_itself() {
+    let cluster = closed().await;
+    let came = ask(&cluster, "", "POST", "/api/v1/session", Some(&json!({"token": ROOT}))).await;
+    assert_eq!(came.status, 200, "{}", came.text());
+    let cookie = came.headers["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(came.json()["data"]["token"].is_null());
+    let with = async |method: &str, headers: &[(&str, &str)]| {
+        let path = if method == "GET" { "/api/v1/session" } else { "/api/v1/models" };
+        let mut request = Request::builder().method(method).uri(path);
+        request = request.header("cookie", cookie.split(';').next().unwrap());
+        request = request.header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        cluster.send(request.body(Body::from(r#"{"name":"bert"}"#)).unwrap()).await
+    };
+    assert_eq!(with("GET", &[]).await.status, 200);
+    assert_eq!(with("POST", &[]).await.json()["error"]["id"], "front_end_missing");
+    assert_eq!(with("POST", &[("fermi-front-end", "console")]).await.status, 200);
+}
+
+#[tokio::test]
+async fn guessing_passwords_takes_longer_and_longer() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    let guess = async |user: &str, password: &str| {
+        let body = json!({"user": user, "password": password});
+        ask(&cluster, "", "POST", "/api/v1/session", Some(&body)).await
+    };
+    for _ in 0..6 {
+        assert_eq!(guess("ann", "wrong password").await.json()["error"]["id"], "log_in_failed");
+    }
+    let came = guess("ann", "ann's password").await;
+    assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (429, Some("too_many_log_ins")));
+    // Who is logged in is not held up.
+    assert_eq!(ask(&cluster, ROOT, "GET", "/api/v1/overview", None).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_removed_users_tokens_end_and_the_name_stays_theirs() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    let token = log_in(&cluster, "ann").await;
+    data(&cluster, &token, "POST", "/api/v1/models", Some(&json!({"name": "bert"}))).await;
+    data(&cluster, ROOT, "DELETE", "/api/v1/users/ann", None).await;
+    assert_eq!(ask(&cluster, &token, "GET", "/api/v1/models", None).await.status, 401);
+    let body = json!({"user": "ann", "password": "ann's password"});
+    assert_eq!(ask(&cluster, "", "POST", "/api/v1/session", Some(&body)).await.status, 401);
+    add_user(&cluster, "ann", "member").await;
+    let again = log_in(&cluster, "ann").await;
+    data(&cluster, &again, "DELETE", "/api/v1/models/model-002", None).await;
+}
+
+#[tokio::test]
+async fn one_changes_ones_own_password_with_the_old_one() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    add_user(&cluster, "bob", "operator").await;
+    let (ann, bob) = (log_in(&cluster, "ann").await, log_in(&cluster, "bob").await);
+    let path = "/api/v1/users/ann/password";
+    let new = json!({"password": "another one"});
+    assert_eq!(ask(&cluster, &bob, "POST", path, Some(&new)).await.status, 403);
+    assert_eq!(ask(&cluster, &ann, "POST", path, Some(&new)).await.status, 422);
+    let wrong = json!({"password": "another one", "current": "not it at all"});
+    assert_eq!(ask(&cluster, &ann, "POST", path, Some(&wrong)).await.status, 401);
+    let right = json!({"password": "another one", "current": "ann's password"});
+    data(&cluster, &ann, "POST", path, Some(&right)).await;
+    let body = json!({"user": "ann", "password": "another one"});
+    assert_eq!(ask(&cluster, "", "POST", "/api/v1/session", Some(&body)).await.status, 200);
+    let short = json!({"password": "short"});
+    assert_eq!(ask(&cluster, ROOT, "POST", path, Some(&short)).await.json()["error"]["id"], "password_invalid");
+}
+
+#[tokio::test]
+async fn tokens_are_shown_once_are_worth_their_role_and_end() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    add_user(&cluster, "bob", "member").await;
+    let (ann, bob) = (log_in(&cluster, "ann").await, log_in(&cluster, "bob").await);
+    let asked = json!({"name": "too much", "role": "administrator"});
+    let made = data(&cluster, &ann, "POST", "/api/v1/tokens", Some(&asked)).await;
+    assert_eq!(made["role"], "member");
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(ask(&cluster, &bob, "DELETE", &format!("/api/v1/tokens/{id}"), None).await.status, 404);
+    let listed = data(&cluster, &ann, "GET", "/api/v1/tokens", None).await;
+    assert_eq!(listed["items"].as_array().unwrap().len(), 2);
+    assert!(!listed.to_string().contains(made["token"].as_str().unwrap()));
+    assert_eq!(
+        ask(&cluster, &ann, "POST", "/api/v1/tokens", Some(&json!({"name": "a", "scope": "agent"}))).await.status,
+        403
+    );
+    data(&cluster, &ann, "DELETE", &format!("/api/v1/tokens/{id}"), None).await;
+    let word = made["token"].as_str().unwrap();
+    assert_eq!(ask(&cluster, word, "GET", "/api/v1/session", None).await.status, 401);
+    for expires in [0, 4_000_000_000_u64] {
+        let came =
+            ask(&cluster, &ann, "POST", "/api/v1/tokens", Some(&json!({"name": "x", "expiresInS": expires}))).await;
+        assert_eq!(came.json()["error"]["id"], "expiry_invalid", "{expires}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_done_with_a_task_depends_on_who_reads() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    add_user(&cluster, "bob", "member").await;
+    let (ann, bob) = (log_in(&cluster, "ann").await, log_in(&cluster, "bob").await);
+    let task = thing(&cluster, &ann, "training-tasks", 0).await;
+    let path = format!("/api/v1/training-tasks/{task}");
+    let of_ann = data(&cluster, &ann, "GET", &path, None).await["allowedActions"].take();
+    assert_eq!(of_ann[0], json!({"action": "stop", "allowed": true, "reason": null}));
+    let of_bob = data(&cluster, &bob, "GET", &path, None).await["allowedActions"].take();
+    assert_eq!(of_bob[0]["allowed"], false);
+    assert!(of_bob[0]["reason"]["en"].as_str().unwrap().starts_with("it belongs to ann: its owner, operators"));
+    assert_eq!((&of_bob[2]["action"], &of_bob[2]["allowed"]), (&json!("clone"), &json!(true)));
+    let bulk = json!({"action": "stop", "ids": [task]});
+    let answer = data(&cluster, &bob, "POST", "/api/v1/training-tasks/bulk", Some(&bulk)).await;
+    assert_eq!(answer["results"][0]["code"], 403, "{answer}");
+    let answer = data(&cluster, &ann, "POST", "/api/v1/training-tasks/bulk", Some(&bulk)).await;
+    assert_eq!(answer["results"][0]["code"], 200, "{answer}");
+}
+
+/// Something new of a kind, made with this token.
+async fn thing(cluster: &Cluster, token: &str, kind: &str, number: usize) -> String {
+    let name = format!("{kind} {number}");
+    let body = match kind {
+        "training-tasks" => json!({
+            "taskName": name,
+            "command": {"argv": ["/bin/true"]},
+            "distributedConfig": {"nodeIds": ["env-001"]},
+        }),
+        _ => json!({ "name": name }),
+    };
+    let made = data(cluster, token, "POST", &format!("/api/v1/{kind}"), Some(&body)).await;
+    let id = made["taskId"].as_str().or(made["id"].as_str());
+    id.unwrap().to_owned()
+}
+
+/// Routes that stand in no document.
+const OF_AGENTS: [(&str, &str); 6] = [
+    ("GET", "/api/agent/v1/link"),
+    ("POST", "/api/agent/v1/runs/{run}/journal"),
+    ("GET", "/api/agent/v1/runs/{run}/journal"),
+    ("POST", "/api/agent/v1/runs/{run}/streams/{attempt}/{rank}/{kind}"),
+    ("GET", "/api/agent/v1/runs/{run}/streams/{attempt}/{rank}/{kind}"),
+    ("GET", "/api/agent/v1/snapshots/{digest}"),
+];
+
+fn routes() -> Vec<(String, String)> {
+    let document: Value = serde_json::from_str(openapi::json()).unwrap();
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        routes.extend(item.as_object().unwrap().keys().map(|method| (method.to_uppercase(), path.clone())));
+    }
+    routes.extend(OF_AGENTS.map(|(method, path)| (method.to_owned(), path.to_owned())));
+    routes.extend(["/api/openapi.json", "/api/docs"].map(|path| ("GET".to_owned(), path.to_owned())));
+    routes.retain(|(method, path)| !is_open(&method.parse().unwrap(), path));
+    routes
+}
+
+/// A body with which a handler gets as far as the question whose it is.
+fn body_for(path: &str) -> Value {
+    match path {
+        "/api/v1/datasets/{id}/versions" => json!({"version": "v1", "path": "/data"}),
+        "/api/v1/groups/{id}/workers" => json!({"workers": ["llm-training-env-0"]}),
+        _ => json!({}),
+    }
+}
+
+/// Every route × role × owner. A route that is new shows here; so does one that is open to more than before.
+#[tokio::test]
+async fn every_route_is_tried_by_every_role_with_its_own_and_with_anothers() {
+    let cluster = closed().await;
+    for user in ["ann", "bob"] {
+        add_user(&cluster, user, "administrator").await;
+    }
+    let (ann, bob) = (log_in(&cluster, "ann").await, log_in(&cluster, "bob").await);
+    let mut tokens = Vec::new();
+    for role in ROLES {
+        tokens.push((role, token_of(&cluster, &ann, json!({"name": role, "role": role})).await));
+    }
+    let of_machine = token_of(&cluster, &ann, json!({"name": "gn6", "scope": "agent"})).await;
+
+    let (mut matrix, mut number) = (String::new(), 1);
+    for (method, route) in routes() {
+        let kind = route.strip_prefix("/api/v1/").and_then(|rest| rest.split('/').next()).unwrap_or_default();
+        let has_owner = ["training-tasks", "datasets", "models", "groups"].contains(&kind) && route.contains("{id}");
+        let mut may = [BTreeSet::new(), BTreeSet::new()];
+        for (owner, may) in [&ann, &bob].into_iter().zip(&mut may) {
+            for (index, (role, token)) in tokens.iter().enumerate() {
+                number += 1;
+                let id = if has_owner { thing(&cluster, owner, kind, number).await } else { "env-003".to_owned() };
+                let path = route.replace("{id}", &id).replace("{name}", "nemo").replace("{run}", "task-1-g1-n0-i1");
+                let path = path.replace("{attempt}", "1").replace("{rank}", "0").replace("{kind}", "stdout");
+                let path = path.replace("{digest}", "0".repeat(64).as_str());
+                let body = (method != "GET" && method != "DELETE").then(|| body_for(&route));
+                // What revokes itself is made for this once.
+                let ends_itself = (method.as_str(), route.as_str()) == ("DELETE", "/api/v1/session");
+                let fresh = match ends_itself {
+                    true => token_of(&cluster, &ann, json!({"name": role, "role": role})).await,
+                    false => token.clone(),
+                };
+                let came = ask(&cluster, &fresh, &method, &path, body.as_ref()).await;
+                assert!(!came.status.is_server_error(), "{method} {path}: {}", came.text());
+                if refusal(&came).is_none() {
+                    may.insert(index);
+                } else {
+                    assert_eq!(came.status, 403, "{method} {path} {role}: {}", came.text());
+                    assert!(came.json()["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()));
+                }
+            }
+        }
+        let probe = route.replace("{id}", "env-003").replace("{run}", "task-1-g1-n0-i1");
+        let body = (method != "GET" && method != "DELETE").then(|| json!({}));
+        let stranger = ask(&cluster, "", &method, &probe, body.as_ref()).await;
+        assert_eq!(stranger.status, 401, "{method} {route}");
+        let machine = refusal(&ask(&cluster, &of_machine, &method, &probe, body.as_ref()).await);
+        assert_eq!(machine.is_none(), route.starts_with("/api/agent/"), "{method} {route}: {machine:?}");
+        let said = |may: &BTreeSet<usize>| {
+            let least = may.first().copied().unwrap_or(ROLES.len());
+            assert_eq!(may.len(), ROLES.len() - least, "{method} {route}: a smaller role may what a larger may not");
+            ROLES.get(least).copied().unwrap_or("no one")
+        };
+        let (own, others) = (said(&may[0]), said(&may[1]));
+        let others = if own == others { String::new() } else { format!(", of others {others}") };
+        matrix.push_str(&format!("{method:<6} {route}: {own}{others}\n"));
+    }
+    insta::assert_snapshot!(matrix);
+}
+
+#[tokio::test]
+async fn an_agents_token_does_not_speak_for_another_environment() {
+    let cluster = closed().await;
+    let machine = token_of(&cluster, ROOT, json!({"name": "gn6", "scope": "agent"})).await;
+    let task = thing(&cluster, ROOT, "training-tasks", 1).await;
+    let path = format!("/api/agent/v1/runs/{task}-g1-n0-i1/journal?offset=0");
+    let request = Request::post(path).header("authorization", format!("Bearer {machine}"));
+    let came = cluster.send(request.header("x-fermi-environment", "env-002").body(Body::from("{}\n")).unwrap()).await;
+    assert!(came.status.is_client_error() && came.status != 401, "{}: {}", came.status, came.text());
+}

@@ -1,0 +1,113 @@
+//! Sessions and tokens, by the digest of what is shown.
+
+use fermi_domain::{
+    access::{TokenKind, TokenScope},
+    principal::Role,
+};
+use rusqlite::{Row, params};
+
+use crate::{
+    StoreError, Transaction, View, numbered,
+    row::{signed, unsigned},
+    users::read_role,
+};
+
+/// The SHA-256 of a token.
+pub type TokenDigest = [u8; 32];
+
+/// A token before it has an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewToken {
+    pub digest: TokenDigest,
+    pub kind: TokenKind,
+    /// None: of the one who holds the server's own token.
+    pub user: Option<String>,
+    /// What it is for, as its maker says.
+    pub name: String,
+    /// The most that its holder may do with it.
+    pub role: Role,
+    pub scope: TokenScope,
+    /// The token that a session was opened with.
+    pub made_with: Option<TokenDigest>,
+    pub created_ms: u64,
+    pub expires_ms: Option<u64>,
+}
+
+/// A token as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub id: String,
+    pub token: NewToken,
+}
+
+const COLUMNS: &str = "seq, digest, kind, user, name, role, scope, made_with, created_ms, expires_ms";
+
+impl View<'_> {
+    /// All of them, the oldest first.
+    pub fn tokens(&self) -> Result<Vec<Token>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM tokens ORDER BY seq"))?;
+        let mut rows = statement.query([])?;
+        let mut tokens = Vec::new();
+        while let Some(row) = rows.next()? {
+            tokens.push(read(row)?);
+        }
+        Ok(tokens)
+    }
+}
+
+impl Transaction<'_> {
+    /// Keeps a token. Gives its id.
+    pub fn add_token(&mut self, new: &NewToken) -> Result<String, StoreError> {
+        let sql = "INSERT INTO tokens (digest, kind, user, name, role, scope, made_with, created_ms, expires_ms) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        self.connection.prepare_cached(sql)?.execute(params![
+            new.digest,
+            new.kind.as_str(),
+            new.user,
+            new.name,
+            new.role.as_str(),
+            new.scope.as_str(),
+            new.made_with,
+            signed(new.created_ms),
+            new.expires_ms.map(signed),
+        ])?;
+        Ok(numbered::TOKEN.write(self.connection.last_insert_rowid()))
+    }
+
+    /// Says whether there was one.
+    pub fn remove_token(&mut self, id: &str) -> Result<bool, StoreError> {
+        let Some(seq) = numbered::TOKEN.read(id) else { return Ok(false) };
+        Ok(self.connection.prepare_cached("DELETE FROM tokens WHERE seq = ?1")?.execute([seq])? > 0)
+    }
+
+    /// Ends every session of a user but one.
+    pub fn end_sessions(&mut self, user: &str, but: Option<&TokenDigest>) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM tokens WHERE user = ?1 AND kind = ?2 AND digest IS NOT ?3";
+        let kind = TokenKind::Session.as_str();
+        Ok(self.connection.prepare_cached(sql)?.execute(params![user, kind, but])?)
+    }
+
+    /// Forgets those that are over. Gives how many.
+    pub fn remove_expired_tokens(&mut self, now_ms: u64) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM tokens WHERE expires_ms <= ?1";
+        Ok(self.connection.prepare_cached(sql)?.execute([signed(now_ms)])?)
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Token, StoreError> {
+    let (kind, role, scope): (String, String, String) = (row.get(2)?, row.get(5)?, row.get(6)?);
+    Ok(Token {
+        id: numbered::TOKEN.write(row.get(0)?),
+        token: NewToken {
+            digest: row.get(1)?,
+            kind: kind.parse().map_err(|_| StoreError::Value { noun: "token", value: kind })?,
+            user: row.get(3)?,
+            name: row.get(4)?,
+            role: read_role(&role)?,
+            scope: scope.parse().map_err(|_| StoreError::Value { noun: "token", value: scope })?,
+            made_with: row.get(7)?,
+            created_ms: unsigned(row.get(8)?),
+            expires_ms: row.get::<_, Option<i64>>(9)?.map(unsigned),
+        },
+    })
+}

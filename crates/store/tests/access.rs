@@ -1,0 +1,112 @@
+//! Users, tokens, owners, and who is behind an event.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use fermi_domain::{
+    access::{TokenKind, TokenScope},
+    language::Text,
+    principal::{Principal, Role},
+};
+use fermi_store::{
+    Store,
+    events::{ActorFilter, EventFilter, NewEvent},
+    tokens::NewToken,
+};
+use support::{read, write};
+use tempfile::tempdir;
+
+fn token(digest: u8, kind: TokenKind, expires_ms: Option<u64>) -> NewToken {
+    NewToken {
+        digest: [digest; 32],
+        kind,
+        user: Some("ann".to_owned()),
+        name: "a test".to_owned(),
+        role: Role::Member,
+        scope: TokenScope::Agent,
+        made_with: (digest == 3).then_some([1; 32]),
+        created_ms: 5,
+        expires_ms,
+    }
+}
+
+#[test]
+fn a_user_who_is_removed_keeps_the_name_and_loses_every_token() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    assert!(write(&store, |tx| tx.add_user("ann", Role::Member, "hash", 5)));
+    assert!(!write(&store, |tx| tx.add_user("ann", Role::Viewer, "other", 6)));
+    write(&store, |tx| tx.add_token(&token(1, TokenKind::Personal, None)));
+    assert!(write(&store, |tx| tx.remove_user("ann", 7)));
+    assert!(!write(&store, |tx| tx.remove_user("ann", 8)));
+    let (users, tokens, hash) = read(&store, |v| Ok((v.users()?, v.tokens()?, v.password_of("ann")?)));
+    assert!(users.is_empty() && tokens.is_empty() && hash.is_none());
+    assert!(!write(&store, |tx| tx.set_role("ann", Role::Administrator)));
+
+    assert!(write(&store, |tx| tx.add_user("ann", Role::Viewer, "new", 9)));
+    let (user, hash) = read(&store, |v| Ok((v.user("ann")?, v.password_of("ann")?)));
+    assert_eq!((user.unwrap().role, hash.as_deref()), (Role::Viewer, Some("new")));
+}
+
+#[test]
+fn tokens_are_read_back_revoked_and_forgotten_when_they_are_over() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    write(&store, |tx| tx.add_user("ann", Role::Member, "hash", 5));
+    let all = [(1, TokenKind::Personal, None), (2, TokenKind::Session, Some(100)), (3, TokenKind::Session, Some(900))];
+    for (digest, kind, expires) in all {
+        write(&store, move |tx| tx.add_token(&token(digest, kind, expires)));
+    }
+    let kept = read(&store, |v| v.tokens());
+    assert_eq!(kept[2].token, token(3, TokenKind::Session, Some(900)));
+    assert_eq!(kept.iter().map(|kept| kept.id.as_str()).collect::<Vec<_>>(), ["token-1", "token-2", "token-3"]);
+    assert_eq!(write(&store, |tx| tx.remove_expired_tokens(100)), 1);
+    assert_eq!(write(&store, |tx| tx.end_sessions("ann", Some(&[3; 32]))), 0);
+    assert_eq!(write(&store, |tx| tx.end_sessions("ann", None)), 1);
+    assert!(write(&store, |tx| tx.remove_token("token-1")));
+    assert!(!write(&store, |tx| tx.remove_token("token-1")));
+}
+
+#[test]
+fn events_are_found_by_who_asked_and_when() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let user = |role, name: &str| Principal::User { role, name: name.to_owned() };
+    let who = [
+        Principal::System,
+        user(Role::Member, "ann"),
+        user(Role::Operator, "ann"),
+        user(Role::Member, "joann"),
+        Principal::agent_of("ann".into()),
+    ];
+    for (time, principal) in (10..).zip(who.clone()) {
+        let event = NewEvent::new(time, "test", Text::new("", ""), principal);
+        write(&store, move |tx| tx.append_event(event));
+    }
+    let ann = Some(ActorFilter::User("ann".to_owned()));
+    let table = [
+        (EventFilter { by: Some(ActorFilter::Users), ..Default::default() }, vec![11, 12, 13]),
+        (EventFilter { by: ann.clone(), ..Default::default() }, vec![11, 12]),
+        (EventFilter { by: ann, since_ms: Some(12), ..Default::default() }, vec![12]),
+        (EventFilter { since_ms: Some(11), until_ms: Some(13), ..Default::default() }, vec![11, 12]),
+    ];
+    for (filter, times) in table {
+        let asked = filter.clone();
+        let found = read(&store, move |v| v.events(0, &asked, 100));
+        assert_eq!(found.iter().map(|found| found.event.time_ms).collect::<Vec<_>>(), times, "{filter:?}");
+        assert!(found.iter().all(|found| filter.matches(&found.event)));
+        let all = read(&store, |v| v.events(0, &EventFilter::default(), 100));
+        assert_eq!(all.iter().filter(|one| filter.matches(&one.event)).count(), times.len(), "{filter:?}");
+    }
+}
+
+#[test]
+fn a_thing_has_the_owner_that_it_was_given() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    write(&store, |tx| tx.set_owner("model-001", "ann"));
+    assert_eq!(read(&store, |v| v.owner("model-001")).as_deref(), Some("ann"));
+    assert_eq!(read(&store, |v| v.owner("model-002")), None);
+    write(&store, |tx| tx.forget_owner("model-001"));
+    assert_eq!(read(&store, |v| v.owner("model-001")), None);
+}
