@@ -67,8 +67,19 @@ pub enum Topic {
 }
 
 impl Topic {
-    pub const ALL: [Self; 8] =
-        [Self::Gpu, Self::Cpu, Self::Limits, Self::Disk, Self::Clock, Self::Network, Self::Launch, Self::Python];
+    pub const ALL: [Self; 11] = [
+        Self::Nodes,
+        Self::Wire,
+        Self::Versions,
+        Self::Gpu,
+        Self::Cpu,
+        Self::Limits,
+        Self::Disk,
+        Self::Clock,
+        Self::Network,
+        Self::Launch,
+        Self::Python,
+    ];
 
     pub fn title(self) -> Text {
         match self {
@@ -151,5 +162,18 @@ impl Counts {
             } += 1;
             counts
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What has no heading is never shown.
+    #[test]
+    fn every_topic_has_its_place() {
+        let last = Topic::ALL.len() - 1;
+        assert_eq!(Topic::ALL[last] as usize, last, "the last topic is the last of the list");
+        assert!(Topic::ALL.is_sorted() && Topic::ALL.windows(2).all(|pair| pair[0] != pair[1]));
     }
 }

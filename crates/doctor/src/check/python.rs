@@ -7,7 +7,7 @@ use crate::finding::{Finding, Topic};
 
 pub fn check(python: Option<&PythonFacts>, gpus: Option<&GpuFacts>) -> Vec<Finding> {
     let Some(python) = python else {
-        let text = Text::new("没有 Python；Fermi 自己不需要它", "there is no Python; Fermi itself needs none");
+        let text = Text::new("没有查询 Python；Fermi 自己不需要它", "no Python was asked; Fermi itself needs none");
         return vec![Finding::skipped("python.version", Topic::Python, text)];
     };
     let path = &python.path;
