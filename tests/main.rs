@@ -18,6 +18,7 @@ mod bad_input;
 mod checkpoints;
 mod contract;
 mod docs;
+mod doctor;
 mod drop_in;
 mod engines;
 mod failure_report;

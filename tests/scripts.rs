@@ -113,5 +113,5 @@ fn the_others_hand_over_to_fermi() {
     let ended = Run::whole(&mut script(&place, "quick_start_examples.sh", &arguments)).expect(0);
     assert_eq!(ended.out(), "fermi run --nproc-per-node 4 train.py\n");
     let ended = Run::whole(&mut script(&place, "test_distributed.py", &[])).expect(0);
-    assert!(ended.out().contains("two ranks trained together"), "{}", ended.out());
+    assert!(ended.out().contains("two ranks here all-reduce"), "{}", ended.out());
 }

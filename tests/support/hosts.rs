@@ -74,14 +74,37 @@ impl Hosts {
 
     /// Loses every n-th packet that reaches a host: by count and not by lot, so that every run is the same.
     pub fn lose_every(&self, host: usize, nth: u32) {
+        self.filter(host, "loss", &format!("numgen inc mod {nth} == 0 drop"));
+    }
+
+    /// Swallows what comes to a port, as a firewall does.
+    pub fn drop_port(&self, host: usize, port: u16) {
+        self.filter(host, "door", &format!("tcp dport {port} drop"));
+    }
+
+    /// One rule over the packets that reach a host.
+    fn filter(&self, host: usize, table: &str, rule: &str) {
         let rules = format!(
-            "table inet loss {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" numgen inc mod {nth} \
-             == 0 drop\n }}\n}}\n"
+            "table inet {table} {{\n chain input {{\n type filter hook input priority 0;\n iifname \"eth0\" {rule}\n }}\n}}\n"
         );
-        let file = self.place(host).file("loss.nft", rules);
+        let file = self.place(host).file(&format!("{table}.nft"), rules);
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.space(host), "nft", "-f"]).arg(file);
         assert!(command.status().is_ok_and(|status| status.success()), "nft is needed: apt-get install nftables");
+    }
+}
+
+impl Hosts {
+    /// Lets a host send no faster than this, such as `10mbit`.
+    pub fn limit_rate(&self, host: usize, rate: &str) {
+        let limit = ["rate", rate, "burst", "32kbit", "latency", "50ms"];
+        let mut command = Command::new("tc");
+        command.args(["-n", &self.space(host), "qdisc", "add", "dev", "eth0", "root", "tbf"]).args(limit);
+        assert!(command.status().is_ok_and(|status| status.success()), "tc is needed: apt-get install iproute2");
+    }
+
+    pub fn set_mtu(&self, host: usize, mtu: u32) {
+        ip(&["-n", &self.space(host), "link", "set", "eth0", "mtu", &mtu.to_string()]);
     }
 }
 

@@ -4,6 +4,21 @@ use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// Columns where there is no terminal to ask.
+const USUAL: usize = 100;
+/// A window so narrow that wrapping would only harm.
+const NARROWEST: usize = 40;
+
+/// Columns of the terminal at stdout.
+pub fn columns() -> usize {
+    // SAFETY: the kernel fills in a plain structure that we own.
+    let size = unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) == 0).then_some(size)
+    };
+    size.map_or(USUAL, |size| usize::from(size.ws_col)).max(NARROWEST)
+}
+
 /// Columns that a text takes: a Chinese character takes two.
 pub fn width(text: &str) -> usize {
     text.width()

@@ -61,13 +61,18 @@ pub struct GpuUse {
 /// The driver's library, held open: loading it takes tens of milliseconds.
 #[derive(Debug)]
 pub struct Gpus {
-    nvml: Nvml,
+    pub(crate) nvml: Nvml,
 }
 
 impl Gpus {
     /// None where there is no driver.
     pub fn open() -> Option<Self> {
-        Nvml::init().ok().map(|nvml| Self { nvml })
+        Self::try_open().ok()
+    }
+
+    /// Why there is none, in the library's words.
+    pub fn try_open() -> Result<Self, String> {
+        Nvml::init().map(|nvml| Self { nvml }).map_err(|error| error.to_string())
     }
 
     /// All GPUs, in the machine's order.

@@ -6,6 +6,7 @@ mod completions;
 mod daemon_output;
 mod dataset;
 mod demo;
+mod doctor;
 mod engine;
 mod env;
 mod group;
@@ -78,6 +79,7 @@ enum Command {
     Slurm(Box<slurm::SlurmFlags>),
     SetupCluster(setup_cluster::SetupFlags),
     Quickstart(quickstart::QuickstartFlags),
+    Doctor(doctor::DoctorFlags),
     Plan(Box<plan::PlanFlags>),
     Trainer(trainer::TrainerFlags),
     Completions(completions::CompletionsFlags),
@@ -123,6 +125,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),
         Ok(Cli { command: Command::SetupCluster(flags) }) => setup_cluster::execute(&flags),
         Ok(Cli { command: Command::Quickstart(flags) }) => quickstart::execute(&flags),
+        Ok(Cli { command: Command::Doctor(flags) }) => doctor::execute(&flags),
         Ok(Cli { command: Command::Plan(flags) }) => plan::execute(&flags),
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),

@@ -4,14 +4,14 @@ use std::ffi::OsString;
 
 use clap::Command;
 
-use super::{launch, run, setup_cluster};
+use super::{doctor, launch, run, setup_cluster};
 
 /// Rewrites the words of a command that other launchers or the scripts that it replaces spell in their own way.
 pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     match arguments.get(1).and_then(|word| word.to_str()) {
         Some("run") => run::spellings::unify(cli, arguments),
         Some(name) if launch::words::NAMES.contains(&name) => launch::words::unify(cli, arguments),
-        Some(setup_cluster::NAME | "plan") => hyphenated(arguments),
+        Some(setup_cluster::NAME | doctor::NAME | "plan") => hyphenated(arguments),
         _ => arguments,
     }
 }

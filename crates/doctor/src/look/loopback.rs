@@ -1,0 +1,58 @@
+//! Two ranks of this process add numbers over the loopback: the least that any training needs.
+
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fermi_collective::{Communicator, Rendezvous};
+
+use crate::facts::LoopbackFacts;
+
+const VALUES: usize = 1 << 18;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn look() -> LoopbackFacts {
+    let port = match TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()) {
+        Ok(address) => address.port(),
+        Err(error) => return LoopbackFacts::Failed { reason: error.to_string() },
+    };
+    let other = thread::spawn(move || rank(1, port));
+    let mine = rank(0, port);
+    let theirs = other.join().unwrap_or_else(|_| Err("rank 1 panicked".to_owned()));
+    match (mine, theirs) {
+        (Ok((micros, right)), Ok((_, also_right))) => {
+            LoopbackFacts::Added { bytes: (VALUES * 4) as u64, micros, is_right: right && also_right }
+        }
+        (Err(reason), _) | (_, Err(reason)) => LoopbackFacts::Failed { reason },
+    }
+}
+
+/// How long the sum took, and whether it is right.
+fn rank(rank: usize, port: u16) -> Result<(u64, bool), String> {
+    let rendezvous = Rendezvous {
+        rank,
+        world_size: 2,
+        master_addr: "127.0.0.1".to_owned(),
+        master_port: port,
+        run_id: format!("doctor-{}", std::process::id()),
+        timeout: PATIENCE,
+    };
+    let mut ranks = Communicator::connect(&rendezvous).map_err(|error| error.to_string())?;
+    ranks.set_operation_timeout(PATIENCE);
+    let mut values: Vec<f32> = (0..VALUES).map(|index| (index % 1_000 + rank) as f32).collect();
+    let start = Instant::now();
+    ranks.all_reduce_sum(&mut values).map_err(|error| error.to_string())?;
+    let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let is_right = values.iter().enumerate().all(|(index, value)| *value == (index % 1_000 * 2 + 1) as f32);
+    Ok((micros, is_right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ranks_add_on_any_machine() {
+        assert!(matches!(look(), LoopbackFacts::Added { is_right: true, .. }));
+    }
+}

@@ -1,0 +1,74 @@
+//! The first node lets the others in.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fermi_domain::language::Text;
+
+use super::message::{Greeting, Order};
+use super::{NodesOptions, frame};
+
+/// A caller that does not introduce itself in this time is no node.
+const INTRODUCTION: Duration = Duration::from_secs(3);
+
+/// A node that has come.
+#[derive(Debug)]
+pub struct Member {
+    pub greeting: Greeting,
+    pub stream: TcpStream,
+}
+
+/// Waits until all are there or the time is up. The listener goes on to let callers in, and hangs up on them.
+pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
+    let deadline = Instant::now() + options.join;
+    let (found, callers) = channel();
+    let _ = thread::Builder::new().name("door".into()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let found = found.clone();
+            // A caller that stays silent does not keep the others waiting.
+            thread::spawn(move || {
+                if let Ok(greeting) = frame::receive::<Greeting>(&stream, Instant::now() + INTRODUCTION) {
+                    let _ = found.send(Member { greeting, stream });
+                }
+            });
+        }
+    });
+    let mut members: Vec<Member> = Vec::new();
+    while members.len() + 1 < options.nnodes {
+        match callers.recv_timeout(frame::left(deadline)) {
+            Ok(caller) => match refusal(&caller.greeting, &members, options) {
+                None => members.push(caller),
+                Some(reason) => {
+                    let _ = frame::send(&caller.stream, &Order::Refused { reason }, Instant::now() + INTRODUCTION);
+                }
+            },
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    members.sort_by_key(|member| member.greeting.node_rank);
+    members
+}
+
+fn refusal(greeting: &Greeting, members: &[Member], options: &NodesOptions) -> Option<Text> {
+    let (rank, theirs, ours) = (greeting.node_rank, greeting.nnodes, options.nnodes);
+    if theirs != ours {
+        return Some(Text::new(
+            format!("节点数不同：本节点 --nnodes {theirs}，节点 0 为 {ours}"),
+            format!("this node has --nnodes {theirs}, node 0 has {ours}"),
+        ));
+    }
+    if rank == 0 || rank >= ours {
+        return Some(Text::new(
+            format!("--node-rank {rank} 不可用：其他节点为 1 到 {}", ours - 1),
+            format!("--node-rank {rank} is not free: the other nodes are 1 to {}", ours - 1),
+        ));
+    }
+    let holder = members.iter().find(|member| member.greeting.node_rank == rank)?;
+    let name = &holder.greeting.name;
+    Some(Text::new(
+        format!("--node-rank {rank} 已属于 {name}"),
+        format!("--node-rank {rank} belongs to {name} already"),
+    ))
+}

@@ -1,0 +1,240 @@
+//! The first node: one order after the other to all, each with a deadline.
+
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fermi_domain::language::Text;
+
+use super::gather::{Member, gather};
+use super::message::{Address, Answer, Greeting, Order, Peer};
+use super::obey::{Obedient, VALUES};
+use super::survey::{NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
+use super::{NodesOptions, frame, responder, schedule};
+use crate::facts::MachineFacts;
+use crate::look::{self, Step};
+
+/// How long each step may take in all.
+const FACTS: Duration = Duration::from_secs(15);
+const PINGS: Duration = Duration::from_secs(11);
+const ROUND: Duration = Duration::from_secs(5);
+const TRANSFERS: Duration = Duration::from_secs(14);
+const SUM: Duration = Duration::from_secs(10);
+/// Rounds beyond these tell little more.
+const MOST_ROUNDS: usize = 15;
+
+/// What is left to do when all is known.
+#[derive(Debug)]
+pub struct Hub {
+    pub survey: Survey,
+    members: Vec<Option<Member>>,
+}
+
+/// Measures with all nodes that come. The look at this machine has begun already.
+pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> io::Result<Hub> {
+    let listener = responder::listen(options.master_port)?;
+    let port = responder::start()?;
+    let greeting = Greeting {
+        node_rank: 0,
+        nnodes: options.nnodes,
+        name: options.name.clone(),
+        port,
+        has_master_port: true,
+        addresses: candidates(),
+    };
+    let mut hub = Hub::gathered(options, greeting, gather(listener, options));
+    let me = Obedient { node: 0, look: Mutex::new(Some(look)) };
+    hub.facts(&me);
+    hub.pings(&me);
+    hub.transfers(&me);
+    hub.sum(&me, options)?;
+    Ok(hub)
+}
+
+/// Where others may find this machine; the loopback where there is nothing else.
+pub fn candidates() -> Vec<Address> {
+    let own = look::own_addresses().into_iter().map(|(interface, ip)| Address { interface, ip });
+    let mut found: Vec<Address> = own.collect();
+    if found.is_empty() {
+        found.push(Address { interface: "lo".into(), ip: IpAddr::from([127, 0, 0, 1]) });
+    }
+    found
+}
+
+impl Hub {
+    fn gathered(options: &NodesOptions, own: Greeting, came: Vec<Member>) -> Self {
+        let mut members: Vec<Option<Member>> = (0..options.nnodes).map(|_| None).collect();
+        let mut nodes: Vec<NodeSeen> =
+            (0..options.nnodes).map(|node| NodeSeen { node, ..NodeSeen::default() }).collect();
+        let mut seat = |greeting: &Greeting| {
+            if let Some(seen) = nodes.get_mut(greeting.node_rank) {
+                seen.name = Some(greeting.name.clone());
+                seen.greeting = Some(greeting.clone());
+            }
+        };
+        seat(&own);
+        for member in came {
+            seat(&member.greeting);
+            let node = member.greeting.node_rank;
+            if let Some(place) = members.get_mut(node) {
+                *place = Some(member);
+            }
+        }
+        let survey = Survey {
+            nnodes: options.nnodes,
+            nodes,
+            pings: vec![Vec::new(); options.nnodes],
+            join_seconds: options.join.as_secs(),
+            master_port: options.master_port,
+            ..Survey::default()
+        };
+        Self { survey, members }
+    }
+
+    /// Gives each node its order and returns what came back in time. Who did not answer is lost.
+    fn ask(
+        &mut self,
+        me: &Obedient,
+        step: StepName,
+        patience: Duration,
+        orders: Vec<(usize, Order)>,
+    ) -> Vec<(usize, Answer)> {
+        let deadline = Instant::now() + patience;
+        let members = &self.members;
+        let asked = |node: usize, order: &Order| match members.get(node) {
+            Some(Some(member)) => {
+                frame::send(&member.stream, order, deadline).ok()?;
+                frame::receive::<Answer>(&member.stream, deadline).ok()
+            }
+            _ if node == me.node => me.obey(order),
+            _ => None,
+        };
+        let answers: Vec<(usize, Option<Answer>)> = thread::scope(|scope| {
+            let running: Vec<_> =
+                orders.iter().map(|(node, order)| (*node, scope.spawn(|| asked(*node, order)))).collect();
+            running.into_iter().map(|(node, thread)| (node, thread.join().ok().flatten())).collect()
+        });
+        let mut heard = Vec::new();
+        for (node, answer) in answers {
+            match answer {
+                Some(answer) => heard.push((node, answer)),
+                None if node != me.node => {
+                    self.members[node] = None;
+                    self.survey.nodes[node].lost = Some(step);
+                }
+                None => {}
+            }
+        }
+        heard
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let present = self.survey.present();
+        let greetings = present.iter().filter_map(|node| self.survey.nodes[*node].greeting.as_ref());
+        greetings
+            .map(|greeting| Peer {
+                node: greeting.node_rank,
+                port: greeting.port,
+                has_master_port: greeting.has_master_port,
+                addresses: greeting.addresses.clone(),
+            })
+            .collect()
+    }
+
+    fn facts(&mut self, me: &Obedient) {
+        let orders = self.survey.present().into_iter().map(|node| (node, Order::Facts)).collect();
+        for (node, answer) in self.ask(me, StepName::Facts, FACTS, orders) {
+            if let Answer::Facts(facts) = answer {
+                self.survey.nodes[node].facts = facts;
+            }
+        }
+    }
+
+    fn pings(&mut self, me: &Obedient) {
+        let order = Order::Ping { peers: self.peers(), master_port: self.survey.master_port };
+        let orders = self.survey.present().into_iter().map(|node| (node, order.clone())).collect();
+        for (node, answer) in self.ask(me, StepName::Ping, PINGS, orders) {
+            if let Answer::Pings(rows) = answer {
+                self.survey.pings[node] = rows;
+            }
+        }
+    }
+
+    /// In the first round over every address, later over the one that answered quickest.
+    fn transfers(&mut self, me: &Obedient) {
+        let deadline = Instant::now() + TRANSFERS;
+        for (number, round) in schedule::rounds(&self.survey.present()).into_iter().take(MOST_ROUNDS).enumerate() {
+            if Instant::now() >= deadline {
+                return;
+            }
+            let peers = self.peers();
+            let present = self.survey.present();
+            let orders: Vec<(usize, Order)> = round
+                .into_iter()
+                .filter(|(a, b)| present.contains(a) && present.contains(b))
+                .filter_map(|(a, b)| {
+                    let peer = self.reachable(peers.iter().find(|peer| peer.node == b)?, a, number == 0)?;
+                    Some((a, Order::Transfer { peer }))
+                })
+                .collect();
+            for (_, answer) in self.ask(me, StepName::Transfer, ROUND, orders) {
+                if let Answer::Transfers(found) = answer {
+                    self.survey.transfers.extend(found);
+                }
+            }
+        }
+    }
+
+    /// The peer with those of its addresses that the node has reached.
+    fn reachable(&self, peer: &Peer, from: usize, with_all: bool) -> Option<Peer> {
+        const MOST_PATHS: usize = 3;
+        let row = self.survey.row(from, peer.node)?;
+        let mut paths: Vec<_> = row.paths.iter().filter(|path| path.reach == Reach::Connected).collect();
+        paths.sort_by_key(|path| path.pings.map_or(u64::MAX, |pings| pings.least_us));
+        paths.truncate(if with_all { MOST_PATHS } else { 1 });
+        let addresses: Vec<Address> =
+            paths.iter().map(|path| Address { interface: path.interface.clone(), ip: path.ip }).collect();
+        (!addresses.is_empty()).then(|| Peer { addresses, ..peer.clone() })
+    }
+
+    fn sum(&mut self, me: &Obedient, options: &NodesOptions) -> io::Result<()> {
+        let present = self.survey.present();
+        if present.len() < 2 {
+            return Ok(());
+        }
+        // A free port of this machine; between here and the rendezvous nothing else asks for one.
+        let port = TcpListener::bind(("0.0.0.0", 0)).and_then(|listener| listener.local_addr())?.port();
+        let id = format!("doctor-{}-{port}", std::process::id());
+        let order = |rank: usize| Order::AllReduce {
+            id: id.clone(),
+            port,
+            rank,
+            world_size: present.len(),
+            master_addr: options.master_addr.clone(),
+        };
+        let orders = present.iter().enumerate().map(|(rank, node)| (*node, order(rank))).collect();
+        let answers = self.ask(me, StepName::AllReduce, SUM, orders);
+        let of = |node: usize| answers.iter().find(|(it, _)| *it == node).and_then(|(_, answer)| outcome(answer));
+        let outcomes = present.iter().map(|node| (*node, of(*node))).collect();
+        self.survey.sum = Some(SumSeen { bytes: (VALUES * 4) as u64, outcomes });
+        Ok(())
+    }
+
+    /// Tells every node how it ended.
+    pub fn tell(&self, errors: usize, said: impl Fn(usize) -> Vec<Text>) {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        for member in self.members.iter().flatten() {
+            let order = Order::Done { errors, said: said(member.greeting.node_rank) };
+            let _ = frame::send(&member.stream, &order, deadline);
+        }
+    }
+}
+
+fn outcome(answer: &Answer) -> Option<SumOutcome> {
+    match answer {
+        Answer::Sum(outcome) => Some(outcome.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! What nodes say to each other.
+
+use std::net::IpAddr;
+
+use fermi_domain::language::Text;
+use serde::{Deserialize, Serialize};
+
+use super::survey::{PingRow, SumOutcome, Transfer};
+use crate::facts::MachineFacts;
+
+/// The first words of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Greeting {
+    pub node_rank: usize,
+    pub nnodes: usize,
+    pub name: String,
+    /// Where its responder listens.
+    pub port: u16,
+    /// Whether something of ours answers at the master's port too.
+    pub has_master_port: bool,
+    pub addresses: Vec<Address>,
+}
+
+/// An address at which a node may be found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    pub interface: String,
+    pub ip: IpAddr,
+}
+
+/// A node as the others are told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Peer {
+    pub node: usize,
+    pub port: u16,
+    pub has_master_port: bool,
+    pub addresses: Vec<Address>,
+}
+
+/// What the first node asks of all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    Facts,
+    #[serde(rename_all = "camelCase")]
+    Ping {
+        peers: Vec<Peer>,
+        master_port: u16,
+    },
+    /// To and from one peer, over each of these addresses.
+    Transfer {
+        peer: Peer,
+    },
+    #[serde(rename_all = "camelCase")]
+    AllReduce {
+        id: String,
+        port: u16,
+        rank: usize,
+        world_size: usize,
+        master_addr: String,
+    },
+    /// It is over. What was found that concerns this node, and how many errors there are in all.
+    Done {
+        errors: usize,
+        said: Vec<Text>,
+    },
+    Refused {
+        reason: Text,
+    },
+}
+
+/// What a node answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// None where the look at the machine has not come to an end.
+    Facts(Option<Box<MachineFacts>>),
+    Pings(Vec<PingRow>),
+    Transfers(Vec<Transfer>),
+    Sum(SumOutcome),
+}

@@ -1,0 +1,177 @@
+//! Measures a peer by its responder.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use super::responder::{MAGIC, PIECE, PING, REQUEST, SINK, SOURCE, wall_us};
+use super::survey::{Pings, Reach};
+
+const CONNECT: Duration = Duration::from_millis(1_500);
+/// Enough to meet one lost packet in a hundred twice.
+const MOST_PINGS: u32 = 200;
+const LONGEST_PINGS: Duration = Duration::from_millis(2_500);
+const ONE_PING: Duration = Duration::from_millis(1_500);
+/// How long bytes flow in each direction.
+const FLOW: Duration = Duration::from_millis(300);
+const FLOW_PATIENCE: Duration = Duration::from_millis(1_500);
+
+pub fn connect(ip: IpAddr, port: u16) -> Result<TcpStream, Reach> {
+    TcpStream::connect_timeout(&SocketAddr::new(ip, port), CONNECT).map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => Reach::Refused,
+        io::ErrorKind::NetworkUnreachable => Reach::NoRoute,
+        _ => Reach::Silent,
+    })
+}
+
+fn request(stream: &mut TcpStream, mode: u8, length: Duration) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let millis = u32::try_from(length.as_millis()).unwrap_or(u32::MAX);
+    let mut request = [0; REQUEST];
+    request[..4].copy_from_slice(&MAGIC);
+    request[4] = mode;
+    request[8..].copy_from_slice(&millis.to_le_bytes());
+    stream.write_all(&request)
+}
+
+/// None where not a single answer came.
+pub fn ping(mut stream: TcpStream) -> Option<Pings> {
+    request(&mut stream, PING, LONGEST_PINGS).ok()?;
+    stream.set_read_timeout(Some(ONE_PING)).ok()?;
+    let start = Instant::now();
+    let mut times = Vec::new();
+    let (mut least, mut skew_us) = (Duration::MAX, 0);
+    while times.len() < MOST_PINGS as usize && start.elapsed() < LONGEST_PINGS {
+        let (sent, wall) = (Instant::now(), wall_us());
+        let mut answer = [0; 8];
+        if stream.write_all(&[0; 8]).and_then(|()| stream.read_exact(&mut answer)).is_err() {
+            break;
+        }
+        let took = sent.elapsed();
+        if took < least {
+            least = took;
+            let half = i64::try_from(took.as_micros() / 2).unwrap_or(i64::MAX);
+            skew_us = i64::from_le_bytes(answer) - (wall + half);
+        }
+        times.push(took);
+    }
+    times.sort_unstable();
+    let micros = |time: &Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    Some(Pings {
+        count: u32::try_from(times.len()).unwrap_or(u32::MAX),
+        least_us: micros(times.first()?),
+        median_us: micros(times.get(times.len() / 2)?),
+        repeated: repeated(&stream),
+        skew_us,
+    })
+}
+
+/// How many packets the kernel had to send again on this connection.
+fn repeated(stream: &TcpStream) -> u32 {
+    // SAFETY: the kernel fills in a plain structure that we own, up to the length that we give.
+    unsafe {
+        let mut info: libc::tcp_info = std::mem::zeroed();
+        let mut length = libc::socklen_t::try_from(std::mem::size_of::<libc::tcp_info>()).unwrap_or(0);
+        let place = (&raw mut info).cast();
+        match libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, place, &mut length) {
+            0 => info.tcpi_total_retrans,
+            _ => 0,
+        }
+    }
+}
+
+/// Bytes per second that arrive at the peer.
+pub fn send_to(ip: IpAddr, port: u16) -> Option<f64> {
+    let mut stream = connect(ip, port).ok()?;
+    request(&mut stream, SINK, FLOW).ok()?;
+    let piece = vec![0x5a; PIECE];
+    let deadline = Instant::now() + FLOW + FLOW_PATIENCE;
+    stream.set_nonblocking(true).ok()?;
+    let mut said = [0; 16];
+    let mut heard = 0;
+    while heard < said.len() && Instant::now() < deadline {
+        let wrote = waits(stream.write(&piece)).unwrap_or(0);
+        match stream.read(&mut said[heard..]) {
+            Ok(0) => break,
+            Ok(count) => heard += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+        if wrote == 0 {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+    forget(&stream);
+    let (bytes, micros) = said.split_at(8);
+    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).ok();
+    rate(number(bytes)?, Duration::from_micros(number(micros)?)).filter(|_| heard == said.len())
+}
+
+/// Bytes per second that come from the peer.
+pub fn take_from(ip: IpAddr, port: u16) -> Option<f64> {
+    let mut stream = connect(ip, port).ok()?;
+    request(&mut stream, SOURCE, FLOW).ok()?;
+    let mut piece = vec![0; PIECE];
+    stream.set_read_timeout(Some(FLOW_PATIENCE)).ok()?;
+    stream.read_exact(&mut piece[..1]).ok()?;
+    let start = Instant::now();
+    let mut bytes = 0;
+    while start.elapsed() < FLOW {
+        stream.set_read_timeout(Some((FLOW - start.elapsed().min(FLOW)).max(Duration::from_millis(1)))).ok()?;
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => bytes += count as u64,
+            _ => break,
+        }
+    }
+    let took = start.elapsed();
+    forget(&stream);
+    rate(bytes, took)
+}
+
+fn waits(outcome: io::Result<usize>) -> io::Result<usize> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        outcome => outcome,
+    }
+}
+
+fn rate(bytes: u64, took: Duration) -> Option<f64> {
+    (bytes > 0 && !took.is_zero()).then(|| bytes as f64 / took.as_secs_f64())
+}
+
+/// What is still in the buffers is thrown away when the stream is closed, so that it does not disturb the next one.
+fn forget(stream: &TcpStream) {
+    let now = libc::linger { l_onoff: 1, l_linger: 0 };
+    let _ = nix::sys::socket::setsockopt(stream, nix::sys::socket::sockopt::Linger, &now);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::super::responder;
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+    #[test]
+    fn a_responder_is_measured() {
+        let port = responder::start().unwrap();
+        let pings = ping(connect(HERE, port).unwrap()).unwrap();
+        assert!(pings.count > 0 && pings.least_us <= pings.median_us, "{pings:?}");
+        assert!(pings.skew_us.abs() < 1_000_000, "{pings:?}");
+        assert!(send_to(HERE, port).is_some_and(|speed| speed > 0.0));
+        assert!(take_from(HERE, port).is_some_and(|speed| speed > 0.0));
+    }
+
+    #[test]
+    fn a_peer_that_accepts_and_says_nothing_costs_its_time_and_no_more() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(ping(connect(HERE, port).unwrap()), None);
+        assert_eq!(take_from(HERE, port), None);
+        drop(listener);
+        assert_eq!(connect(HERE, port).unwrap_err(), Reach::Refused);
+    }
+}

@@ -1,0 +1,166 @@
+//! What was found out about several nodes, as plain values for the checks.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::message::Greeting;
+use crate::facts::MachineFacts;
+
+/// Everything, by node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Survey {
+    pub nnodes: usize,
+    pub nodes: Vec<NodeSeen>,
+    /// One row per node that measured; rows of nodes that did not are empty.
+    pub pings: Vec<Vec<PingRow>>,
+    pub transfers: Vec<Transfer>,
+    pub sum: Option<SumSeen>,
+    /// How long nodes were waited for.
+    pub join_seconds: u64,
+    pub master_port: u16,
+}
+
+/// One node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSeen {
+    pub node: usize,
+    /// None of a node that never came.
+    #[serde(skip)]
+    pub greeting: Option<Greeting>,
+    pub name: Option<String>,
+    pub facts: Option<Box<MachineFacts>>,
+    /// During which step it was lost.
+    pub lost: Option<StepName>,
+}
+
+/// What was going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StepName {
+    Facts,
+    Ping,
+    Transfer,
+    AllReduce,
+}
+
+/// What a node found of one peer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PingRow {
+    pub node: usize,
+    pub paths: Vec<PathPing>,
+    /// What came of a connection to the master's port there; None where it was not tried.
+    pub master_port: Option<Reach>,
+}
+
+/// One address of a peer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PathPing {
+    /// Of the peer.
+    pub interface: String,
+    pub ip: IpAddr,
+    pub reach: Reach,
+    /// None where no answer came.
+    pub pings: Option<Pings>,
+}
+
+/// What became of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reach {
+    Connected,
+    /// The machine answers, and nothing listens.
+    Refused,
+    /// Nothing came back.
+    Silent,
+    /// The kernel knows no way.
+    NoRoute,
+}
+
+/// Questions and answers of one packet each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pings {
+    pub count: u32,
+    pub least_us: u64,
+    pub median_us: u64,
+    /// Packets that had to be sent again.
+    pub repeated: u32,
+    /// The peer's clock less this one's.
+    pub skew_us: i64,
+}
+
+/// Bytes per second to and from a peer over one address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Transfer {
+    pub from: usize,
+    pub to: usize,
+    pub interface: String,
+    pub ip: IpAddr,
+    /// None where nothing arrived.
+    pub there: Option<f64>,
+    pub back: Option<f64>,
+}
+
+impl Transfer {
+    /// The slower way.
+    pub fn speed(&self) -> f64 {
+        self.there.unwrap_or(0.0).min(self.back.unwrap_or(0.0))
+    }
+}
+
+/// What one node says of the all-reduce.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SumOutcome {
+    #[serde(rename_all = "camelCase")]
+    Added {
+        micros: u64,
+        is_right: bool,
+        /// Of the bits of the result.
+        digest: u64,
+    },
+    Failed {
+        reason: String,
+    },
+}
+
+/// The all-reduce as a whole, by node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SumSeen {
+    pub bytes: u64,
+    pub outcomes: Vec<(usize, Option<SumOutcome>)>,
+}
+
+impl Survey {
+    pub fn name(&self, node: usize) -> String {
+        self.nodes.get(node).and_then(|it| it.name.clone()).unwrap_or_else(|| node.to_string())
+    }
+
+    /// Those that came and are still there.
+    pub fn present(&self) -> Vec<usize> {
+        self.nodes.iter().filter(|it| it.greeting.is_some() && it.lost.is_none()).map(|it| it.node).collect()
+    }
+
+    pub fn row(&self, from: usize, to: usize) -> Option<&PingRow> {
+        self.pings.get(from)?.iter().find(|row| row.node == to)
+    }
+
+    /// The best that one node found of another.
+    pub fn best(&self, from: usize, to: usize) -> Option<&Pings> {
+        let paths = self.row(from, to)?.paths.iter().filter_map(|path| path.pings.as_ref());
+        paths.min_by_key(|pings| pings.least_us)
+    }
+
+    /// The fastest transfer between two nodes, whoever asked for it.
+    pub fn speed(&self, a: usize, b: usize) -> Option<f64> {
+        let between = self.transfers.iter().filter(|it| (it.from, it.to) == (a, b) || (it.from, it.to) == (b, a));
+        between.map(Transfer::speed).max_by(f64::total_cmp)
+    }
+}

@@ -1,0 +1,99 @@
+//! `fermi doctor` on this machine, and on hosts each of which has a fault of its own.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Hosts, Place, Run};
+
+fn json(out: &str) -> Value {
+    serde_json::from_str(out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+/// `check` and `state` of each finding.
+fn states(report: &Value) -> Vec<(String, String)> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|finding| (text(finding, "check"), text(finding, "state"))).collect()
+}
+
+#[test]
+fn a_machine_is_looked_at_without_python_and_every_fault_has_a_fix() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let words = ["doctor", "--no-python", "--json", "--master-port", &port];
+    let report = json(&Run::whole(&mut place.fermi(words)).expect(1).out());
+    assert_eq!((&report["v"], &report["ok"]), (&Value::from(1), &Value::from(false)));
+    let states = states(&report);
+    for check in ["cpu.cores", "memory.size", "limits.files", "disk.write", "network.firewall", "launch.ranks"] {
+        assert!(states.iter().any(|(name, _)| name == check), "{check} is missing: {states:?}");
+    }
+    assert!(states.contains(&("launch.port".into(), "error".into())), "{states:?}");
+    let bad =
+        report["findings"].as_array().unwrap().iter().filter(|it| it["state"] == "error" || it["state"] == "warning");
+    for finding in bad {
+        assert!(finding["fix"]["text"]["zh-CN"].is_string() && finding["fix"]["text"]["en"].is_string(), "{finding}");
+    }
+    let mut chinese = place.fermi(["doctor", "--no_python", "--master_port", &port]);
+    let shown = Run::whole(chinese.env("FERMI_LANG", "zh")).expect(1).out();
+    assert!(shown.contains("体检：") && shown.contains(&format!("✗ 端口 {port} 已被占用")), "{shown}");
+    assert!(shown.contains("办法") && shown.contains("项错误"), "{shown}");
+}
+
+#[test]
+fn machines_that_cannot_be_checked_together_are_refused_with_a_hint() {
+    let place = Place::new();
+    let refused =
+        |words: &[&str]| Run::whole(place.fermi([&["doctor"], words].concat()).env_remove("MASTER_ADDR")).expect(2);
+    refused(&["--nnodes", "2"]).says(&["several machines need the address of node 0", "--master-addr"]);
+    refused(&["--nnodes", "2", "--node-rank", "2", "--master-addr", "x"]).says(&["--node-rank 2 does not exist"]);
+    let mut alone = place.fermi(["doctor", "--no-python", "--nnodes", "2", "--node-rank", "1", "--join-timeout", "1"]);
+    let alone = Run::whole(alone.args(["--master-addr", "no-such-name.invalid"])).expect(1);
+    alone.says(&["the master's name no-such-name.invalid does not resolve here"]);
+}
+
+/// One host is dead, and all others but two have a fault that must be named with its reason.
+#[test]
+fn each_of_eight_hosts_is_named_with_the_right_reason() {
+    let Some(hosts) = Hosts::new(8) else { return };
+    hosts.lose_every(4, 100);
+    hosts.limit_rate(5, "10mbit");
+    hosts.set_mtu(6, 1_400);
+    hosts.drop_port(7, 29_555);
+    let doctor = |host: usize, program: &[&str]| {
+        let mut command = hosts.program(host, program[0]);
+        command.args(&program[1..]).args(["doctor", "--no-python", "--json", "--nnodes", "8"]);
+        command.args(["--master-addr", "10.77.0.1", "--master-port", "29555", "--join-timeout", "8"]);
+        command.args(["--node-rank", &(host - 1).to_string()]);
+        command
+    };
+    let fermi = env!("CARGO_BIN_EXE_fermi");
+    let renamed = ["unshare", "--uts", "sh", "-c", "hostname no-such-name.invalid; exec \"$@\"", "sh", fermi];
+    let start = |command: &mut Command| Run::start(command);
+    // Host 3 is dead.
+    let members: Vec<Run> = [2, 4, 5, 6, 7].iter().map(|host| start(&mut doctor(*host, &[fermi]))).collect();
+    let nameless = start(&mut doctor(8, &renamed));
+    let report = json(&Run::whole(&mut doctor(1, &[fermi])).expect(1).out());
+    let named = |check: &str| -> Vec<Vec<u64>> {
+        let findings =
+            report["findings"].as_array().unwrap().iter().filter(|it| it["check"] == check && it["state"] != "ok");
+        let nodes = |it: &Value| it["nodes"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        findings.map(nodes).collect()
+    };
+    let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
+    assert_eq!(named("nodes.presence"), [[2]], "{all}");
+    assert_eq!(named("wire.loss"), [[3]], "{all}");
+    assert_eq!(named("wire.bandwidth"), [[4]], "{all}");
+    assert_eq!(named("wire.mtu"), [[5]], "{all}");
+    assert_eq!(named("wire.port"), [[6]], "{all}");
+    assert!(named("network.name").contains(&vec![7]), "{all}");
+    assert_eq!(named("wire.reach"), Vec::<Vec<u64>>::new(), "{all}");
+    assert_eq!(named("wire.sum"), Vec::<Vec<u64>>::new(), "{all}");
+    assert!(report["seconds"].as_f64().unwrap() < 60.0, "{}", report["seconds"]);
+    for member in members.into_iter().chain([nameless]) {
+        let told = json(&member.ended().expect(1).out());
+        assert_eq!(told["ok"], false);
+    }
+}
