@@ -10,8 +10,7 @@ import os
 import sys
 
 SIZE = 1 << 20
-MAGIC = int.from_bytes(b"FERMIPLS", "little")
-VERSION = 1
+MAGIC, VERSION = int.from_bytes(b"FERMIPLS", "little"), 1
 TICK_S = 1.0
 NOT_PARKED = 70
 # Modules that join a job or take a device while they are imported: the script does that itself.
@@ -41,14 +40,20 @@ class Hook:
 
     def __init__(self, supervisor, page_fd):
         self.supervisor, self.page_fd = supervisor, page_fd
-        self.is_of_packages = is_of_packages
         self.words = self.page = None
         self.environ = dict(os.environ._data)
         self.seen, self.changes, self.noted = [], [], {}
         self.looking = False
         self.each_import = int
         self.path = list(sys.path)
-        self.site = tuple(folder + os.sep for folder in self.path if is_of_packages(folder))
+        self.site = tuple(folder + os.sep for folder in self.path if self.is_of_packages(folder))
+
+    @staticmethod
+    def is_of_packages(folder):
+        """Whether what is in the folder was installed, rather than written by the user."""
+        library = os.path.dirname(os.__file__)
+        installed = os.path.basename(folder) in ("site-packages", "dist-packages")
+        return installed or folder in (library, os.path.join(library, "lib-dynload"))
 
     def shared(self, fd):
         return "/proc/%d/fd/%d" % (self.supervisor, fd)
@@ -60,8 +65,7 @@ class Hook:
         self.page = mmap.mmap(fd, SIZE)
         os.close(fd)
         words = memoryview(self.page)[: At.WORDS * 8].cast("Q")
-        words[At.VERSION], words[At.PID] = VERSION, os.getpid()
-        words[At.MAGIC] = MAGIC
+        words[At.PID], words[At.VERSION], words[At.MAGIC] = os.getpid(), VERSION, MAGIC
         self.words = words
         # A forked child shares the memory and is not the rank.
         os.register_at_fork(after_in_child=lambda: setattr(self, "words", None))
@@ -89,8 +93,6 @@ class Hook:
             except Exception:
                 pass
 
-    # What is imported, in which order, and in which environment.
-
     def find_spec(self, name, path=None, target=None):
         """Finds nothing itself: hears of every import that is not done yet, and stays for the end of torch's."""
         if self.looking:
@@ -110,9 +112,8 @@ class Hook:
     def environ_change(self):
         """The variables that are not as they were when the interpreter started."""
         now, then = os.environ._data, self.environ
-        names = [name for name in now.keys() | then.keys() if now.get(name) != then.get(name)]
-        texts = {os.fsdecode(name): now.get(name) for name in names}
-        return {name: value if value is None else os.fsdecode(value) for name, value in sorted(texts.items())}
+        names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+        return {os.fsdecode(name): os.fsdecode(now[name]) if name in now else None for name in names}
 
     def torch_spec(self, path, target):
         self.looking = True
@@ -149,7 +150,7 @@ class Hook:
 
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        rows, foreign, changes = [], set(), dict((at, change) for at, change in self.changes)
+        rows, foreign, changes = [], set(), dict(self.changes)
         for at, name in enumerate(self.seen):
             row = {"environ": changes[at]} if at in changes else {}
             top = name.partition(".")[0]
@@ -167,8 +168,6 @@ class Hook:
         if len(text) <= SIZE - At.IMPORTS_TEXT:
             self.page[At.IMPORTS_TEXT : At.IMPORTS_TEXT + len(text)] = text
             self.words[At.IMPORTS] = len(text)
-
-    # What torch does.
 
     def after_torch(self, torch):
         if self.words is None:
@@ -227,8 +226,8 @@ class Hook:
 
         self.tick_from_now = lambda: None
         stop, stopped = _thread.allocate_lock(), _thread.allocate_lock()
-        stop.acquire()
-        stopped.acquire()
+        for lock in (stop, stopped):
+            lock.acquire()
 
         def ticking():
             while self.words is not None and not stop.acquire(timeout=TICK_S):
@@ -253,13 +252,6 @@ class Hook:
         groups = json.loads(_dump_fr_trace_json(includeCollectives=False)).get("pg_status", {}).values()
         for at, key in ((At.ENQUEUED, "last_enqueued_collective"), (At.COMPLETED, "last_completed_collective")):
             self.words[at] = sum(max(int(group.get(key, 0)), 0) for group in groups)
-
-
-def is_of_packages(folder):
-    """Whether what is in the folder was installed, rather than written by the user."""
-    library = os.path.dirname(os.__file__)
-    installed = os.path.basename(folder) in ("site-packages", "dist-packages")
-    return installed or folder in (library, os.path.join(library, "lib-dynload"))
 
 
 def clear_traces():
