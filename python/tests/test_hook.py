@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 HOOK = Path(__file__).parent.parent / "fermi_hook"
-WORDS = ("magic version pid phase ticks steps enqueued completed first_step last_step phase_since modules start "
-         "imports trouble left_out").split()
+WORDS = ["magic", "version", "pid", "phase", "ticks", "steps", "enqueued", "completed", "first_step", "last_step",
+         "phase_since", "modules", "start", "imports", "trouble", "left_out"]
 
 COMMON = """
     import os, torch, torch.distributed as dist
