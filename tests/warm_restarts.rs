@@ -26,9 +26,8 @@ fn pid_of(event: &Value) -> i32 {
 fn rank(run: &Run, attempt: u64, rank: u64) -> i32 {
     eventually("the rank has started", || {
         let events = run.events();
-        let is_it = |event: &&Value| {
-            event["event"] == "rank.started" && event["attempt"] == attempt && event["rank"] == rank
-        };
+        let is_it =
+            |event: &&Value| event["event"] == "rank.started" && event["attempt"] == attempt && event["rank"] == rank;
         events.iter().find(is_it).map(pid_of)
     })
 }

@@ -176,9 +176,7 @@ mod tests {
         assert!(text.contains(&format!("TROUBLE_TEXT, TROUBLE_ROOM = {TROUBLE_TEXT}, 1024")));
         assert!(text.contains(&format!("IMPORTS_TEXT = {IMPORTS_TEXT}")));
         assert!(text.contains("SIZE = 1 << 20"));
-        assert!(
-            PARK.contains("RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)")
-        );
+        assert!(PARK.contains("RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)"));
     }
 
     #[test]

@@ -88,9 +88,8 @@ impl Entrance {
 /// How many bytes the limits of the own cgroup and those above it leave; none where nothing limits.
 pub fn memory_left() -> Option<u64> {
     let folder = own_folder()?;
-    let number = |folder: &Path, name: &str| -> Option<u64> {
-        fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok()
-    };
+    let number =
+        |folder: &Path, name: &str| -> Option<u64> { fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok() };
     folder
         .ancestors()
         .filter_map(|folder| {

@@ -146,8 +146,10 @@ impl Fence {
     /// System calls only.
     fn raise(&self) -> io::Result<()> {
         let lower = |limit: libc::rlimit, most: u64| libc::rlimit { rlim_cur: limit.rlim_cur.min(most), ..limit };
-        let limits =
-            [(libc::RLIMIT_AS, lower(self.address_space, Self::ADDRESS_SPACE)), (libc::RLIMIT_FSIZE, lower(self.file_size, 0))];
+        let limits = [
+            (libc::RLIMIT_AS, lower(self.address_space, Self::ADDRESS_SPACE)),
+            (libc::RLIMIT_FSIZE, lower(self.file_size, 0)),
+        ];
         for (resource, limit) in limits {
             // SAFETY: the kernel reads one struct of ours.
             if unsafe { libc::setrlimit(resource, &raw const limit) } != 0 {

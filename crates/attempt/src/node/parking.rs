@@ -312,7 +312,16 @@ impl Parking {
         let hooked = RankCommand { env, ..command.clone() };
         let spawned = spawn_fenced(&hooked, entrance, &fence).map_err(cannot)?;
         let since = Instant::now();
-        Ok(ParkedRank { rank: place.rank, command, page, order, _order_end: order_end, spawned, since, is_ready: false })
+        Ok(ParkedRank {
+            rank: place.rank,
+            command,
+            page,
+            order,
+            _order_end: order_end,
+            spawned,
+            since,
+            is_ready: false,
+        })
     }
 
     fn end(&mut self, parked: ParkedRank) {

@@ -106,9 +106,7 @@ impl ColdReason {
                 "上一次启动还没有走完一步，不知道该预先导入什么",
                 "the attempt before had made no step, so it was not known what to import",
             ),
-            Self::StillImporting => {
-                Text::new("待命进程还没有导入完", "the parked interpreter was still importing")
-            }
+            Self::StillImporting => Text::new("待命进程还没有导入完", "the parked interpreter was still importing"),
             Self::ParkedEnded => Text::new("待命进程已经退出", "the parked interpreter had ended"),
             Self::TooLittleMemory { needed, available } => {
                 let (needed, available) = (needed >> 20, available >> 20);
@@ -125,10 +123,9 @@ impl ColdReason {
             Self::PackagesChanged => {
                 Text::new("期间安装或删除过软件包", "packages were installed or removed meanwhile")
             }
-            Self::NotRestored => Text::new(
-                "待命进程无法变成正常的 rank",
-                "the parked interpreter could not be made what a rank is",
-            ),
+            Self::NotRestored => {
+                Text::new("待命进程无法变成正常的 rank", "the parked interpreter could not be made what a rank is")
+            }
             Self::OwnModule => Text::new(
                 "有软件包会导入用户自己的模块，不能预先导入",
                 "a package imports a module of the user's own, which is not imported ahead",

@@ -120,10 +120,7 @@ impl Narrator {
             }
             RunEvent::RanksCold { ranks, text, .. } => {
                 let ranks = listed(ranks);
-                Text::new(
-                    format!("rank {ranks} 冷启动：{}", text.zh),
-                    format!("rank {ranks} starts cold: {}", text.en),
-                )
+                Text::new(format!("rank {ranks} 冷启动：{}", text.zh), format!("rank {ranks} starts cold: {}", text.en))
             }
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
             RunEvent::Swept { killed, left, .. } if !left.is_empty() => left_behind(*killed, left),
