@@ -69,7 +69,7 @@ def import_all(hook):
             name = row.get("name")
             if name is None or name in sys.modules:
                 continue
-            if hook.environ_change() != expected or not is_found_at(name, row.get("origin")):
+            if hook.environ_change(os.environ._data) != expected or not is_found_at(name, row.get("origin")):
                 break
             try:
                 importlib.import_module(name)

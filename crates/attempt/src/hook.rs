@@ -1,4 +1,4 @@
-//! The hook: two files of Python that ranks load before their script, put first on PYTHONPATH.
+//! The hook: files of Python that ranks load before their script, put first on PYTHONPATH.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use fermi_domain::contract::{FERMI_HOOK, PYTHONPATH};
 use serde::{Deserialize, Serialize};
 
-const FILES: [(&str, &str); 2] = [
+const FILES: [(&str, &str); 3] = [
     ("sitecustomize.py", include_str!("../../../python/fermi_hook/sitecustomize.py")),
+    ("fermi_pulse.py", include_str!("../../../python/fermi_hook/fermi_pulse.py")),
     ("fermi_park.py", include_str!("../../../python/fermi_hook/fermi_park.py")),
 ];
 
