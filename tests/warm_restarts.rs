@@ -113,11 +113,11 @@ fn nothing_parked_outlives_its_supervisor() {
 
 const TELLS: &str = "\
 import os, sys
-print('hooked', any(type(finder).__name__ == 'Hook' for finder in sys.meta_path))
+print('hooked', any(type(finder).__name__ == 'Imports' for finder in sys.meta_path))
 print('own', getattr(sys.modules.get('sitecustomize'), 'WHOSE', None))
 print('path', os.environ.get('PYTHONPATH'), [entry for entry in sys.path if 'hook' in entry])
 print('left', [name for name in os.environ if 'HOOK' in name])
-os.system(sys.executable + ' -c \"import sys; print(\\'child\\', len([f for f in sys.meta_path if type(f).__name__ == \\'Hook\\']))\"')
+os.system(sys.executable + ' -c \"import sys; print(\\'child\\', len([f for f in sys.meta_path if type(f).__name__ == \\'Imports\\']))\"')
 ";
 
 #[test]
