@@ -85,6 +85,7 @@ fn a_parked_process_that_was_killed_is_said_and_its_rank_starts_cold() {
     let place = Place::new();
     let (mut command, folder) = training(&place, &["--warm", "on"]);
     let run = Run::start(&mut command);
+    text(&folder, "losses-1-0");
     let parked = run.event_count("rank.parked", 2);
     let of_rank_0 = parked.iter().find(|event| event["rank"] == 0).unwrap();
     signal(pid_of(of_rank_0), libc::SIGKILL);
@@ -102,8 +103,9 @@ fn a_parked_process_that_was_killed_is_said_and_its_rank_starts_cold() {
 #[test]
 fn nothing_parked_outlives_its_supervisor() {
     let place = Place::new();
-    let (mut command, _) = training(&place, &["--warm", "on"]);
+    let (mut command, folder) = training(&place, &["--warm", "on"]);
     let run = Run::start(&mut command);
+    text(&folder, "losses-1-0");
     let supervisor = run.event("run.started")["supervisorPid"].as_i64().unwrap();
     run.event_count("rank.parked", 2);
     signal(i32::try_from(supervisor).unwrap(), libc::SIGKILL);
