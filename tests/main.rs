@@ -54,3 +54,4 @@ mod systemd;
 mod torch_gloo;
 mod trainer;
 mod training_reader;
+mod warm_restarts;

@@ -13,6 +13,7 @@ use fermi_process::spawn::RankCommand;
 use serde::{Deserialize, Serialize};
 
 use crate::deferred::Deferred;
+use crate::hook::HookPlan;
 use crate::node_message::{NodePosition, Start};
 use crate::run_folder::RankFolder;
 
@@ -74,6 +75,9 @@ pub struct NodeBundle {
     /// Lines of stdout with one of these words go to `filtered_stdout.log` too.
     pub stdout_filters: Vec<String>,
     pub stderr_filters: Vec<String>,
+    /// What ranks load before their script; none where they are not Python's, or the user wants none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<HookPlan>,
 }
 
 /// How the nodes of a run come together.

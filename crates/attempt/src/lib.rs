@@ -17,6 +17,7 @@ pub mod coordinator;
 pub mod deferred;
 pub mod evidence;
 pub mod frame;
+pub mod hook;
 pub mod joined;
 pub mod launch;
 pub mod launcher;

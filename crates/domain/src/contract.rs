@@ -40,6 +40,7 @@ pub const TORCH_NCCL_ASYNC_ERROR_HANDLING: &str = "TORCH_NCCL_ASYNC_ERROR_HANDLI
 pub const OMP_NUM_THREADS: &str = "OMP_NUM_THREADS";
 pub const PYTHONUNBUFFERED: &str = "PYTHONUNBUFFERED";
 pub const PATH: &str = "PATH";
+pub const PYTHONPATH: &str = "PYTHONPATH";
 pub const PYTHON_EXEC: &str = "PYTHON_EXEC";
 pub const VIRTUAL_ENV: &str = "VIRTUAL_ENV";
 pub const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
@@ -62,6 +63,8 @@ pub const FERMI_NODE_NAME: &str = "FERMI_NODE_NAME";
 pub const FERMI_WORKER_ID: &str = "FERMI_WORKER_ID";
 /// Marks every process of a run, so that what outlives its keepers can be found and ended by the next start.
 pub const FERMI_RUN_MARK: &str = "FERMI_RUN_MARK";
+/// Where the hook of a rank finds its page, and a parked one its order; the hook takes it away before the script begins.
+pub const FERMI_HOOK: &str = "FERMI_HOOK";
 /// Where Fermi keeps the records of its runs; read by Fermi itself.
 pub const FERMI_STATE_DIR: &str = "FERMI_STATE_DIR";
 /// The word that nodes must know to join a run; read by Fermi itself.

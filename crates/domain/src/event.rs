@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::exit::Exit;
 use crate::healing::GiveUp;
+use crate::healing::warm::ColdReason;
 use crate::language::{Setting, Text};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -91,6 +92,28 @@ pub enum RunEvent {
     RankStarted { attempt: u32, rank: u32, local_rank: u32, pid: i32 },
     #[serde(rename = "rank.exited")]
     RankExited { attempt: u32, rank: u32, local_rank: u32, pid: i32, exit: Exit },
+    /// An interpreter stands ready to become this rank at the next restart (`--warm on`).
+    #[serde(rename = "rank.parked")]
+    RankParked {
+        attempt: u32,
+        rank: u32,
+        local_rank: u32,
+        pid: i32,
+        /// How many modules it has imported, and how many of the rank's it leaves to the script.
+        modules: u64,
+        left_out: u64,
+        /// How long that took.
+        took_ms: u64,
+    },
+    /// These ranks began from their parked interpreters.
+    #[serde(rename = "ranks.released")]
+    RanksReleased { attempt: u32, ranks: Vec<u32> },
+    /// These ranks began from scratch although the run has `--warm on`.
+    #[serde(rename = "ranks.cold")]
+    RanksCold { attempt: u32, ranks: Vec<u32>, reason: ColdReason, text: Text },
+    /// Something went wrong in the hook of a rank, which went on without it.
+    #[serde(rename = "hook.trouble")]
+    HookTrouble { attempt: u32, rank: u32, error: String },
     #[serde(rename = "attempt.stopping")]
     Stopping { attempt: u32, signal: i32, grace_ms: u64, reason: StopCause },
     #[serde(rename = "attempt.killing")]

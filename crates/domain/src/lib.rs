@@ -29,6 +29,7 @@ pub mod natural;
 pub mod phase;
 pub mod placement;
 pub mod principal;
+pub mod pulse;
 pub mod queue;
 pub mod rank_map;
 pub mod retention;

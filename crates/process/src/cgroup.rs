@@ -85,6 +85,20 @@ impl Entrance {
     }
 }
 
+/// How many bytes the limits of the own cgroup and those above it leave; none where nothing limits.
+pub fn memory_left() -> Option<u64> {
+    let folder = own_folder()?;
+    let number =
+        |folder: &Path, name: &str| -> Option<u64> { fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok() };
+    folder
+        .ancestors()
+        .filter_map(|folder| {
+            let most = number(folder, "memory.max")?;
+            Some(most.saturating_sub(number(folder, "memory.current")?))
+        })
+        .min()
+}
+
 /// Where this process stands in the version 2 hierarchy, on disk.
 fn own_folder() -> Option<PathBuf> {
     let place = procfs::read_text("/proc/self/cgroup").ok()?;

@@ -25,6 +25,7 @@ pub mod output;
 pub mod pidfd;
 pub mod procfs;
 pub mod pty;
+pub mod shared_page;
 pub mod spawn;
 pub mod stale;
 pub mod sweep;

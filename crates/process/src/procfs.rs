@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read};
 
+use crate::cgroup;
+
 /// One line of `/proc/<pid>/stat`, as much as is needed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -68,6 +70,11 @@ fn pids() -> impl Iterator<Item = i32> {
 
 /// Everything below a process, parents before children, the process itself not included.
 pub fn descendants(root: i32) -> Vec<Stat> {
+    descendants_but(root, &[])
+}
+
+/// The same, without these and what is below them.
+pub fn descendants_but(root: i32, spared: &[i32]) -> Vec<Stat> {
     let mut children: HashMap<i32, Vec<Stat>> = HashMap::new();
     for stat in all() {
         children.entry(stat.parent).or_default().push(stat);
@@ -75,12 +82,43 @@ pub fn descendants(root: i32) -> Vec<Stat> {
     let mut found = Vec::new();
     let mut open = vec![root];
     while let Some(parent) = open.pop() {
-        for child in children.remove(&parent).unwrap_or_default() {
+        let found_here = children.remove(&parent).unwrap_or_default();
+        for child in found_here.into_iter().filter(|child| !spared.contains(&child.pid)) {
             open.push(child.pid);
             found.push(child);
         }
     }
     found
+}
+
+/// Whether this process has children, dead or alive, and none but these; false too where the kernel does not list them.
+/// Costs a few reads, however many processes the machine has.
+pub fn has_only_children(these: &[i32]) -> bool {
+    if these.is_empty() {
+        return false;
+    }
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else { return false };
+    tasks.flatten().all(|task| {
+        let children = fs::read_to_string(task.path().join("children"));
+        let is_one = |pid: &str| pid.parse().is_ok_and(|pid: i32| these.contains(&pid));
+        children.is_ok_and(|children| children.split_ascii_whitespace().all(is_one))
+    })
+}
+
+/// How many bytes can be had without swapping: the machine's, or what the limits of the own cgroup leave.
+pub fn memory_available() -> Option<u64> {
+    let text = read_text("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(cgroup::memory_left().map_or(kibibytes << 10, |left| left.min(kibibytes << 10)))
+}
+
+/// How many bytes of a process are in memory.
+pub fn resident(pid: i32) -> Option<u64> {
+    let text = read_text(&format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten()?;
+    Some(pages * u64::try_from(page).ok()?)
 }
 
 /// What a process has used.
@@ -194,6 +232,14 @@ mod tests {
         assert_eq!(parse_usage(text), Some(Usage { ticks: 11, pages: 21 }));
         let me = i32::try_from(std::process::id()).unwrap();
         assert!(consumers().iter().any(|consumer| consumer.stat.pid == me && consumer.usage.pages > 0));
+    }
+
+    #[test]
+    fn memory_of_the_machine_and_of_a_process_are_read() {
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert!(resident(me).unwrap() > 1 << 20);
+        assert!(memory_available().unwrap() > 1 << 20);
+        assert_eq!(resident(-1), None);
     }
 
     #[test]

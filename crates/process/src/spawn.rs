@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::resource::Resource;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ use crate::pty::{Pty, WindowSize};
 const PIPE_BYTES: i32 = 256 * 1024;
 
 /// Everything needed to start a process. Variables are added to those of the supervisor.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RankCommand {
     pub argv: Vec<OsString>,
@@ -61,15 +62,29 @@ pub struct Spawned {
 ///
 /// Call it from a thread that lives as long as the process: the rank dies with that thread.
 pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<Spawned> {
+    start(command, entrance, None)
+}
+
+/// Starts a process under a fence that it has to lift itself.
+pub fn spawn_fenced(command: &RankCommand, entrance: Option<&Entrance>, fence: &Fence) -> io::Result<Spawned> {
+    start(command, entrance, Some(fence))
+}
+
+fn start(command: &RankCommand, entrance: Option<&Entrance>, fence: Option<&Fence>) -> io::Result<Spawned> {
     let mut fork_exec = ForkExec::new(&command.argv, &command.env, command.folder.as_deref())?;
     let streams = Streams::open(command, &mut fork_exec)?;
     // SAFETY: what happens between fork and exec is system calls only.
-    let (handle, outcome) = unsafe { fork_exec.start(entrance, harden(command, entrance)) }?;
+    let (handle, outcome) = unsafe { fork_exec.start(entrance, harden(command, entrance, fence)) }?;
     streams.ours(handle, outcome)
 }
 
 /// What happens between fork and exec; only calls that are safe there.
-fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Forked) -> io::Result<()> {
+fn harden(
+    command: &RankCommand,
+    entrance: Option<&Entrance>,
+    fence: Option<&Fence>,
+) -> impl Fn(Forked) -> io::Result<()> {
+    let fence = fence.cloned();
     let parent = nix::unistd::getpid();
     let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
     let entrance = entrance.map(|entrance| entrance.members().as_raw_fd());
@@ -99,6 +114,48 @@ fn harden(command: &RankCommand, entrance: Option<&Entrance>) -> impl Fn(Forked)
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        fence.as_ref().map_or(Ok(()), Fence::raise)
+    }
+}
+
+/// Soft limits under which no process can load torch or write a file, until it lifts them, which needs no right.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    address_space: libc::rlimit,
+    file_size: libc::rlimit,
+}
+
+impl Fence {
+    /// Python starts within this, and torch's libraries do not fit in.
+    const ADDRESS_SPACE: u64 = 256 << 20;
+
+    /// With the limits of this process as those to return to.
+    pub fn new() -> io::Result<Self> {
+        let limit = |resource| -> io::Result<libc::rlimit> {
+            let (soft, hard) = nix::sys::resource::getrlimit(resource)?;
+            Ok(libc::rlimit { rlim_cur: soft, rlim_max: hard })
+        };
+        Ok(Self { address_space: limit(Resource::RLIMIT_AS)?, file_size: limit(Resource::RLIMIT_FSIZE)? })
+    }
+
+    /// What lifts it: the soft limits of address space and file size, -1 for none.
+    pub fn lifted(&self) -> [i64; 2] {
+        [self.address_space, self.file_size].map(|limit| i64::try_from(limit.rlim_cur).unwrap_or(-1))
+    }
+
+    /// System calls only.
+    fn raise(&self) -> io::Result<()> {
+        let lower = |limit: libc::rlimit, most: u64| libc::rlimit { rlim_cur: limit.rlim_cur.min(most), ..limit };
+        let limits = [
+            (libc::RLIMIT_AS, lower(self.address_space, Self::ADDRESS_SPACE)),
+            (libc::RLIMIT_FSIZE, lower(self.file_size, 0)),
+        ];
+        for (resource, limit) in limits {
+            // SAFETY: the kernel reads one struct of ours.
+            if unsafe { libc::setrlimit(resource, &raw const limit) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
         Ok(())
     }
 }

@@ -34,7 +34,12 @@ pub fn become_subreaper() -> io::Result<()> {
 ///
 /// Orphans come to us only after their parent has died, so one pass never suffices: look again until there is nothing to
 /// see and nothing to wait for. `reaped` hears of every direct child that was collected.
-pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
+pub fn end_descendants(reaped: impl FnMut(i32, Exit)) -> Swept {
+    end_descendants_but(&[], reaped)
+}
+
+/// The same, but for these children and what is below them.
+pub fn end_descendants_but(spared: &[i32], mut reaped: impl FnMut(i32, Exit)) -> Swept {
     let me = nix::unistd::getpid().as_raw();
     let deadline = Instant::now() + PATIENCE;
     let mut swept = Swept::default();
@@ -42,15 +47,14 @@ pub fn end_descendants(mut reaped: impl FnMut(i32, Exit)) -> Swept {
     let mut killed = HashSet::new();
     let mut pause = Duration::from_micros(200);
     loop {
-        let no_child_left = reap(&mut reaped);
-        let living: Vec<Stat> = if no_child_left {
-            Vec::new()
-        } else {
-            procfs::descendants(me).into_iter().filter(|s| !s.is_zombie()).collect()
-        };
-        if no_child_left {
+        if reap(&mut reaped) || procfs::has_only_children(spared) {
             return swept;
         }
+        let below = procfs::descendants_but(me, spared);
+        if below.is_empty() && !spared.is_empty() {
+            return swept;
+        }
+        let living: Vec<Stat> = below.into_iter().filter(|stat| !stat.is_zombie()).collect();
         killed.extend(living.iter().filter(|stat| kill(stat)).map(|stat| (stat.pid, stat.started)));
         swept.killed = killed.len();
         if Instant::now() > deadline {

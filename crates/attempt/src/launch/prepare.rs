@@ -103,6 +103,7 @@ pub fn prepare(
         resume: policy.resume,
         stdout_filters: Vec::new(),
         stderr_filters: Vec::new(),
+        hook: None,
     };
     Ok(Prepared { bundle, files })
 }

@@ -76,7 +76,10 @@ fn allow_files_for(bundle: &NodeBundle) {
     } else {
         0
     };
-    let needed = 64 + served_peers + clients + 2 * u64::from(bundle.gathering.nodes) + 8 * bundle.ranks.len() as u64;
+    // Its streams, its terminal, its process and how it began; the same of what is parked, with its page and order.
+    let of_rank = if bundle.hook.as_ref().is_some_and(|hook| hook.warm) { 20 } else { 9 };
+    let ranks = of_rank * bundle.ranks.len() as u64;
+    let needed = 64 + served_peers + clients + 2 * u64::from(bundle.gathering.nodes) + ranks;
     if let Ok((now, most)) = getrlimit(Resource::RLIMIT_NOFILE)
         && now < needed
     {
@@ -304,6 +307,7 @@ impl EventLoop {
             CoordinatorRole::Elsewhere(follower) => follower.wake_in(),
             CoordinatorRole::None => Some(Duration::ZERO),
         };
+        let wake_in = wake_in.into_iter().chain(self.node.executor.wake_in()).min();
         wake_in.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX))
     }
 

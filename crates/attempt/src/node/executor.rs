@@ -17,6 +17,7 @@ use fermi_process::sweep;
 
 use super::checkpoint_watch::{CheckpointFinding, CheckpointWatch, GoesOnFrom};
 use super::event_sink::EventSink;
+use super::parking::{NextRank, Parking};
 use super::rank_processes::{RankProcess, RankProcesses};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
@@ -50,6 +51,9 @@ pub struct Executor {
     /// How many ranks of the attempt have returned 0.
     ended_well: usize,
     checkpoints: CheckpointWatch,
+    parking: Parking,
+    /// The start of the attempt that runs.
+    started: Option<Start>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
     surveyed: Option<Fence>,
     /// What the terminal did not get and no event has told yet, and when one last did.
@@ -62,6 +66,8 @@ impl Executor {
         Ok(Self {
             cgroup: Cgroup::create(&bundle.run_id),
             checkpoints: CheckpointWatch::new(bundle.checkpoint_folder(), &bundle.run_id)?,
+            parking: Parking::new(bundle.hook.clone()),
+            started: None,
             surveyed: None,
             bundle,
             ranks: RankProcesses::default(),
@@ -89,7 +95,12 @@ impl Executor {
     }
 
     pub fn rank_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.ranks.running.iter().map(RankProcess::as_fd)
+        self.ranks.running.iter().map(RankProcess::as_fd).chain(self.parking.fds())
+    }
+
+    /// When something is to be looked at even if nothing happens.
+    pub fn wake_in(&self) -> Option<Duration> {
+        self.parking.wake_in()
     }
 
     /// Readable when there is something to tell of the terminal.
@@ -160,7 +171,8 @@ impl Executor {
                     events.record(*event);
                 }
             }
-            NodeCommand::Over | NodeCommand::Alive | NodeCommand::Pong { .. } => {}
+            NodeCommand::Over => self.end_parked(),
+            NodeCommand::Alive | NodeCommand::Pong { .. } => {}
         }
         Vec::new()
     }
@@ -173,7 +185,31 @@ impl Executor {
             findings.into_iter().filter_map(|finding| self.checkpoints_told(finding, events)).collect();
         let dead = self.ranks.reap();
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
+        self.look_at_parking(events);
         reports
+    }
+
+    /// Reads pulses, and parks beside ranks that have all made a step.
+    fn look_at_parking(&mut self, events: &mut EventSink) {
+        let Self { bundle, ranks, started, cgroup, parking, .. } = self;
+        let entrance = || cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
+        let next = || {
+            let start = started.as_ref().filter(|_| ranks.running.len() == bundle.ranks.len())?;
+            let facts = bundle.facts(&Start { attempt: start.attempt.saturating_add(1), ..start.clone() });
+            let next = |(plan, process): (&RankPlan, &RankProcess)| NextRank {
+                place: plan.place.clone(),
+                command: bundle.command(plan, &facts),
+                running: process.pid(),
+            };
+            Some(bundle.ranks.iter().zip(&ranks.running).map(next).collect())
+        };
+        parking.look(next, entrance, events);
+    }
+
+    /// Ends what stands ready for a restart that will not be.
+    fn end_parked(&mut self) {
+        self.started = None;
+        self.parking.end_all();
     }
 
     fn survey(&mut self, survey: Survey) {
@@ -260,6 +296,7 @@ impl Executor {
             .chain([dead])
             .filter_map(RankProcess::progress_file)
             .any(|file| joined::made_progress(&file))
+            || self.parking.has_stepped()
     }
 
     fn start_ranks(&mut self, start: &Start, events: &mut EventSink) -> Vec<NodeReport> {
@@ -273,10 +310,14 @@ impl Executor {
         let facts = self.bundle.facts(start);
         self.bundle.deferred.write_files(start.master_port);
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
+        self.parking.attempt_begins(start.attempt, self.may_restart(start.attempt));
+        self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
         for plan in &self.bundle.ranks {
-            match self.ranks.start(&self.bundle, plan, &facts, entrance.as_ref(), &mut streams) {
+            let parking = &mut self.parking;
+            let begin = |command| parking.begin(&plan.place, command, entrance.as_ref());
+            match self.ranks.start(&self.bundle, plan, &facts, begin, &mut streams) {
                 Ok(process) => reports.push(NodeReport::RankStarted {
                     rank: process.rank,
                     local_rank: process.local_rank,
@@ -302,7 +343,16 @@ impl Executor {
                 events.record(RunEvent::RankStarted { attempt: start.attempt, rank, local_rank, pid });
             }
         }
+        let is_first = start.attempt <= self.bundle.attempts_before.saturating_add(1);
+        self.parking.tell_beginnings(is_first, events);
         reports
+    }
+
+    /// Whether another attempt may follow. Those that a node has left of its own will cost no restart.
+    fn may_restart(&self, attempt: u32) -> bool {
+        let restarts = self.bundle.restarts.max_restarts;
+        let used = attempt.saturating_sub(self.bundle.attempts_before).saturating_sub(1);
+        used < restarts || self.bundle.gathering.is_elastic() && restarts > 0
     }
 
     /// The first rank has the blame; no rank of this node runs.
@@ -337,7 +387,7 @@ impl Executor {
         }
         let left = if self.all_ended_well(&ranks) { self.let_helpers_end() } else { Vec::new() };
         // Not by cgroup.kill: a kernel that has just killed a cgroup may kill what is born into it next.
-        let swept = sweep::end_descendants(|_, _| {});
+        let swept = sweep::end_descendants_but(&self.parking.pids(), |_, _| {});
         if swept.killed > 0 || !swept.survivors.is_empty() {
             let (killed, survivors) = (swept.killed, swept.survivors);
             events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors, left });
@@ -356,10 +406,11 @@ impl Executor {
     /// of some that did not.
     fn let_helpers_end(&self) -> Vec<String> {
         let me = nix::unistd::getpid().as_raw();
+        let parked = self.parking.pids();
         let deadline = Instant::now() + HELPERS_END;
         loop {
-            let no_child_left = sweep::reap(&mut |_, _| {});
-            let living = if no_child_left { Vec::new() } else { procfs::descendants(me) };
+            let no_child_left = sweep::reap(&mut |_, _| {}) || procfs::has_only_children(&parked);
+            let living = if no_child_left { Vec::new() } else { procfs::descendants_but(me, &parked) };
             let living: Vec<i32> = living.iter().filter(|stat| !stat.is_zombie()).map(|stat| stat.pid).collect();
             if living.is_empty() || Instant::now() >= deadline {
                 let named = living.iter().filter_map(|pid| procfs::command_line(*pid));
@@ -372,11 +423,15 @@ impl Executor {
     /// No ladder, no grace, nothing stays: a keeper of ours is dead, or the coordinator is out of reach.
     pub fn end_at_once(&mut self, events: &mut EventSink) {
         self.ranks.signal(libc::SIGKILL);
+        self.end_parked();
         self.sweep(events);
     }
 
     pub fn clean_up(&mut self) {
         self.checkpoints.leave();
+        self.end_parked();
+        // What was parked is reaped; there is nothing else.
+        let _ = sweep::end_descendants(|_, _| {});
         if let Some(cgroup) = &self.cgroup {
             cgroup.remove();
         }
@@ -405,6 +460,7 @@ impl Executor {
 
     pub fn resize(&mut self, size: WindowSize) {
         self.ranks.resize(size);
+        self.parking.resize(size);
         for plan in &mut self.bundle.ranks {
             plan.command.terminal = plan.command.terminal.map(|_| size);
         }

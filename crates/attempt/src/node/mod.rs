@@ -4,7 +4,7 @@
 //! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, wherever the decision is made: by the
 //! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
-//! The [`checkpoint_watch`] looks after the checkpoint folder.
+//! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks.
 
 mod checkpoint_watch;
 mod coordinator_driver;
@@ -13,6 +13,7 @@ mod event_sink;
 mod executor;
 mod follower;
 mod local_node;
+mod parking;
 mod peers;
 mod rank_processes;
 

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
-use fermi_process::cgroup::Entrance;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
 use fermi_process::fork_exec::{ExecOutcome, NEVER_EXECUTED};
 use fermi_process::output::{Filtered, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
-use fermi_process::spawn::spawn;
+use fermi_process::spawn::{RankCommand, Spawned};
 use fermi_process::sweep;
 
 use crate::bundle::{NodeBundle, RankPlan};
@@ -98,13 +97,13 @@ pub struct RankProcesses {
 }
 
 impl RankProcesses {
-    /// Starts one rank; its streams are added to those that the pump shall read.
+    /// Starts one rank by `begin`; its streams are added to those that the pump shall read.
     pub fn start(
         &mut self,
         bundle: &NodeBundle,
         plan: &RankPlan,
         facts: &AttemptFacts,
-        entrance: Option<&Entrance>,
+        begin: impl FnOnce(RankCommand) -> io::Result<Spawned>,
         streams: &mut Vec<StreamSource>,
     ) -> io::Result<&RankProcess> {
         let folder = bundle.rank_folder(plan, facts.attempt);
@@ -113,7 +112,7 @@ impl RankProcesses {
             // Without the room the record is tried when the rank has ended.
             let _ = ExitRecord::reserve(&folder.path);
         }
-        let spawned = spawn(&bundle.command(plan, facts), entrance)?;
+        let spawned = begin(bundle.command(plan, facts))?;
         let started_ms = clock::unix_ms();
         for (kind, fd, show) in [
             (StreamKind::Stdout, spawned.stdout, &plan.show_stdout),

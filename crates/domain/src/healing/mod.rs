@@ -1,5 +1,6 @@
 //! What to do after an attempt has failed. One file per policy.
 
 pub mod restart;
+pub mod warm;
 
 pub use restart::{Decision, FailedAttempt, GiveUp, LONGEST_BACK_OFF_MS, RestartPolicy, decide};

@@ -82,6 +82,12 @@ pub struct RunFlags {
     /// Where torch's store is: fermi hosts it from start to end, or rank0 does [default: fermi, but rank0 with --no-python and for frameworks that open that port themselves]
     #[arg(long, value_name = "HOST", value_parser = ["fermi", "rank0"], help_heading = LAUNCH)]
     pub store: Option<String>,
+    /// Watch over Python ranks from inside: steps, phases, collectives; off leaves them alone
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], default_value = "on", help_heading = LAUNCH)]
+    pub hook: String,
+    /// Keep an interpreter with the rank's imports ready beside each rank, so that a restart makes its first step at once
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], default_value = "off", help_heading = LAUNCH)]
+    pub warm: String,
     /// Hand over to the real torchrun
     #[arg(long, help_heading = LAUNCH)]
     pub use_torchrun: bool,

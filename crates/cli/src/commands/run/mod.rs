@@ -14,6 +14,7 @@ mod folders;
 mod foreign;
 mod framework;
 mod gathering;
+mod hook;
 mod interpreter;
 mod leash;
 mod machine;

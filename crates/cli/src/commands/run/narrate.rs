@@ -111,6 +111,17 @@ impl Narrator {
                     None => headline,
                 }
             }
+            RunEvent::RanksReleased { ranks, .. } => {
+                let ranks = listed(ranks);
+                Text::new(
+                    format!("rank {ranks} 由待命进程接续，无需重新导入"),
+                    format!("rank {ranks}: the parked interpreter goes on, nothing to import again"),
+                )
+            }
+            RunEvent::RanksCold { ranks, text, .. } => {
+                let ranks = listed(ranks);
+                Text::new(format!("rank {ranks} 冷启动：{}", text.zh), format!("rank {ranks} starts cold: {}", text.en))
+            }
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
             RunEvent::Swept { killed, left, .. } if !left.is_empty() => left_behind(*killed, left),
             event => return Self::line_of_loss(event, self.language),
@@ -134,6 +145,14 @@ impl Narrator {
             en.push_str(&note);
         }
         Text::new(zh, en)
+    }
+}
+
+/// A few ranks by number, many by their range.
+fn listed(ranks: &[u32]) -> String {
+    match ranks {
+        [first, .., last] if ranks.len() > 4 && *last == first + (ranks.len() as u32 - 1) => format!("{first}-{last}"),
+        _ => ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -18,7 +18,7 @@ use super::interpreter::Program;
 use super::machine::Machine;
 use super::policy::{self, ms};
 use super::slurm::{self, InSlurm};
-use super::{filters, gathering, processes, ranks, store};
+use super::{filters, gathering, hook, processes, ranks, store};
 
 /// A run that is ready to start.
 #[derive(Debug)]
@@ -97,6 +97,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let Prepared { mut bundle, files } = prepared.map_err(|outside| RunProblem::of_framework(&outside))?;
     bundle.stdout_filters = filters::words(flags.duplicate_stdout_filters.as_deref());
     bundle.stderr_filters = filters::words(flags.duplicate_stderr_filters.as_deref());
+    bundle.hook = hook::plan(flags, machine, site.python.is_some())?;
     let slurm = position.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });
     Ok(Plan { bundle, files, notes, signals, runs_folder: runs, temporary_folder: temporary, omp_num_threads, slurm })
 }

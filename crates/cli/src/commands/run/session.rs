@@ -40,8 +40,8 @@ use crate::speech::{self, Paint};
 const AFTER_KILL: Duration = Duration::from_secs(10);
 
 /// Starts the plan and stays until nothing of it is left.
-pub fn run(plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
-    make_folders(&plan)?;
+pub fn run(mut plan: Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
+    make_folders(&mut plan)?;
     say_notes(&plan, flags);
     say_what_was_swept(&stale::sweep_stale(&plan.bundle.live_folder));
     let mut session = Session::start(plan, flags)?;

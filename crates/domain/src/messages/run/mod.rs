@@ -36,6 +36,8 @@ pub enum RunProblem {
         tried: String,
     },
     ModuleWithoutPython,
+    WarmWithoutHook,
+    WarmWithoutPython,
     RunPathWithoutFile {
         path: String,
     },

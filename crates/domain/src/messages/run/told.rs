@@ -74,6 +74,14 @@ impl RunProblem {
                 Text::new("--module 与 --no-python 不能同时使用", "--module and --no-python contradict each other"),
                 Hint::new("去掉其中一个", "drop one of the two"),
             ),
+            Self::WarmWithoutHook => advised(
+                Text::new("--warm on 依靠 --hook", "--warm on works through the hook"),
+                Hint::new("去掉 --hook off，或去掉 --warm on", "drop --hook off or --warm on"),
+            ),
+            Self::WarmWithoutPython => advised(
+                Text::new("--warm on 只用于 Python 的 rank", "--warm on is for ranks that are Python's"),
+                Hint::new("去掉 --warm on，或不用 --no-python", "drop --warm on, or start without --no-python"),
+            ),
             Self::RunPathWithoutFile { path } => advised(
                 Text::new(
                     format!("--run-path 需要脚本的绝对路径，而不是 {path}"),

@@ -80,7 +80,11 @@ impl Transition<'_> {
             | RunEvent::Swept { .. }
             | RunEvent::OutputLost { .. }
             | RunEvent::JournalLost { .. }
-            | RunEvent::TerminalDropped { .. } => {}
+            | RunEvent::TerminalDropped { .. }
+            | RunEvent::RankParked { .. }
+            | RunEvent::RanksReleased { .. }
+            | RunEvent::RanksCold { .. }
+            | RunEvent::HookTrouble { .. } => {}
         }
     }
 

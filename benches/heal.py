@@ -1,0 +1,100 @@
+"""From the kill of a rank to the first step of the next attempt, cold and warm in turn.
+
+usage: heal.py FERMI PYTHON [PAIRS]
+Two ranks of tests/ranks/torch_warm.py under `fermi run`; rank 1 is killed once, when it has made its steps and, with
+`--warm on`, both ranks are parked. Times are the kernel's monotonic clock: before the kill here, after the step in the rank that
+makes it last. Prints one line per pair, the medians and their ratio, and writes bench-results/heal.json.
+"""
+
+import glob
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SCRIPT = os.path.join(ROOT, "tests/ranks/torch_warm.py")
+LONGEST_S = 120
+
+
+def wait_for(look):
+    """What `look` finds, as soon as it finds something."""
+    until = time.monotonic() + LONGEST_S
+    while not (found := look()):
+        if time.monotonic() > until:
+            raise TimeoutError("nothing happened for two minutes")
+        time.sleep(0.01)
+    return found
+
+
+def text(path):
+    """What a file has, nothing where it is not there."""
+    try:
+        with open(path) as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def events(journal, name):
+    """The events of one name that a journal has whole."""
+    lines = [line for line in text(journal).splitlines() if f'"event":"{name}"' in line]
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def heal(fermi, python, warm):
+    """Milliseconds from the kill to the last first step."""
+    with tempfile.TemporaryDirectory(prefix="fermi-heal-") as place:
+        told = os.path.join(place, "told")
+        os.mkdir(told)
+        own = {"PYTHON_EXEC": python, "GLOO_SOCKET_IFNAME": "lo", "FERMI_STATE_DIR": os.path.join(place, "state")}
+        words = [fermi, "run", "-q", "-n", "2", "--max-restarts", "1", "--warm", warm]
+        words += ["--log-dir", os.path.join(place, "logs"), SCRIPT, told]
+        run = subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            journal = wait_for(lambda: glob.glob(os.path.join(place, "logs/*/journal.ndjson")))[0]
+            wait_for(lambda: text(os.path.join(told, "losses-1-0")) and text(os.path.join(told, "losses-1-1")))
+            wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == 2)
+            victim = next(event["pid"] for event in events(journal, "rank.started") if event["rank"] == 1)
+            time.sleep(0.5)
+            before = time.monotonic_ns()
+            os.kill(victim, signal.SIGKILL)
+            steps = [wait_for(lambda rank=rank: text(os.path.join(told, f"step-2-{rank}"))) for rank in range(2)]
+            if warm == "on" and not events(journal, "ranks.released"):
+                raise RuntimeError(f"started cold: {events(journal, 'ranks.cold')}")
+            return (max(int(step) for step in steps) - before) / 1e6
+        finally:
+            with open(os.path.join(told, "end"), "w"):
+                pass
+            run.terminate()
+            run.wait()
+
+
+def tell(label, cold, warm):
+    """One row of the table."""
+    print(f"{label}: cold {cold:8.1f} ms   warm {warm:7.1f} ms   {cold / warm:6.1f} x", flush=True)
+
+
+def main():
+    """Measures the pairs."""
+    fermi, python = sys.argv[1:3]
+    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+    cold, warm = [], []
+    for pair in range(pairs):
+        cold.append(heal(fermi, python, "off"))
+        warm.append(heal(fermi, python, "on"))
+        tell(f"pair {pair + 1:2}", cold[-1], warm[-1])
+    tell("median ", statistics.median(cold), statistics.median(warm))
+    print(f"range  : cold {min(cold):.1f}..{max(cold):.1f}   warm {min(warm):.1f}..{max(warm):.1f}")
+    results = os.path.join(ROOT, "bench-results")
+    os.makedirs(results, exist_ok=True)
+    with open(os.path.join(results, "heal.json"), "w") as file:
+        json.dump({"coldMs": cold, "warmMs": warm, "cores": os.cpu_count()}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+//! The page of memory that a rank's hook (`python/fermi_hook`) keeps up to date and its supervisor reads: words first, then
+//! texts. Words are added, never moved; what was not written is zero.
+
+/// Bytes of the page; those that are not used take no memory.
+pub const SIZE: u64 = 1 << 20;
+/// The words at its beginning, eight bytes each.
+pub const WORDS: usize = 32;
+/// Where the first thing that went wrong in the hook stands.
+pub const TROUBLE_TEXT: u64 = 512;
+/// Where the modules stand that a parked interpreter has to import, as the hook of the rank tells the hook of the next.
+pub const IMPORTS_TEXT: u64 = 4096;
+
+const MAGIC: u64 = u64::from_le_bytes(*b"FERMIPLS");
+const VERSION: u64 = 1;
+
+/// The words, in their order.
+#[derive(Clone, Copy, Debug)]
+pub enum Word {
+    Magic,
+    Version,
+    Pid,
+    Phase,
+    Ticks,
+    Steps,
+    Enqueued,
+    Completed,
+    FirstStep,
+    LastStep,
+    PhaseSince,
+    Modules,
+    Start,
+    Imports,
+    Trouble,
+    LeftOut,
+}
+
+/// What a rank is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Import,
+    Init,
+    Load,
+    Step,
+    Save,
+    Parked,
+}
+
+/// What became of a parked process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParkedEnd {
+    /// It is the rank.
+    Released,
+    /// It is the rank, and has started from scratch: packages were installed or removed meanwhile.
+    PackagesChanged,
+    /// It is the rank, and has started from scratch: it could not be made what a rank is.
+    NotRestored,
+    /// It has ended, because a library imports a module of the user's.
+    OwnModule,
+    /// It has ended, because a library takes a GPU while it is imported.
+    DeviceTaken,
+}
+
+/// What the page says. Times are nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pulse {
+    pub pid: u64,
+    pub phase: Option<Phase>,
+    pub phase_since_ns: u64,
+    /// Counts each second once there is a process group; stands still while the interpreter cannot run.
+    pub ticks: u64,
+    /// Optimizer steps.
+    pub steps: u64,
+    pub first_step_ns: u64,
+    pub last_step_ns: u64,
+    /// Collectives of all process groups.
+    pub enqueued: u64,
+    pub completed: u64,
+    /// How many modules a parked interpreter has imported, and how many it has left to the script.
+    pub modules: u64,
+    pub left_out: u64,
+    pub parked_end: Option<ParkedEnd>,
+    /// How long the list of modules is; 0 before the first step.
+    pub imports_bytes: u64,
+    pub trouble_bytes: u64,
+}
+
+impl Pulse {
+    /// None where no hook has taken the page, or one of a version that is not known.
+    pub fn read(words: &[u64; WORDS]) -> Option<Self> {
+        let at = |word: Word| words[word as usize];
+        if at(Word::Magic) != MAGIC || at(Word::Version) != VERSION {
+            return None;
+        }
+        let phase = match at(Word::Phase) {
+            1 => Some(Phase::Import),
+            2 => Some(Phase::Init),
+            3 => Some(Phase::Load),
+            4 => Some(Phase::Step),
+            5 => Some(Phase::Save),
+            6 => Some(Phase::Parked),
+            _ => None,
+        };
+        let parked_end = match at(Word::Start) {
+            1 => Some(ParkedEnd::Released),
+            2 => Some(ParkedEnd::PackagesChanged),
+            3 => Some(ParkedEnd::NotRestored),
+            4 => Some(ParkedEnd::OwnModule),
+            5 => Some(ParkedEnd::DeviceTaken),
+            _ => None,
+        };
+        Some(Self {
+            pid: at(Word::Pid),
+            phase,
+            phase_since_ns: at(Word::PhaseSince),
+            ticks: at(Word::Ticks),
+            steps: at(Word::Steps),
+            first_step_ns: at(Word::FirstStep),
+            last_step_ns: at(Word::LastStep),
+            enqueued: at(Word::Enqueued),
+            completed: at(Word::Completed),
+            modules: at(Word::Modules),
+            left_out: at(Word::LeftOut),
+            parked_end,
+            imports_bytes: at(Word::Imports).min(SIZE - IMPORTS_TEXT),
+            trouble_bytes: at(Word::Trouble).min(IMPORTS_TEXT - TROUBLE_TEXT),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: &str = include_str!("../../../python/fermi_hook/sitecustomize.py");
+    const HOOK: &str = include_str!("../../../python/fermi_hook/fermi_pulse.py");
+    const PARK: &str = include_str!("../../../python/fermi_hook/fermi_park.py");
+
+    fn taken() -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        words[Word::Magic as usize] = MAGIC;
+        words[Word::Version as usize] = VERSION;
+        words
+    }
+
+    #[test]
+    fn a_page_that_no_hook_has_taken_says_nothing() {
+        assert_eq!(Pulse::read(&[0; WORDS]), None);
+        let mut newer = taken();
+        newer[Word::Version as usize] = VERSION + 1;
+        assert_eq!(Pulse::read(&newer), None);
+    }
+
+    #[test]
+    fn what_the_page_says_is_bounded_and_what_is_not_known_is_nothing() {
+        let mut words = taken();
+        words[Word::Phase as usize] = 4;
+        words[Word::Steps as usize] = 7;
+        words[Word::Start as usize] = 99;
+        words[Word::Imports as usize] = u64::MAX;
+        words[Word::Trouble as usize] = u64::MAX;
+        let pulse = Pulse::read(&words).unwrap();
+        assert_eq!((pulse.phase, pulse.steps, pulse.parked_end), (Some(Phase::Step), 7, None));
+        assert_eq!((pulse.imports_bytes, pulse.trouble_bytes), (SIZE - IMPORTS_TEXT, IMPORTS_TEXT - TROUBLE_TEXT));
+        words[Word::Phase as usize] = 99;
+        assert_eq!(Pulse::read(&words).unwrap().phase, None);
+    }
+
+    #[test]
+    fn the_hook_has_the_same_page() {
+        let text: String = HOOK.split_whitespace().collect::<Vec<_>>().join(" ");
+        let order = "(MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, \
+                     PHASE_SINCE, MODULES, START, IMPORTS, TROUBLE, LEFT_OUT) = range(16)";
+        assert!(text.contains(order));
+        assert_eq!(Word::LeftOut as usize, 15);
+        assert!(text.contains("IMPORT, INIT, LOAD, STEP, SAVE, PARKED = range(1, 7)"));
+        assert!(text.contains(&format!("WORDS = {WORDS}")));
+        assert!(text.contains(&format!("TROUBLE_TEXT, TROUBLE_ROOM = {TROUBLE_TEXT}, 1024")));
+        assert!(text.contains(&format!("IMPORTS_TEXT = {IMPORTS_TEXT}")));
+        assert!(text.contains("SIZE = 1 << 20"));
+        assert!(PARK.contains("RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)"));
+    }
+
+    #[test]
+    fn the_hook_stays_small() {
+        let lines = [START, HOOK, PARK].map(|file| file.lines().count());
+        assert!(lines[0] <= 110 && lines[0] + lines[1] <= 350 && lines[2] <= 200, "{lines:?}");
+    }
+}

@@ -1,0 +1,166 @@
+"""A parked process: an interpreter that has imported what the rank had imported, and waits to become the next one.
+
+It was started with the words, variables and streams of the rank, and stands in Python's start-up, before the script. At
+the order it sets the variables of the new attempt and lets Python go on. Until then it runs no line of the user's; what
+goes wrong before the order ends it, what goes wrong after it makes it start from scratch.
+"""
+
+import importlib
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from importlib.machinery import PathFinder
+
+RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)
+NOT_PARKED = 70
+# Meant for scripts; a batch system may send them to every process of a job.
+FOR_RANKS = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP)
+# How much is worked before a rest as long as the work: half of a core at most is taken from the ranks.
+WORK_S, LONGEST_REST_S = 0.005, 0.2
+
+
+def lift_limits(address_space, file_size):
+    """Without this, which needs the hook, the process could neither load torch nor write a file."""
+    for limit, soft in ((resource.RLIMIT_AS, address_space), (resource.RLIMIT_FSIZE, file_size)):
+        resource.setrlimit(limit, (int(soft), resource.getrlimit(limit)[1]))
+
+
+def park(hook, order_fd):
+    """Imports, waits, and returns as the rank."""
+    hook.open_page()
+    badness = set_badness("1000")
+    for number in FOR_RANKS:
+        signal.signal(number, signal.SIG_IGN)
+    import_all(hook)
+    before = packages(hook)
+    order = await_order(hook, order_fd)
+    try:
+        for number in FOR_RANKS:
+            signal.signal(number, signal.SIG_DFL)
+        set_badness(badness)
+        apply(hook, order)
+        why_not = PACKAGES_CHANGED if packages(hook) != before else None
+    except Exception:
+        why_not = NOT_RESTORED
+    if why_not is not None:
+        start_anew(hook, why_not)
+    hook.words[hook.at.START] = RELEASED
+    hook.enter(hook.phase.IMPORT)
+
+
+def import_all(hook):
+    """Imports the rank's modules in its order, as long as the environment is what it was there."""
+    at = hook.at
+    told = json.loads(hook.page[at.IMPORTS_TEXT : at.IMPORTS_TEXT + hook.words[at.IMPORTS]])
+    main, path, expected = sys.modules["__main__"], sys.path[:], {}
+    has_file = not sys.argv[0].startswith("-")
+    if has_file:
+        # Some libraries take a program without a file for an interactive one.
+        main.__file__ = sys.argv[0]
+    # Modules of the user's are out of reach.
+    sys.path[:] = [folder for folder in path if hook.is_of_packages(folder)]
+    hook.each_import = resting()
+    try:
+        for row in told["rows"]:
+            expected = row.get("environ", expected)
+            name = row.get("name")
+            if name is None or name in sys.modules:
+                continue
+            if hook.environ_change(os.environ._data) != expected or not is_found_at(name, row.get("origin")):
+                break
+            try:
+                importlib.import_module(name)
+            except (Exception, SystemExit):
+                continue
+    finally:
+        hook.each_import = int
+        sys.path[:] = path
+        if has_file:
+            del main.__file__
+    names = [row["name"] for row in told["rows"] if "name" in row]
+    hook.words[at.MODULES] = imported = sum(name in sys.modules for name in names)
+    hook.words[at.LEFT_OUT] = len(names) - imported
+    torch = sys.modules.get("torch")
+    if any(name in sys.modules for name in told["foreign"]):
+        give_up(hook, OWN_MODULE)
+    if torch is not None and torch.cuda.is_initialized():
+        give_up(hook, DEVICE_TAKEN)
+
+
+def resting():
+    """What each import calls, so that half of the time is the ranks'."""
+    since = [time.process_time()]
+
+    def rest():
+        worked = time.process_time() - since[0]
+        if worked > WORK_S:
+            time.sleep(min(worked, LONGEST_REST_S))
+            since[0] = time.process_time()
+
+    return rest
+
+
+def is_found_at(name, origin):
+    """Whether the module would come from where the rank has it from."""
+    if origin is None or origin in ("built-in", "frozen"):
+        return True
+    spec = PathFinder.find_spec(name)
+    return spec is not None and spec.origin == origin
+
+
+def packages(hook):
+    """Changes when packages are installed or removed."""
+    folders = (folder for folder in hook.path if hook.is_of_packages(folder) and os.path.isdir(folder))
+    return [os.stat(folder).st_mtime_ns for folder in folders]
+
+
+def await_order(hook, order_fd):
+    """One line from the supervisor; when it dies the kernel ends this process."""
+    text = b""
+    with open(hook.shared(order_fd), "rb", buffering=0) as pipe:
+        hook.enter(hook.phase.PARKED)
+        while not text.endswith(b"\n"):
+            piece = pipe.read(1 << 16)
+            if not piece:
+                os._exit(NOT_PARKED)
+            text += piece
+    return json.loads(text)
+
+
+def apply(hook, order):
+    """The variables of the attempt that begins; the hook compares with these from now on."""
+    for name, value in order["environ"].items():
+        os.environ[name] = value
+        hook.environ[os.fsencode(name)] = os.fsencode(value)
+    for name in order["unset"]:
+        os.environ.pop(name, None)
+        hook.environ.pop(os.fsencode(name), None)
+
+
+def give_up(hook, reason):
+    """Ends the process with the reason in its page; the rank starts cold then."""
+    hook.words[hook.at.START] = reason
+    os._exit(NOT_PARKED)
+
+
+def start_anew(hook, reason):
+    """Becomes a rank that starts cold: the same process, words, variables and streams."""
+    hook.words[hook.at.START] = reason
+    with open("/proc/self/cmdline", "rb") as file:
+        argv = file.read().split(b"\0")[:-1]
+    folder = os.path.dirname(__file__)
+    os.environ["FERMI_HOOK"] = "%d %d -" % (hook.supervisor, hook.page_fd)
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    os.execv(sys.executable, argv)
+
+
+def set_badness(text):
+    """How soon the kernel ends this process for want of memory; the answer is what it was."""
+    with open("/proc/self/oom_score_adj", "r+") as file:
+        before = file.read()
+        file.seek(0)
+        file.write(text)
+    return before
