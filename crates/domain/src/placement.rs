@@ -21,7 +21,12 @@ pub struct Scheduler {
     aside: BTreeMap<TaskId, Aside>,
     /// Tasks that wait and whose lost workers may be replaced by those that stand by.
     replaceable: HashMap<TaskId, Task>,
+    /// When it was last decided, if nothing has changed since.
+    decided_ms: Option<u64>,
 }
+
+/// How long a decision stands where nothing changes: those who wait grow older, and deadlines pass.
+const DECISION_STANDS_MS: u64 = 1_000;
 
 /// A task that stands aside.
 #[derive(Clone, Debug)]
@@ -102,6 +107,10 @@ impl Scheduler {
         hold: impl Fn(&Task) -> Option<Text>,
         now_ms: u64,
     ) {
+        if self.environments == environments && self.aside.is_empty() && self.replaceable.is_empty() {
+            return;
+        }
+        self.decided_ms = None;
         let ids: HashSet<&EnvironmentId> = environments.iter().map(|it| &it.id).collect();
         for gone in self.environments.iter().filter(|known| !ids.contains(&known.id)) {
             self.queue.remove_environment(&gone.id);
@@ -145,6 +154,7 @@ impl Scheduler {
             .map(|(task, workers)| (task.clone(), workers.iter().filter(|it| is_freed(task, it)).cloned().collect()))
             .collect();
         for (task, workers) in freed.iter().filter(|(_, workers): &&(_, Vec<WorkerId>)| !workers.is_empty()) {
+            self.decided_ms = None;
             self.queue.freed(task, workers, now_ms);
         }
         let knows = |task: &TaskId, workers: &HashSet<&WorkerId>| {
@@ -180,6 +190,7 @@ impl Scheduler {
 
     /// A task waits; `held` says why it is held back, if it is.
     pub fn add(&mut self, task: Task, held: Option<Text>, now_ms: u64) {
+        self.decided_ms = None;
         // What it had is given back, or it would not wait.
         self.queue.ended(&task.id, now_ms);
         self.aside.remove(&task.id);
@@ -211,6 +222,7 @@ impl Scheduler {
 
     /// A task neither waits nor runs any more.
     pub fn forget(&mut self, task: &TaskId, now_ms: u64) {
+        self.decided_ms = None;
         self.aside.remove(task);
         self.replaceable.remove(task);
         self.queue.remove(task, now_ms);
@@ -220,6 +232,12 @@ impl Scheduler {
     /// Who starts now, and who gives way. What cannot be carried out is told by [`Scheduler::not_started`] or
     /// [`Scheduler::forget`].
     pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
+        // A clock that was set back ends it too.
+        let stands = |at: u64| (at..at.saturating_add(DECISION_STANDS_MS)).contains(&now_ms);
+        if self.decided_ms.is_some_and(stands) {
+            return Vec::new();
+        }
+        self.decided_ms = Some(now_ms);
         let decisions = self.queue.decide(now_ms);
         for decision in &decisions {
             if let Decision::Start(start) = decision {
@@ -244,6 +262,7 @@ impl Scheduler {
     }
 
     pub fn not_started(&mut self, task: &TaskId, now_ms: u64) {
+        self.decided_ms = None;
         self.queue.not_started(task, now_ms);
     }
 

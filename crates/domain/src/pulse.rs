@@ -15,7 +15,7 @@ const VERSION: u64 = 1;
 
 /// The words, in their order.
 #[derive(Clone, Copy, Debug)]
-pub enum Word {
+pub enum PulseWord {
     Magic,
     Version,
     Pid,
@@ -87,11 +87,11 @@ pub struct Pulse {
 impl Pulse {
     /// None where no hook has taken the page, or one of a version that is not known.
     pub fn read(words: &[u64; WORDS]) -> Option<Self> {
-        let at = |word: Word| words[word as usize];
-        if at(Word::Magic) != MAGIC || at(Word::Version) != VERSION {
+        let at = |word: PulseWord| words[word as usize];
+        if at(PulseWord::Magic) != MAGIC || at(PulseWord::Version) != VERSION {
             return None;
         }
-        let phase = match at(Word::Phase) {
+        let phase = match at(PulseWord::Phase) {
             1 => Some(Phase::Import),
             2 => Some(Phase::Init),
             3 => Some(Phase::Load),
@@ -100,7 +100,7 @@ impl Pulse {
             6 => Some(Phase::Parked),
             _ => None,
         };
-        let parked_end = match at(Word::Start) {
+        let parked_end = match at(PulseWord::Start) {
             1 => Some(ParkedEnd::Released),
             2 => Some(ParkedEnd::PackagesChanged),
             3 => Some(ParkedEnd::NotRestored),
@@ -109,20 +109,20 @@ impl Pulse {
             _ => None,
         };
         Some(Self {
-            pid: at(Word::Pid),
+            pid: at(PulseWord::Pid),
             phase,
-            phase_since_ns: at(Word::PhaseSince),
-            ticks: at(Word::Ticks),
-            steps: at(Word::Steps),
-            first_step_ns: at(Word::FirstStep),
-            last_step_ns: at(Word::LastStep),
-            enqueued: at(Word::Enqueued),
-            completed: at(Word::Completed),
-            modules: at(Word::Modules),
-            left_out: at(Word::LeftOut),
+            phase_since_ns: at(PulseWord::PhaseSince),
+            ticks: at(PulseWord::Ticks),
+            steps: at(PulseWord::Steps),
+            first_step_ns: at(PulseWord::FirstStep),
+            last_step_ns: at(PulseWord::LastStep),
+            enqueued: at(PulseWord::Enqueued),
+            completed: at(PulseWord::Completed),
+            modules: at(PulseWord::Modules),
+            left_out: at(PulseWord::LeftOut),
             parked_end,
-            imports_bytes: at(Word::Imports).min(SIZE - IMPORTS_TEXT),
-            trouble_bytes: at(Word::Trouble).min(IMPORTS_TEXT - TROUBLE_TEXT),
+            imports_bytes: at(PulseWord::Imports).min(SIZE - IMPORTS_TEXT),
+            trouble_bytes: at(PulseWord::Trouble).min(IMPORTS_TEXT - TROUBLE_TEXT),
         })
     }
 }
@@ -137,8 +137,8 @@ mod tests {
 
     fn taken() -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        words[Word::Magic as usize] = MAGIC;
-        words[Word::Version as usize] = VERSION;
+        words[PulseWord::Magic as usize] = MAGIC;
+        words[PulseWord::Version as usize] = VERSION;
         words
     }
 
@@ -146,22 +146,22 @@ mod tests {
     fn a_page_that_no_hook_has_taken_says_nothing() {
         assert_eq!(Pulse::read(&[0; WORDS]), None);
         let mut newer = taken();
-        newer[Word::Version as usize] = VERSION + 1;
+        newer[PulseWord::Version as usize] = VERSION + 1;
         assert_eq!(Pulse::read(&newer), None);
     }
 
     #[test]
     fn what_the_page_says_is_bounded_and_what_is_not_known_is_nothing() {
         let mut words = taken();
-        words[Word::Phase as usize] = 4;
-        words[Word::Steps as usize] = 7;
-        words[Word::Start as usize] = 99;
-        words[Word::Imports as usize] = u64::MAX;
-        words[Word::Trouble as usize] = u64::MAX;
+        words[PulseWord::Phase as usize] = 4;
+        words[PulseWord::Steps as usize] = 7;
+        words[PulseWord::Start as usize] = 99;
+        words[PulseWord::Imports as usize] = u64::MAX;
+        words[PulseWord::Trouble as usize] = u64::MAX;
         let pulse = Pulse::read(&words).unwrap();
         assert_eq!((pulse.phase, pulse.steps, pulse.parked_end), (Some(Phase::Step), 7, None));
         assert_eq!((pulse.imports_bytes, pulse.trouble_bytes), (SIZE - IMPORTS_TEXT, IMPORTS_TEXT - TROUBLE_TEXT));
-        words[Word::Phase as usize] = 99;
+        words[PulseWord::Phase as usize] = 99;
         assert_eq!(Pulse::read(&words).unwrap().phase, None);
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let order = "(MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, \
                      PHASE_SINCE, MODULES, START, IMPORTS, TROUBLE, LEFT_OUT) = range(16)";
         assert!(text.contains(order));
-        assert_eq!(Word::LeftOut as usize, 15);
+        assert_eq!(PulseWord::LeftOut as usize, 15);
         assert!(text.contains("IMPORT, INIT, LOAD, STEP, SAVE, PARKED = range(1, 7)"));
         assert!(text.contains(&format!("WORDS = {WORDS}")));
         assert!(text.contains(&format!("TROUBLE_TEXT, TROUBLE_ROOM = {TROUBLE_TEXT}, 1024")));

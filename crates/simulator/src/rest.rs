@@ -45,15 +45,15 @@ impl World {
         self.check_logs();
     }
 
-    /// Whether a node of this launch was on a machine of which there are two: of those one is refused, and what it wrote stays
-    /// with it until an operator says which is the right one.
-    fn was_on_a_copy(&self, task: &TaskId, generation: Generation) -> bool {
-        let is_copied = |at: usize| {
-            self.agents.get(at).is_some_and(|agent| agent.clone_of.is_some())
-                || self.agents.iter().any(|agent| agent.clone_of == Some(at))
-        };
+    /// Whether a node of this launch was on one of two machines of the same name, and an older state of the database was put
+    /// back, which may know the other: then this one is refused, and what it wrote stays with it until an operator says which is
+    /// the right one.
+    fn may_be_refused(&self, task: &TaskId, generation: Generation) -> bool {
+        let name_of = |at: usize| self.agents.get(at).map(|agent| &agent.name);
+        let is_doubled = |at: usize| self.agents.iter().filter(|agent| Some(&agent.name) == name_of(at)).count() > 1;
         let is_of = |run: &RunKey| run.task == *task && run.generation == generation;
-        self.keepers.iter().any(|keepers| is_of(&keepers.run) && is_copied(keepers.agent))
+        let was_restored = !self.server.database.history.lost.is_empty();
+        was_restored && self.keepers.iter().any(|keepers| is_of(&keepers.run) && is_doubled(keepers.agent))
     }
 
     fn check_logs(&mut self) {
@@ -63,7 +63,7 @@ impl World {
             let Some(task) = self.server.database.tasks.get(id) else { continue };
             let attempt = task.attempts.iter().find(|known| known.number.get() == launch.1);
             let is_known = attempt.is_some_and(|known| known.generation == launch.0);
-            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) || self.was_on_a_copy(id, launch.0)
+            if !is_known || self.truth.incomplete.contains(&(id.clone(), launch.0)) || self.may_be_refused(id, launch.0)
             {
                 continue;
             }

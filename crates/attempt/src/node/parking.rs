@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fermi_domain::contract::RankPosition;
 use fermi_domain::event::RunEvent;
 use fermi_domain::healing::warm::{ColdReason, VariableChange, memory_needed};
-use fermi_domain::pulse::{self, Phase, Pulse, Word};
+use fermi_domain::pulse::{self, Phase, Pulse, PulseWord};
 use fermi_process::cgroup::Entrance;
 use fermi_process::pidfd::PidFd;
 use fermi_process::procfs;
@@ -375,7 +375,7 @@ fn next_page(told: &SharedPage) -> io::Result<SharedPage> {
     let imports = told.read_at(pulse::IMPORTS_TEXT, usize::try_from(length).unwrap_or(0))?;
     let page = SharedPage::new(c"fermi-pulse", pulse::SIZE)?;
     page.write_at(pulse::IMPORTS_TEXT, &imports)?;
-    page.write_word(Word::Imports as usize, length)?;
+    page.write_word(PulseWord::Imports as usize, length)?;
     Ok(page)
 }
 

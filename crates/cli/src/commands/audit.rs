@@ -22,7 +22,7 @@ pub struct AuditFlags {
     /// Only the last so long, such as 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Duration>,
-    /// Only what begins so, such as task., user. or token.
+    /// Only what begins so, such as task. or user.added
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     /// Also what the server and the agents did by themselves

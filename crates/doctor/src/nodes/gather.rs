@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::language::Text;
 
-use super::message::{Greeting, Order};
+use super::message::{Greeting, NodeOrder};
 use super::{NodesOptions, frame};
 
 /// A caller that does not introduce itself in this time is no node.
@@ -41,7 +41,7 @@ pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
             Ok(caller) => match refusal(&caller.greeting, &members, options) {
                 None => members.push(caller),
                 Some(reason) => {
-                    let _ = frame::send(&caller.stream, &Order::Refused { reason }, Instant::now() + INTRODUCTION);
+                    let _ = frame::send(&caller.stream, &NodeOrder::Refused { reason }, Instant::now() + INTRODUCTION);
                 }
             },
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fermi_domain::language::Text;
 
 use super::gather::{Member, gather};
-use super::message::{Address, Answer, Greeting, Order, Peer};
+use super::message::{Address, Greeting, NodeAnswer, NodeOrder, Peer};
 use super::obey::{Obedient, VALUES};
 use super::survey::{NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
 use super::{NodesOptions, frame, responder, schedule};
@@ -99,19 +99,19 @@ impl Hub {
         me: &Obedient,
         step: StepName,
         patience: Duration,
-        orders: Vec<(usize, Order)>,
-    ) -> Vec<(usize, Answer)> {
+        orders: Vec<(usize, NodeOrder)>,
+    ) -> Vec<(usize, NodeAnswer)> {
         let deadline = Instant::now() + patience;
         let members = &self.members;
-        let asked = |node: usize, order: &Order| match members.get(node) {
+        let asked = |node: usize, order: &NodeOrder| match members.get(node) {
             Some(Some(member)) => {
                 frame::send(&member.stream, order, deadline).ok()?;
-                frame::receive::<Answer>(&member.stream, deadline).ok()
+                frame::receive::<NodeAnswer>(&member.stream, deadline).ok()
             }
             _ if node == me.node => me.obey(order),
             _ => None,
         };
-        let answers: Vec<(usize, Option<Answer>)> = thread::scope(|scope| {
+        let answers: Vec<(usize, Option<NodeAnswer>)> = thread::scope(|scope| {
             let running: Vec<_> =
                 orders.iter().map(|(node, order)| (*node, scope.spawn(|| asked(*node, order)))).collect();
             running.into_iter().map(|(node, thread)| (node, thread.join().ok().flatten())).collect()
@@ -144,19 +144,19 @@ impl Hub {
     }
 
     fn facts(&mut self, me: &Obedient) {
-        let orders = self.survey.present().into_iter().map(|node| (node, Order::Facts)).collect();
+        let orders = self.survey.present().into_iter().map(|node| (node, NodeOrder::Facts)).collect();
         for (node, answer) in self.ask(me, StepName::Facts, FACTS, orders) {
-            if let Answer::Facts(facts) = answer {
+            if let NodeAnswer::Facts(facts) = answer {
                 self.survey.nodes[node].facts = facts;
             }
         }
     }
 
     fn pings(&mut self, me: &Obedient) {
-        let order = Order::Ping { peers: self.peers(), master_port: self.survey.master_port };
+        let order = NodeOrder::Ping { peers: self.peers(), master_port: self.survey.master_port };
         let orders = self.survey.present().into_iter().map(|node| (node, order.clone())).collect();
         for (node, answer) in self.ask(me, StepName::Ping, PINGS, orders) {
-            if let Answer::Pings(rows) = answer {
+            if let NodeAnswer::Pings(rows) = answer {
                 self.survey.pings[node] = rows;
             }
         }
@@ -171,16 +171,16 @@ impl Hub {
             }
             let peers = self.peers();
             let present = self.survey.present();
-            let orders: Vec<(usize, Order)> = round
+            let orders: Vec<(usize, NodeOrder)> = round
                 .into_iter()
                 .filter(|(a, b)| present.contains(a) && present.contains(b))
                 .filter_map(|(a, b)| {
                     let peer = self.reachable(peers.iter().find(|peer| peer.node == b)?, a, number == 0)?;
-                    Some((a, Order::Transfer { peer }))
+                    Some((a, NodeOrder::Transfer { peer }))
                 })
                 .collect();
             for (_, answer) in self.ask(me, StepName::Transfer, ROUND, orders) {
-                if let Answer::Transfers(found) = answer {
+                if let NodeAnswer::Transfers(found) = answer {
                     self.survey.transfers.extend(found);
                 }
             }
@@ -207,7 +207,7 @@ impl Hub {
         // A free port of this machine; between here and the rendezvous nothing else asks for one.
         let port = TcpListener::bind(("0.0.0.0", 0)).and_then(|listener| listener.local_addr())?.port();
         let id = format!("doctor-{}-{port}", std::process::id());
-        let order = |rank: usize| Order::AllReduce {
+        let order = |rank: usize| NodeOrder::AllReduce {
             id: id.clone(),
             port,
             rank,
@@ -226,15 +226,15 @@ impl Hub {
     pub fn tell(&self, errors: usize, said: impl Fn(usize) -> Vec<Text>) {
         let deadline = Instant::now() + Duration::from_secs(2);
         for member in self.members.iter().flatten() {
-            let order = Order::Done { errors, said: said(member.greeting.node_rank) };
+            let order = NodeOrder::Done { errors, said: said(member.greeting.node_rank) };
             let _ = frame::send(&member.stream, &order, deadline);
         }
     }
 }
 
-fn outcome(answer: &Answer) -> Option<SumOutcome> {
+fn outcome(answer: &NodeAnswer) -> Option<SumOutcome> {
     match answer {
-        Answer::Sum(outcome) => Some(outcome.clone()),
+        NodeAnswer::Sum(outcome) => Some(outcome.clone()),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::language::{Explained, Hint, Text};
 
-use super::message::{Answer, Greeting, Order};
+use super::message::{Greeting, NodeAnswer, NodeOrder};
 use super::obey::Obedient;
 use super::{NodesOptions, frame, hub, responder};
 use crate::facts::MachineFacts;
@@ -181,16 +181,17 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
 fn obey(stream: &TcpStream, me: &Obedient, options: &NodesOptions) -> Result<Told, JoinProblem> {
     let mut patience = options.join + ORDER;
     loop {
-        let order = frame::receive::<Order>(stream, Instant::now() + patience).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => {
-                JoinProblem::Stranger { master: options.master_addr.clone(), port: options.master_port }
-            }
-            _ => JoinProblem::Lost,
-        })?;
+        let order =
+            frame::receive::<NodeOrder>(stream, Instant::now() + patience).map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => {
+                    JoinProblem::Stranger { master: options.master_addr.clone(), port: options.master_port }
+                }
+                _ => JoinProblem::Lost,
+            })?;
         patience = ORDER;
-        let answer: Answer = match order {
-            Order::Done { errors, said } => return Ok(Told { errors, said }),
-            Order::Refused { reason } => return Err(JoinProblem::Refused { reason }),
+        let answer: NodeAnswer = match order {
+            NodeOrder::Done { errors, said } => return Ok(Told { errors, said }),
+            NodeOrder::Refused { reason } => return Err(JoinProblem::Refused { reason }),
             order => match me.obey(&order) {
                 Some(answer) => answer,
                 None => continue,

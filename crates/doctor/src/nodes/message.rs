@@ -43,7 +43,7 @@ pub struct Peer {
 /// What the first node asks of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Order {
+pub enum NodeOrder {
     Facts,
     #[serde(rename_all = "camelCase")]
     Ping {
@@ -75,7 +75,7 @@ pub enum Order {
 /// What a node answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
+pub enum NodeAnswer {
     /// None where the look at the machine has not come to an end.
     Facts(Option<Box<MachineFacts>>),
     Pings(Vec<PingRow>),

@@ -1,6 +1,6 @@
 //! Several machines at once, without a server: all come to the first, which asks everyone to look and to measure.
 //!
-//! [`hub::run`] is the first node: it gathers the others at the master's port, gives one [`message::Order`] after the
+//! [`hub::run`] is the first node: it gathers the others at the master's port, gives one [`message::NodeOrder`] after the
 //! other to all nodes, itself included, and collects a [`survey::Survey`]. [`member::run`] is any other node. Measuring
 //! happens between a [`probe`] and the [`responder`] that every node has. Every wait has a deadline; a node that misses
 //! one is out and is named.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fermi_collective::{Communicator, Rendezvous};
 
-use super::message::{Answer, Order, Peer};
+use super::message::{NodeAnswer, NodeOrder, Peer};
 use super::survey::{PathPing, PingRow, Reach, SumOutcome, Transfer};
 use super::{probe, survey};
 use crate::facts::{MachineFacts, Seen};
@@ -29,12 +29,12 @@ pub struct Obedient {
 
 impl Obedient {
     /// None for what is no question, or where there is no answer.
-    pub fn obey(&self, order: &Order) -> Option<Answer> {
+    pub fn obey(&self, order: &NodeOrder) -> Option<NodeAnswer> {
         match order {
-            Order::Facts => Some(Answer::Facts(self.facts().map(Box::new))),
-            Order::Ping { peers, master_port } => Some(Answer::Pings(self.pings(peers, *master_port))),
-            Order::Transfer { peer } => Some(Answer::Transfers(self.transfers(peer))),
-            Order::AllReduce { id, port, rank, world_size, master_addr } => {
+            NodeOrder::Facts => Some(NodeAnswer::Facts(self.facts().map(Box::new))),
+            NodeOrder::Ping { peers, master_port } => Some(NodeAnswer::Pings(self.pings(peers, *master_port))),
+            NodeOrder::Transfer { peer } => Some(NodeAnswer::Transfers(self.transfers(peer))),
+            NodeOrder::AllReduce { id, port, rank, world_size, master_addr } => {
                 let rendezvous = Rendezvous {
                     rank: *rank,
                     world_size: *world_size,
@@ -43,9 +43,9 @@ impl Obedient {
                     run_id: id.clone(),
                     timeout: RANKS,
                 };
-                Some(Answer::Sum(sum(&rendezvous).unwrap_or_else(|reason| SumOutcome::Failed { reason })))
+                Some(NodeAnswer::Sum(sum(&rendezvous).unwrap_or_else(|reason| SumOutcome::Failed { reason })))
             }
-            Order::Done { .. } | Order::Refused { .. } => None,
+            NodeOrder::Done { .. } | NodeOrder::Refused { .. } => None,
         }
     }
 

@@ -153,7 +153,7 @@ mod tests {
     fn findings_stand_under_their_topics_and_fixes_stay_in_their_column() {
         let shown = view(Language::En).findings("gn6", &findings());
         let expected = "Doctor: gn6\n\n  GPUs\n  - there is no GPU\n\n  disk\n  ✓ /data: 9 GB are free\n\n  launch\n  ✗ port 29500 is taken\n    \
-                        seen  nc (pid 7)\n    fix   choose another port, or wait for\n          its holder to end\n          $ ss -ltnp 'sport = :29500'\n";
+                        seen  nc (pid 7)\n    fix   choose another port, or wait\n          for its holder to end\n          $ ss -ltnp 'sport = :29500'\n";
         assert_eq!(shown, expected);
         let chinese = view(Language::ZhCn).findings("gn6", &findings());
         assert!(chinese.contains("  ✗ 端口 29500 已被占用\n    依据  nc (pid 7)\n    办法  换一个端口\n"), "{chinese}");

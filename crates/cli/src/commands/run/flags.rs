@@ -83,10 +83,10 @@ pub struct RunFlags {
     #[arg(long, value_name = "HOST", value_parser = ["fermi", "rank0"], help_heading = LAUNCH)]
     pub store: Option<String>,
     /// Watch over Python ranks from inside: steps, phases, collectives; off leaves them alone
-    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], default_value = "on", help_heading = LAUNCH)]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true, default_value = "on", help_heading = LAUNCH)]
     pub hook: String,
     /// Keep an interpreter with the rank's imports ready beside each rank, so that a restart makes its first step at once
-    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], default_value = "off", help_heading = LAUNCH)]
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true, default_value = "off", help_heading = LAUNCH)]
     pub warm: String,
     /// Hand over to the real torchrun
     #[arg(long, help_heading = LAUNCH)]
