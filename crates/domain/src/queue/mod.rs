@@ -1,15 +1,11 @@
 //! The queue: which waiting tasks start now, on which workers, and what the others wait for. Plain values in and out;
 //! `now` is an argument. Never starts, stops or stores anything.
 //!
-//! How a server uses it: one [`Queue`] in the placement loop, filled at start with [`Queue::set_environment`] for each
-//! environment ([`Offer::of`]), [`Queue::set_running`] for each task with leases, [`Queue::charge`] for those that ended
-//! in the last weeks, [`Queue::insert`] for each that waits, in the order of creation (`existing` and groups as
-//! [`Need::Workers`] of their rank map, `auto` as [`Need::Auto`]). Then on every change: `set_environment`,
-//! `remove_environment`, `insert`, `remove`, [`Queue::freed`] or [`Queue::ended`], and after a batch of changes
-//! [`Queue::decide`]: a [`Start`] is leased and placed with [`Start::text`] as its reason ([`Queue::not_started`] if the
-//! store refuses), a [`Preempt`] is a stop, after which the task is inserted again as [`Standing::Returned`].
-//! [`Queue::explain`] gives the reason of a task that has just come and did not start, and of any that people ask about;
-//! reasons of the whole queue are never written again. What is stored wins: where leases differ, fill a new queue.
+//! [`Scheduler`](crate::placement::Scheduler) feeds it: environments as [`Offer`]s, tasks with leases as [`Running`], those that
+//! wait as [`Request`]s (`existing` and groups as [`Need::Workers`] of their rank map, `auto` as [`Need::Auto`]). After a batch
+//! of changes [`Queue::decide`] says who starts ([`Start`]; what the store refuses is told by [`Queue::not_started`]) and who
+//! gives way ([`Preempt`]: a stop, after which the task comes again as [`Standing::Returned`]). [`Queue::explain`] gives the
+//! reason of any task that waits. What is stored wins: where leases differ, a new queue is filled.
 //!
 //! Start reading at [`Request`] and `walk.rs`; the order is in `order.rs`, the choice for `auto` in `pick.rs`.
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fermi_domain::environment::Environment;
+use fermi_domain::explain::Summary;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::phase::TaskPhase;
@@ -225,7 +226,7 @@ impl Placing {
                 if scheduler.waits(&id) {
                     let is_told = waiting.len() < MOST_EXPLAINED && scheduler.queue().waiting() <= LONG;
                     let reason = if is_told { scheduler.explain(&id, now_ms) } else { None };
-                    waiting.push((id, reason.map_or_else(waits_its_turn, |reason| reason.text())));
+                    waiting.push((id, reason.map_or_else(|| Summary::WaitsForWorkers.text(), |reason| reason.text())));
                 }
             }
             if !decisions.is_empty() {
@@ -292,10 +293,6 @@ impl BackgroundLoop for Placing {
 /// Why a task takes no workers after a restore. One whose environments are not named may still run somewhere.
 fn hold(core: &Core, task: &Task) -> Option<Text> {
     core.hold(&task.id, |id: &EnvironmentId| task.spec.distributed.node_ids.contains(id))
-}
-
-fn waits_its_turn() -> Text {
-    Text::new("等待分配 Worker", "waits for its workers")
 }
 
 async fn read_tasks(core: &Core, ids: Vec<TaskId>) -> Result<Vec<Task>, StoreError> {
