@@ -55,3 +55,4 @@ mod torch_gloo;
 mod trainer;
 mod training_reader;
 mod warm_restarts;
+mod webhooks;

@@ -10,6 +10,7 @@ mod error;
 mod follow;
 mod query;
 mod resources;
+mod webhooks;
 
 use std::io::Read;
 use std::time::Duration;

@@ -39,4 +39,5 @@ pub mod units;
 pub mod validation;
 pub mod verdict;
 pub mod warnings;
+pub mod webhook;
 pub mod worker;

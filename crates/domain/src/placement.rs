@@ -12,6 +12,7 @@ use crate::language::{Explained, Text};
 use crate::queue::{Decision, Need, Offer, Preemption, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish};
 use crate::rank_map::{self, RankMap, RankMapError};
 use crate::task::{Selection, Standby, StopCause, Task, TaskSpec};
+use crate::units::Seconds;
 
 /// Gives workers to tasks.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Scheduler {
     aside: BTreeMap<TaskId, Aside>,
     /// Tasks that wait and whose lost workers may be replaced by those that stand by.
     replaceable: HashMap<TaskId, Task>,
+    /// Since when those wait of whom it has not been told that they wait for long.
+    untold: HashMap<TaskId, u64>,
     /// When it was last decided, if nothing has changed since.
     decided_ms: Option<u64>,
 }
@@ -68,6 +71,8 @@ impl Prospect {
 const MOST_TRIED: usize = 10_000;
 /// Of so many that are first in line the reasons are kept up to date.
 const MOST_FIRST: usize = 16;
+/// So many are told of at a time.
+const MOST_LONG_WAITS: usize = 64;
 
 impl WaitReason {
     pub fn text(&self) -> Text {
@@ -194,6 +199,9 @@ impl Scheduler {
         // What it had is given back, or it would not wait.
         self.queue.ended(&task.id, now_ms);
         self.aside.remove(&task.id);
+        if !task.told_long_wait {
+            self.untold.insert(task.id.clone(), task.phase_since_ms.unwrap_or(task.created_ms));
+        }
         let need = match held {
             Some(reason) => Err(reason),
             None => self.need(&task.spec).map_err(|error| error.text()),
@@ -225,6 +233,7 @@ impl Scheduler {
         self.decided_ms = None;
         self.aside.remove(task);
         self.replaceable.remove(task);
+        self.untold.remove(task);
         self.queue.remove(task, now_ms);
         self.queue.ended(task, now_ms);
     }
@@ -242,6 +251,7 @@ impl Scheduler {
         for decision in &decisions {
             if let Decision::Start(start) = decision {
                 self.replaceable.remove(&start.task);
+                self.untold.remove(&start.task);
             }
         }
         decisions
@@ -270,6 +280,20 @@ impl Scheduler {
     pub fn overdue(&self, now_ms: u64) -> Vec<TaskId> {
         let is_overdue = |running: &&Running| matches!(running.stopping, Stopping::By(at) if now_ms > at);
         self.queue.running().filter(is_overdue).map(|running| running.request.task.clone()).collect()
+    }
+
+    /// Those that have come to wait for long, and why; each once.
+    pub fn long_waits(&mut self, now_ms: u64) -> Vec<(TaskId, Text)> {
+        let Some(long) = self.queue.rules().long_wait.map(Seconds::as_millis) else { return Vec::new() };
+        let is_long = |since: &u64| now_ms.saturating_sub(*since) >= long;
+        let found = self.untold.iter().filter(|(_, since)| is_long(since));
+        let found: Vec<TaskId> = found.map(|(task, _)| task.clone()).take(MOST_LONG_WAITS).collect();
+        let told = found.into_iter().filter_map(|task| {
+            self.untold.remove(&task);
+            let reason = self.explain(&task, now_ms)?;
+            Some((task, reason.text()))
+        });
+        told.collect()
     }
 
     pub fn waits(&self, task: &TaskId) -> bool {

@@ -25,6 +25,18 @@ use crate::hub::Hub;
 use crate::kept::Account;
 use crate::refreshes::Refreshes;
 use crate::restored::Restored;
+use crate::webhooks::WebhookSender;
+
+/// What operators have settled before a server starts.
+#[derive(Clone, Debug, Default)]
+pub struct CoreSettings {
+    /// How much of the disk may be used, and for what.
+    pub limits: DiskLimits,
+    /// Who gets workers first, and how many.
+    pub rules: Rules,
+    /// Where people find the console, without a slash at its end.
+    pub public_url: Option<String>,
+}
 
 /// A handle on everything; cheap to clone.
 #[derive(Clone, Debug)]
@@ -61,6 +73,8 @@ struct Inner {
     account_turns: tokio::sync::Mutex<()>,
     /// Held while an agent is admitted: two of one name must not both find it free.
     admissions: tokio::sync::Mutex<()>,
+    webhook_sender: WebhookSender,
+    public_url: Option<String>,
     shutdown: watch::Sender<bool>,
 }
 
@@ -74,6 +88,8 @@ pub struct Bells {
     pub placement: Notify,
     /// Something may be wanted of a node.
     pub nodes: Notify,
+    /// There may be something to tell the world.
+    pub webhooks: Notify,
 }
 
 impl Core {
@@ -83,9 +99,9 @@ impl Core {
         chunks: impl ChunkStore + 'static,
         secret: String,
         folder: PathBuf,
-        limits: DiskLimits,
-        rules: Rules,
+        settings: CoreSettings,
     ) -> Self {
+        let CoreSettings { limits, rules, public_url } = settings;
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
@@ -108,6 +124,8 @@ impl Core {
             attempts: Mutex::default(),
             account_turns: tokio::sync::Mutex::default(),
             admissions: tokio::sync::Mutex::default(),
+            webhook_sender: WebhookSender::default(),
+            public_url,
             shutdown: watch::channel(false).0,
         }))
     }
@@ -176,6 +194,15 @@ impl Core {
     /// What is kept, as the retention has found it.
     pub fn account(&self) -> &Account {
         &self.0.account
+    }
+
+    pub fn webhook_sender(&self) -> &WebhookSender {
+        &self.0.webhook_sender
+    }
+
+    /// Where people find the console, if operators have said so.
+    pub fn public_url(&self) -> Option<&str> {
+        self.0.public_url.as_deref()
     }
 
     pub fn bells(&self) -> &Bells {

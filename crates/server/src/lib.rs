@@ -28,6 +28,7 @@ mod run_secret;
 mod sample_files;
 mod samples;
 mod serve;
+mod webhooks;
 
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;

@@ -237,6 +237,9 @@ impl Core {
         for changed in changes {
             changed.log();
             self.stir(&changed.task, &changed.phases);
+            if changed.phases.iter().any(|change| change.to.is_final()) {
+                self.bells().webhooks.notify_one();
+            }
         }
         if changes.iter().any(|changed| changed.has_freed)
             && let Err(error) = self.refresh_environments().await

@@ -111,7 +111,7 @@ impl EventFilter {
     }
 }
 
-const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "cursor, time_ms, task_seq, environment_id, kind, attempt, rank, text_zh, text_en, data, principal";
 
 impl View<'_> {
@@ -240,7 +240,7 @@ impl Transaction<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
+pub(crate) fn read(row: &Row<'_>) -> Result<StoredEvent, StoreError> {
     let data: Option<String> = row.get(9)?;
     let principal: Option<String> = row.get(10)?;
     Ok(StoredEvent {

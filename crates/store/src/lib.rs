@@ -28,6 +28,7 @@ pub mod snapshots;
 pub mod tasks;
 pub mod tokens;
 pub mod users;
+pub mod webhooks;
 
 mod ballast;
 mod catalogue;

@@ -14,6 +14,7 @@ pub(crate) const DATASET: Numbered = Numbered { prefix: "dataset-", digits: 3 };
 pub(crate) const VERSION: Numbered = Numbered { prefix: "version-", digits: 3 };
 pub(crate) const GROUP: Numbered = Numbered { prefix: "group-", digits: 3 };
 pub(crate) const TOKEN: Numbered = Numbered { prefix: "token-", digits: 1 };
+pub(crate) const WEBHOOK: Numbered = Numbered { prefix: "webhook-", digits: 1 };
 pub(crate) const MODEL: Numbered = Numbered { prefix: "model-", digits: 3 };
 
 impl Numbered {

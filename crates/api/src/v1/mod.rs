@@ -28,6 +28,7 @@ mod snapshot;
 mod task;
 mod verdict;
 mod warning;
+mod webhook;
 
 pub use access::{ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Session, SetPassword, Token, User};
 pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
@@ -58,3 +59,4 @@ pub use snapshot::{DIGEST_HEADER, Snapshot};
 pub use task::{Attempt, CreateAnswer, DistributedInfo, Progress, Task, TaskNode, TaskRow, TaskStatus};
 pub use verdict::{FailedRank, OtherFailure, Verdict};
 pub use warning::Warning;
+pub use webhook::{CreateWebhook, Webhook};

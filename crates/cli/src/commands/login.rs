@@ -105,6 +105,7 @@ fn close(flags: &LogoutFlags) -> Outcome {
             Text::new("fermi login 登录", "'fermi login' logs in"),
         ));
     };
+    connection::must_not_be_anothers(&server)?;
     // What the server does not take any more is forgotten all the same.
     let answer = client(&server, Some(login.token)).log_out();
     known_servers::forget_login(&server).map_err(|error| not_kept(&error))?;

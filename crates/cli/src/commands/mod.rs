@@ -31,6 +31,7 @@ mod trainer;
 mod up;
 mod usage;
 mod user;
+mod webhook;
 mod worker;
 
 use std::ffi::OsString;
@@ -71,6 +72,7 @@ enum Command {
     User(user::UserFlags),
     Token(token::TokenFlags),
     Audit(audit::AuditFlags),
+    Webhook(webhook::WebhookFlags),
     Demo(demo::DemoFlags),
     #[command(name = launch::words::NAME)]
     Launch(Box<launch::LaunchFlags>),
@@ -120,6 +122,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::User(flags) }) => user::execute(&flags),
         Ok(Cli { command: Command::Token(flags) }) => token::execute(&flags),
         Ok(Cli { command: Command::Audit(flags) }) => audit::execute(&flags),
+        Ok(Cli { command: Command::Webhook(flags) }) => webhook::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),
         Ok(Cli { command: Command::LaunchFiles(flags) }) => launch_files::execute(&flags),
         Ok(Cli { command: Command::Slurm(flags) }) => slurm::execute(&flags),

@@ -9,6 +9,8 @@ use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use crate::connection::CommandProblem;
 use crate::speech::{self, pick};
 
+const FLAG: &str = "--password-file";
+
 /// The flag of every command that needs a password.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PasswordFlags {
@@ -20,13 +22,13 @@ pub struct PasswordFlags {
 impl PasswordFlags {
     /// A password that is known to the server.
     pub fn known(&self, question: &str) -> Result<String, CommandProblem> {
-        self.password_file.as_deref().map_or_else(|| ask(question), from_file)
+        self.password_file.as_deref().map_or_else(|| ask(question), |path| from_file(FLAG, path))
     }
 
     /// One that is chosen now; a terminal asks for it twice.
     pub fn chosen(&self) -> Result<String, CommandProblem> {
         if let Some(path) = &self.password_file {
-            return from_file(path);
+            return from_file(FLAG, path);
         }
         let first = ask(pick("新密码：", "new password: "))?;
         if ask(pick("再输入一次：", "once more: "))? == first {
@@ -39,7 +41,8 @@ impl PasswordFlags {
     }
 }
 
-fn from_file(path: &Path) -> Result<String, CommandProblem> {
+/// The one line of a file, or of stdin; `flag` is what named it.
+pub fn from_file(flag: &str, path: &Path) -> Result<String, CommandProblem> {
     let read = if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
@@ -51,8 +54,8 @@ fn from_file(path: &Path) -> Result<String, CommandProblem> {
         CommandProblem::usage(
             Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),
             Text::new(
-                "--password-file 指向只含密码的文件",
-                "--password-file names a file that holds the password alone",
+                format!("{flag} 指向只含该内容的文件，- 表示标准输入"),
+                format!("{flag} names a file that holds it alone, - for stdin"),
             ),
         )
     })?;

@@ -19,6 +19,8 @@ pub struct Rules {
     pub limits: Limits,
     pub users: BTreeMap<String, UserRules>,
     pub preemption: Preemption,
+    /// Who has waited for so long is told of, once. Never where it is absent.
+    pub long_wait: Option<Seconds>,
 }
 
 /// What is said of one user.
@@ -94,6 +96,7 @@ impl Default for Rules {
             limits: Limits::default(),
             users: BTreeMap::new(),
             preemption: Preemption::Off,
+            long_wait: Some(Seconds(1_800)),
         }
     }
 }

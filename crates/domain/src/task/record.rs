@@ -45,6 +45,9 @@ pub struct Task {
     /// It gave its workers to a task of higher priority, and is first among those of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gave_way: bool,
+    /// That it waits for long has been told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told_long_wait: bool,
     /// Who is which rank, since workers were leased.
     #[serde(default)]
     pub rank_map: Option<RankMap>,
@@ -224,6 +227,7 @@ impl Task {
             ended_ms: None,
             placed_ms: None,
             gave_way: false,
+            told_long_wait: false,
             rank_map: None,
             nodes: Vec::new(),
             former_nodes: Vec::new(),

@@ -39,6 +39,7 @@ mod suggestion;
 mod tasks;
 mod tokens;
 mod users;
+mod webhooks;
 mod workers;
 
 use std::time::Duration;
@@ -131,6 +132,9 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(users::set_password))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(webhooks::create, webhooks::list))
+        .routes(routes!(webhooks::remove))
+        .routes(routes!(webhooks::test))
         .routes(routes!(server_status::show))
         .routes(routes!(strays::list))
         .routes(routes!(strays::end))

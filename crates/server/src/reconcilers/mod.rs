@@ -6,6 +6,7 @@ mod nodes;
 mod placement;
 mod retention;
 mod sample_keeper;
+mod webhooks;
 
 use crate::background;
 use crate::core::Core;
@@ -17,4 +18,5 @@ pub fn start(core: &Core) {
     background::start(core, placement::Placing::new(core));
     background::start(core, retention::Retention::new(core));
     background::start(core, sample_keeper::SampleKeeper::new(core));
+    background::start(core, webhooks::Webhooks::new(core));
 }

@@ -189,6 +189,26 @@ impl Placing {
                 self.add(task);
             }
         }
+        self.tell_long_waits().await
+    }
+
+    /// Tells of those that have come to wait for long.
+    async fn tell_long_waits(&self) -> Result<(), StoreError> {
+        let core = &self.core;
+        let now_ms = core.now_ms();
+        let long = core.scheduler().long_waits(now_ms);
+        if long.is_empty() {
+            return Ok(());
+        }
+        let cause = Cause { principal: Principal::System, now_ms };
+        let told = core.store().write(move |tx| {
+            for (id, reason) in long {
+                apply(tx, &id, TaskInput::WaitsLong { reason }, &cause)?;
+            }
+            Ok(())
+        });
+        told.await.map_err(WriteError::<StoreError>::flatten)?;
+        core.bells().webhooks.notify_one();
         Ok(())
     }
 

@@ -11,11 +11,9 @@ use axum::http::{Request, Response, StatusCode};
 use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::queue::Rules;
 use fermi_domain::units::Bytes;
 use fermi_server::agents;
-use fermi_server::core::Core;
-use fermi_server::disk::DiskLimits;
+use fermi_server::core::{Core, CoreSettings};
 use fermi_server::guard::Guard;
 use fermi_server::http;
 use fermi_store::chunks::LocalChunks;
@@ -57,14 +55,7 @@ impl Cluster {
         std::fs::create_dir_all(folder.path().join("snapshots")).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
-        let core = Core::new(
-            store,
-            chunks,
-            "secret".to_owned(),
-            folder.path().to_owned(),
-            DiskLimits::default(),
-            Rules::default(),
-        );
+        let core = Core::new(store, chunks, "secret".to_owned(), folder.path().to_owned(), CoreSettings::default());
         let mut cluster = Self {
             app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fermi_domain::disk::LogBudgets;
 use fermi_domain::language::{Text, reason};
 use fermi_domain::units::Bytes;
+use fermi_server::core::CoreSettings;
 use fermi_server::disk::DiskLimits;
 use fermi_server::{Door, ServerNews, ServerOptions, ServerToken};
 use serde_json::json;
@@ -44,12 +45,15 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, token_file, log_budget_per_task, log_budget, disk_reserve and queue
+    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, log_budget_per_task, log_budget, disk_reserve and queue
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
     #[arg(long, value_name = "NAME")]
     allowed_host: Vec<String>,
+    /// Where people find the console, for links in what webhooks are told
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
     /// Where the token is; it is made when the file does not exist [default: the data folder's token]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -156,7 +160,24 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         },
         reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
     };
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, limits, rules: settings.queue })
+    let public_url = flags.public_url.clone().or(settings.public_url).map(|url| public(&url)).transpose()?;
+    let settings = CoreSettings { limits, rules: settings.queue, public_url };
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, settings })
+}
+
+/// Where people find the console, without a slash at its end.
+fn public(url: &str) -> Result<String, CommandProblem> {
+    let trimmed = url.trim().trim_end_matches('/');
+    let host = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
+    if host.is_some_and(|host| {
+        !host.is_empty() && !host.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    }) {
+        return Ok(trimmed.to_owned());
+    }
+    Err(CommandProblem::usage(
+        Text::new(format!("“{url}” 不是网页地址"), format!("'{url}' is no address of a page")),
+        Text::new("例如 --public-url https://fermi.example.com", "write --public-url https://fermi.example.com"),
+    ))
 }
 
 /// Who can reach an open server runs programs on every environment.

@@ -9,8 +9,17 @@ use serde_json::Value;
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 8] =
-    ["listen", "data_dir", "allowed_hosts", "token_file", "log_budget_per_task", "log_budget", "disk_reserve", "queue"];
+const KEYS: [&str; 9] = [
+    "listen",
+    "data_dir",
+    "allowed_hosts",
+    "public_url",
+    "token_file",
+    "log_budget_per_task",
+    "log_budget",
+    "disk_reserve",
+    "queue",
+];
 
 /// What a file says; all of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +27,7 @@ pub struct Settings {
     pub listen: Option<String>,
     pub data_dir: Option<PathBuf>,
     pub allowed_hosts: Vec<String>,
+    pub public_url: Option<String>,
     pub token_file: Option<PathBuf>,
     /// Sizes as people write them, such as 8GB.
     pub log_budget_per_task: Option<String>,
@@ -82,6 +92,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
         match key.as_str() {
             "listen" => settings.listen = Some(word(&key, &value)?),
             "data_dir" => settings.data_dir = Some(folder.join(word(&key, &value)?)),
+            "public_url" => settings.public_url = Some(word(&key, &value)?),
             "token_file" => settings.token_file = Some(folder.join(word(&key, &value)?)),
             "log_budget_per_task" => settings.log_budget_per_task = Some(size(&key, &value)?),
             "log_budget" => settings.log_budget = Some(size(&key, &value)?),
@@ -110,7 +121,7 @@ fn size(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
 }
 
 /// The keys below `queue`.
-const QUEUE_KEYS: [&str; 5] = ["half_life", "aging", "limits", "users", "preemption"];
+const QUEUE_KEYS: [&str; 6] = ["half_life", "aging", "limits", "users", "preemption", "long_wait"];
 
 /// The rules of the queue have keys of their own.
 fn rules(value: Value) -> Result<Rules, SettingsRefusal> {

@@ -33,6 +33,11 @@ pub enum TaskInput {
     MustWait {
         reason: Text,
     },
+    /// It has waited for longer than operators find usual.
+    WaitsLong {
+        /// What it waits for.
+        reason: Text,
+    },
     /// Its workers are leased.
     Placed {
         rank_map: RankMap,

@@ -23,6 +23,7 @@ impl Transition<'_> {
     pub(super) fn take(&mut self, input: TaskInput) {
         match input {
             TaskInput::MustWait { reason } => self.must_wait(reason),
+            TaskInput::WaitsLong { reason } => self.waits_long(&reason),
             TaskInput::Placed { rank_map } => self.placed(rank_map),
             TaskInput::Journal { node, event } => self.read(node, *event),
             // A result that the journal has told as well is known.
@@ -81,6 +82,16 @@ impl Transition<'_> {
         }
     }
 
+    fn waits_long(&mut self, reason: &Text) {
+        if self.task.phase != TaskPhase::Queued || self.task.told_long_wait {
+            return;
+        }
+        self.task.told_long_wait = true;
+        let minutes = self.now_ms.saturating_sub(self.task.phase_since_ms.unwrap_or(self.now_ms)) / 60_000;
+        let waited = Text::new(format!("已等待 {minutes} 分钟"), format!("it has waited for {minutes} min"));
+        self.note("task.waits_long", waited.followed_by(reason));
+    }
+
     fn placed(&mut self, rank_map: RankMap) {
         if self.task.phase == TaskPhase::Initializing {
             self.turn(TaskEvent::Prepared);
@@ -91,6 +102,7 @@ impl Transition<'_> {
         self.task.started_ms.get_or_insert(self.now_ms);
         self.task.placed_ms = Some(self.now_ms);
         self.task.gave_way = false;
+        self.task.told_long_wait = false;
         self.remember_former_nodes(&rank_map);
         self.task.nodes = rank_map
             .nodes()

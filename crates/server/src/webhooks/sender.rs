@@ -1,0 +1,92 @@
+//! Sends a delivery and reads what comes back.
+
+use std::time::Duration;
+
+use fermi_domain::language::Text;
+use fermi_domain::webhook::{Delivery, Webhook, delivery};
+use serde_json::Value;
+
+use super::signature::sign;
+
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// More of an answer is not read.
+const LONGEST_ANSWER: u64 = 64 << 10;
+
+/// What is sent to whom.
+#[derive(Clone, Debug)]
+pub struct Letter {
+    pub webhook: Webhook,
+    /// The same however often it is sent.
+    pub id: String,
+    pub event: String,
+    pub body: Value,
+}
+
+/// Sends letters over HTTP, by the proxy of the environment where one is set.
+#[derive(Clone, Debug)]
+pub struct WebhookSender {
+    agent: ureq::Agent,
+}
+
+impl Default for WebhookSender {
+    fn default() -> Self {
+        let roots = ureq::tls::TlsConfig::builder().root_certs(ureq::tls::RootCerts::PlatformVerifier).build();
+        let config = ureq::Agent::config_builder()
+            .timeout_connect(Some(CONNECTS_WITHIN))
+            .timeout_global(Some(ANSWERS_WITHIN))
+            .max_redirects(0)
+            .http_status_as_error(false)
+            .user_agent(concat!("fermi/", env!("CARGO_PKG_VERSION")))
+            .tls_config(roots)
+            // A receiver that is slow must not be taken for one that is there.
+            .max_idle_connections(0)
+            .build();
+        Self { agent: config.into() }
+    }
+}
+
+impl WebhookSender {
+    /// Sends it once. Waits on a thread of its own, so that a slow receiver holds up no other work.
+    pub async fn send(&self, letter: Letter, now_ms: u64) -> Delivery {
+        let agent = self.agent.clone();
+        let sent = tokio::task::spawn_blocking(move || post(&agent, &letter, now_ms)).await;
+        sent.unwrap_or_else(|error| Delivery::Later(unreachable_for(&error.to_string())))
+    }
+}
+
+fn post(agent: &ureq::Agent, letter: &Letter, now_ms: u64) -> Delivery {
+    let Webhook { url, format, secret, .. } = &letter.webhook;
+    let signed = sign(*format, secret.as_deref(), url, letter.body.clone(), now_ms);
+    let mut request = agent
+        .post(&signed.url)
+        .header("content-type", "application/json; charset=utf-8")
+        .header("x-fermi-delivery", &letter.id)
+        .header("x-fermi-event", &letter.event);
+    for (name, value) in &signed.headers {
+        request = request.header(*name, value);
+    }
+    match request.send(signed.body) {
+        Ok(mut answer) => {
+            let status = answer.status().as_u16();
+            // An answer that breaks off is judged by its status.
+            let body = answer.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string().unwrap_or_default();
+            delivery(*format, status, &body)
+        }
+        Err(error) => Delivery::Later(unreachable_for(&said(&error))),
+    }
+}
+
+/// What a person can use of an error; the address is left out, since it may hold a key.
+fn said(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => format!("no answer within {} s", ANSWERS_WITHIN.as_secs()),
+        ureq::Error::HostNotFound => "its name does not resolve".to_owned(),
+        ureq::Error::BadUri(_) => "its address cannot be used".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+fn unreachable_for(reason: &str) -> Text {
+    Text::new(format!("接收方无法连接：{reason}"), format!("the receiver cannot be reached: {reason}"))
+}
