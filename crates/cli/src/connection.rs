@@ -301,17 +301,11 @@ impl ServerFlags {
         if let Some(token) = given.filter(|token| !token.is_empty()) {
             return Ok(Some(token));
         }
-        if server.is_loopback() {
-            must_not_be_anothers(server)?;
-        }
+        must_not_be_anothers(server)?;
         if let Some(login) = known_servers::login(server) {
             return Ok(Some(login.token));
         }
-        if let Some(file) = known_servers::running_token_file(server) {
-            return Ok(read_token(&file).ok());
-        }
-        let left = state_folder().map(|folder| folder.join("token")).filter(|_| !server.is_loopback());
-        Ok(left.and_then(|path| read_token(&path).ok()))
+        Ok(known_servers::running_token_file(server).and_then(|file| read_token(&file).ok()))
     }
 
     pub fn connect(&self) -> Result<Client, CommandProblem> {
@@ -327,10 +321,14 @@ impl ServerFlags {
 }
 
 /// A token that is found, not given, goes to programs of this account and of the system alone.
-fn must_not_be_anothers(server: &ServerAddress) -> Result<(), CommandProblem> {
+pub fn must_not_be_anothers(server: &ServerAddress) -> Result<(), CommandProblem> {
     let me = nix::unistd::geteuid().as_raw();
-    match listener::owner(server.port()) {
-        Some(owner) if owner != me && owner != 0 && known_servers::knows(server) => {
+    if !server.is_loopback() {
+        return Ok(());
+    }
+    let other = listener::owners(server.port()).into_iter().find(|owner| *owner != me && *owner != 0);
+    match other {
+        Some(owner) if known_servers::knows(server) => {
             let name = nix::unistd::User::from_uid(owner.into()).ok().flatten();
             let name = name.map_or_else(|| owner.to_string(), |user| user.name);
             Err(CommandProblem::Own {

@@ -6,7 +6,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
@@ -89,8 +89,7 @@ impl Guard {
 
     /// Who shows what; none where nothing is shown and the server is open.
     fn holder(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Option<Holder>, ApiProblem> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+        let now_ms = now_ms();
         let of = |word: &[u8]| self.accounts.holder(&secret_word::digest(word), now_ms);
         if let Some(word) = bearer(headers) {
             return match of(word) {
@@ -101,8 +100,8 @@ impl Guard {
             };
         }
         // Agents are no browsers.
-        let word = cookie::read(headers, self.accounts.port()).filter(|_| !uri.path().starts_with(AGENTS));
-        match word.and_then(|word| of(word.as_bytes())) {
+        let mut words = cookie::read(headers, self.accounts.port()).filter(|_| !uri.path().starts_with(AGENTS));
+        match words.find_map(|word| of(word.as_bytes())) {
             Some(holder) => {
                 // A page of another port of this host is of the same site to a browser and may post a form here; it
                 // cannot set this header.
@@ -219,6 +218,54 @@ pub struct Caller {
     pub principal: Principal,
     /// What was shown; none where nothing had to be.
     pub holder: Option<Holder>,
+}
+
+/// What was found out about a caller, to be asked again when a body has come or while an answer goes on: what was shown may have
+/// been revoked meanwhile.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    accounts: Arc<Accounts>,
+    holder: Option<Holder>,
+}
+
+impl Standing {
+    pub fn of(accounts: &Arc<Accounts>, caller: &Caller) -> Self {
+        Self { accounts: accounts.clone(), holder: caller.holder.clone() }
+    }
+
+    /// Whether the caller may still do what it might when the request began.
+    pub fn ask_again(&self) -> Result<(), ApiProblem> {
+        if self.holds() {
+            Ok(())
+        } else {
+            Err(unauthorized(Text::new("访问令牌已失效", "the token is no longer valid")))
+        }
+    }
+
+    fn holds(&self) -> bool {
+        let Some(holder) = &self.holder else { return true };
+        self.accounts.holder(&holder.digest, now_ms()).as_ref() == Some(holder)
+    }
+
+    /// Returns when it does not hold any more.
+    pub async fn lost(self) {
+        if self.holder.is_none() {
+            return std::future::pending().await;
+        }
+        let mut changes = self.accounts.changes();
+        while self.holds() {
+            // What ends by its time is found by looking now and then.
+            let _ = tokio::time::timeout(LOOKED_AT_AGAIN, changes.changed()).await;
+        }
+    }
+}
+
+/// How often a stream's token is looked at when no account changes.
+const LOOKED_AT_AGAIN: Duration = Duration::from_secs(15);
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fermi_domain::language::{Explained, Hint, Text};
-use fermi_domain::queue::Rules;
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::access::secret_word;
-use crate::core::Core;
-use crate::disk::DiskLimits;
+use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
 use crate::key_file::TooOpen;
 use crate::{agents, http, key_file, reconcilers, restored, sample_files};
@@ -28,10 +26,7 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// Who may ask.
     pub door: Door,
-    /// How much of the disk may be used, and for what.
-    pub limits: DiskLimits,
-    /// Who gets workers first, and how many.
-    pub rules: Rules,
+    pub settings: CoreSettings,
 }
 
 /// Who may ask.
@@ -76,6 +71,8 @@ pub enum ServerError {
     /// Other users of the machine get at what is in it.
     #[error("others may read {path}: its mode is {mode:o}")]
     TooOpen { path: PathBuf, mode: u32, wanted: u32 },
+    #[error("the token in {file} has fewer than {SHORTEST_TOKEN} letters")]
+    ShortToken { file: PathBuf },
     #[error(transparent)]
     Store(#[from] fermi_store::OpenError),
     #[error("cannot listen on {address}: {source}")]
@@ -95,6 +92,7 @@ impl Explained for ServerError {
         let zh = match self {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
+            Self::ShortToken { file } => format!("{} 中的令牌少于 {SHORTEST_TOKEN} 个字符", file.display()),
             Self::Store(error) => return error.text(),
             Self::Listen { address, source } => format!("无法监听 {address}：{source}"),
             Self::Read(error) => format!("无法读取开发环境：{error}"),
@@ -113,6 +111,10 @@ impl Explained for ServerError {
                     format!("it holds tokens, variables of tasks and logs; run `{command}` first"),
                 )
             }
+            Self::ShortToken { file } => Hint::new(
+                format!("删除 {} 后重新启动，服务器会生成一个新的", file.display()),
+                format!("remove {} and start again: the server makes a new one", file.display()),
+            ),
             Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Hint::new(
                 format!("{address} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
                 format!(
@@ -158,7 +160,7 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits, options.rules.clone());
+    let core = Core::new(store, chunks, secret.word, folder.clone(), options.settings.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     core.refresh_accounts().await?;
@@ -216,12 +218,18 @@ async fn out_of_patience(stopped: tokio::sync::oneshot::Receiver<()>) {
     }
 }
 
+/// A shorter token can be guessed: wrong ones are not counted.
+const SHORTEST_TOKEN: usize = 20;
+
 /// The server's own token, which is made when it first starts; none where everyone may ask.
 fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerError> {
     let Door::Closed { token_file } = &options.door else { return Ok(None) };
     let file = token_file.clone().unwrap_or_else(|| options.data_dir.join("token"));
     refuse_if_open(&file, 0o600)?;
     let key = key_file::read_or_make(&file).map_err(|source| ServerError::Folder { folder: file.clone(), source })?;
+    if key.word.len() < SHORTEST_TOKEN {
+        return Err(ServerError::ShortToken { file });
+    }
     Ok(Some(ServerToken { file, word: key.word, is_new: key.is_new }))
 }
 

@@ -80,17 +80,17 @@ impl Transaction<'_> {
         Ok(self.connection.prepare_cached("DELETE FROM tokens WHERE seq = ?1")?.execute([seq])? > 0)
     }
 
-    /// Ends every session of a user but one.
+    /// Ends every session and log-in of a user but one.
     pub fn end_sessions(&mut self, user: &str, but: Option<&TokenDigest>) -> Result<usize, StoreError> {
-        let sql = "DELETE FROM tokens WHERE user = ?1 AND kind = ?2 AND digest IS NOT ?3";
-        let kind = TokenKind::Session.as_str();
-        Ok(self.connection.prepare_cached(sql)?.execute(params![user, kind, but])?)
+        let sql = "DELETE FROM tokens WHERE user = ?1 AND kind IN (?2, ?3) AND digest IS NOT ?4";
+        let [session, log_in] = [TokenKind::Session, TokenKind::LogIn].map(TokenKind::as_str);
+        Ok(self.connection.prepare_cached(sql)?.execute(params![user, session, log_in, but])?)
     }
 
-    /// Forgets those that are over. Gives how many.
-    pub fn remove_expired_tokens(&mut self, now_ms: u64) -> Result<usize, StoreError> {
-        let sql = "DELETE FROM tokens WHERE expires_ms <= ?1";
-        Ok(self.connection.prepare_cached(sql)?.execute([signed(now_ms)])?)
+    /// Forgets sessions that are over; how many. Other tokens stay, in case it is the clock that is wrong.
+    pub fn remove_expired_sessions(&mut self, now_ms: u64) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM tokens WHERE expires_ms <= ?1 AND kind = ?2";
+        Ok(self.connection.prepare_cached(sql)?.execute(params![signed(now_ms), TokenKind::Session.as_str()])?)
     }
 }
 

@@ -44,13 +44,16 @@ impl View<'_> {
 }
 
 impl Transaction<'_> {
-    /// Keeps a user; one of this name that was removed is back. False where there is one.
+    /// Keeps a user; one of this name that was removed is back, without the tokens of that time. False where there is one.
     pub fn add_user(&mut self, name: &str, role: Role, password: &str, now_ms: u64) -> Result<bool, StoreError> {
         let sql = "INSERT INTO users (name, role, password, created_ms) VALUES (?1, ?2, ?3, ?4) \
                    ON CONFLICT (name) DO UPDATE SET role = excluded.role, password = excluded.password, \
                    removed_ms = NULL WHERE removed_ms IS NOT NULL";
         let added =
             self.connection.prepare_cached(sql)?.execute(params![name, role.as_str(), password, signed(now_ms)])?;
+        if added > 0 {
+            self.connection.prepare_cached("DELETE FROM tokens WHERE user = ?1")?.execute([name])?;
+        }
         Ok(added > 0)
     }
 

@@ -60,7 +60,7 @@ fn tokens_are_read_back_revoked_and_forgotten_when_they_are_over() {
     let kept = read(&store, |v| v.tokens());
     assert_eq!(kept[2].token, token(3, TokenKind::Session, Some(900)));
     assert_eq!(kept.iter().map(|kept| kept.id.as_str()).collect::<Vec<_>>(), ["token-1", "token-2", "token-3"]);
-    assert_eq!(write(&store, |tx| tx.remove_expired_tokens(100)), 1);
+    assert_eq!(write(&store, |tx| tx.remove_expired_sessions(100)), 1);
     assert_eq!(write(&store, |tx| tx.end_sessions("ann", Some(&[3; 32]))), 0);
     assert_eq!(write(&store, |tx| tx.end_sessions("ann", None)), 1);
     assert!(write(&store, |tx| tx.remove_token("token-1")));

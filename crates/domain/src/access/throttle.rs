@@ -35,9 +35,11 @@ impl Throttle {
     pub fn wait_ms(&self, key: &str, now_ms: u64) -> Option<u64> {
         let failures = self.failures.get(key).filter(|failures| now_ms < failures.last_ms + FORGOTTEN_MS)?;
         let over_ms = failures.last_ms + failures.wait_ms();
-        (over_ms > now_ms).then(|| over_ms - now_ms)
+        // A clock that was set back makes no one wait for longer.
+        (over_ms > now_ms).then(|| (over_ms - now_ms).min(failures.wait_ms()))
     }
 
+    /// Counts a try as failed before it is known to be, so that many at once count as many; [`Self::succeeded`] takes it back.
     pub fn failed(&mut self, key: &str, now_ms: u64) {
         self.failures.retain(|_, failures| now_ms < failures.last_ms + FORGOTTEN_MS);
         if self.failures.len() >= MOST_KEYS && !self.failures.contains_key(key) {

@@ -5,8 +5,9 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use fermi_domain::access::{Throttle, TokenScope};
 use fermi_domain::principal::{Principal, Role};
-use fermi_store::tokens::{Token, TokenDigest};
+use fermi_store::tokens::{NewToken, Token, TokenDigest};
 use fermi_store::users::User;
+use tokio::sync::watch;
 
 /// Who holds a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub struct Holder {
     pub digest: TokenDigest,
 }
 
+/// A chain of tokens, each made with the one before, that is longer is no one's.
+const MOST_MAKERS: usize = 16;
+
 /// All that are known.
 #[derive(Debug, Default)]
 pub struct Accounts {
@@ -25,6 +29,8 @@ pub struct Accounts {
     server_token: OnceLock<TokenDigest>,
     port: OnceLock<u16>,
     known: RwLock<Known>,
+    /// Counts how often they have changed.
+    changes: watch::Sender<u64>,
     throttle: Mutex<Throttle>,
 }
 
@@ -60,15 +66,22 @@ impl Accounts {
         let roles = users.into_iter().map(|user| (user.name, user.role)).collect();
         let tokens = tokens.into_iter().map(|token| (token.token.digest, token)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { roles, tokens };
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Changes whenever users or tokens do.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     pub fn throttle<T>(&self, work: impl FnOnce(&mut Throttle) -> T) -> T {
         work(&mut self.throttle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// When a token ends; none of the server's own.
-    pub fn end_of(&self, digest: &TokenDigest) -> Option<u64> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).tokens.get(digest)?.token.expires_ms
+    /// What is known of a token; nothing of the server's own.
+    pub fn token(&self, digest: &TokenDigest) -> Option<NewToken> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.tokens.get(digest).map(|token| token.token.clone())
     }
 
     /// All tokens that are not over, the oldest first.
@@ -88,17 +101,28 @@ impl Accounts {
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let token = known.living(digest, now_ms)?;
-        if let Some(made_with) = &token.token.made_with
-            && self.server_token.get() != Some(made_with)
-        {
-            known.living(made_with, now_ms)?;
-        }
+        self.ask_makers(&known, token, now_ms)?;
         let role = token.token.role;
         let principal = match &token.token.user {
             None => Principal::token_holder(role),
             Some(name) => Principal::User { role: role.min(*known.roles.get(name)?), name: name.clone() },
         };
         Some(Holder { principal, scope: token.token.scope, token: Some(token.id.clone()), digest: *digest })
+    }
+}
+
+impl Accounts {
+    /// A token is worth nothing without the one that it was made with, and that one without its own.
+    fn ask_makers(&self, known: &Known, token: &Token, now_ms: u64) -> Option<()> {
+        let mut made_with = token.token.made_with;
+        for _ in 0..MOST_MAKERS {
+            match made_with {
+                None => return Some(()),
+                Some(maker) if self.server_token.get() == Some(&maker) => return Some(()),
+                Some(maker) => made_with = known.living(&maker, now_ms)?.token.made_with,
+            }
+        }
+        None
     }
 }
 
@@ -111,7 +135,6 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use fermi_domain::access::TokenKind;
-    use fermi_store::tokens::NewToken;
 
     use super::*;
 
@@ -145,6 +168,9 @@ mod tests {
             token(4, None, Role::Administrator, Some(9)),
             token(5, None, Role::Administrator, Some(8)),
             token(6, Some("ann"), Role::Member, Some(2)),
+            token(10, Some("ann"), Role::Member, Some(6)),
+            token(11, None, Role::Administrator, Some(5)),
+            token(12, None, Role::Administrator, Some(12)),
         ];
         accounts.take(vec![ann], tokens);
         let who = |digest: u8, now| accounts.holder(&[digest; 32], now).map(|holder| holder.principal.to_string());
@@ -158,5 +184,8 @@ mod tests {
         assert_eq!(who(5, 0), None, "the server's token is another now");
         assert_eq!(who(6, 0), word("user:member:ann"));
         assert_eq!(who(7, 0), None);
+        assert_eq!(who(10, 0), word("user:member:ann"));
+        assert_eq!(who(11, 0), None, "made with one that was made with the old token of the server");
+        assert_eq!(who(12, 0), None, "made with itself");
     }
 }

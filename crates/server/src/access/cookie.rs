@@ -7,11 +7,11 @@ fn name(port: u16) -> String {
     format!("fermi_session_{port}")
 }
 
-/// The session of a request.
-pub fn read(headers: &HeaderMap, port: u16) -> Option<&str> {
+/// The sessions of a request: a page of another path may have set one more of this name.
+pub fn read(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
     let name = name(port);
     let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    lists.flat_map(|list| list.split(';')).find_map(|pair| {
+    lists.flat_map(|list| list.split(';')).filter_map(move |pair| {
         let (found, value) = pair.trim().split_once('=')?;
         (found == name && !value.is_empty()).then_some(value)
     })
@@ -32,9 +32,11 @@ mod tests {
         let written = write(7070, "word", 60).unwrap();
         assert_eq!(written, "fermi_session_7070=word; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
         let mut headers = HeaderMap::new();
-        headers.insert(header::COOKIE, "a=b; fermi_session_7070=word; fermi_session_7071=x".parse().unwrap());
-        assert_eq!(read(&headers, 7070), Some("word"));
-        assert_eq!(read(&headers, 7071), Some("x"));
-        assert_eq!(read(&headers, 80), None);
+        headers.insert(
+            header::COOKIE,
+            "a=b; fermi_session_7070=old; fermi_session_7070=word; fermi_session_7071=x".parse().unwrap(),
+        );
+        let read = |port| read(&headers, port).collect::<Vec<_>>();
+        assert_eq!((read(7070), read(7071), read(80)), (vec!["old", "word"], vec!["x"], vec![]));
     }
 }

@@ -3,6 +3,7 @@
 //! are, and [`permit`] is the one place that asks the table of [`fermi_domain::access`].
 
 pub mod accounts;
+mod change;
 pub mod cookie;
 pub mod ownership;
 pub mod password;

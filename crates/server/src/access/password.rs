@@ -1,16 +1,41 @@
 //! Passwords: argon2id, on threads of their own and a few at a time, so that a flood of log-ins takes neither the memory nor
 //! the threads of those who are logged in.
 
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use axum::http::StatusCode;
 use fermi_domain::language::Text;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 
 use crate::envelope::ApiProblem;
 
-/// Each takes 19 MiB while it is worked on.
+/// Each takes 19 MiB while it is worked on, and these threads alone: what they give back they use again.
 const AT_ONCE: usize = 2;
-static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
+/// So many wait for them; who comes then is asked to come again.
+const MOST_WAITING: usize = 32;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+static THREADS: LazyLock<SyncSender<Work>> = LazyLock::new(|| {
+    let (work, waiting) = sync_channel::<Work>(MOST_WAITING);
+    let waiting = Arc::new(Mutex::new(waiting));
+    for _ in 0..AT_ONCE {
+        let waiting = waiting.clone();
+        std::thread::spawn(move || work_off(&waiting));
+    }
+    work
+});
+
+fn work_off(waiting: &Mutex<Receiver<Work>>) {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(work) = next else { return };
+        work();
+    }
+}
 
 /// A hash of nothing that is anyone's: a name that is not known takes as long as one that is.
 const OF_NOBODY: &str =
@@ -34,15 +59,31 @@ pub async fn is_right(password: String, hash: Option<String>) -> Result<bool, Ap
 }
 
 async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiProblem> {
-    let _turn = TURNS.acquire().await.map_err(|error| ApiProblem::broken("no turn for a password", &error))?;
-    tokio::task::spawn_blocking(work).await.map_err(|error| ApiProblem::broken("a password's work failed", &error))
+    let (done, is_done) = oneshot::channel();
+    let work = move || {
+        // Who has hung up wants no answer.
+        if !done.is_closed() {
+            let _ = done.send(work());
+        }
+    };
+    THREADS.try_send(Box::new(work)).map_err(|error| match error {
+        TrySendError::Full(_) => busy(),
+        TrySendError::Disconnected(_) => ApiProblem::broken("no thread works on passwords", &error),
+    })?;
+    is_done.await.map_err(|error| ApiProblem::broken("a password's work failed", &error))
+}
+
+fn busy() -> ApiProblem {
+    let text = Text::new("同时登录的人太多", "too many log in at once");
+    ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_log_ins", text)
+        .hint(Text::new("几秒后重试", "try again in a few seconds"))
 }
 
 /// Log-ins that failed too often wait.
 pub fn too_many(wait_ms: u64) -> ApiProblem {
     let seconds = wait_ms.div_ceil(1_000);
     let text = Text::new("登录失败次数过多", "too many log-ins have failed");
-    ApiProblem::new(axum::http::StatusCode::TOO_MANY_REQUESTS, "too_many_log_ins", text)
+    ApiProblem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_log_ins", text)
         .hint(Text::new(format!("{seconds} 秒后重试"), format!("try again in {seconds} s")))
 }
 

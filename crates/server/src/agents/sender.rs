@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER};
+use fermi_domain::fleet::Liveness;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use subtle::ConstantTimeEq;
@@ -23,15 +24,22 @@ impl FromRequestParts<Core> for Sender {
     async fn from_request_parts(parts: &mut Parts, core: &Core) -> Result<Self, ApiProblem> {
         let Caller(principal) = Caller::from_request_parts(parts, core).await?;
         check_cluster(&parts.headers, core.store().cluster())?;
-        let kept = match &principal {
-            Principal::Agent { environment } => core.credential_of(environment),
-            Principal::System | Principal::User { .. } => None,
-        };
-        if let Some(kept) = kept {
-            check_credential(&parts.headers, &kept)?;
+        if let Principal::Agent { environment } = &principal {
+            match core.credential_of(environment) {
+                Some(kept) => check_credential(&parts.headers, &kept)?,
+                // One of an earlier release shows none, and is here; one that was replaced is not.
+                None if core.hub().liveness(environment) == Liveness::Offline => return Err(not_here()),
+                None => {}
+            }
         }
         Ok(Self(principal))
     }
+}
+
+fn not_here() -> ApiProblem {
+    let text = Text::new("该环境的代理未连接", "the agent of this environment is not connected");
+    ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "agent_not_here", text)
+        .hint(Text::new("代理连接后会再次发送", "the agent sends it again once it is connected"))
 }
 
 /// An agent that does not say which cluster it means is of an earlier release.

@@ -2,6 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use fermi_domain::language::Text;
 use futures_util::StreamExt;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use super::shapes::shapes;
 use super::suggestion::closest;
 use crate::envelope::ApiProblem;
+use crate::guard::Standing;
 
 /// The largest body of a JSON request.
 pub const LARGEST_BODY: usize = 1 << 20;
@@ -35,7 +37,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiProblem> {
         let (parts, body) = request.into_parts();
         must_be_json(&parts.headers)?;
-        let bytes = whole(&parts.headers, body).await?;
+        let bytes = whole(&parts, body).await?;
         Ok(Self { value: read(&bytes)?, bytes })
     }
 }
@@ -48,7 +50,7 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
         if parts.headers.contains_key(header::CONTENT_TYPE) {
             must_be_json(&parts.headers)?;
         }
-        let bytes = whole(&parts.headers, body).await?;
+        let bytes = whole(&parts, body).await?;
         if bytes.is_empty() {
             return Ok(Self { value: T::default(), bytes });
         }
@@ -79,7 +81,14 @@ fn must_be_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
     )))
 }
 
-async fn whole(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiProblem> {
+/// The whole body. It may take its time, in which the caller's token may have been revoked.
+async fn whole(parts: &Parts, body: Body) -> Result<Bytes, ApiProblem> {
+    let bytes = read_whole(&parts.headers, body).await?;
+    parts.extensions.get::<Standing>().map_or(Ok(()), Standing::ask_again)?;
+    Ok(bytes)
+}
+
+async fn read_whole(headers: &HeaderMap, body: Body) -> Result<Bytes, ApiProblem> {
     let said = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if said.is_some_and(|length| length > LARGEST_BODY) {
         return Err(too_large());

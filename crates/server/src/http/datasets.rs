@@ -30,7 +30,7 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonBody<CreateDataset>,
 ) -> Reply {
-    let key = Key::of(&headers, "datasets", &body.bytes)?;
+    let key = Key::of(&headers, &caller, "datasets", &body.bytes)?;
     let new = NewDataset {
         name: names::name("name", &body.value.name)?,
         description: names::text("description", body.value.description)?,
@@ -151,7 +151,7 @@ pub async fn create_version(
     headers: HeaderMap,
     body: JsonBody<CreateDatasetVersion>,
 ) -> Reply {
-    let key = Key::of(&headers, &format!("datasets/{id}/versions"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("datasets/{id}/versions"), &body.bytes)?;
     let version = names::name("version", &body.value.version)?;
     let path = names::path("path", Some(body.value.path))?.ok_or_else(|| {
         ApiProblem::unprocessable("path_required", "path", Text::new("请填写数据路径", "please give a path"))

@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_store::idempotency::Remembered;
 use fermi_store::{StoreError, Transaction};
 use serde::{Deserialize, Serialize};
@@ -31,8 +32,8 @@ struct Kept {
 }
 
 impl Key {
-    /// The key of a request, if it has one. `scope` is what is made, such as `training-tasks`.
-    pub fn of(headers: &HeaderMap, scope: &str, body: &[u8]) -> Result<Option<Self>, ApiProblem> {
+    /// The key of a request, if it has one. `scope` is what is made, such as `training-tasks`; another user's key is another.
+    pub fn of(headers: &HeaderMap, caller: &Principal, scope: &str, body: &[u8]) -> Result<Option<Self>, ApiProblem> {
         let Some(key) = headers.get(HEADER) else { return Ok(None) };
         let key = key.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
         let key = key.ok_or_else(|| {
@@ -44,7 +45,8 @@ impl Key {
             .hint(Text::new("1 到 255 个可见的 ASCII 字符", "1 to 255 visible ASCII letters"))
         })?;
         let digest = HEXLOWER.encode(&Sha256::digest(body));
-        Ok(Some(Self { scope: scope.to_owned(), key: key.to_owned(), digest }))
+        let user = caller.user().unwrap_or_default();
+        Ok(Some(Self { scope: format!("{user}:{scope}"), key: key.to_owned(), digest }))
     }
 }
 

@@ -11,6 +11,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
@@ -19,8 +20,9 @@ use tower_http::trace::TraceLayer;
 use super::meters::Meters;
 use super::request_id::{self, RequestNumbers};
 use super::rules;
+use super::stream_format::StreamFormat;
 use crate::envelope::{ApiProblem, front_end, language, render};
-use crate::guard::Guard;
+use crate::guard::{Guard, Standing};
 
 #[derive(Clone, Debug)]
 struct Shared {
@@ -62,6 +64,18 @@ fn sent_bytes(method: &Method, headers: &HeaderMap) -> u64 {
     length.and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0)
 }
 
+/// An answer that goes on ends when its caller's token does.
+fn until_revoked(response: Response, standing: Option<Standing>) -> Response {
+    let goes_on = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| StreamFormat::ALL.iter().any(|format| kind.as_bytes() == format.content_type().as_bytes()));
+    match standing.filter(|_| goes_on) {
+        Some(standing) => response.map(|body| Body::from_stream(body.into_data_stream().take_until(standing.lost()))),
+        None => response,
+    }
+}
+
 async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let language = language(request.headers());
@@ -76,10 +90,14 @@ async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) ->
             Ok(()) => {
                 let extensions = request.extensions_mut();
                 extensions.insert(shared.meters.clone());
+                let standing = caller.as_ref().map(|caller| Standing::of(&shared.guard.accounts, caller));
                 if let Some(caller) = caller {
                     extensions.insert(caller);
                 }
-                next.run(request).await
+                if let Some(standing) = &standing {
+                    extensions.insert(standing.clone());
+                }
+                until_revoked(next.run(request).await, standing)
             }
         },
     };

@@ -30,7 +30,7 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonBody<CreateModel>,
 ) -> Reply {
-    let key = Key::of(&headers, "models", &body.bytes)?;
+    let key = Key::of(&headers, &caller, "models", &body.bytes)?;
     let new = NewModel {
         name: names::name("name", &body.value.name)?,
         path: names::path("path", body.value.path)?,

@@ -43,7 +43,8 @@ pub fn name(field: &'static str, text: &str) -> Result<String, ApiProblem> {
 /// A longer text that may be left out.
 pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>, ApiProblem> {
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-    let is_wrong = |text: &String| text.chars().count() > LONGEST_TEXT || text.contains('\0');
+    let is_control = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    let is_wrong = |text: &String| text.chars().count() > LONGEST_TEXT || text.contains(is_control);
     if text.as_ref().is_some_and(is_wrong) {
         return Err(ApiProblem::unprocessable(
             "text_invalid",
@@ -51,8 +52,8 @@ pub fn text(field: &'static str, text: Option<String>) -> Result<Option<String>,
             Text::new(format!("{field} 无效"), format!("the {field} is not valid")),
         )
         .hint(Text::new(
-            format!("最多 {LONGEST_TEXT} 个字符，不含 NUL"),
-            format!("at most {LONGEST_TEXT} letters, and no NUL"),
+            format!("最多 {LONGEST_TEXT} 个字符，不含控制字符"),
+            format!("at most {LONGEST_TEXT} letters, and no control characters"),
         )));
     }
     Ok(text)

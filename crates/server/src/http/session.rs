@@ -7,7 +7,7 @@ use axum::http::{Extensions, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fermi_api::v1::{Empty, Envelope, Failure, LogIn, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
-use fermi_domain::access::{TokenKind, TokenScope};
+use fermi_domain::access::{TokenKind, TokenScope, check_name};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::StoreError;
@@ -40,9 +40,11 @@ pub async fn open(
     let now_ms = core.now_ms();
     let word = secret_word::draw().map_err(|error| ApiProblem::broken("no token could be drawn", &error))?;
     let (kind, name, lasts_ms) = match token_name {
+        Some(name) if known.password.is_some() => (TokenKind::LogIn, names::name("tokenName", &name)?, USUAL_TOKEN_MS),
         Some(name) => (TokenKind::Personal, names::name("tokenName", &name)?, USUAL_TOKEN_MS),
         None => (TokenKind::Session, String::new(), SESSION_MS),
     };
+    let ends_ms = known.ends_at_the_latest.map_or(now_ms + lasts_ms, |latest| latest.min(now_ms + lasts_ms));
     let new = NewToken {
         digest: secret_word::digest(word.as_bytes()),
         kind,
@@ -52,23 +54,27 @@ pub async fn open(
         scope: TokenScope::Api,
         made_with: known.made_with,
         created_ms: now_ms,
-        expires_ms: Some(now_ms + lasts_ms),
+        expires_ms: Some(ends_ms),
     };
-    let principal = known.principal();
+    let (principal, role) = (known.principal(), known.role);
     let event = NewEvent::new(now_ms, "session.opened", logged_in(&principal), principal.clone());
-    let kept = core.store().write(move |tx| {
-        tx.remove_expired_tokens(now_ms)?;
-        tx.add_token(&new)?;
-        tx.append_event(event)
-    });
-    kept.await.map_err(fermi_store::WriteError::<StoreError>::flatten)?;
-    core.refresh_accounts().await?;
+    core.change_accounts(event, move |tx| {
+        // The password may have been changed, and the user removed, since it was found to be right.
+        if let (Some(user), Some(proved)) = (&new.user, &known.password)
+            && tx.password_of(user)?.as_ref() != Some(proved)
+        {
+            return Err(wrong());
+        }
+        tx.remove_expired_sessions(now_ms)?;
+        Ok(tx.add_token(&new)?)
+    })
+    .await?;
     let is_cookie = kind == TokenKind::Session;
     let session = Session {
         user: principal.user().unwrap_or_default().to_owned(),
-        role: known.role,
+        role,
         is_open: core.accounts().is_open(),
-        expires_at: Some(now_ms + lasts_ms),
+        expires_at: Some(ends_ms),
         token: (!is_cookie).then(|| word.clone()),
     };
     let answer = EnvelopeAnswer::said(logged_in(&principal), &session)?;
@@ -85,6 +91,9 @@ struct Proven {
     user: Option<String>,
     role: Role,
     made_with: Option<TokenDigest>,
+    ends_at_the_latest: Option<u64>,
+    /// The hash of the password that was right.
+    password: Option<String>,
 }
 
 impl Proven {
@@ -97,15 +106,16 @@ impl Proven {
 }
 
 async fn with_password(core: &Core, user: String, password: String, peer: &str) -> Result<Proven, ApiProblem> {
-    prove(core, &user, password, peer).await?;
+    let hash = prove(core, &user, password, peer).await?;
     let name = user.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.user(&name)).await;
     let role = found?.ok_or_else(wrong)?.role;
-    Ok(Proven { user: Some(user), role, made_with: None })
+    Ok(Proven { user: Some(user), role, made_with: None, ends_at_the_latest: None, password: Some(hash) })
 }
 
-/// Whether this is the user's password; each failure makes the next try wait.
-pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Result<(), ApiProblem> {
+/// Whether this is the user's password, whose hash is the answer; each failure makes the next try wait.
+pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Result<String, ApiProblem> {
+    check_name(user).map_err(|_| wrong())?;
     // By address too, so that a stranger elsewhere cannot keep the user out.
     let key = format!("{user}@{peer}");
     let now_ms = core.now_ms();
@@ -115,12 +125,13 @@ pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Res
     let name = user.to_owned();
     let kept: Result<_, StoreError> = core.store().read(move |view| view.password_of(&name)).await;
     let kept = kept?;
+    core.accounts().throttle(|throttle| throttle.failed(&key, now_ms));
     let is_known = kept.is_some();
-    if password::is_right(password, kept).await? {
+    let is_right = password::is_right(password, kept.clone()).await?;
+    if let Some(hash) = kept.filter(|_| is_right) {
         core.accounts().throttle(|throttle| throttle.succeeded(&key));
-        return Ok(());
+        return Ok(hash);
     }
-    core.accounts().throttle(|throttle| throttle.failed(&key, core.now_ms()));
     // Names that are no one's could fill the log, and push out of it what people did.
     if is_known {
         let text = Text::new(format!("{user} 登录失败"), format!("a log-in as {user} failed"));
@@ -137,7 +148,8 @@ fn with_token(core: &Core, token: &str) -> Result<Proven, ApiProblem> {
     let holder = core.accounts().holder(&digest, core.now_ms()).filter(|holder| holder.scope == TokenScope::Api);
     let Principal::User { role, name } = holder.ok_or_else(wrong)?.principal else { return Err(wrong()) };
     let user = (name != fermi_domain::principal::TOKEN).then_some(name);
-    Ok(Proven { user, role, made_with: Some(digest) })
+    let ends_at_the_latest = core.accounts().token(&digest).and_then(|token| token.expires_ms);
+    Ok(Proven { user, role, made_with: Some(digest), ends_at_the_latest, password: None })
 }
 
 fn wrong() -> ApiProblem {
@@ -170,7 +182,7 @@ fn logged_in(principal: &Principal) -> Text {
     responses((status = 200, body = Envelope<Session>), (status = 401, body = Failure)))]
 pub async fn show(State(core): State<Core>, Shower(caller): Shower) -> Reply {
     let Principal::User { role, name } = caller.principal else { return Err(wrong()) };
-    let expires_at = caller.holder.and_then(|holder| core.accounts().end_of(&holder.digest));
+    let expires_at = caller.holder.and_then(|holder| core.accounts().token(&holder.digest)?.expires_ms);
     EnvelopeAnswer::ok(&Session { user: name, role, is_open: core.accounts().is_open(), expires_at, token: None })
 }
 
@@ -181,12 +193,7 @@ pub async fn end(State(core): State<Core>, Shower(caller): Shower) -> Result<Res
     let text = Text::new("已退出登录", "you are logged out");
     if let Some(id) = caller.holder.and_then(|holder| holder.token) {
         let event = NewEvent::new(core.now_ms(), "session.ended", text.clone(), caller.principal);
-        let ended = core.store().write(move |tx| {
-            tx.remove_token(&id)?;
-            tx.append_event(event)
-        });
-        ended.await.map_err(fermi_store::WriteError::<StoreError>::flatten)?;
-        core.refresh_accounts().await?;
+        core.change_accounts(event, move |tx| Ok(tx.remove_token(&id)?)).await?;
     }
     let mut response = EnvelopeAnswer::said(text, &Empty {})?.into_response();
     if let Some(value) = cookie::write(core.accounts().port(), "", 0) {

@@ -19,14 +19,17 @@ pub enum StreamFormat {
 }
 
 impl StreamFormat {
+    pub const ALL: [Self; 2] = [Self::Sse, Self::Lines];
+
     /// The one that the caller asks for; none when he wants a plain answer.
     pub fn wanted(headers: &HeaderMap) -> Option<Self> {
-        if accepts(headers, "text/event-stream") {
-            Some(Self::Sse)
-        } else if accepts(headers, "application/x-ndjson") {
-            Some(Self::Lines)
-        } else {
-            None
+        Self::ALL.into_iter().find(|format| accepts(headers, format.content_type()))
+    }
+
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Sse => "text/event-stream",
+            Self::Lines => "application/x-ndjson",
         }
     }
 
@@ -44,11 +47,7 @@ impl StreamFormat {
         let body = Body::from_stream(stream.map(Ok::<_, Infallible>));
         let mut response = Response::new(body);
         let headers = response.headers_mut();
-        let content = match self {
-            Self::Sse => "text/event-stream",
-            Self::Lines => "application/x-ndjson",
-        };
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         // A proxy that collects an answer before it passes it on would make it a dead one.
         headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));

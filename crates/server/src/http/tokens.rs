@@ -2,27 +2,28 @@
 
 use axum::extract::{Path, State};
 use fermi_api::v1::{CreateToken, Empty, Envelope, Failure, MadeToken, Page, Token};
-use fermi_domain::access::token::{LONGEST_TOKEN_MS, USUAL_TOKEN_MS};
+use fermi_domain::access::token::{LONGEST_TOKEN_MS, Maker, Tie, USUAL_TOKEN_MS, tie};
 use fermi_domain::access::{Deed, TokenKind, TokenScope};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{LOCAL, Principal, Role, TOKEN as SERVER_TOKEN};
 use fermi_store::events::NewEvent;
-use fermi_store::tokens::{self as kept, NewToken};
-use fermi_store::{StoreError, WriteError};
+use fermi_store::tokens::{self as kept, NewToken, TokenDigest};
 
 use super::body::JsonBody;
-use super::{names, users};
-use crate::access::{permit, secret_word};
-use crate::caller::Caller;
+use super::names;
+use crate::access::{Holder, permit, secret_word};
+use crate::caller::{Caller, Shower};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TOKEN};
 
 /// Makes a token. The answer shows it, and nothing does again: only its digest is kept.
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "access", request_body = CreateToken,
     responses((status = 200, body = Envelope<MadeToken>), (status = 403, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateToken>) -> Reply {
+pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: JsonBody<CreateToken>) -> Reply {
     let CreateToken { name, role, scope, expires_in_s } = body.value;
     let name = names::name("name", &name)?;
+    let maker = maker(&core, shower.holder.as_ref());
+    let caller = shower.principal;
     let Principal::User { role: own, name: user } = &caller else { return Err(ApiProblem::not_found(&TOKEN, "")) };
     let role = match scope {
         TokenScope::Agent => {
@@ -32,6 +33,8 @@ pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: Json
         TokenScope::Api => role.unwrap_or(*own).min(*own),
     };
     let now_ms = core.now_ms();
+    let Tie { made_with, ends_at_the_latest } = tie(maker, scope);
+    let ends_ms = now_ms + lifetime_ms(expires_in_s)?;
     let word = secret_word::draw().map_err(|error| ApiProblem::broken("no token could be drawn", &error))?;
     let new = NewToken {
         digest: secret_word::digest(word.as_bytes()),
@@ -40,20 +43,24 @@ pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: Json
         name: name.clone(),
         role,
         scope,
-        made_with: None,
+        made_with,
         created_ms: now_ms,
-        expires_ms: Some(now_ms + lifetime_ms(expires_in_s)?),
+        expires_ms: Some(ends_at_the_latest.map_or(ends_ms, |latest| ends_ms.min(latest))),
     };
     let text = Text::new(format!("令牌“{name}”已创建"), format!("the token '{name}' was made"));
-    let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller.clone()));
-    let made = core.store().write(move |tx| {
-        let id = tx.add_token(&keep)?;
-        tx.append_event(event)?;
-        Ok::<_, StoreError>(id)
-    });
-    let id = made.await.map_err(WriteError::flatten)?;
-    core.refresh_accounts().await?;
+    let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller));
+    let id = core.change_accounts(event, move |tx| Ok(tx.add_token(&keep)?)).await?;
     EnvelopeAnswer::said(text, &MadeToken { made: shown(kept::Token { id, token: new }), token: word })
+}
+
+/// With what the caller has proved who it is; nothing at all is asked for by an open server.
+fn maker(core: &Core, shown: Option<&Holder>) -> Maker<TokenDigest> {
+    let Some(holder) = shown else { return Maker::Password };
+    match core.accounts().token(&holder.digest) {
+        None => Maker::Server(holder.digest),
+        Some(NewToken { kind: TokenKind::Session | TokenKind::LogIn, made_with: None, .. }) => Maker::Password,
+        Some(token) => Maker::Token { digest: holder.digest, expires_ms: token.expires_ms },
+    }
 }
 
 fn lifetime_ms(seconds: Option<u64>) -> Result<u64, ApiProblem> {
@@ -85,9 +92,13 @@ pub async fn revoke(State(core): State<Core>, Caller(caller): Caller, Path(id): 
         format!("令牌 {id}（{}）已撤销", found.token.name),
         format!("the token {id} ({}) was revoked", found.token.name),
     );
-    users::note(&core, "token.revoked", text.clone(), caller, move |tx| {
-        if tx.remove_token(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&TOKEN, &id)) }
-    })
+    let event = NewEvent::new(core.now_ms(), "token.revoked", text.clone(), caller);
+    core.change_accounts(
+        event,
+        move |tx| {
+            if tx.remove_token(&id)? { Ok(()) } else { Err(ApiProblem::not_found(&TOKEN, &id)) }
+        },
+    )
     .await?;
     EnvelopeAnswer::said(text, &Empty {})
 }

@@ -7,10 +7,9 @@ use axum::http::Extensions;
 use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, Page, SetPassword, User};
 use fermi_domain::access::{AccountRefusal, Deed, check_name, check_password};
 use fermi_domain::language::Text;
-use fermi_domain::principal::Principal;
+use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
 use fermi_store::users as kept;
-use fermi_store::{StoreError, Transaction, WriteError};
 
 use super::body::JsonBody;
 use super::{names, session};
@@ -40,7 +39,8 @@ pub async fn add(State(core): State<Core>, Caller(caller): Caller, body: JsonBod
         format!("the user {name} was added as {}", role_text.en),
     );
     let added = User { name: name.clone(), role, created_at: now_ms };
-    note(&core, "user.added", text.clone(), caller, move |tx| {
+    let event = NewEvent::new(core.now_ms(), "user.added", text.clone(), caller);
+    core.change_accounts(event, move |tx| {
         if tx.add_user(&name, role, &hash, now_ms)? { Ok(()) } else { Err(names::taken(&USER, &name)) }
     })
     .await?;
@@ -69,7 +69,8 @@ pub async fn change(
     let role_text = role.text();
     let text =
         Text::new(format!("{name} 的角色现在是{}", role_text.zh), format!("{name} has the role {} now", role_text.en));
-    note(&core, "user.role_changed", text.clone(), caller, move |tx| {
+    let event = NewEvent::new(core.now_ms(), "user.role_changed", text.clone(), caller);
+    core.change_accounts(event, move |tx| {
         if tx.set_role(&name, role)? { Ok(()) } else { Err(ApiProblem::not_found(&USER, &name)) }
     })
     .await?;
@@ -83,7 +84,8 @@ pub async fn remove(State(core): State<Core>, Caller(caller): Caller, Path(name)
     check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
     let text = Text::new(format!("用户 {name} 已移除"), format!("the user {name} was removed"));
     let now_ms = core.now_ms();
-    note(&core, "user.removed", text.clone(), caller, move |tx| {
+    let event = NewEvent::new(core.now_ms(), "user.removed", text.clone(), caller);
+    core.change_accounts(event, move |tx| {
         if tx.remove_user(&name, now_ms)? { Ok(()) } else { Err(ApiProblem::not_found(&USER, &name)) }
     })
     .await?;
@@ -116,7 +118,8 @@ pub async fn set_password(
     let hash = password::hash(password).await?;
     let asking = caller.holder.map(|holder| holder.digest);
     let text = Text::new(format!("{name} 的密码已更改"), format!("the password of {name} was changed"));
-    note(&core, "user.password_changed", text.clone(), caller.principal, move |tx| {
+    let event = NewEvent::new(core.now_ms(), "user.password_changed", text.clone(), caller.principal);
+    core.change_accounts(event, move |tx| {
         if !tx.set_password(&name, &hash)? {
             return Err(ApiProblem::not_found(&USER, &name));
         }
@@ -131,25 +134,6 @@ fn current_needed() -> ApiProblem {
     let text = Text::new("请给出当前密码", "please give the password until now");
     ApiProblem::unprocessable("current_password_needed", "current", text)
         .hint(Text::new("忘记时请管理员重设", "an administrator sets another if it is forgotten"))
-}
-
-/// Changes accounts and tells it in the event log, both or neither; the next request sees it.
-pub async fn note(
-    core: &Core,
-    kind: &'static str,
-    text: Text,
-    caller: Principal,
-    work: impl FnOnce(&mut Transaction<'_>) -> Result<(), ApiProblem> + Send + 'static,
-) -> Result<(), ApiProblem> {
-    let event = NewEvent::new(core.now_ms(), kind, text, caller);
-    let done = core.store().write(move |tx| {
-        work(tx)?;
-        tx.append_event(event)?;
-        Ok::<_, ApiProblem>(())
-    });
-    done.await.map_err(WriteError::flatten)?;
-    core.refresh_accounts().await?;
-    Ok(())
 }
 
 fn shown(user: kept::User) -> User {

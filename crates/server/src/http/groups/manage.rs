@@ -33,7 +33,7 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonBody<CreateGroup>,
 ) -> Reply {
-    let key = Key::of(&headers, "groups", &body.bytes)?;
+    let key = Key::of(&headers, &caller, "groups", &body.bytes)?;
     let name = name(&body.value.name)?;
     let launch = sound(view::launch(body.value.config))?;
     let known = core.known_environments();

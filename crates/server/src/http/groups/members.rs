@@ -40,7 +40,7 @@ pub async fn move_workers(
     headers: HeaderMap,
     body: JsonBody<MoveWorkers>,
 ) -> Reply {
-    let key = Key::of(&headers, &format!("groups/{id}/workers"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("groups/{id}/workers"), &body.bytes)?;
     let known = core.known_environments();
     let target = (id.as_str() != UNASSIGNED).then_some(id);
     // One that is gone may be taken out, and not in.

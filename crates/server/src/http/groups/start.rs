@@ -32,7 +32,7 @@ pub async fn start(
     body: JsonBody<StartGroup>,
 ) -> Reply {
     manage::must_be_named(&id)?;
-    let key = Key::of(&headers, &format!("groups/{id}/start"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("groups/{id}/start"), &body.bytes)?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }

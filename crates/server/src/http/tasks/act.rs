@@ -40,7 +40,7 @@ pub async fn stop(
     headers: HeaderMap,
     body: OptionalBody<StopRequest>,
 ) -> Reply {
-    let key = Key::of(&headers, &format!("training-tasks/{id}/stop"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/stop"), &body.bytes)?;
     one(&core, id, Verb::Stop { force: body.value.force }, key, caller).await
 }
 
@@ -57,7 +57,7 @@ pub async fn restart(
     headers: HeaderMap,
     body: OptionalBody<Empty>,
 ) -> Reply {
-    let key = Key::of(&headers, &format!("training-tasks/{id}/restart"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/restart"), &body.bytes)?;
     one(&core, id, Verb::Restart, key, caller).await
 }
 

@@ -39,7 +39,7 @@ pub async fn create(
     body: JsonBody<CreateRequest>,
 ) -> Reply {
     let environments = core.known_environments();
-    let key = Key::of(&headers, "training-tasks", &body.bytes)?;
+    let key = Key::of(&headers, &caller, "training-tasks", &body.bytes)?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }
@@ -87,7 +87,7 @@ pub async fn clone(
     headers: HeaderMap,
     body: OptionalBody<CloneRequest>,
 ) -> Reply {
-    let key = Key::of(&headers, &format!("training-tasks/{id}/clone"), &body.bytes)?;
+    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/clone"), &body.bytes)?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }
