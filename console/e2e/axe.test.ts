@@ -54,10 +54,10 @@ describe.each([
   });
 });
 
-test('no dialog or menu has a serious fault', async () => {
+test('no dialog, menu or list has a serious fault', async () => {
   const { page, close } = await open(browser, `${base}/groups`, {}, { bypassCSP: true });
   const found: string[] = [];
-  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu') => {
+  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu' | 'listbox') => {
     await page.goto(`${base}${path}`);
     await settled(page);
     await open();
@@ -74,6 +74,9 @@ test('no dialog or menu has a serious fault', async () => {
   await opened('/models', press(zh.models.create), 'dialog');
   await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
   await opened('/', () => page.keyboard.press('?'), 'dialog');
+  const list = (name: string) => () => page.getByRole('combobox', { name }).click();
+  await opened('/training/create', list(zh.create.dataset), 'listbox');
+  await opened('/training/create?mode=auto', list(zh.create.autoGpu), 'listbox');
   expect(found).toEqual([]);
   await close();
 });

@@ -48,10 +48,12 @@ test('a task is made and stopped with the keyboard alone', async () => {
   await tabTo(page, /^任务名称/);
   await page.keyboard.type('by-keyboard');
   await tabTo(page, /^数据集/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('listbox').waitFor();
   await page.keyboard.type('wiki');
   await page.getByRole('option', { name: /wikitext-103/ }).waitFor();
-  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
+  await page.getByText('wikitext-103 · v1').first().waitFor();
   await tabTo(page, /^llm-training-env$/);
   await page.keyboard.press('Space');
   await page.getByText(zh.create.chosen('1')).first().waitFor();
