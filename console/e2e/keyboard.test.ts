@@ -1,19 +1,8 @@
 // A task is made, found and stopped without a mouse.
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch, open } from './browser';
-import { type Seed, startSeed } from './seed';
-
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  [browser, seed] = await Promise.all([launch(), startSeed()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-});
+import { test } from './fixture';
 
 const focused = (page: Page) =>
   page.evaluate(() => {
@@ -40,8 +29,8 @@ async function tabTo(page: Page, name: RegExp) {
   throw new Error(`the tabulator never comes to ${name}`);
 }
 
-test('a task is made and stopped with the keyboard alone', async () => {
-  const { page, close } = await open(browser, `${seed.console}/`);
+test('a task is made and stopped with the keyboard alone', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/`);
   await page.keyboard.press('g');
   await page.keyboard.press('c');
   await page.getByRole('heading', { level: 1, name: zh.create.title }).waitFor();
@@ -80,5 +69,4 @@ test('a task is made and stopped with the keyboard alone', async () => {
   await tabTo(page, /^停止$/);
   await page.keyboard.press('Enter');
   await page.getByText('已停止', { exact: true }).first().waitFor({ timeout: 60_000 });
-  await close();
 });

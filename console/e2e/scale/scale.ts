@@ -1,8 +1,8 @@
 // What the lists cost with much in them, in processor time of the page: npm run scale, on a console whose data folder
 // fill.py has filled (FERMI_CONSOLE_URL). No frame should take 50 ms.
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, inject, test } from 'vitest';
-import { launch, open, settled } from '../browser';
+import { inject } from 'vitest';
+import { settled } from '../browser';
+import { test } from '../fixture';
 import { scroll, worked } from './frames';
 
 const LISTS = [
@@ -14,16 +14,11 @@ const LISTS = [
   { path: '/groups', scrolls: 'main [role=table]' },
   { path: '/preflight', scrolls: 'main [role=list]' },
 ];
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
 
-test('every list', async () => {
+test('every list', async ({ visit, browser }) => {
   const table = [];
   for (const { path, scrolls } of LISTS) {
-    const { page, close } = await open(browser, `${inject('console')}/settings`);
+    const { page, close } = await visit(`${inject('console')}/settings`);
     const loading = await worked(browser, page, async () => {
       await page.goto(`${inject('console')}${path}`);
       await settled(page);
