@@ -8,7 +8,8 @@ const focused = (page: Page) =>
   page.evaluate(() => {
     const element = document.activeElement;
     if (!element || element === document.body) return '';
-    const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])] : [];
+    const isLabelled = element instanceof HTMLInputElement || element instanceof HTMLButtonElement;
+    const labels = isLabelled ? [...(element.labels ?? [])] : [];
     const by = element.getAttribute('aria-labelledby');
     const named = by ? document.getElementById(by)?.textContent : null;
     return element.getAttribute('aria-label') ?? named ?? labels[0]?.textContent ?? element.textContent ?? '';

@@ -26,6 +26,7 @@ export type Metrics = Schemas['Metrics'];
 export type LogChunk = Schemas['LogChunk'];
 export type LogMatch = Schemas['LogMatch'];
 export type CreateRequest = Schemas['CreateRequest'];
+export type AutoSelection = Schemas['AutoSelection'];
 export type Preview = Schemas['Preview'];
 export type Warning = Schemas['Warning'];
 export type Verdict = Schemas['Verdict'];

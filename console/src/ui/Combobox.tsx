@@ -69,7 +69,11 @@ export function Combobox<V extends string>({
           <Base.Popup aria-label={labels.search} className={classes(POPUP, 'w-(--anchor-width) min-w-60')}>
             <div className="relative mb-1">
               <SearchIcon className="pointer-events-none absolute top-2 left-2.5 text-faint" />
-              <Base.Input aria-label={labels.search} placeholder={labels.search} className={classes(INPUT, 'w-full pl-8')} />
+              <Base.Input
+                aria-label={labels.search}
+                placeholder={labels.search}
+                className={classes(INPUT, 'w-full pl-8')}
+              />
             </div>
             <Base.Empty className="px-2 py-1.5 text-sm text-muted empty:p-0">{labels.noMatch}</Base.Empty>
             <Base.List className="max-h-72 overflow-y-auto outline-none">

@@ -5,12 +5,23 @@ import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
 import { Badge } from '~/ui/Pill';
 import { useWords } from '~/words';
+import type { Words } from '~/words/zh';
 import { shellLine } from '../../facts';
+
+/** What the server was to pick; null where the environments were chosen. */
+function asked(mode: Task['spec']['launchMode'], w: Words): string | null {
+  if (typeof mode !== 'object' || !('auto' in mode)) return null;
+  const { nodes = 1, gpusPerNode, workersPerNode, gpuType, zone, labels } = mode.auto;
+  const each = w.task.askedEach(String(nodes), String(gpusPerNode ?? workersPerNode ?? 1), gpusPerNode != null);
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [each, gpuType, zone, ...pairs].filter(Boolean).join(' · ');
+}
 
 /** What the task is, once and for all. */
 export function Facts({ task }: { task: Task }) {
-  const { w, date, number } = useWords();
+  const { w, date, number, duration } = useWords();
   const { spec } = task;
+  const limit = spec.policies?.timeLimit;
   const labels = Object.entries(task.labels);
   const source = spec.source ? ('path' in spec.source ? spec.source.path : spec.source.snapshot.slice(0, 12)) : null;
   const rows: [string, ReactNode][] = [
@@ -24,7 +35,9 @@ export function Facts({ task }: { task: Task }) {
               .slice(0, 6)
               .map((node) => node.name)
               .join(', ')
-          : number(task.nodeCount)}
+          : task.nodeCount > 0
+            ? number(task.nodeCount)
+            : null}
         {task.nodes.length > 6 ? ` … +${number(task.nodes.length - 6)}` : null}
       </span>,
     ],
@@ -47,6 +60,8 @@ export function Facts({ task }: { task: Task }) {
       ) : null,
     ],
     [w.task.source, source],
+    [w.task.asked, asked(spec.launchMode, w)],
+    [w.task.timeLimit, limit ? duration(limit * 1000) : null],
     [w.task.priority, task.priority === 0 ? null : number(task.priority)],
     [w.task.createdBy, task.createdBy?.name],
     [w.task.createdAt, date(task.createdAt)],
