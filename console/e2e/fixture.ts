@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { test as plain } from 'vitest';
 import { type Look, launch, open } from './browser';
-import { type Proxy, startProxy } from './proxy';
+import { type ReverseProxy, startProxy } from './proxy';
 import { type Seed, startSeed } from './seed';
 
 type Visit = (url: string, look?: Look, options?: BrowserContextOptions) => ReturnType<typeof open>;
@@ -47,7 +47,7 @@ export const test = plain.extend<Fixtures>({
   },
   // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs
   behind: async ({}, use) => {
-    const proxies: Proxy[] = [];
+    const proxies: ReverseProxy[] = [];
     await use(async (target, options) => {
       const proxy = await startProxy(target, options);
       proxies.push(proxy);

@@ -1,10 +1,10 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Proxy = { address: string; stop: () => Promise<void> };
+export type ReverseProxy = { address: string; stop: () => Promise<void> };
 
 /** A reverse proxy. One that collects passes an answer on when it is complete, which that of a stream never is. */
-export async function startProxy(target: string, { isCollecting = false } = {}): Promise<Proxy> {
+export async function startProxy(target: string, { isCollecting = false } = {}): Promise<ReverseProxy> {
   const { hostname, port, host, origin } = new URL(target);
   const server = http.createServer((request, response) => {
     const headers = { ...request.headers, host };

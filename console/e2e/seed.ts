@@ -24,8 +24,8 @@ export type Seed = {
   stop: () => Promise<void>;
 };
 
-/** Everyone may do everything there, unless it asks for a token. */
-export async function startSeed({ asksForToken = false } = {}): Promise<Seed> {
+/** Everyone may do everything there, unless it asks for a token; with a prefix its pages are behind a proxy. */
+export async function startSeed({ asksForToken = false, prefix = '' } = {}): Promise<Seed> {
   const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
   const processes = new Processes();
   const stop = async () => {
@@ -60,7 +60,8 @@ export async function startSeed({ asksForToken = false } = {}): Promise<Seed> {
     await api(server, `/datasets/${dataset.id}/versions`, version, token);
     const leave = (name: string) => processes.leave(name);
     const kill = (name: string) => processes.kill(name);
-    return { server, token, console: await consoleOf(server, processes), leave, kill, startServer, stop };
+    const shown = await consoleOf(server, processes, prefix);
+    return { server, token, console: shown, leave, kill, startServer, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -22,7 +22,7 @@ export function Queue({ form, set }: Pick<PartProps, 'form' | 'set'>) {
         value={form.priority}
         onChange={(priority) => set({ priority })}
       />
-      <div className="flex flex-col gap-1.5 sm:pt-7">
+      <div className="flex flex-col gap-1.5 sm:pt-8">
         <label htmlFor="create-gives-way" className="flex cursor-pointer items-center gap-2 text-sm font-medium">
           <input
             id="create-gives-way"

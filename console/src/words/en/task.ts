@@ -47,7 +47,6 @@ export const task: Words['task'] = {
   startsByLatest: 'Starts at the latest',
   startsByExpected: 'Expected to start',
   startsIn: (time, span) => `${time} (in ${span})`,
-  startsUnknown: 'not known: a task before it states no time limit',
   asked: 'Asked for',
   askedEach: (nodes, count, isGpu) =>
     `${nodes} ${nodes === '1' ? 'node' : 'nodes'}, ${count} ${isGpu ? 'GPU' : 'worker'}${count === '1' ? '' : 's'} each`,

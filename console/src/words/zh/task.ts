@@ -45,7 +45,6 @@ export const task = {
   startsByLatest: '最迟启动',
   startsByExpected: '预计启动',
   startsIn: (time: string, span: string) => `${time}（${span}后）`,
-  startsUnknown: '未知：前面有任务没有写明时限',
   asked: '要求',
   askedEach: (nodes: string, count: string, isGpu: boolean) =>
     `${nodes} 个节点，每个 ${count} 个 ${isGpu ? 'GPU' : 'Worker'}`,

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { clauses } from '~/api/clauses';
 import { explainQuery, OFTEN } from '~/api/queries';
 import type { Explanation, Task } from '~/api/types';
 import { Banner } from '~/ui/Banner';
-import { useNow } from '~/ui/now';
 import { useWords } from '~/words';
 import type { TabName } from '../search';
+import { Place } from './Place';
 
 const QUIET = new Set(['running', 'succeeded']);
 
@@ -50,37 +49,6 @@ export function Why({ task, isShort, onTab }: WhyProps) {
         </p>
       ) : null}
     </Banner>
-  );
-}
-
-type PlaceProps = { queue: NonNullable<Explanation['queue']>; summary: string };
-
-/** Where it stands in the queue: what it waits for, for whom, and until when. */
-function Place({ queue, summary }: PlaceProps) {
-  const { w, number, date, duration } = useWords();
-  const now = useNow();
-  const [first, ...rest] = clauses(summary);
-  const { before, startsBy, isPromised } = queue;
-  const left = startsBy == null ? null : duration(Math.max(0, startsBy - now));
-  return (
-    <>
-      <p className="font-medium">{first}</p>
-      {rest.map((clause) => (
-        <p key={clause} className="text-text">
-          {clause}
-        </p>
-      ))}
-      <dl className="mt-2 flex flex-wrap gap-x-6 gap-y-1 text-xs text-text [&_dt]:mr-2 [&_dt]:text-muted [&>div]:flex">
-        <div>
-          <dt>{w.task.queueBefore}</dt>
-          <dd>{before === 0 ? w.task.queueFirst : w.task.queueCount(number(before))}</dd>
-        </div>
-        <div>
-          <dt>{isPromised ? w.task.startsByLatest : w.task.startsByExpected}</dt>
-          <dd>{startsBy == null || left === null ? w.task.startsUnknown : w.task.startsIn(date(startsBy), left)}</dd>
-        </div>
-      </dl>
-    </>
   );
 }
 

@@ -8,6 +8,20 @@ import { useWords } from '~/words';
 import type { Words } from '~/words/zh';
 import { shellLine } from '../../facts';
 
+const SHOWN = 6;
+
+/** The names of the first ones, or how many were chosen; null before the server has picked. */
+function nodes(task: Task, number: (value: number) => string): ReactNode {
+  if (task.nodes.length === 0) return task.nodeCount > 0 ? number(task.nodeCount) : null;
+  const names = task.nodes.map((node) => node.name);
+  return (
+    <span title={names.join('\n')}>
+      {names.slice(0, SHOWN).join(', ')}
+      {names.length > SHOWN ? ` … +${number(names.length - SHOWN)}` : null}
+    </span>
+  );
+}
+
 /** What the server was to pick; null where the environments were chosen. */
 function asked(mode: Task['spec']['launchMode'], w: Words): string | null {
   if (typeof mode !== 'object' || !('auto' in mode)) return null;
@@ -27,20 +41,7 @@ export function Facts({ task }: { task: Task }) {
   const rows: [string, ReactNode][] = [
     [w.task.command, <CommandLine key="command" task={task} />],
     [w.task.framework, task.framework],
-    [
-      w.task.nodes,
-      <span key="nodes" title={task.nodes.map((node) => node.name).join('\n')}>
-        {task.nodes.length > 0
-          ? task.nodes
-              .slice(0, 6)
-              .map((node) => node.name)
-              .join(', ')
-          : task.nodeCount > 0
-            ? number(task.nodeCount)
-            : null}
-        {task.nodes.length > 6 ? ` … +${number(task.nodes.length - 6)}` : null}
-      </span>,
-    ],
+    [w.task.nodes, nodes(task, number)],
     [w.task.world, task.worldSize > 0 ? number(task.worldSize) : null],
     [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
     [
