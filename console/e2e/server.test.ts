@@ -75,7 +75,7 @@ test('a viewer looks at everything and changes nothing', async ({
   const stop = page.getByRole('button', { name: zh.task.stop, exact: true });
   await stop.waitFor();
   expect(await stop.getAttribute('aria-disabled')).toBe('true');
-  expect(await stop.getAttribute('title')).toContain('member');
+  expect(await stop.getAttribute('title')).toContain(w.roles.viewer);
   // What has no such word of the server is refused by it, with the reason.
   await page.goto(`${base}/models`);
   await page.getByRole('button', { name: zh.models.create }).click();
