@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { describe, expect, inject } from 'vitest';
+import { TABS as SETTINGS } from '../src/pages/settings/search';
 import { TABS } from '../src/pages/task/search';
 import { zh } from '../src/words/zh';
 import { settled } from './browser';
@@ -32,6 +33,13 @@ const TASKS = [
   WAITING_PATH,
 ];
 
+const FURTHER = [
+  '/environments?view=table',
+  '/training/create?mode=auto',
+  ...SETTINGS.map((tab) => `/settings?tab=${tab}`),
+  '/nowhere',
+];
+
 // Each theme and each language once: contrast does not depend on words, nor names on colours.
 describe.each([
   { language: 'zh-CN', theme: 'light' },
@@ -40,7 +48,7 @@ describe.each([
   test('no page has a serious fault', async ({ visit }) => {
     const { page } = await visit(`${base}/`, look, { bypassCSP: true });
     const found: string[] = [];
-    for (const path of [...PAGES.map((one) => one.path), ...TASKS, '/environments?view=table', '/nowhere']) {
+    for (const path of [...PAGES.map((one) => one.path), ...TASKS, ...FURTHER]) {
       await page.goto(`${base}${path}`);
       await settled(page);
       found.push(...(await faults(page)));
@@ -67,6 +75,8 @@ test('no dialog, menu or list has a serious fault', async ({ visit }) => {
   await opened('/environments', press(zh.environments.filters.status), 'dialog');
   await opened('/datasets', press(zh.datasets.create), 'dialog');
   await opened('/models', press(zh.models.create), 'dialog');
+  await opened('/settings?tab=users', press(zh.settings.addUser), 'dialog');
+  await opened('/settings?tab=tokens', press(zh.settings.makeToken), 'dialog');
   await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
   await opened('/', () => page.keyboard.press('?'), 'dialog');
   const list = (name: string) => () => page.getByRole('combobox', { name }).click();

@@ -154,6 +154,32 @@ test('a draft survives a reload, and the three texts follow it', async ({ visit,
   await text.getByText('taskName: draft-2').waitFor();
 });
 
+test('the server picks, and what waits says for whom and until when', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
+  await page.getByRole('radio', { name: /自动选择/ }).check();
+  await name(page).fill('picked');
+  await page.getByLabel('每节点').fill('8');
+  await page.getByLabel('时限（小时）').fill('2');
+  await page.getByLabel('命令', { exact: true }).fill('sleep 600');
+  const queue = summary(page).getByRole('status', { name: '排队' });
+  await queue.getByText('可以立即启动').waitFor();
+  await queue.getByText(/选择 nlp-research-lab \(8\)/).waitFor();
+  await page.getByRole('tab', { name: '命令行' }).click();
+  await page.locator('pre').getByText('--gpus-per-node 8').waitFor();
+  const first = await creates(page, '训练任务创建成功');
+  await page.getByText('运行中', { exact: true }).first().waitFor();
+
+  await page.goto(`${seed.console}/training/create?from=${first}`);
+  await summary(page)
+    .getByText(/需要排队/)
+    .waitFor();
+  await creates(page, '训练任务创建成功');
+  const why = page.locator('main').getByRole('status').filter({ hasText: '最迟启动' });
+  await why.getByText('没有任务，下一个就是它').waitFor();
+  expect(await why.getByRole('link', { name: first, exact: true }).count()).toBe(1);
+  await page.getByText('1 个节点，每个 8 个 GPU').waitFor();
+});
+
 test('environments of one zone are left by its filter, and one that is offline cannot be ticked', async ({
   visit,
   seed,

@@ -88,7 +88,7 @@ test('a viewer looks at everything and changes nothing', async ({
   await page.goto(`${base}/settings`);
   await page.getByText(w.roleMay.viewer).waitFor();
   await page.getByRole('button', { name: w.logOut }).click();
-  await page.getByRole('dialog', { name: zh.shell.tokenTitle }).waitFor();
+  await page.getByRole('dialog', { name: zh.shell.tokenTitle, exact: true }).waitFor();
   await api(server, `/training-tasks/${taskId}/stop`, { force: true }, token);
   await page.close();
 });

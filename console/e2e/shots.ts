@@ -21,6 +21,10 @@ const SHOWN = [
   { name: 'environments-table', path: '/environments?view=table' },
   { name: 'environment', path: '/environments?env=env-001' },
   { name: 'create-three', path: '/training/create?env=env-001,env-002,env-003' },
+  { name: 'create-auto', path: '/training/create?mode=auto' },
+  { name: 'settings-users', path: '/settings?tab=users' },
+  { name: 'settings-tokens', path: '/settings?tab=tokens' },
+  { name: 'settings-audit', path: '/settings?tab=audit' },
   { name: 'nowhere', path: '/nowhere' },
 ];
 const LOOKS = (['zh-CN', 'en'] as const).flatMap((language) =>
