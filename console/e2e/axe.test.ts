@@ -1,20 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject } from 'vitest';
+import { TABS as SETTINGS } from '../src/pages/settings/search';
 import { TABS } from '../src/pages/task/search';
 import { zh } from '../src/words/zh';
-import { launch, open, settled } from './browser';
+import { settled } from './browser';
+import { test } from './fixture';
 import { FAILED_PATH, PAGES, TASK_PATH, WAITING_PATH } from './pages';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const base = inject('console');
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
 
 declare const axe: { run: () => Promise<AxeResults> };
 
@@ -36,28 +33,34 @@ const TASKS = [
   WAITING_PATH,
 ];
 
+const FURTHER = [
+  '/environments?view=table',
+  '/training/create?mode=auto',
+  ...SETTINGS.map((tab) => `/settings?tab=${tab}`),
+  '/nowhere',
+];
+
 // Each theme and each language once: contrast does not depend on words, nor names on colours.
 describe.each([
   { language: 'zh-CN', theme: 'light' },
   { language: 'en', theme: 'dark' },
 ] as const)('in $language and $theme', (look) => {
-  test('no page has a serious fault', async () => {
-    const { page, close } = await open(browser, `${base}/`, look, { bypassCSP: true });
+  test('no page has a serious fault', async ({ visit }) => {
+    const { page } = await visit(`${base}/`, look, { bypassCSP: true });
     const found: string[] = [];
-    for (const path of [...PAGES.map((one) => one.path), ...TASKS, '/environments?view=table', '/nowhere']) {
+    for (const path of [...PAGES.map((one) => one.path), ...TASKS, ...FURTHER]) {
       await page.goto(`${base}${path}`);
       await settled(page);
       found.push(...(await faults(page)));
     }
     expect(found).toEqual([]);
-    await close();
   });
 });
 
-test('no dialog or menu has a serious fault', async () => {
-  const { page, close } = await open(browser, `${base}/groups`, {}, { bypassCSP: true });
+test('no dialog, menu or list has a serious fault', async ({ visit }) => {
+  const { page } = await visit(`${base}/groups`, {}, { bypassCSP: true });
   const found: string[] = [];
-  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu') => {
+  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu' | 'listbox') => {
     await page.goto(`${base}${path}`);
     await settled(page);
     await open();
@@ -72,8 +75,12 @@ test('no dialog or menu has a serious fault', async () => {
   await opened('/environments', press(zh.environments.filters.status), 'dialog');
   await opened('/datasets', press(zh.datasets.create), 'dialog');
   await opened('/models', press(zh.models.create), 'dialog');
+  await opened('/settings?tab=users', press(zh.settings.addUser), 'dialog');
+  await opened('/settings?tab=tokens', press(zh.settings.makeToken), 'dialog');
   await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
   await opened('/', () => page.keyboard.press('?'), 'dialog');
+  const list = (name: string) => () => page.getByRole('combobox', { name }).click();
+  await opened('/training/create', list(zh.create.dataset), 'listbox');
+  await opened('/training/create?mode=auto', list(zh.create.autoGpu), 'listbox');
   expect(found).toEqual([]);
-  await close();
 });

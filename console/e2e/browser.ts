@@ -2,8 +2,12 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 export type Look = { language?: 'zh-CN' | 'en'; theme?: 'light' | 'dark'; width?: number; height?: number };
 
+/** A name that is no address of this machine: what comes from there is not secure to the browser, as on a network. */
+export const PLAIN_HOST = 'fermi.example';
+
 export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const args = ['--no-sandbox', `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`];
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args });
 }
 
 /** A page in a fresh profile, and what it complained of. */

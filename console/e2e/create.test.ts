@@ -1,19 +1,8 @@
 // The create page: the three scenarios of the specification, word for word, and what goes with them.
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launch, open } from './browser';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { api } from './fermi';
-import { type Seed, startSeed } from './seed';
-
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  [browser, seed] = await Promise.all([launch(), startSeed()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-});
+import { test } from './fixture';
 
 const SUBMIT = '创建并启动训练';
 const summary = (page: Page) =>
@@ -51,8 +40,8 @@ async function creates(page: Page, description: string) {
 
 type Spec = { spec: { distributed: { nodeIds: string[]; masterNode: string; framework: string } } };
 
-test('场景1: 单机训练', async () => {
-  const { page, complaints, close } = await open(browser, `${seed.console}/training/create`);
+test('场景1: 单机训练', async ({ visit, seed }) => {
+  const { page, complaints } = await visit(`${seed.console}/training/create`);
   await choose(page, ['pytorch-dev-env']);
   await shows(page, ['单机训练', '2 个 (A100)', '16 核', '128 GB', '快速启动，预计 10 秒内开始训练', '2xA100']);
   expect(await page.getByText('分布式训练配置').count()).toBe(0);
@@ -60,11 +49,10 @@ test('场景1: 单机训练', async () => {
   await complete(page, 'scene-1');
   await creates(page, '使用环境: pytorch-dev-env');
   expect(complaints).toEqual([]);
-  await close();
 });
 
-test('场景2: 分布式训练（同一可用区）', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create`);
+test('场景2: 分布式训练（同一可用区）', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
   await choose(page, ['pytorch-dev-env', 'cv-experiment-env']);
   await shows(page, ['分布式训练', '2 个', '4 个 (A100, V100)', '32 核', '256 GB', '分布式训练 · 使用 PyTorch DDP']);
   expect(await summary(page).getByText('跨可用区').count()).toBe(0);
@@ -80,11 +68,10 @@ test('场景2: 分布式训练（同一可用区）', async () => {
   ).toBe(4);
   await complete(page, 'scene-2');
   await creates(page, '分布式训练 · 2个节点 · 总计4个GPU');
-  await close();
 });
 
-test('场景3: 跨可用区分布式训练', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create`);
+test('场景3: 跨可用区分布式训练', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
   await choose(page, ['pytorch-dev-env', 'llm-training-env', 'nlp-research-lab']);
   await shows(page, [
     '分布式训练',
@@ -112,11 +99,10 @@ test('场景3: 跨可用区分布式训练', async () => {
   await page.getByText('已选 3').first().waitFor();
   expect(await name(page).inputValue()).toBe('scene-3-copy');
   await shows(page, ['14 个 (A100)', '分布式训练 · 使用 DeepSpeed']);
-  await close();
 });
 
-test('the badge goes to the next when the master is unticked, and to whom one chooses', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create`);
+test('the badge goes to the next when the master is unticked, and to whom one chooses', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
   const master = (name: string) => page.getByRole('group', { name }).getByText('主节点');
   await choose(page, ['pytorch-dev-env', 'cv-experiment-env', 'llm-training-env']);
   await master('pytorch-dev-env').waitFor();
@@ -134,11 +120,10 @@ test('the badge goes to the next when the master is unticked, and to whom one ch
     .getByText('8x A100')
     .click({ modifiers: ['Shift'] });
   await page.getByText('已选 4').first().waitFor();
-  await close();
 });
 
-test('what lacks is said in the order of the specification', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create`);
+test('what lacks is said in the order of the specification', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
   const submit = page.getByRole('button', { name: SUBMIT }).first();
   const refused = (text: string) => page.locator('main [role="alert"]').filter({ hasText: text }).first().waitFor();
   await submit.click();
@@ -150,11 +135,10 @@ test('what lacks is said in the order of the specification', async () => {
   await page.getByRole('option', { name: /wikitext-103/ }).click();
   await submit.click();
   await refused('请至少选择一个开发环境');
-  await close();
 });
 
-test('a draft survives a reload, and the three texts follow it', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create`);
+test('a draft survives a reload, and the three texts follow it', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
   await choose(page, ['llm-training-env', 'pytorch-dev-env']);
   await name(page).fill('draft-1');
   await page.getByRole('tab', { name: '命令行' }).click();
@@ -168,22 +152,48 @@ test('a draft survives a reload, and the three texts follow it', async () => {
   await text.getByText('"taskName": "draft-2"').waitFor();
   await page.getByRole('tab', { name: 'YAML' }).click();
   await text.getByText('taskName: draft-2').waitFor();
-  await close();
 });
 
-test('environments of one zone are left by its filter, and one that is offline cannot be ticked', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create?zone=北京可用区A`);
+test('the server picks, and what waits says for whom and until when', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
+  await page.getByRole('radio', { name: /自动选择/ }).check();
+  await name(page).fill('picked');
+  await page.getByLabel('每节点').fill('8');
+  await page.getByLabel('时限（小时）').fill('2');
+  await page.getByLabel('命令', { exact: true }).fill('sleep 600');
+  const queue = summary(page).getByRole('status', { name: '排队' });
+  await queue.getByText('可以立即启动').waitFor();
+  await queue.getByText(/选择 nlp-research-lab \(8\)/).waitFor();
+  await page.getByRole('tab', { name: '命令行' }).click();
+  await page.locator('pre').getByText('--gpus-per-node 8').waitFor();
+  const first = await creates(page, '训练任务创建成功');
+  await page.getByText('运行中', { exact: true }).first().waitFor();
+
+  await page.goto(`${seed.console}/training/create?from=${first}`);
+  await summary(page)
+    .getByText(/需要排队/)
+    .waitFor();
+  await creates(page, '训练任务创建成功');
+  const why = page.locator('main').getByRole('status').filter({ hasText: '最迟启动' });
+  await why.getByText('没有任务，下一个就是它').waitFor();
+  expect(await why.getByRole('link', { name: first, exact: true }).count()).toBe(1);
+  await page.getByText('1 个节点，每个 8 个 GPU').waitFor();
+});
+
+test('environments of one zone are left by its filter, and one that is offline cannot be ticked', async ({
+  visit,
+  seed,
+}) => {
+  const { page } = await visit(`${seed.console}/training/create?zone=北京可用区A`);
   await page.getByRole('checkbox', { name: 'cv-experiment-env' }).waitFor();
   expect(await page.getByRole('checkbox', { name: /-(env|lab)$/ }).count()).toBe(2);
   await seed.leave('cv-experiment-env');
   await page.getByRole('group', { name: 'cv-experiment-env' }).getByText(/^离线/).first().waitFor({ timeout: 60_000 });
   await page.getByRole('group', { name: 'cv-experiment-env' }).getByText('2x V100').click();
   await page.getByText('已选 0').first().waitFor();
-  await close();
 });
 
-test('a clone of a task that does not exist says so', async () => {
-  const { page, close } = await open(browser, `${seed.console}/training/create?from=task-999`);
+test('a clone of a task that does not exist says so', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create?from=task-999`);
   await page.locator('main [role="alert"]').first().waitFor();
-  await close();
 });

@@ -1,23 +1,12 @@
 // The page of environments: found, looked at, taken out of service and forgotten.
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch, open } from './browser';
-import { type Seed, startSeed } from './seed';
+import { test } from './fixture';
 
 const w = zh.environments;
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  [browser, seed] = await Promise.all([launch(), startSeed()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-});
 
-test('filters and order live in the address', async () => {
-  const { page, complaints, close } = await open(browser, `${seed.console}/environments`);
+test('filters and order live in the address', async ({ visit, seed }) => {
+  const { page, complaints } = await visit(`${seed.console}/environments`);
   await page.getByRole('button', { name: w.filters.gpu }).click();
   await page.getByRole('checkbox', { name: 'V100' }).click();
   await page.keyboard.press('Escape');
@@ -29,21 +18,19 @@ test('filters and order live in the address', async () => {
   await rows.nth(4).waitFor();
   expect(await rows.nth(1).textContent()).toContain('nlp-research-lab');
   expect(complaints).toEqual([]);
-  await close();
 });
 
-test('a machine is told how to join', async () => {
-  const { page, close } = await open(browser, `${seed.console}/environments`);
+test('a machine is told how to join', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/environments`);
   await page.getByRole('button', { name: w.join }).click();
   const dialog = page.getByRole('dialog', { name: w.joinTitle });
   await dialog.getByLabel(w.joinName).fill('gn8');
   const address = new URL(seed.console).origin;
   await dialog.getByText(`fermi agent --server ${address} --name gn8 --zone`).waitFor();
-  await close();
 });
 
-test('what is drained can be resumed; what answers cannot be deleted, what is gone can', async () => {
-  const { page, close } = await open(browser, `${seed.console}/environments`);
+test('what is drained can be resumed; what answers cannot be deleted, what is gone can', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/environments`);
   const card = page.getByRole('article').filter({ hasText: 'cv-experiment-env' });
   const act = async (verb: string) => {
     await card.getByRole('button', { name: w.actionsOf('cv-experiment-env') }).click();
@@ -65,14 +52,12 @@ test('what is drained can be resumed; what answers cannot be deleted, what is go
   await confirm(w.delete);
   await page.getByText(w.done.delete('cv-experiment-env')).first().waitFor();
   await card.waitFor({ state: 'detached' });
-  await close();
 });
 
-test('from an environment to a task on it', async () => {
-  const { page, close } = await open(browser, `${seed.console}/environments`);
+test('from an environment to a task on it', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/environments`);
   await page.getByRole('button', { name: 'llm-training-env', exact: true }).click();
   await page.getByRole('dialog').getByRole('link', { name: w.train }).click();
   await page.getByText(zh.create.chosen('1')).first().waitFor();
   expect(await page.getByRole('checkbox', { name: 'llm-training-env' }).isChecked()).toBe(true);
-  await close();
 });

@@ -1,9 +1,9 @@
 // The real binary with real agents, and a little for its pages to show. Everything ends with `stop`.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Processes } from './processes';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
@@ -37,35 +37,25 @@ export async function until<T>(what: string, look: () => Promise<T | null>): Pro
   throw new Error(`${what} did not come about within a minute`);
 }
 
-export const ended = (child: ChildProcess) =>
-  new Promise<void>((resolve) => {
-    if (child.exitCode !== null || child.signalCode !== null) resolve();
-    else child.once('exit', () => resolve());
-  });
-
-export async function api<T>(server: string, path: string, body?: unknown): Promise<T> {
+export async function api<T>(server: string, path: string, body?: unknown, token?: string): Promise<T> {
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   const init =
     body === undefined
-      ? {}
-      : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      ? { headers }
+      : { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
   const response = await fetch(`${server}/api/v1${path}`, init);
   const answer = (await response.json()) as { data: T; message: string };
   if (!response.ok) throw new Error(`${path}: ${answer.message}`);
   return answer.data;
 }
 
-type Run = (command: string, args: string[], env: Record<string, string>) => ChildProcess;
-
 /** The console that the binary carries; with FERMI_DIST, or where it carries none, dist/ served the same way. */
-export async function consoleOf(server: string, run: Run, prefix = '', isPreviewed = false): Promise<string> {
+export async function consoleOf(server: string, processes: Processes, prefix = ''): Promise<string> {
   const page = await fetch(server, { headers: { accept: 'text/html' } }).then((response) => response.text());
-  if (!process.env.FERMI_DIST && !isPreviewed && prefix === '' && page.includes('assets/')) return server;
+  if (!process.env.FERMI_DIST && prefix === '' && page.includes('assets/')) return server;
   const port = String(await freePort());
-  run(process.execPath, [join(ROOT, 'console/scripts/preview.mjs')], {
-    FERMI_SERVER: server,
-    PORT: port,
-    PREFIX: prefix,
-  });
+  const env = { FERMI_SERVER: server, PORT: port, PREFIX: prefix };
+  processes.run('preview', process.execPath, [join(ROOT, 'console/scripts/preview.mjs')], env);
   const address = `http://127.0.0.1:${port}${prefix}`;
   await until('the preview', async () => ((await fetch(`${address}/`)).ok ? true : null));
   return address;
@@ -121,18 +111,9 @@ async function fill(server: string) {
 
 export async function start(): Promise<Fermi> {
   const folder = mkdtempSync(join(tmpdir(), 'fermi-console-'));
-  const children: ChildProcess[] = [];
-  const run = (command: string, args: string[], env: Record<string, string> = {}) => {
-    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
-    children.push(child);
-    return child;
-  };
+  const processes = new Processes();
   const stop = async () => {
-    for (const child of children.reverse()) {
-      child.kill('SIGINT');
-      await Promise.race([ended(child), new Promise((resolve) => setTimeout(resolve, 15_000))]);
-      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-    }
+    await processes.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -143,35 +124,17 @@ export async function start(): Promise<Fermi> {
       'llm-training-env:深圳可用区C:2:vscode',
       'nlp-research-lab:上海可用区A:2:ssh',
     ];
-    run(binary(), [
-      'up',
-      '--no-token',
-      '--listen',
-      `127.0.0.1:${port}`,
-      '--data-dir',
-      join(folder, 'up'),
-      ...places.flatMap((place) => ['--env', place]),
-    ]);
+    const where = ['--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'up')];
+    processes.run('up', binary(), ['up', '--no-token', ...where, ...places.flatMap((place) => ['--env', place])]);
     await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
     for (const name of ['gn6', 'gn7']) {
-      const declared = 'gpus=8xA100,cpus=128,memory=1024GiB';
-      run(binary(), [
-        'agent',
-        '--server',
-        server,
-        '--name',
-        name,
-        '--zone',
-        '北京可用区B',
-        '--declare',
-        declared,
-        '--data-dir',
-        join(folder, name),
-      ]);
+      const declared = ['--declare', 'gpus=8xA100,cpus=128,memory=1024GiB'];
+      const what = ['--name', name, '--zone', '北京可用区B', ...declared];
+      processes.run(name, binary(), ['agent', '--server', server, '--data-dir', join(folder, name), ...what]);
     }
     await fill(server);
     const hasGroups = (await fetch(`${server}/api/v1/groups`)).ok;
-    return { server, console: await consoleOf(server, run), hasGroups, stop };
+    return { server, console: await consoleOf(server, processes), hasGroups, stop };
   } catch (error) {
     await stop();
     throw error;

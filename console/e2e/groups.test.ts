@@ -1,20 +1,14 @@
 // The whole way of a group: made, filled, configured, its ranks seen, started.
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, inject } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch, open } from './browser';
+import { test } from './fixture';
 
 const TEST_LAUNCH = new URL('../../examples/test_launch.py', import.meta.url).pathname;
 // The name of the configuration where every node resolves it; here none does, and the proven address stands for it.
 const MASTER = '127.0.0.1';
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
 
-test.runIf(inject('hasGroups'))('workers become a group with ranks', async () => {
-  const { page, complaints, close } = await open(browser, `${inject('console')}/groups`);
+test.runIf(inject('hasGroups'))('workers become a group with ranks', async ({ visit }) => {
+  const { page, complaints } = await visit(`${inject('console')}/groups`);
   const words = zh.groups;
   const name = `组-${Date.now().toString(36)}`;
   await page.getByRole('button', { name: words.create }).click();
@@ -64,5 +58,4 @@ test.runIf(inject('hasGroups'))('workers become a group with ranks', async () =>
     await log.getByText(line, { exact: true }).waitFor({ timeout: 60_000 });
   }
   expect(complaints).toEqual([]);
-  await close();
 });

@@ -1,25 +1,15 @@
 // A task is made, found and stopped without a mouse.
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch, open } from './browser';
-import { type Seed, startSeed } from './seed';
-
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  [browser, seed] = await Promise.all([launch(), startSeed()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-});
+import { test } from './fixture';
 
 const focused = (page: Page) =>
   page.evaluate(() => {
     const element = document.activeElement;
     if (!element || element === document.body) return '';
-    const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])] : [];
+    const isLabelled = element instanceof HTMLInputElement || element instanceof HTMLButtonElement;
+    const labels = isLabelled ? [...(element.labels ?? [])] : [];
     const by = element.getAttribute('aria-labelledby');
     const named = by ? document.getElementById(by)?.textContent : null;
     return element.getAttribute('aria-label') ?? named ?? labels[0]?.textContent ?? element.textContent ?? '';
@@ -40,18 +30,20 @@ async function tabTo(page: Page, name: RegExp) {
   throw new Error(`the tabulator never comes to ${name}`);
 }
 
-test('a task is made and stopped with the keyboard alone', async () => {
-  const { page, close } = await open(browser, `${seed.console}/`);
+test('a task is made and stopped with the keyboard alone', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/`);
   await page.keyboard.press('g');
   await page.keyboard.press('c');
   await page.getByRole('heading', { level: 1, name: zh.create.title }).waitFor();
   await tabTo(page, /^任务名称/);
   await page.keyboard.type('by-keyboard');
   await tabTo(page, /^数据集/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('listbox').waitFor();
   await page.keyboard.type('wiki');
   await page.getByRole('option', { name: /wikitext-103/ }).waitFor();
-  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
+  await page.getByText('wikitext-103 · v1').first().waitFor();
   await tabTo(page, /^llm-training-env$/);
   await page.keyboard.press('Space');
   await page.getByText(zh.create.chosen('1')).first().waitFor();
@@ -78,5 +70,4 @@ test('a task is made and stopped with the keyboard alone', async () => {
   await tabTo(page, /^停止$/);
   await page.keyboard.press('Enter');
   await page.getByText('已停止', { exact: true }).first().waitFor({ timeout: 60_000 });
-  await close();
 });

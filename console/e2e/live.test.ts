@@ -1,18 +1,12 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { launch, open } from './browser';
+import { expect, inject } from 'vitest';
 import { api } from './fermi';
+import { test } from './fixture';
 
 const base = inject('console');
 const server = inject('server');
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
 
-test('what happens is shown in all tabs, over one stream', async () => {
-  const { page, close } = await open(browser, `${base}/`);
+test('what happens is shown in all tabs, over one stream', async ({ visit }) => {
+  const { page } = await visit(`${base}/`);
   const streams: string[] = [];
   page.context().on('request', (request) => {
     if (request.url().endsWith('/api/v1/events')) streams.push(request.url());
@@ -33,11 +27,10 @@ test('what happens is shown in all tabs, over one stream', async () => {
   await other.goto(`${base}/`);
   await other.getByRole('link', { name: taskName, exact: true }).waitFor({ timeout: 15_000 });
   expect(streams).toEqual([]);
-  await close();
 });
 
-test('what is created in a form is listed, and a refusal names its field', async () => {
-  const { page, close } = await open(browser, `${base}/models`);
+test('what is created in a form is listed, and a refusal names its field', async ({ visit }) => {
+  const { page } = await visit(`${base}/models`);
   await page.getByRole('button', { name: '登记模型' }).click();
   await page.getByRole('button', { name: '新建', exact: true }).click();
   await page.locator('[role="alert"]').first().waitFor();
@@ -45,5 +38,4 @@ test('what is created in a form is listed, and a refusal names its field', async
   await page.getByLabel('名称').fill(name);
   await page.getByRole('button', { name: '新建', exact: true }).click();
   await page.getByRole('heading', { level: 2, name }).waitFor();
-  await close();
 });

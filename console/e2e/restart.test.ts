@@ -2,28 +2,17 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch, open } from './browser';
 import { api, until } from './fermi';
-import { type Seed, startSeed } from './seed';
+import { test } from './fixture';
 
 /** So few that all of them are on the page at once. */
 const LINES = 30;
 const folder = mkdtempSync(join(tmpdir(), 'fermi-restart-'));
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  [browser, seed] = await Promise.all([launch(), startSeed()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('what a task wrote and how it ended while the server was away is all there', async () => {
+test('what a task wrote and how it ended while the server was away is all there', async ({ visit, seed }) => {
   const [go, over] = [join(folder, 'go'), join(folder, 'over')];
   const script = [
     `for i in $(seq 1 ${LINES / 2}); do echo "line $i"; done`,
@@ -38,7 +27,7 @@ test('what a task wrote and how it ended while the server was away is all there'
     distributedConfig: { nodeIds: [environment?.id], framework: 'command' },
     command: { argv: ['sh', '-c', script] },
   });
-  const logs = await open(browser, `${seed.console}/training/${taskId}?tab=logs&ranks=0`);
+  const logs = await visit(`${seed.console}/training/${taskId}?tab=logs&ranks=0`);
   const events = await logs.page.context().newPage();
   await events.goto(`${seed.console}/training/${taskId}?tab=events`);
   await logs.page
@@ -68,5 +57,4 @@ test('what a task wrote and how it ended while the server was away is all there'
   );
   const list = events.getByRole('tabpanel');
   for (const event of told.items) await list.getByText(event.text['zh-CN'], { exact: true }).first().waitFor();
-  await logs.close();
 });

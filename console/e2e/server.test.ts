@@ -1,76 +1,152 @@
-// A server of its own: it asks for a token, is shown behind a path prefix, goes away and comes back.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// A server that asks who one is, behind a path prefix: log-in, what a viewer may not do, users and tokens.
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { launch } from './browser';
-import { binary, freePort, until } from './fermi';
+import { api } from './fermi';
+import { test as plain } from './fixture';
+import { type Seed, startSeed } from './seed';
 
-const folder = mkdtempSync(join(tmpdir(), 'fermi-token-'));
-const children: ChildProcess[] = [];
-let port: number;
-let browser: Browser;
-let console_: string;
-const startServer = () =>
-  spawn(binary(), ['server', '--listen', `0.0.0.0:${port}`, '--data-dir', folder], { stdio: 'ignore' });
+const PREFIX = '/behind/a/proxy';
+const PASSWORD = 'correct horse';
+const w = zh.settings;
 
-beforeAll(async () => {
-  port = await freePort();
-  const preview = await freePort();
-  const server = `http://127.0.0.1:${port}`;
-  children.push(
-    startServer(),
-    spawn(process.execPath, [new URL('../scripts/preview.mjs', import.meta.url).pathname], {
-      env: { ...process.env, FERMI_SERVER: server, PORT: String(preview), PREFIX: '/behind/a/proxy' },
-      stdio: 'ignore',
-    }),
-  );
-  await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
-  console_ = `http://127.0.0.1:${preview}/behind/a/proxy`;
-  browser = await launch();
-});
-afterAll(async () => {
-  await browser.close();
-  for (const child of children) child.kill('SIGTERM');
-  rmSync(folder, { recursive: true, force: true });
+const test = plain.extend<{ guarded: Seed & { token: string } }>({
+  guarded: [
+    // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs
+    async ({}, use) => {
+      const seed = await startSeed({ asksForToken: true, prefix: PREFIX });
+      for (const [name, role] of Object.entries({ ann: 'member', vera: 'viewer' }))
+        await api(seed.server, '/users', { name, role, password: PASSWORD }, seed.token);
+      await use({ ...seed, token: seed.token ?? '' });
+      await seed.stop();
+    },
+    { scope: 'file' },
+  ],
 });
 
-test('the token is asked for, behind a path prefix too', async () => {
+async function logIn(page: Page, user: string) {
+  const dialog = page.getByRole('dialog', { name: zh.shell.tokenTitle });
+  await dialog.getByRole('button', { name: zh.shell.logInByName }).click();
+  await dialog.getByLabel(zh.shell.logInUser).fill(user);
+  await dialog.getByLabel(zh.shell.logInPassword).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+}
+
+test('the token is asked for, behind a path prefix too', async ({ browser, guarded: { console: base, token } }) => {
   const page = await browser.newPage({ locale: 'zh-CN' });
-  await page.goto(`${console_}/settings`);
+  await page.goto(`${base}/settings`);
   const dialog = page.getByRole('dialog', { name: zh.shell.tokenTitle });
   await dialog.getByLabel(zh.shell.tokenLabel).fill('wrong');
   await page.keyboard.press('Enter');
-  await dialog.waitFor();
-  const token = readFileSync(join(folder, 'token'), 'utf8').trim();
+  await dialog.getByRole('alert').waitFor();
   await dialog.getByLabel(zh.shell.tokenLabel).fill(token);
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText(zh.settings.retention, { exact: true }).waitFor();
+  await page.getByText(w.retention, { exact: true }).waitFor();
   await page.getByRole('link', { name: zh.shell.models, exact: true }).click();
   await page.getByText(zh.models.empty).waitFor();
-  expect(page.url()).toBe(`${console_}/models`);
+  expect(page.url()).toBe(`${base}/models`);
   const kept = await page.evaluate(() => [
     ...Object.values(localStorage),
     ...Object.values(sessionStorage),
     document.cookie,
   ]);
   expect(kept.some((value) => String(value).includes(token))).toBe(false);
+  await page.close();
 });
 
-test('a server that goes away is missed, and found again when it comes back', async () => {
-  const token = readFileSync(join(folder, 'token'), 'utf8').trim();
+test('a viewer looks at everything and changes nothing', async ({
+  browser,
+  guarded: { server, console: base, token },
+}) => {
+  const { items } = await api<{ items: { id: string; name: string }[] }>(server, '/environments', undefined, token);
+  const nodeIds = [items.find(({ name }) => name === 'pytorch-dev-env')?.id];
+  const body = {
+    taskName: 'of-another',
+    distributedConfig: { nodeIds, framework: 'command' },
+    command: { argv: ['sleep', '600'] },
+  };
+  const { taskId } = await api<{ taskId: string }>(server, '/training-tasks', body, token);
   const page = await browser.newPage({ locale: 'zh-CN' });
-  await page.goto(`${console_}/models#token=${token}`);
-  expect(page.url()).toBe(`${console_}/models`);
+  await page.goto(`${base}/training/${taskId}`);
+  await logIn(page, 'vera');
+  await page.getByRole('heading', { level: 1, name: 'of-another' }).waitFor();
+  const stop = page.getByRole('button', { name: zh.task.stop, exact: true });
+  await stop.waitFor();
+  expect(await stop.getAttribute('aria-disabled')).toBe('true');
+  expect(await stop.getAttribute('title')).toContain(w.roles.viewer);
+  // What has no such word of the server is refused by it, with the reason.
+  await page.goto(`${base}/models`);
+  await page.getByRole('button', { name: zh.models.create }).click();
+  await page.getByLabel(zh.common.name).fill('of-a-viewer');
+  await page.getByRole('button', { name: zh.common.create, exact: true }).click();
+  await page
+    .getByRole('dialog')
+    .getByText(/member|成员/)
+    .waitFor();
+  await page.goto(`${base}/settings`);
+  await page.getByText(w.roleMay.viewer).waitFor();
+  await page.getByRole('button', { name: w.logOut }).click();
+  await page.getByRole('dialog', { name: zh.shell.tokenTitle, exact: true }).waitFor();
+  await api(server, `/training-tasks/${taskId}/stop`, { force: true }, token);
+  await page.close();
+});
+
+test('an administrator adds a user, who makes a token that is shown once and can be revoked', async ({
+  browser,
+  guarded: { server, console: base, token },
+}) => {
+  const page = await browser.newPage({ locale: 'zh-CN' });
+  await page.goto(`${base}/settings?tab=users#token=${token}`);
+  await page.getByRole('button', { name: w.addUser }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(w.userName).fill('bob');
+  await dialog.getByLabel(w.password).fill(PASSWORD);
+  await dialog.getByRole('button', { name: w.addUser }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('combobox', { name: w.roleOf('bob') }).click();
+  await page.getByRole('option', { name: new RegExp(`^${w.roles.viewer}`) }).click();
+  await page.getByText(w.roleGiven('bob')).first().waitFor();
+
+  const bob = await (await browser.newContext({ locale: 'zh-CN' })).newPage();
+  await bob.goto(`${base}/settings?tab=tokens`);
+  await logIn(bob, 'bob');
+  await bob.getByRole('button', { name: w.makeToken }).click();
+  await bob.getByLabel(w.tokenName).fill('nightly');
+  await bob.getByRole('dialog').getByRole('button', { name: w.makeToken }).click();
+  const made = bob.getByRole('dialog', { name: w.tokenMade });
+  const word = (await made.locator('code').first().textContent()) ?? '';
+  expect(await api<{ user: string; role: string }>(server, '/session', undefined, word)).toMatchObject({
+    user: 'bob',
+    role: 'viewer',
+  });
+  await made.getByRole('button', { name: w.tokenKept }).click();
+  expect(await bob.locator('body').textContent()).not.toContain(word);
+  await bob
+    .getByRole('row', { name: /nightly/ })
+    .getByRole('button', { name: w.revoke })
+    .click();
+  await bob.getByRole('dialog').getByRole('button', { name: w.revoke }).click();
+  await bob.getByText(w.tokenRevoked('nightly')).first().waitFor();
+  await expect(api(server, '/session', undefined, word)).rejects.toThrow();
+
+  // All of it is on record.
+  await page.goto(`${base}/settings?tab=audit&user=bob`);
+  await page.getByText('token.created').first().waitFor();
+  await bob.context().close();
+  await page.close();
+});
+
+test('a server that goes away is missed, and found again when it comes back', async ({ browser, guarded }) => {
+  const page = await browser.newPage({ locale: 'zh-CN' });
+  await page.goto(`${guarded.console}/models#token=${guarded.token}`);
+  expect(page.url()).toBe(`${guarded.console}/models`);
   const live = page.getByRole('banner').getByRole('status');
   await expect.poll(() => live.textContent(), { timeout: 20_000 }).toContain(zh.shell.live);
-  children[0]?.kill('SIGKILL');
+  await guarded.kill('server');
   await page.getByText(zh.shell.muteTitle).waitFor({ timeout: 60_000 });
-  children.push(startServer());
+  await guarded.startServer();
   await page.getByText(zh.shell.muteTitle).waitFor({ state: 'detached', timeout: 60_000 });
   await expect.poll(() => live.textContent(), { timeout: 20_000 }).toContain(zh.shell.live);
 });

@@ -1,20 +1,15 @@
-// Pictures of every page in both languages, wide and narrow, into console/shots; docs/images has the one of the README.
+// Pictures of every page in both languages and themes, wide and narrow, into console/shots; docs/images has the one of the README.
 import { copyFileSync, mkdirSync } from 'node:fs';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, inject, test } from 'vitest';
+import { beforeAll, inject } from 'vitest';
 import { TABS } from '../src/pages/task/search';
-import { launch, open, settled } from './browser';
+import { settled } from './browser';
+import { test } from './fixture';
 import { FAILED_PATH, PAGES, TASK_PATH, WAITING_PATH } from './pages';
 
 const OUT = new URL('../shots/', import.meta.url).pathname;
 const DOCS = new URL('../../docs/images/', import.meta.url).pathname;
-const IN_README = 'task-failed';
-let browser: Browser;
-beforeAll(async () => {
-  mkdirSync(OUT, { recursive: true });
-  browser = await launch();
-});
-afterAll(() => browser.close());
+const IN_README = { 'zh-CN': 'light', en: 'dark' };
+beforeAll(() => void mkdirSync(OUT, { recursive: true }));
 
 const SHOWN = [
   ...PAGES,
@@ -26,30 +21,34 @@ const SHOWN = [
   { name: 'environments-table', path: '/environments?view=table' },
   { name: 'environment', path: '/environments?env=env-001' },
   { name: 'create-three', path: '/training/create?env=env-001,env-002,env-003' },
+  { name: 'create-auto', path: '/training/create?mode=auto' },
+  { name: 'settings-users', path: '/settings?tab=users' },
+  { name: 'settings-tokens', path: '/settings?tab=tokens' },
+  { name: 'settings-audit', path: '/settings?tab=audit' },
   { name: 'nowhere', path: '/nowhere' },
 ];
-const LOOKS = [
-  { language: 'zh-CN', theme: 'light' },
-  { language: 'en', theme: 'dark' },
-] as const;
+const LOOKS = (['zh-CN', 'en'] as const).flatMap((language) =>
+  (['light', 'dark'] as const).flatMap((theme) =>
+    [
+      { width: 1280, height: 900 },
+      { width: 390, height: 844 },
+    ].map((size) => ({ language, theme, ...size })),
+  ),
+);
+/** FERMI_SHOTS names some pages, with commas between them. */
+const ONLY = process.env.FERMI_SHOTS?.split(',');
 
-test.each(LOOKS)('$language', async (look) => {
-  for (const [width, height] of [
-    [1280, 900],
-    [390, 844],
-  ] as const) {
-    const { page, close } = await open(browser, `${inject('console')}/`, { ...look, width, height });
-    for (const { name, path } of SHOWN) {
-      await page.goto(`${inject('console')}${path}`);
-      await settled(page);
-      // Charts and maps are drawn when their data has come.
-      await page.waitForTimeout(800);
-      const file = `${name}.${look.language}.${width}.png`;
-      await page.screenshot({ path: `${OUT}${file}` });
-      if (width === 1280 && name === IN_README) {
-        copyFileSync(`${OUT}${file}`, `${DOCS}console-task.${look.language}.png`);
-      }
+test.for(LOOKS)('$language $theme $width', async (look, { visit }) => {
+  const { page } = await visit(`${inject('console')}/`, look);
+  for (const { name, path } of SHOWN.filter((one) => ONLY?.includes(one.name) ?? true)) {
+    await page.goto(`${inject('console')}${path}`);
+    await settled(page);
+    // Charts and maps are drawn when their data has come.
+    await page.waitForTimeout(800);
+    const file = `${OUT}${name}.${look.language}.${look.theme}.${look.width}.png`;
+    await page.screenshot({ path: file });
+    if (look.width === 1280 && IN_README[look.language] === look.theme && name === 'task-failed') {
+      copyFileSync(file, `${DOCS}console-task.${look.language}.png`);
     }
-    await close();
   }
 });

@@ -1,29 +1,18 @@
 // Six tabs at once: a browser has six connections to a server, and streams must leave some of them to requests.
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
+import { PLAIN_HOST } from './browser';
 import { api } from './fermi';
-import { type Seed, startSeed } from './seed';
+import { test } from './fixture';
 
-let browser: Browser;
-let seed: Seed;
-beforeAll(async () => {
-  // A name that is no address of this machine makes it a plain address to the browser, as on a network.
-  const args = ['--no-sandbox', '--host-resolver-rules=MAP fermi.example 127.0.0.1'];
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args });
-  seed = await startSeed({ isPreviewed: true });
-});
-afterAll(async () => {
-  await browser?.close();
-  await seed?.stop();
-});
-
-describe.each([
+test.for([
   { kind: 'a secure address', host: '127.0.0.1' },
-  { kind: 'a plain address', host: 'fermi.example' },
-])('on $kind', ({ host }) => {
-  test('six tabs follow the logs of a task, and another page still opens', async () => {
-    const base = seed.console.replace('127.0.0.1', host);
+  { kind: 'a plain address', host: PLAIN_HOST },
+])(
+  'on $kind six tabs follow the logs of a task, and another page still opens',
+  async ({ host }, { browser, seed, behind }) => {
+    const base = (await behind(seed.console)).replace('127.0.0.1', host);
     const { items } = await api<{ items: { id: string; name: string }[] }>(seed.server, '/environments');
     const environment = items.find((item) => item.name === 'llm-training-env');
     const { taskId } = await api<{ taskId: string }>(seed.server, '/training-tasks', {
@@ -58,5 +47,5 @@ describe.each([
     for (const page of tabs)
       await page.getByText(zh.training.phases.stopped, { exact: true }).first().waitFor({ timeout: 30_000 });
     await context.close();
-  });
-});
+  },
+);

@@ -1,15 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { launch, open, settled } from './browser';
+import { expect, inject } from 'vitest';
+import { settled } from './browser';
 import { api } from './fermi';
+import { test } from './fixture';
 
 const base = inject('console');
 const server = inject('server');
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
 
 async function create(taskName: string, script: string): Promise<string> {
   const { items } = await api<{ items: { id: string; name: string }[] }>(server, '/environments');
@@ -24,11 +19,11 @@ async function create(taskName: string, script: string): Promise<string> {
 
 const stop = (id: string) => api(server, `/training-tasks/${id}/stop`, { force: true });
 
-test('logs are live, bars are folded, and ranks can be filtered', async () => {
+test('logs are live, bars are folded, and ranks can be filtered', async ({ visit }) => {
   const bar = "printf '\\r10%%\\r55%%\\r100%%\\n'";
   const script = `for i in $(seq 1 300); do ${bar}; echo "tick $i of rank $RANK"; sleep 0.3; done`;
   const id = await create('live-logs', script);
-  const { page, complaints, close } = await open(browser, `${base}/training/${id}?tab=logs`);
+  const { page, complaints } = await visit(`${base}/training/${id}?tab=logs`);
   const log = page.getByRole('log');
   const newest = async () =>
     Number([...((await log.textContent()) ?? '').matchAll(/tick (\d+) of rank 0/g)].pop()?.[1] ?? 0);
@@ -49,12 +44,11 @@ test('logs are live, bars are folded, and ranks can be filtered', async () => {
   await expect.poll(() => log.getByText(/of rank 0/).count()).toBe(0);
   expect(complaints).toEqual([]);
   await stop(id);
-  await close();
 });
 
-test('a search counts its matches, and a reload keeps line and text', async () => {
+test('a search counts its matches, and a reload keeps line and text', async ({ visit }) => {
   const id = await create('searched', 'for i in $(seq 1 5000); do echo "line $i of rank $RANK"; done');
-  const { page, close } = await open(browser, `${base}/training/${id}?tab=logs`);
+  const { page } = await visit(`${base}/training/${id}?tab=logs`);
   await page
     .getByRole('log')
     .getByText(/line 5000 of rank/)
@@ -70,12 +64,11 @@ test('a search counts its matches, and a reload keeps line and text', async () =
   await page.reload();
   await page.locator('mark', { hasText: 'line 77 of rank 0' }).waitFor();
   expect(page.url()).toBe(address);
-  await close();
 });
 
-test('from a red square to the diagnosis, in both languages', async () => {
+test('from a red square to the diagnosis, in both languages', async ({ visit }) => {
   const id = await create('fails', 'if [ "$RANK" = 1 ]; then echo "RuntimeError: boom" >&2; exit 3; fi; sleep 30');
-  const { page, close } = await open(browser, `${base}/training/${id}`);
+  const { page } = await visit(`${base}/training/${id}`);
   await page.getByText('失败', { exact: true }).first().waitFor({ timeout: 30_000 });
   await page.getByRole('link', { name: /^rank 1 / }).click();
   await page.getByRole('log').getByText('RuntimeError: boom').waitFor();
@@ -90,12 +83,11 @@ test('from a red square to the diagnosis, in both languages', async () => {
   await page.reload();
   await settled(page);
   await page.getByRole('tab', { name: 'Diagnosis', selected: true }).waitFor();
-  await close();
 });
 
-test('several tasks are stopped in one call, and filters live in the address', async () => {
+test('several tasks are stopped in one call, and filters live in the address', async ({ visit }) => {
   const ids = [await create('bulk-one', 'sleep 60'), await create('bulk-two', 'sleep 60')];
-  const { page, close } = await open(browser, `${base}/training?q=bulk-`);
+  const { page } = await visit(`${base}/training?q=bulk-`);
   const calls: string[] = [];
   page.on('request', (request) => {
     if (request.method() === 'POST') calls.push(new URL(request.url()).pathname);
@@ -114,5 +106,4 @@ test('several tasks are stopped in one call, and filters live in the address', a
       .poll(async () => (await api<{ status: string }>(server, `/training-tasks/${id}`)).status, { timeout: 40_000 })
       .toBe('stopped');
   }
-  await close();
 });

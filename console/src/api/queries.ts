@@ -17,6 +17,9 @@ export const keys = {
   models: ['models'] as const,
   frameworks: ['frameworks'] as const,
   server: ['server'] as const,
+  session: ['session'] as const,
+  users: ['users'] as const,
+  tokens: ['tokens'] as const,
 };
 
 /** Looks at everything again that is shown. */

@@ -26,8 +26,11 @@ export type Metrics = Schemas['Metrics'];
 export type LogChunk = Schemas['LogChunk'];
 export type LogMatch = Schemas['LogMatch'];
 export type CreateRequest = Schemas['CreateRequest'];
+export type AutoSelection = Schemas['AutoSelection'];
 export type Preview = Schemas['Preview'];
 export type Warning = Schemas['Warning'];
+export type User = Schemas['User'];
+export type Token = Schemas['Token'];
 export type Verdict = Schemas['Verdict'];
 
 export type Page<T> = { items: T[]; nextPageToken?: string | null; total?: number | null };

@@ -10,14 +10,18 @@ const event = (kind: string, taskId?: string, environmentId?: string) => ({
 });
 
 test.each([
-  [event('task.running', 't1'), [keys.overview, keys.task('t1'), keys.tasks, keys.environments, keys.groups]],
-  [event('attempt.started', 't1'), [keys.overview, keys.task('t1'), keys.tasks]],
+  [
+    event('task.running', 't1'),
+    [keys.overview, keys.events, keys.task('t1'), keys.tasks, keys.environments, keys.groups],
+  ],
+  [event('attempt.started', 't1'), [keys.overview, keys.events, keys.task('t1'), keys.tasks]],
   [
     event('environment.connected', undefined, 'e1'),
-    [keys.overview, keys.environment('e1'), keys.environments, keys.groups],
+    [keys.overview, keys.events, keys.environment('e1'), keys.environments, keys.groups],
   ],
-  [event('group.changed'), [keys.overview, keys.groups]],
-  [event('something.new'), [keys.overview]],
+  [event('group.changed'), [keys.overview, keys.events, keys.groups]],
+  [event('user.added'), [keys.overview, keys.events, keys.users, keys.tokens]],
+  [event('something.new'), [keys.overview, keys.events]],
 ])('%o touches %o', (given, expected) => {
   expect(touched(given)).toEqual(expected);
 });

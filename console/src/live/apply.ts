@@ -5,7 +5,7 @@ import type { Event, Overview } from '~/api/types';
 /** Which of the things the cache holds an event has changed. */
 export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>): QueryKey[] {
   const subject = event.kind.split('.')[0];
-  const found: QueryKey[] = [keys.overview];
+  const found: QueryKey[] = [keys.overview, keys.events];
   if (event.taskId) found.push(keys.task(event.taskId));
   if (event.environmentId) found.push(keys.environment(event.environmentId));
   switch (subject) {
@@ -28,6 +28,12 @@ export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>)
       break;
     case 'model':
       found.push(keys.models);
+      break;
+    case 'user':
+      found.push(keys.users, keys.tokens);
+      break;
+    case 'token':
+      found.push(keys.tokens);
       break;
   }
   return found;

@@ -18,9 +18,13 @@ export type StreamOptions = {
   isOneOfMany?: boolean;
 };
 
-/** The server says something at least every 15 s; a proxy that collects answers keeps a mute stream open. */
+/** The server says something at least every 15 s. */
 const SILENCE = 35_000;
+/** It speaks as soon as a stream is open; a proxy that collects answers keeps a mute one open. */
+const FIRST_WORD = 5_000;
 const MUTE_AFTER = 3;
+/** Nothing said is worse than a connection that breaks: that is what a restarted server looks like. */
+const SILENT_COUNTS = 2;
 
 /** A browser has six connections to a server: so many streams stay open, the others take turns. */
 const STAY_OPEN = ['fermi.stream 1', 'fermi.stream 2'];
@@ -66,7 +70,8 @@ class Reading {
     const attempt = new AbortController();
     const stop = () => attempt.abort();
     signal.addEventListener('abort', stop, { once: true });
-    let dog = setTimeout(stop, SILENCE);
+    let dog = setTimeout(stop, FIRST_WORD);
+    let hasSpoken = false;
     let isTurnOver = false;
     const turn =
       lasts === undefined
@@ -91,6 +96,7 @@ class Reading {
         clearTimeout(dog);
         dog = setTimeout(stop, SILENCE);
         this.failures = 0;
+        hasSpoken = true;
         onState('live');
         const taken = takeFrames(text + value);
         text = taken.rest;
@@ -99,7 +105,8 @@ class Reading {
         if (told.length > 0) this.options.onFrames(told);
       }
     } catch {
-      if (!isTurnOver) this.failures += 1;
+      const isSilent = attempt.signal.aborted && !hasSpoken;
+      if (!isTurnOver) this.failures += isSilent ? SILENT_COUNTS : 1;
     } finally {
       clearTimeout(dog);
       if (turn) clearTimeout(turn);

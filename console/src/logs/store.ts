@@ -27,6 +27,8 @@ export type LogState = {
 
 /** Bursts become one update. */
 const PACE = 120;
+/** How often one asks when the stream stays silent. */
+const ASK = 3_000;
 /** One look back or ahead, in bytes of each stream. */
 const STEP = 128 << 10;
 /** One look asks no more streams than these: each is a request. */
@@ -78,12 +80,17 @@ export class LogStore {
     if (stream) query.set('stream', stream);
     if (attempt !== null) query.set('attempt', String(attempt));
     const isDone = () => this.state.isOver || this.window.isCutAtEnd;
+    const path = `/api/v1/training-tasks/${encodeURIComponent(taskId)}/logs?${query}`;
     await follow({
-      path: `/api/v1/training-tasks/${encodeURIComponent(taskId)}/logs?${query}`,
+      path,
       signal,
       isOneOfMany: true,
       isOver: isDone,
-      onState: (next) => this.set({ stream: next }),
+      onState: (next) => {
+        const isNew = next !== this.state.stream;
+        this.set({ stream: next });
+        if (isNew && next === 'mute') void this.askWhileMute(path, signal);
+      },
       onFrames: (frames) => {
         if (this.window.isCutAtEnd) return;
         for (const frame of frames) {
@@ -94,6 +101,16 @@ export class LogStore {
       },
     });
     if (!signal.aborted) this.flush();
+  }
+
+  /** A stream that stays silent, as behind a proxy that collects answers, is asked for its end again and again. */
+  private async askWhileMute(path: string, signal: AbortSignal) {
+    while (!signal.aborted && this.state.stream === 'mute') {
+      const { chunks } = await ask<{ chunks: LogChunk[] }>('GET', path).catch(() => ({ chunks: [] }));
+      this.waiting.push(...chunks);
+      if (!signal.aborted && chunks.length > 0) this.flush();
+      await new Promise((resolve) => setTimeout(resolve, ASK));
+    }
   }
 
   private flush = () => {

@@ -36,6 +36,7 @@ export function Providers() {
       noMatch: w.common.noMatch,
       dismiss: w.common.dismiss,
       clear: w.common.clear,
+      search: w.common.search,
     }),
     [w],
   );

@@ -11,6 +11,7 @@ export type Labels = {
   noMatch: string;
   dismiss: string;
   clear: string;
+  search: string;
 };
 
 const Context = createContext<Labels>({
@@ -23,6 +24,7 @@ const Context = createContext<Labels>({
   noMatch: 'Nothing matches',
   dismiss: 'Dismiss',
   clear: 'Clear',
+  search: 'Search',
 });
 
 export const LabelsProvider = Context.Provider;

@@ -14,6 +14,7 @@ import { keepDraft } from './draft';
 import { Environments } from './Environments';
 import { type Form, MODES } from './form';
 import { Launch } from './Launch';
+import { Queue } from './Queue';
 import { previewOf, requestOf } from './request';
 import { SameTask } from './SameTask';
 import { Strategy } from './Strategy';
@@ -62,6 +63,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
     if (kept !== pristine) keepDraft(localStorage, from, kept);
   }, [kept, from, pristine]);
 
+  const isAuto = form.mode === 'auto';
   const parts = { form, set, refused: create.refused };
   const submit = (
     <Button
@@ -91,8 +93,9 @@ export function Editor({ from, initial, pristine }: EditorProps) {
           <Basics {...parts} />
           <Card title={w.create.launch} bodyClass="flex flex-col gap-4 p-4">
             <Launch {...parts} environments={environments.data?.items ?? []} modes={MODES} />
-            <Environments {...parts} query={environments} />
-            {form.nodeIds.length > 1 ? <Distributed {...parts} chosen={chosen} /> : null}
+            {isAuto ? null : <Environments {...parts} query={environments} />}
+            {!isAuto && form.nodeIds.length > 1 ? <Distributed {...parts} chosen={chosen} /> : null}
+            <Queue {...parts} />
           </Card>
           <Strategy {...parts} summary={summary} preview={preview.data ?? null} />
           <Work {...parts} />
@@ -101,7 +104,9 @@ export function Editor({ from, initial, pristine }: EditorProps) {
         <Summary form={form} chosen={chosen} summary={summary} preview={preview} submit={submit} />
       </div>
       <div className="fixed inset-x-0 bottom-0 z-30 flex items-center gap-3 border-t border-line bg-raised px-4 py-3 lg:hidden">
-        <span className="shrink-0 text-sm text-muted">{w.create.chosen(number(form.nodeIds.length))}</span>
+        <span className="shrink-0 text-sm text-muted">
+          {isAuto ? w.create.modes.auto : w.create.chosen(number(form.nodeIds.length))}
+        </span>
         {submit}
       </div>
       <Confirm

@@ -1,29 +1,19 @@
-import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { NARROWED_BY, narrowed, valuesOf } from '~/api/environments';
 import type { Environment } from '~/api/types';
-import { readFilters } from '~/filters/schema';
-import { Button } from '~/ui/Button';
 import { Command } from '~/ui/Copy';
 import { classes } from '~/ui/classes';
-import { Field, Input } from '~/ui/Field';
-import { Select } from '~/ui/Select';
 import { useWords } from '~/words';
+import { Auto } from './Auto';
 import type { Mode } from './form';
-import { pick } from './pick';
 import { withMaster } from './selection';
 import type { PartProps } from './useCreate';
 
-const route = getRouteApi('/training/create');
-const ANY = 'any';
-
 type LaunchProps = PartProps & { environments: readonly Environment[]; modes: readonly Mode[] };
 
-/** The three ways to come by environments. All end in a choice of existing ones, which the list below shows. */
+/** The three ways to come by environments: chosen below, picked by the server, or joined now and then chosen. */
 export function Launch(props: LaunchProps) {
   const { w } = useWords();
-  const { mode = 'existing' } = route.useSearch();
-  const navigate = route.useNavigate();
+  const { mode } = props.form;
   return (
     <>
       <fieldset className="grid gap-2 sm:grid-cols-3">
@@ -41,12 +31,7 @@ export function Launch(props: LaunchProps) {
               name="launch-mode"
               className="mt-1 accent-(--accent)"
               checked={one === mode}
-              onChange={() =>
-                void navigate({
-                  search: (before) => ({ ...before, mode: one === 'existing' ? undefined : one }),
-                  replace: true,
-                })
-              }
+              onChange={() => props.set({ mode: one })}
             />
             <span className="min-w-0">
               <span className="block text-sm font-medium">{w.create.modes[one]}</span>
@@ -58,60 +43,6 @@ export function Launch(props: LaunchProps) {
       {mode === 'auto' ? <Auto {...props} /> : null}
       {mode === 'new' ? <Join {...props} /> : null}
     </>
-  );
-}
-
-function Auto({ form, set, environments }: LaunchProps) {
-  const { w, number } = useWords();
-  const [count, setCount] = useState('2');
-  const [gpu, setGpu] = useState<string>(ANY);
-  const [said, setSaid] = useState<string | null>(null);
-  const search = route.useSearch();
-  // What the list below is narrowed to.
-  const among = narrowed(environments, readFilters(search, NARROWED_BY), search.q ?? '');
-  const models = valuesOf(among, 'gpu');
-  const choose = () => {
-    const found = pick(among, { count: Math.max(1, Number(count) || 1), gpu: gpu === ANY ? '' : gpu });
-    if (found) set(withMaster(found, form.masterNode));
-    setSaid(found ? w.create.autoFound(number(found.length)) : w.create.autoNone);
-  };
-  return (
-    <form
-      className="flex flex-wrap items-end gap-3 rounded-md border border-line bg-sunken p-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        choose();
-      }}
-    >
-      <Field label={w.create.autoCount} className="w-44">
-        {(props) => (
-          <Input
-            {...props}
-            type="number"
-            min={1}
-            value={count}
-            onChange={(event) => setCount(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label={w.create.autoGpu}>
-        {(props) => (
-          <Select
-            id={props.id}
-            value={gpu}
-            onChange={setGpu}
-            options={[
-              { value: ANY, label: w.create.anyGpu },
-              ...models.map((model) => ({ value: model, label: model })),
-            ]}
-          />
-        )}
-      </Field>
-      <Button type="submit">{w.create.autoPick}</Button>
-      <p role="status" className="w-full text-xs text-muted empty:hidden">
-        {said}
-      </p>
-    </form>
   );
 }
 

@@ -16,15 +16,16 @@ const route = getRouteApi('/training/create');
 
 /** What the page begins with: what is cloned, else a draft, with the environments of the address where it names some. */
 export function Page() {
-  const { from, env } = route.useSearch();
+  const { from, env, mode } = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => {
     // They are in the draft now, where they can be changed.
-    if (env) void navigate({ search: ({ env: _, ...others }) => others, replace: true });
-  }, [env, navigate]);
+    if (env || mode) void navigate({ search: ({ env: _, mode: __, ...others }) => others, replace: true });
+  }, [env, mode, navigate]);
   if (from) return <Clone key={from} from={from} />;
   const draft = readDraft(localStorage, null) ?? EMPTY;
-  const initial: Form = env ? { ...draft, ...withMaster(env.split(','), null) } : draft;
+  const chosen = env ? { mode: 'existing' as const, ...withMaster(env.split(','), null) } : {};
+  const initial: Form = { ...draft, ...chosen, ...(mode ? { mode } : {}) };
   return <Editor key="new" from={null} initial={initial} pristine={EMPTY} />;
 }
 

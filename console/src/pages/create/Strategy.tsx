@@ -30,7 +30,9 @@ export function Strategy({ form, set, refused, summary, preview }: StrategyProps
     <Card title={w.create.strategy} note={w.create.strategyNote}>
       <div id={anchor('strategy')} className="grid gap-x-6 gap-y-4 p-4 md:grid-cols-2">
         <div className="flex flex-col gap-4">
-          {form.nodeIds.length > 1 ? null : <FrameworkSelect form={form} set={set} refused={refused} />}
+          {form.mode !== 'auto' && form.nodeIds.length > 1 ? null : (
+            <FrameworkSelect form={form} set={set} refused={refused} />
+          )}
           <div className="grid grid-cols-3 gap-3">
             {PARALLEL.map((key) => (
               <Whole key={key} label={w.create[key]} value={form[key]} onChange={(value) => set({ [key]: value })} />
@@ -95,7 +97,7 @@ function Whole({ label, value, onChange }: { label: ReactNode; value: string; on
 
 function Advice({ form, set, preview }: Pick<StrategyProps, 'form' | 'set' | 'preview'>) {
   const { w, say, value } = useWords();
-  const plan = form.nodeIds.length > 0 && form.modelId ? preview?.plan : null;
+  const plan = (form.mode === 'auto' || form.nodeIds.length > 0) && form.modelId ? preview?.plan : null;
   const suggestion = plan?.suggestion;
   const patch = suggestion ? taken(suggestion) : null;
   const isNew = patch !== null && Object.entries(patch).some(([key, value]) => form[key as keyof Form] !== value);

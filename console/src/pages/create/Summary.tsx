@@ -8,8 +8,10 @@ import { Card } from '~/ui/Card';
 import { CheckIcon, GlobeIcon } from '~/ui/icons';
 import { Badge } from '~/ui/Pill';
 import { useWords } from '~/words';
+import { AutoTotals } from './AutoTotals';
 import { useFrameworkName } from './FrameworkSelect';
 import type { Form } from './form';
+import { Placement } from './Placement';
 import { PlanWord } from './PlanWord';
 import { RankMap } from './RankMap';
 import type { Summary as Sums } from './totals';
@@ -35,21 +37,22 @@ export function Summary({ form, chosen, summary, preview, submit }: SummaryProps
       bodyClass="flex min-h-0 flex-col"
     >
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">
-        {summary ? (
+        {form.mode === 'auto' ? (
+          <>
+            <AutoTotals form={form} />
+            <Notes zones={0} preview={preview} />
+            <Word form={form} preview={preview} />
+          </>
+        ) : summary ? (
           <>
             <Totals
               summary={summary}
               framework={form.framework}
               isFree={chosen.every(({ status }) => status === 'running')}
             />
-            <Notes summary={summary} preview={preview} />
+            <Notes zones={summary.zones.length} preview={preview} />
             <Chosen chosen={chosen} master={form.nodeIds.length > 1 ? form.masterNode : null} />
-            {preview.data ? <RankMap slots={preview.data.rankMap} isOld={preview.isPlaceholderData} /> : null}
-            {form.modelId && preview.data?.plan ? (
-              <section aria-label={w.create.planner} className="border-t border-line pt-4">
-                <PlanWord plan={preview.data.plan} />
-              </section>
-            ) : null}
+            <Word form={form} preview={preview} />
           </>
         ) : (
           <p className="py-6 text-center text-sm text-muted">{w.create.nothing}</p>
@@ -57,6 +60,24 @@ export function Summary({ form, chosen, summary, preview, submit }: SummaryProps
       </div>
       <div className="hidden border-t border-line p-4 lg:block">{submit}</div>
     </Card>
+  );
+}
+
+/** What the server says of it: when it would start, who would be which rank, whether it fits. */
+function Word({ form, preview }: Pick<SummaryProps, 'form' | 'preview'>) {
+  const { w } = useWords();
+  const { data, isPlaceholderData: isOld, error } = preview;
+  if (!data || error) return null;
+  return (
+    <>
+      <Placement preview={data} isOld={isOld} />
+      {data.rankMap.length > 0 ? <RankMap slots={data.rankMap} isOld={isOld} /> : null}
+      {form.modelId && data.plan ? (
+        <section aria-label={w.create.planner} className="border-t border-line pt-4">
+          <PlanWord plan={data.plan} />
+        </section>
+      ) : null}
+    </>
   );
 }
 
@@ -104,14 +125,14 @@ function Totals({ summary, framework, isFree }: { summary: Sums; framework: stri
 }
 
 /** What the server warns of, or why it would refuse. */
-function Notes({ summary, preview }: { summary: Sums; preview: UseQueryResult<Preview> }) {
+function Notes({ zones: zoneCount, preview }: { zones: number; preview: UseQueryResult<Preview> }) {
   const { w, say } = useWords();
   const refusal = preview.error instanceof ApiError ? preview.error : null;
   const warnings = refusal ? [] : (preview.data?.warnings ?? []).filter(({ id }) => !SAID.has(id));
   const zones = preview.data?.warnings.find(({ id }) => id === 'cross_zone');
   return (
     <div className="flex flex-col gap-2 empty:hidden">
-      {summary.zones.length > 1 ? (
+      {zoneCount > 1 ? (
         <Banner tone="warn">
           <span title={say(zones?.hint) || undefined}>{w.create.crossZone}</span>
         </Banner>

@@ -8,14 +8,7 @@ import { type PartProps, refusedAt } from './useCreate';
 /** What each rank runs. */
 export function Work({ form, set, refused }: PartProps) {
   const { w } = useWords();
-  const further = [
-    form.directory,
-    form.interpreter,
-    form.variables,
-    form.maxRestarts,
-    form.priority,
-    form.checkpointDir,
-  ];
+  const further = [form.directory, form.interpreter, form.variables, form.maxRestarts, form.checkpointDir];
   const error = refusedAt(refused, 'more');
   return (
     <Card title={w.create.work} bodyClass="flex flex-col gap-4 p-4">
@@ -60,18 +53,7 @@ export function Work({ form, set, refused }: PartProps) {
             form={form}
             set={set}
           />
-          <div className="grid grid-cols-2 gap-4">
-            <Text part="maxRestarts" label={w.create.maxRestarts} placeholder="0" isNumber form={form} set={set} />
-            <Text
-              part="priority"
-              label={w.create.priority}
-              hint={w.create.priorityHint}
-              placeholder="0"
-              isNumber
-              form={form}
-              set={set}
-            />
-          </div>
+          <Text part="maxRestarts" label={w.create.maxRestarts} placeholder="0" isNumber form={form} set={set} />
           <Field label={w.create.variables} hint={w.create.variablesHint} className="sm:col-span-2">
             {(props) => (
               <TextArea
@@ -90,7 +72,7 @@ export function Work({ form, set, refused }: PartProps) {
 }
 
 type TextProps = Pick<PartProps, 'form' | 'set'> & {
-  part: 'directory' | 'interpreter' | 'checkpointDir' | 'maxRestarts' | 'priority';
+  part: 'directory' | 'interpreter' | 'checkpointDir' | 'maxRestarts';
   label: string;
   hint?: string;
   placeholder: string;

@@ -1,12 +1,24 @@
 import { commandLine } from '~/api/argv';
-import type { CreateRequest, Task } from '~/api/types';
+import type { AutoSelection, CreateRequest, Task } from '~/api/types';
 import { type Selection, withMaster } from './selection';
 
 export type Mode = 'existing' | 'auto' | 'new';
 export const MODES: Mode[] = ['existing', 'auto', 'new'];
 
+/** What the server shall pick from. Labels are `KEY=VALUE` with spaces or commas between them. */
+export type AutoForm = {
+  nodes: string;
+  perNode: string;
+  unit: 'gpus' | 'workers';
+  gpuType: string;
+  zone: string;
+  labels: string;
+};
+
 /** Numbers are kept as they are typed; an empty one is not sent. */
 export type Form = Selection & {
+  mode: Mode;
+  auto: AutoForm;
   taskName: string;
   datasetId: string | null;
   datasetVersionId: string | null;
@@ -24,6 +36,9 @@ export type Form = Selection & {
   variables: string;
   maxRestarts: string;
   priority: string;
+  /** In hours. */
+  timeLimit: string;
+  preemptible: boolean;
   checkpointDir: string;
   /** What a task that is cloned has and this form does not show. */
   kept: Pick<CreateRequest, 'options' | 'policies' | 'labels' | 'source' | 'recipe'> & {
@@ -32,6 +47,8 @@ export type Form = Selection & {
 };
 
 export const EMPTY: Form = {
+  mode: 'existing',
+  auto: { nodes: '1', perNode: '1', unit: 'gpus', gpuType: '', zone: '', labels: '' },
   taskName: '',
   datasetId: null,
   datasetVersionId: null,
@@ -50,23 +67,42 @@ export const EMPTY: Form = {
   variables: '',
   maxRestarts: '',
   priority: '',
+  timeLimit: '',
+  preemptible: true,
   checkpointDir: '',
   kept: {},
 };
 
 const text = (value: unknown) => (value === null || value === undefined ? '' : String(value));
 
+function autoOf(asked: AutoSelection): AutoForm {
+  const { nodes, gpusPerNode, workersPerNode, gpuType, zone, labels } = asked;
+  return {
+    nodes: text(nodes ?? 1),
+    perNode: text(gpusPerNode ?? workersPerNode ?? 1),
+    unit: gpusPerNode == null ? 'workers' : 'gpus',
+    gpuType: text(gpuType),
+    zone: text(zone),
+    labels: Object.entries(labels ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(' '),
+  };
+}
+
 /** The form of a task like this one, under a name of its own. */
 export function formOf({ spec }: Pick<Task, 'spec'>): Form {
   const { work, distributed, options, policies } = spec;
   const { checkpointDir, framework: settings = {}, ...otherOptions } = options ?? {};
   const { zeroStage, microBatchSize, ...otherSettings } = settings as Record<string, unknown>;
-  const { restart, ...otherPolicies } = policies ?? {};
+  const { restart, timeLimit, preemptible, ...otherPolicies } = policies ?? {};
+  const { launchMode } = spec;
+  const asked = typeof launchMode === 'object' && 'auto' in launchMode ? launchMode.auto : null;
   // The document of the API has another shape under the same name.
   const dataset = spec.dataset as { datasetId: string; datasetVersionId: string } | null | undefined;
   const command = work.kind === 'command' ? work : null;
   return {
     ...EMPTY,
+    ...(asked ? { mode: 'auto' as const, auto: autoOf(asked) } : {}),
     ...withMaster([...distributed.nodeIds], distributed.masterNode ?? null),
     taskName: `${spec.name}-copy`,
     datasetId: dataset?.datasetId ?? null,
@@ -86,6 +122,8 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
       .join('\n'),
     maxRestarts: restart?.maxRestarts ? String(restart.maxRestarts) : '',
     priority: spec.priority ? String(spec.priority) : '',
+    timeLimit: timeLimit ? String(Number((timeLimit / 3600).toFixed(3))) : '',
+    preemptible: preemptible ?? true,
     checkpointDir: text(checkpointDir),
     kept: {
       options: { ...otherOptions, framework: otherSettings as Record<string, never> },

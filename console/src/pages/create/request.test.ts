@@ -37,6 +37,35 @@ test('the request of the specification', () => {
   });
 });
 
+test('what the server shall pick is said once, and nothing is chosen beside it', () => {
+  const auto = {
+    nodes: '2',
+    perNode: '8',
+    unit: 'gpus' as const,
+    gpuType: 'A100',
+    zone: '',
+    labels: 'team=nlp, disk=nvme',
+  };
+  const asked = form({
+    mode: 'auto',
+    auto,
+    nodeIds: ['env-001'],
+    masterNode: 'env-001',
+    timeLimit: '1.5',
+    preemptible: false,
+  });
+  expect(requestOf(asked)).toEqual({
+    launchMode: { auto: { nodes: 2, gpusPerNode: 8, gpuType: 'A100', labels: { team: 'nlp', disk: 'nvme' } } },
+    distributedConfig: { framework: 'pytorch-ddp' },
+    policies: { timeLimit: 5400, preemptible: false },
+  });
+  expect(previewOf(asked)?.command).toEqual({ argv: ['train.py'] });
+  const { auto: empty } = EMPTY;
+  expect(requestOf(form({ mode: 'auto', auto: { ...empty, perNode: '', unit: 'workers' } })).launchMode).toEqual({
+    auto: { nodes: 1, workersPerNode: 1 },
+  });
+});
+
 test('one environment has no master', () => {
   const request = requestOf(form({ taskName: 'a', nodeIds: ['env-001'], masterNode: 'env-001' }));
   expect(request.distributedConfig).toEqual({ nodeIds: ['env-001'], framework: 'pytorch-ddp' });

@@ -43,10 +43,30 @@ function strategyOf(form: Form) {
   return Object.keys(given).length > 0 ? given : undefined;
 }
 
+/** `KEY=VALUE` with spaces or commas between them. */
+export function labelsOf(text: string): Record<string, string> {
+  return variablesOf(text.split(/[\s,，]+/).join('\n'));
+}
+
+/** Where the workers come from: those that were chosen, or what the server shall pick. */
+function launchModeOf({ mode, auto }: Form): CreateRequest['launchMode'] {
+  if (mode !== 'auto') return 'existing';
+  const perNode = number(auto.perNode) ?? 1;
+  const wanted = {
+    nodes: number(auto.nodes) ?? 1,
+    ...(auto.unit === 'gpus' ? { gpusPerNode: perNode } : { workersPerNode: perNode }),
+    gpuType: auto.gpuType,
+    zone: auto.zone,
+    labels: labelsOf(auto.labels),
+  };
+  return { auto: bare(wanted) };
+}
+
 /** The body of `POST /training-tasks`. */
 export function requestOf(form: Form): CreateRequest {
   const { options, policies, labels, source, recipe, workers } = form.kept;
-  const isDistributed = form.nodeIds.length > 1;
+  const nodeIds = form.mode === 'auto' ? [] : form.nodeIds;
+  const isDistributed = nodeIds.length > 1;
   const command = commandOf(form);
   const settings = bare({
     ...options?.framework,
@@ -54,19 +74,20 @@ export function requestOf(form: Form): CreateRequest {
     microBatchSize: number(form.microBatchSize),
   });
   const restarts = number(form.maxRestarts);
+  const hours = number(form.timeLimit);
   return bare({
     taskName: form.taskName.trim(),
     datasetId: form.datasetId,
     datasetVersionId: form.datasetVersionId,
     modelId: form.modelId,
-    launchMode: 'existing' as const,
+    launchMode: launchModeOf(form),
     distributedConfig: bare({
       enabled: isDistributed ? true : undefined,
-      nodeIds: form.nodeIds,
+      nodeIds,
       masterNode: isDistributed ? form.masterNode : undefined,
       framework: form.framework,
       strategy: strategyOf(form),
-      workers: bare(Object.fromEntries(Object.entries(workers ?? {}).filter(([id]) => form.nodeIds.includes(id)))),
+      workers: bare(Object.fromEntries(Object.entries(workers ?? {}).filter(([id]) => nodeIds.includes(id)))),
     }),
     command,
     recipe: command ? null : (recipe ?? null),
@@ -76,7 +97,12 @@ export function requestOf(form: Form): CreateRequest {
       checkpointDir: form.checkpointDir.trim(),
       framework: settings as Record<string, never>,
     }),
-    policies: bare({ ...policies, ...(restarts === undefined ? {} : { restart: { maxRestarts: restarts } }) }),
+    policies: bare({
+      ...policies,
+      ...(restarts === undefined ? {} : { restart: { maxRestarts: restarts } }),
+      timeLimit: hours === undefined ? undefined : Math.round(hours * 3600),
+      preemptible: form.preemptible ? undefined : false,
+    }),
     priority: number(form.priority),
     labels: labels ?? {},
   }) as CreateRequest;
@@ -87,7 +113,7 @@ export function requestOf(form: Form): CreateRequest {
  * can be said of the environments is said. Null where none is chosen.
  */
 export function previewOf(form: Form): CreateRequest | null {
-  if (form.nodeIds.length === 0) return null;
+  if (form.mode !== 'auto' && form.nodeIds.length === 0) return null;
   const request = requestOf(form);
   const isWithout = !request.command && !(request.datasetId && request.datasetVersionId);
   const { recipe: _, ...rest } = request;

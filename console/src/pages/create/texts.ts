@@ -38,6 +38,20 @@ export function curlOf(request: CreateRequest, server: string): string {
 
 type Flags = (string | readonly [string, string | number | null | undefined])[];
 
+function autoFlags(mode: CreateRequest['launchMode']): Flags {
+  if (typeof mode !== 'object' || !('auto' in mode)) return [];
+  const { nodes, gpusPerNode, workersPerNode, gpuType, zone, labels } = mode.auto;
+  return [
+    '--auto',
+    ['--nodes', nodes],
+    ['--gpus-per-node', gpusPerNode],
+    ['--workers-per-node', workersPerNode],
+    ['--gpu-type', gpuType],
+    ['--zone', zone],
+    ...Object.entries(labels ?? {}).map(([key, value]) => ['--node-label', `${key}=${value}`] as const),
+  ];
+}
+
 /** The same task by the command line. */
 export function cliOf(request: CreateRequest, server: string, nameOf: (id: string) => string): string {
   const { distributedConfig: nodes = {}, command, recipe, options = {}, policies, source } = request;
@@ -45,6 +59,7 @@ export function cliOf(request: CreateRequest, server: string, nameOf: (id: strin
   const flags: Flags = [
     ['--server', server],
     ['--name', request.taskName || '<NAME>'],
+    ...autoFlags(request.launchMode),
     ...(nodes.nodeIds ?? []).map((id) => ['--env', nameOf(id)] as const),
     ['--master', nodes.masterNode ? nameOf(nodes.masterNode) : null],
     ...Object.entries(nodes.workers ?? {}).map(
@@ -70,6 +85,8 @@ export function cliOf(request: CreateRequest, server: string, nameOf: (id: strin
     ['--max-restarts', policies?.restart?.maxRestarts],
     ['--node-lost-after', policies?.nodeLostAfter],
     ['--start-timeout', policies?.startTimeout],
+    ['--time-limit', policies?.timeLimit == null ? null : `${policies.timeLimit}s`],
+    ...(policies?.preemptible === false ? ['--not-preemptible'] : []),
     ['--source-path', source && 'path' in source ? source.path : null],
     ['--workdir', command?.workingDirectory],
     ['--interpreter', command?.interpreter],

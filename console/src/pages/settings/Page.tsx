@@ -1,67 +1,32 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Loaded } from '~/api/Loaded';
-import { serverStatusQuery } from '~/api/queries';
-import { logOut } from '~/api/session';
-import { Button } from '~/ui/Button';
-import { Card } from '~/ui/Card';
-import { Command } from '~/ui/Copy';
+import { getRouteApi } from '@tanstack/react-router';
 import { PageHeader } from '~/ui/PageHeader';
-import { SkeletonRows } from '~/ui/Skeleton';
-import { toast } from '~/ui/Toast';
+import { Tabs } from '~/ui/Tabs';
 import { useWords } from '~/words';
-import { Appearance } from './Appearance';
-import { Loops } from './Loops';
-import { Retention } from './Retention';
-import { Server } from './Server';
+import { Audit } from './Audit';
+import { General } from './General';
+import { TABS } from './search';
+import { Tokens } from './Tokens';
+import { Users } from './Users';
+
+const route = getRouteApi('/settings');
+const PANELS = { general: General, users: Users, tokens: Tokens, audit: Audit };
 
 export function Page() {
   const { w } = useWords();
-  const client = useQueryClient();
-  const status = useQuery(serverStatusQuery());
-  const join = `fermi agent --server ${window.location.origin} --name $(hostname) --zone 北京可用区A`;
+  const { tab = 'general' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const Panel = PANELS[tab];
   return (
     <>
       <PageHeader title={w.settings.title} />
-      <div className="grid items-start gap-4 lg:grid-cols-2">
-        <Card title={w.settings.appearance} bodyClass="p-4">
-          <Appearance />
-        </Card>
-        <Card title={w.settings.join} bodyClass="flex flex-col gap-3 p-4">
-          <p className="text-sm text-muted">{w.settings.joinHint}</p>
-          <p className="text-sm text-muted">{w.settings.joinToken}</p>
-          <Command text={`${join} --token-file ~/.fermi-token`} />
-        </Card>
-        <Loaded
-          query={status}
-          loading={
-            <Card title={w.settings.server}>
-              <SkeletonRows count={6} />
-            </Card>
-          }
-        >
-          {(data) => <Server status={data} />}
-        </Loaded>
-        <Card title={w.settings.access} bodyClass="flex flex-col items-start gap-3 p-4">
-          <p className="text-sm text-muted">{w.settings.accessText}</p>
-          <p className="text-sm text-muted">{w.settings.accessFile}</p>
-          <Button
-            onClick={() => {
-              void logOut().then((isDone) => {
-                if (isDone) toast('info', w.settings.loggedOut);
-                void client.invalidateQueries();
-              });
-            }}
-          >
-            {w.settings.logOut}
-          </Button>
-        </Card>
-        {status.data ? (
-          <>
-            <Retention status={status.data} />
-            <Loops status={status.data} />
-          </>
-        ) : null}
-      </div>
+      <Tabs
+        aria-label={w.settings.title}
+        value={tab}
+        onChange={(next) => void navigate({ search: next === 'general' ? {} : { tab: next } })}
+        tabs={TABS.map((value) => ({ value, label: w.settings.tabs[value] }))}
+      >
+        <Panel />
+      </Tabs>
     </>
   );
 }

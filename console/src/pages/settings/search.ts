@@ -1,6 +1,17 @@
-/** What the address of this page holds behind the question mark. */
-export type SettingsSearch = Record<string, never>;
+export const TABS = ['general', 'users', 'tokens', 'audit'] as const;
+export type TabName = (typeof TABS)[number];
 
-export function readSearch(_search: Record<string, unknown>): SettingsSearch {
-  return {};
+/** What the address of this page holds behind the question mark. */
+export type SettingsSearch = {
+  tab?: TabName;
+  /** Of the audit: whose doings, and how their kind begins. */
+  user?: string;
+  kind?: string;
+};
+
+export function readSearch(search: Record<string, unknown>): SettingsSearch {
+  const tab = TABS.find((one) => one === search.tab && one !== 'general');
+  const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+  const [user, kind] = [text(search.user), text(search.kind)];
+  return { ...(tab ? { tab } : {}), ...(user ? { user } : {}), ...(kind ? { kind } : {}) };
 }

@@ -5,6 +5,7 @@ import type { Explanation, Task } from '~/api/types';
 import { Banner } from '~/ui/Banner';
 import { useWords } from '~/words';
 import type { TabName } from '../search';
+import { Place } from './Place';
 
 const QUIET = new Set(['running', 'succeeded']);
 
@@ -17,12 +18,16 @@ export function Why({ task, isShort, onTab }: WhyProps) {
   const isOver = task.endedAt != null;
   const explained = useQuery({ ...explainQuery(task.id), enabled: !isQuiet, refetchInterval: isOver ? false : OFTEN });
   if (isQuiet || !explained.data) return null;
-  const { summary, advice, verdict, waitingFor } = explained.data;
+  const { summary, advice, verdict, waitingFor, queue } = explained.data;
   const isBad = task.status === 'failed';
   const cause = say(verdict?.cause);
   return (
     <Banner tone={isBad ? 'bad' : task.status === 'stopped' ? 'info' : 'warn'} className="mb-4">
-      <p className="font-medium">{isBad && cause ? cause : say(summary)}</p>
+      {queue ? (
+        <Place queue={queue} summary={say(summary)} />
+      ) : (
+        <p className="font-medium">{isBad && cause ? cause : say(summary)}</p>
+      )}
       {isBad && cause && !isShort ? <p>{say(summary)}</p> : null}
       {advice && !isShort ? (
         <p className="mt-1 text-text">

@@ -5,29 +5,43 @@ import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
 import { Badge } from '~/ui/Pill';
 import { useWords } from '~/words';
+import type { Words } from '~/words/zh';
 import { shellLine } from '../../facts';
+
+const SHOWN = 6;
+
+/** The names of the first ones, or how many were chosen; null before the server has picked. */
+function nodes(task: Task, number: (value: number) => string): ReactNode {
+  if (task.nodes.length === 0) return task.nodeCount > 0 ? number(task.nodeCount) : null;
+  const names = task.nodes.map((node) => node.name);
+  return (
+    <span title={names.join('\n')}>
+      {names.slice(0, SHOWN).join(', ')}
+      {names.length > SHOWN ? ` … +${number(names.length - SHOWN)}` : null}
+    </span>
+  );
+}
+
+/** What the server was to pick; null where the environments were chosen. */
+function asked(mode: Task['spec']['launchMode'], w: Words): string | null {
+  if (typeof mode !== 'object' || !('auto' in mode)) return null;
+  const { nodes = 1, gpusPerNode, workersPerNode, gpuType, zone, labels } = mode.auto;
+  const each = w.task.askedEach(String(nodes), String(gpusPerNode ?? workersPerNode ?? 1), gpusPerNode != null);
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return [each, gpuType, zone, ...pairs].filter(Boolean).join(' · ');
+}
 
 /** What the task is, once and for all. */
 export function Facts({ task }: { task: Task }) {
-  const { w, date, number } = useWords();
+  const { w, date, number, duration } = useWords();
   const { spec } = task;
+  const limit = spec.policies?.timeLimit;
   const labels = Object.entries(task.labels);
   const source = spec.source ? ('path' in spec.source ? spec.source.path : spec.source.snapshot.slice(0, 12)) : null;
   const rows: [string, ReactNode][] = [
     [w.task.command, <CommandLine key="command" task={task} />],
     [w.task.framework, task.framework],
-    [
-      w.task.nodes,
-      <span key="nodes" title={task.nodes.map((node) => node.name).join('\n')}>
-        {task.nodes.length > 0
-          ? task.nodes
-              .slice(0, 6)
-              .map((node) => node.name)
-              .join(', ')
-          : number(task.nodeCount)}
-        {task.nodes.length > 6 ? ` … +${number(task.nodes.length - 6)}` : null}
-      </span>,
-    ],
+    [w.task.nodes, nodes(task, number)],
     [w.task.world, task.worldSize > 0 ? number(task.worldSize) : null],
     [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
     [
@@ -47,6 +61,8 @@ export function Facts({ task }: { task: Task }) {
       ) : null,
     ],
     [w.task.source, source],
+    [w.task.asked, asked(spec.launchMode, w)],
+    [w.task.timeLimit, limit ? duration(limit * 1000) : null],
     [w.task.priority, task.priority === 0 ? null : number(task.priority)],
     [w.task.createdBy, task.createdBy?.name],
     [w.task.createdAt, date(task.createdAt)],

@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { auditQuery } from '~/api/access';
+import { Loaded } from '~/api/Loaded';
+import type { Event } from '~/api/types';
+import { Button } from '~/ui/Button';
+import { Card } from '~/ui/Card';
+import { Empty } from '~/ui/Empty';
+import { SearchInput } from '~/ui/Field';
+import { useLater } from '~/ui/later';
+import { Select } from '~/ui/Select';
+import { SkeletonRows } from '~/ui/Skeleton';
+import { type Column, Table } from '~/ui/Table';
+import { useWords } from '~/words';
+import { useRoleName } from './roles';
+import { nameOf } from './SessionCard';
+
+const route = getRouteApi('/settings');
+const KINDS = ['task.', 'environment.', 'group.', 'dataset.', 'model.', 'user.', 'token.'] as const;
+const ALL = 'all';
+const FIRST = 100;
+/** The API gives no more at once. */
+const MOST = 1_000;
+
+/** Who has asked for what, newest first, live. */
+export function Audit() {
+  const { w, say, date } = useWords();
+  const roleName = useRoleName();
+  const { user = '', kind } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [size, setSize] = useState(FIRST);
+  const audit = useQuery(auditQuery({ user: useLater(user, 300), kind }, size));
+  const narrow = (patch: { user?: string | undefined; kind?: string | undefined }) =>
+    void navigate({ search: (before) => ({ ...before, ...patch }), replace: true });
+  const columns: Column<Event>[] = [
+    {
+      key: 'time',
+      head: w.settings.time,
+      cell: ({ time }) => date(time),
+      className: 'whitespace-nowrap text-muted',
+    },
+    {
+      key: 'who',
+      head: w.settings.userName,
+      cell: ({ principal }) =>
+        principal ? (
+          <span className="whitespace-nowrap" title={principal.role ? roleName(principal.role) : undefined}>
+            {nameOf(principal.name, w.settings.names)}
+          </span>
+        ) : (
+          '–'
+        ),
+    },
+    { key: 'what', head: w.settings.what, cell: ({ text }) => say(text), className: 'min-w-64 w-full' },
+    {
+      key: 'kind',
+      head: w.settings.eventKind,
+      cell: (event) => <span className="font-mono text-xs text-muted">{event.kind}</span>,
+      className: 'whitespace-nowrap',
+    },
+  ];
+  return (
+    <Card title={w.settings.tabs.audit} note={w.settings.auditNote} className="mt-4">
+      <div className="flex flex-wrap gap-2 border-b border-line px-4 py-3">
+        <SearchInput
+          label={w.settings.auditUser}
+          value={user}
+          onChange={(next) => narrow({ user: next.trim() || undefined })}
+          className="w-full sm:w-60"
+        />
+        <Select
+          aria-label={w.settings.eventKind}
+          value={kind ?? ALL}
+          onChange={(next) => narrow({ kind: next === ALL ? undefined : next })}
+          options={[
+            { value: ALL, label: w.settings.allKinds },
+            ...KINDS.map((value) => ({ value: value as string, label: w.settings.kinds[value] })),
+          ]}
+        />
+      </div>
+      <Loaded
+        query={audit}
+        loading={<SkeletonRows count={8} />}
+        isEmpty={({ items }) => items.length === 0}
+        empty={<Empty title={w.settings.noAudit} hint={w.settings.noAuditHint} command="fermi audit --since 7d" />}
+      >
+        {({ items }) => (
+          <>
+            <Table
+              label={w.settings.tabs.audit}
+              columns={columns}
+              rows={[...items].reverse()}
+              rowKey={({ cursor }) => cursor}
+            />
+            {items.length >= size && size < MOST ? (
+              <div className="flex justify-center border-t border-line py-2">
+                <Button size="sm" isBusy={audit.isFetching} onClick={() => setSize(MOST)}>
+                  {w.common.more}
+                </Button>
+              </div>
+            ) : null}
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,131 @@
+import { useState } from 'react';
+import { ROLES, type RoleName } from '~/api/access';
+import { client, q } from '~/api/client';
+import { keys } from '~/api/queries';
+import { refusalOf, useAct } from '~/api/useAct';
+import { Banner } from '~/ui/Banner';
+import { Button } from '~/ui/Button';
+import { Command } from '~/ui/Copy';
+import { Dialog } from '~/ui/Dialog';
+import { Field, Input } from '~/ui/Field';
+import { FormDialog } from '~/ui/FormDialog';
+import { Select } from '~/ui/Select';
+import { useWords } from '~/words';
+
+const OWN = 'own';
+const SCOPES = ['api', 'agent'] as const;
+type Scope = (typeof SCOPES)[number];
+const DAYS = ['7', '30', '90', '365'] as const;
+const DAY_S = 86_400;
+
+/** Makes a token, and shows it this once. */
+export function TokenDialog({ onClose }: { onClose: () => void }) {
+  const { w } = useWords();
+  const [name, setName] = useState('');
+  const [scope, setScope] = useState<Scope>('api');
+  const [role, setRole] = useState<RoleName | typeof OWN>(OWN);
+  const [days, setDays] = useState<(typeof DAYS)[number]>('90');
+  const make = useAct({
+    call: () =>
+      q(
+        client.POST('/api/v1/tokens', {
+          body: {
+            name: name.trim(),
+            scope,
+            role: role === OWN || scope === 'agent' ? null : role,
+            expiresInS: Number(days) * DAY_S,
+          },
+        }),
+      ),
+    changes: [keys.tokens],
+    isQuiet: true,
+  });
+  if (make.data) return <Made token={make.data.token} name={make.data.name} scope={scope} onClose={onClose} />;
+  const refusal = refusalOf(make.error);
+  return (
+    <FormDialog
+      title={w.settings.makeToken}
+      submit={w.settings.makeToken}
+      cancel={w.common.cancel}
+      isBusy={make.isPending}
+      error={refusal.hasField ? null : refusal.text}
+      onSubmit={() => make.mutate(undefined)}
+      onClose={onClose}
+    >
+      <Field label={w.settings.tokenName} isRequired hint={w.settings.tokenNameHint} error={refusal.at('name')}>
+        {(props) => <Input {...props} value={name} onChange={(event) => setName(event.currentTarget.value)} />}
+      </Field>
+      <Field label={w.settings.scope} hint={w.settings.scopeMay[scope]} error={refusal.at('scope')}>
+        {(props) => (
+          <Select
+            id={props.id}
+            className="w-full"
+            value={scope}
+            onChange={setScope}
+            options={SCOPES.map((value) => ({ value, label: w.settings.scopes[value] }))}
+          />
+        )}
+      </Field>
+      {scope === 'api' ? (
+        <Field
+          label={w.settings.role}
+          hint={role === OWN ? w.settings.roleOwnHint : w.settings.roleMay[role]}
+          error={refusal.at('role')}
+        >
+          {(props) => (
+            <Select
+              id={props.id}
+              className="w-full"
+              value={role}
+              onChange={setRole}
+              options={[
+                { value: OWN, label: w.settings.roleOwn },
+                ...ROLES.map((value) => ({ value, label: w.settings.roles[value] })),
+              ]}
+            />
+          )}
+        </Field>
+      ) : null}
+      <Field label={w.settings.expires} error={refusal.at('expiresInS')}>
+        {(props) => (
+          <Select
+            id={props.id}
+            className="w-full"
+            value={days}
+            onChange={setDays}
+            options={DAYS.map((value) => ({ value, label: w.settings.days(value) }))}
+          />
+        )}
+      </Field>
+    </FormDialog>
+  );
+}
+
+type MadeProps = { token: string; name: string; scope: Scope; onClose: () => void };
+
+function Made({ token, name, scope, onClose }: MadeProps) {
+  const { w } = useWords();
+  const use =
+    scope === 'agent'
+      ? `fermi agent --server ${window.location.origin} --token-file ${name}-token --name ${name}`
+      : `curl -H "Authorization: Bearer $(cat ${name}-token)" ${window.location.origin}/api/v1/overview`;
+  return (
+    <Dialog
+      open
+      onOpenChange={onClose}
+      title={w.settings.tokenMade}
+      footer={
+        <Button tone="primary" onClick={onClose}>
+          {w.settings.tokenKept}
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <Banner tone="warn">{w.settings.tokenOnce}</Banner>
+        <Command text={token} />
+        <p className="text-sm text-muted">{w.settings.tokenUse(`${name}-token`)}</p>
+        <Command text={use} />
+      </div>
+    </Dialog>
+  );
+}
