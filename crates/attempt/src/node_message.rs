@@ -121,6 +121,12 @@ pub enum NodeReport {
         failure: Box<Failure>,
         made_progress: bool,
     },
+    /// A rank does not move and is not waited for any longer; it still runs.
+    RankHung {
+        rank: u32,
+        failure: Box<Failure>,
+        made_progress: bool,
+    },
     NotJoined {
         missing: Vec<u32>,
     },

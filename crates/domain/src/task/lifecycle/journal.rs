@@ -74,7 +74,13 @@ impl Transition<'_> {
             RunEvent::CheckpointsFound { text, .. } => self.note("checkpoints.found", text),
             RunEvent::CheckpointsSuperseded { text, .. } => self.note("checkpoints.superseded", text),
             RunEvent::CheckpointsForeign { text, .. } => self.note("checkpoints.foreign", text),
+            RunEvent::HangVerdict { text, .. } => self.note("hang.verdict", text),
             RunEvent::Waiting { .. }
+            | RunEvent::RanksPhase { .. }
+            | RunEvent::AttemptMeasured { .. }
+            | RunEvent::HangSuspected { .. }
+            | RunEvent::HangPassed { .. }
+            | RunEvent::RunLedger { .. }
             | RunEvent::NodeJoined { .. }
             | RunEvent::NodeLinked { .. }
             | RunEvent::Swept { .. }
