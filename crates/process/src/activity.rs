@@ -52,7 +52,9 @@ fn cpu_ms(pid: i32) -> u64 {
 /// What it has read and written; nothing where that is hidden.
 fn io_bytes(pid: i32) -> u64 {
     let text = procfs::read_text(&format!("/proc/{pid}/io")).unwrap_or_default();
-    let value = |line: &str| line.strip_prefix("rchar: ").or(line.strip_prefix("wchar: "))?.trim().parse::<u64>().ok();
+    // Calls, and what came from or went to a disk by other means.
+    const COUNTED: [&str; 4] = ["rchar: ", "wchar: ", "read_bytes: ", "write_bytes: "];
+    let value = |line: &str| COUNTED.iter().find_map(|name| line.strip_prefix(name))?.trim().parse::<u64>().ok();
     text.lines().filter_map(value).sum()
 }
 

@@ -26,8 +26,6 @@ use crate::run_folder::attempt_folder;
 
 /// How often ranks are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often the work of all their children is, which reads all processes of the machine.
-const WORK_EVERY: Duration = Duration::from_secs(1);
 
 /// The watch over the attempt that runs.
 #[derive(Debug)]
@@ -149,15 +147,18 @@ impl RankWatch {
     }
 
     fn samples(&mut self, ranks: &[RankProcess], parking: &Parking, now_ms: u64) -> Vec<RankSample> {
-        let is_curious = self.watch.as_ref().is_some_and(|watch| watch.is_curious(now_ms));
-        if !is_curious {
-            self.works.clear();
-            self.worked = None;
-        } else if self.worked.is_none_or(|worked| worked.elapsed() >= WORK_EVERY) {
-            self.worked = Some(Instant::now());
-            let pids: Vec<i32> = ranks.iter().map(RankProcess::pid).collect();
-            let seen = activity::of_all(&pids);
-            self.works = ranks.iter().zip(seen).map(|(rank, seen)| (rank.rank, work(rank, seen, now_ms))).collect();
+        match self.watch.as_ref().and_then(|watch| watch.curious_every(now_ms)) {
+            None => {
+                self.works.clear();
+                self.worked = None;
+            }
+            Some(every) if self.worked.is_none_or(|worked| worked.elapsed() >= Duration::from_millis(every)) => {
+                self.worked = Some(Instant::now());
+                let pids: Vec<i32> = ranks.iter().map(RankProcess::pid).collect();
+                let seen = activity::of_all(&pids);
+                self.works = ranks.iter().zip(seen).map(|(rank, seen)| (rank.rank, work(rank, seen, now_ms))).collect();
+            }
+            Some(_) => {}
         }
         let sample = |process: &RankProcess| {
             let pulse = parking.pulse_of(process.local_rank);

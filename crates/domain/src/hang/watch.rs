@@ -25,6 +25,7 @@ const SILENT_BUT_BUSY_MS: u64 = 60_000;
 /// A process is busy that has so much of a core, or moves so much in a second.
 const BUSY_CPU_PERCENT: u64 = 20;
 const BUSY_IO_BYTES_PER_S: u64 = 256 * 1024;
+const WORK_EVERY_MS: u64 = 1_000;
 /// Work is compared over at least so long.
 const WORK_WINDOW_MS: u64 = 700;
 /// Evidence has so long to come.
@@ -101,9 +102,12 @@ impl HangWatch {
         Self { progress_ms: now_ms, has_others_elsewhere, ..Self::default() }
     }
 
-    /// Whether the work of ranks and their children is worth a look.
-    pub fn is_curious(&self, now_ms: u64) -> bool {
-        now_ms.saturating_sub(self.progress_ms) >= SHORTEST_QUIET_MS / 2
+    /// How often the work of ranks and their children is worth a look, which costs more than all else; the longer nothing
+    /// moves, the less often. None while things move.
+    pub fn curious_every(&self, now_ms: u64) -> Option<u64> {
+        let quiet_ms = now_ms.saturating_sub(self.progress_ms);
+        let worth = if self.step_gaps.len() < STEPS_KNOWN { QUIET_WITHOUT_STEPS_MS } else { SHORTEST_QUIET_MS } / 2;
+        (quiet_ms >= worth).then_some(WORK_EVERY_MS.max(quiet_ms / 8))
     }
 
     /// Takes what is seen of all ranks that run; `ended` are those that have returned 0.
@@ -251,7 +255,7 @@ impl HangWatch {
         match case.kind {
             HangKind::Silent | HangKind::Asleep if self.has_others_elsewhere => u64::MAX,
             HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
-            HangKind::NotEntered if case.ranks.iter().all(busy) => {
+            HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
                 quiet.max(BUSY_MS)
             }
@@ -279,7 +283,8 @@ impl Seen {
         if passed >= WORK_WINDOW_MS {
             let computed = work.cpu_ms.saturating_sub(cpu_ms) * 100 >= passed * BUSY_CPU_PERCENT;
             let moved = work.io_bytes.saturating_sub(io_bytes) * 1_000 >= passed * BUSY_IO_BYTES_PER_S;
-            self.is_busy = Some(computed || moved);
+            // One that could run and does not get a processor works too.
+            self.is_busy = Some(computed || moved || sample.state == b'R');
             self.work = Some((work.seen_ms, work.cpu_ms, work.io_bytes));
         }
     }

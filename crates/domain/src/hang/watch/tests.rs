@@ -74,7 +74,7 @@ impl Job {
     }
 
     fn advance(&mut self) {
-        let (now_ms, is_curious) = (self.now_ms, self.watch.is_curious(self.now_ms));
+        let (now_ms, is_curious) = (self.now_ms, self.watch.curious_every(self.now_ms).is_some());
         let all_go = self.held.is_empty();
         for sample in &mut self.ranks {
             let is_held = self.held.contains(&sample.rank);
