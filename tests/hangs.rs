@@ -6,13 +6,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::engines::job::free_port;
 use crate::support::{Place, Run, eventually, script, signal, torch_python};
 
-/// Two ranks of `torch_hang.py`, and the folder by which they are told what to do.
+/// Ranks of `torch_hang.py`, and the folder by which they are told what to do.
 fn training(place: &Place, options: &[&str], how: &[&str]) -> (Command, PathBuf) {
     let folder = place.path().join("told");
     std::fs::create_dir_all(&folder).unwrap();
-    let mut command = place.run(["--json", "-n", "2", "--shutdown-timeout", "0.1"]);
+    let mut command = place.run(["--json", "--shutdown-timeout", "0.1"]);
     command.args(options).env("PYTHON_EXEC", torch_python()).env("GLOO_SOCKET_IFNAME", "lo");
     command.arg(script("torch_hang.py")).arg(&folder).args(how);
     (command, folder)
@@ -34,7 +35,7 @@ fn text(event: &Value) -> &str {
 #[test]
 fn a_save_is_no_hang_a_stopped_rank_and_a_late_one_are_and_the_time_of_all_is_told() {
     let place = Place::new();
-    let (mut command, folder) = training(&place, &[], &[]);
+    let (mut command, folder) = training(&place, &["-n", "2"], &[]);
     let run = Run::start(&mut command);
     eventually("the slow checkpoint is written", || folder.join("saved").exists().then_some(()));
     assert_eq!(events(&run, "hang.suspected"), Vec::<Value>::new(), "of a rank that saves");
@@ -78,7 +79,7 @@ fn a_save_is_no_hang_a_stopped_rank_and_a_late_one_are_and_the_time_of_all_is_to
 #[test]
 fn ranks_in_different_collectives_are_named_with_their_lines() {
     let place = Place::new();
-    let (mut command, _) = training(&place, &[], &["mismatch"]);
+    let (mut command, _) = training(&place, &["-n", "2"], &["mismatch"]);
     let run = Run::start(&mut command);
     let verdict = run.event("hang.verdict");
     assert_eq!(verdict["kind"], "mismatched", "{verdict}");
@@ -93,7 +94,7 @@ fn ranks_in_different_collectives_are_named_with_their_lines() {
 #[test]
 fn a_hang_ends_the_attempt_where_that_is_asked_for_with_its_cause() {
     let place = Place::new();
-    let options = ["--on-hang", "restart", "--hang-after", "3", "--max-restarts", "1"];
+    let options = ["-n", "2", "--on-hang", "restart", "--hang-after", "3", "--max-restarts", "1"];
     let (mut command, _) = training(&place, &options, &["gil"]);
     let ended = Run::whole(&mut command).expect(0);
     let verdict = ended.events_named("hang.verdict").remove(0);
@@ -105,4 +106,29 @@ fn a_hang_ends_the_attempt_where_that_is_asked_for_with_its_cause() {
     let ledger = ended.events_named("run.ledger").remove(0);
     assert!(ms(&ledger, "hang") >= 2_000, "{ledger}");
     place.assert_empty();
+}
+
+#[test]
+fn a_rank_for_which_another_node_waits_is_named_at_the_first_node() {
+    let places = [Place::new(), Place::new()];
+    let port = free_port();
+    let mut folders = Vec::new();
+    let runs = [0, 1].map(|node| {
+        let rank = node.to_string();
+        let options =
+            ["-n", "1", "--nnodes", "2", "--node-rank", &rank, "--master-addr", "127.0.0.1", "--master-port", &port];
+        let (mut command, folder) = training(&places[node], &options, &[]);
+        folders.push(folder);
+        Run::start(&mut command)
+    });
+    eventually("the slow checkpoint is written", || folders[0].join("saved").exists().then_some(()));
+    std::fs::write(folders[1].join("late"), "").unwrap();
+    let late = runs[0].event("hang.verdict");
+    assert_eq!((&late["kind"], &late["ranks"]), (&Value::from("notEntered"), &serde_json::json!([1])), "{late}");
+    assert_eq!(late["place"]["function"], "comes_late", "{late}");
+    std::fs::remove_file(folders[1].join("late")).unwrap();
+    runs[0].event("hang.passed");
+    std::fs::write(folders[0].join("end"), "").unwrap();
+    let [first, second] = runs.map(|run| run.ended().expect(0));
+    assert_eq!((first.events_named("hang.verdict").len(), second.events_named("hang.verdict").len()), (1, 1));
 }

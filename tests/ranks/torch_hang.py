@@ -46,7 +46,9 @@ def takes_another_turn():
 
 
 def holds_the_lock():
-    ctypes.PyDLL(None).sleep(3600)
+    library, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(64)
+    for _ in range(2):
+        library.pthread_mutex_lock(mutex)
 
 
 def main():

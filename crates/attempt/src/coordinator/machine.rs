@@ -155,7 +155,11 @@ impl Coordinator {
             // A node that can be spared comes as an input of its own.
             NodeReport::StopAsked { signal } | NodeReport::LeaveAsked { signal } => self.stop_asked(signal, now_ms),
             NodeReport::KillAsked => self.kill_asked(now_ms),
-            NodeReport::RankStarted { .. } | NodeReport::Alive | NodeReport::Ping { .. } => {}
+            NodeReport::RankStarted { .. }
+            | NodeReport::Begun { .. }
+            | NodeReport::HangTold { .. }
+            | NodeReport::Alive
+            | NodeReport::Ping { .. } => {}
         }
     }
 

@@ -175,6 +175,9 @@ impl Executor {
                     events.record(*event);
                 }
             }
+            NodeCommand::Begun { collectives } => {
+                self.watch.iter_mut().for_each(|watch| watch.hear_of_others(collectives));
+            }
             NodeCommand::Over => self.end_parked(),
             NodeCommand::Alive | NodeCommand::Pong { .. } => {}
         }
@@ -191,9 +194,9 @@ impl Executor {
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
         self.look_at_parking(events);
         let Self { watch, ranks, parking, bundle, .. } = self;
-        let hung =
-            watch.as_mut().and_then(|watch| watch.look(&ranks.running, parking, bundle.run_folder.as_deref(), events));
-        reports.extend(hung);
+        if let Some(watch) = watch {
+            reports.extend(watch.look(&ranks.running, parking, bundle.run_folder.as_deref(), events));
+        }
         reports
     }
 

@@ -42,6 +42,9 @@ pub struct RankWatch {
     ended: Vec<u32>,
     /// Since when a hang is suspected, by the clock of the journal.
     suspected_ms: Option<u64>,
+    /// How many collectives other nodes know to have been entered here.
+    begun: u64,
+    has_others_elsewhere: bool,
     /// The hang, as it was told.
     told: Option<(u32, Diagnosis, Vec<String>)>,
 }
@@ -58,6 +61,8 @@ impl RankWatch {
             worked: None,
             ended: Vec::new(),
             suspected_ms: None,
+            begun: 0,
+            has_others_elsewhere: false,
             told: None,
         }
     }
@@ -65,12 +70,17 @@ impl RankWatch {
     pub fn attempt_begins(&mut self, attempt: u32, has_others_elsewhere: bool) {
         *self = Self::new(self.patience.act_after_ms);
         self.attempt = attempt;
+        self.has_others_elsewhere = has_others_elsewhere;
         self.watch = Some(HangWatch::new(clock::monotonic_ns() / 1_000_000, has_others_elsewhere));
     }
 
     /// Ranks are being ended: nothing that they do from here on is a hang.
     pub fn rest(&mut self) {
         self.watch = None;
+    }
+
+    pub fn hear_of_others(&mut self, begun: u64) {
+        self.watch.iter_mut().for_each(|watch| watch.hear_of_others(begun));
     }
 
     pub fn rank_ended_well(&mut self, rank: u32) {
@@ -82,68 +92,96 @@ impl RankWatch {
         self.watch.as_ref().map(|_| LOOK_EVERY)
     }
 
-    /// Looks at all ranks, unless that was just done. The answer is a hang that is not to last any longer.
+    /// Looks at all ranks, unless that was just done. The answer is what the coordinator is to know.
     pub fn look(
         &mut self,
         ranks: &[RankProcess],
         parking: &Parking,
         run_folder: Option<&Path>,
         events: &mut EventSink,
-    ) -> Option<NodeReport> {
+    ) -> Vec<NodeReport> {
         if self.watch.is_none() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK_EVERY / 2) {
-            return None;
+            return Vec::new();
         }
         self.looked = Some(Instant::now());
         let now_ms = clock::monotonic_ns() / 1_000_000;
         let samples = self.samples(ranks, parking, now_ms);
         self.tell_phase(&samples, events);
-        let step = self.watch.as_mut()?.look(&samples, &self.ended, self.patience, now_ms)?;
-        let unix_ms = |then_ms: u64| clock::unix_ms().saturating_sub(now_ms.saturating_sub(then_ms));
-        let attempt = self.attempt;
-        match step {
-            HangStep::Suspect { since_ms, ranks: suspects } => {
+        let Some(watch) = self.watch.as_mut() else { return Vec::new() };
+        let step = watch.look(&samples, &self.ended, self.patience, now_ms);
+        let begun = watch.tell_others(&samples, now_ms).filter(|begun| *begun > self.begun);
+        let mut reports = Vec::new();
+        if let Some(collectives) = begun {
+            self.begun = collectives;
+            reports.push(NodeReport::Begun { collectives });
+        }
+        let told = match step {
+            None => None,
+            Some(HangStep::Suspect { since_ms, ranks: suspects }) => {
                 ask_for_stacks(ranks, parking);
-                if self.suspected_ms.is_none() {
-                    let since_ms = unix_ms(since_ms);
-                    self.suspected_ms = Some(since_ms);
-                    events.record(RunEvent::HangSuspected { attempt, since_ms, ranks: suspects });
-                }
-                None
+                self.suspected(unix_ms(since_ms, now_ms), suspects)
             }
-            HangStep::Judge { since_ms, case } => {
+            Some(HangStep::Judge { since_ms, case }) => {
                 let evidence = HangEvidence::gather(ranks, parking, &samples);
-                let since = self.suspected_ms.unwrap_or_else(|| unix_ms(since_ms));
-                let file = run_folder.and_then(|folder| evidence.keep(folder, attempt, &case));
-                let text = case.text(now_ms.saturating_sub(since_ms), &evidence.stacks);
-                let (hint, stacks) = (case.hint(), grouped(&evidence.stacks));
-                self.told = case.ranks.first().map(|rank| (*rank, diagnosis(&text, &hint), lines(&stacks)));
-                events.record(RunEvent::HangVerdict {
-                    attempt,
-                    since_ms: since,
-                    kind: case.kind,
-                    place: case.place(&evidence.stacks).cloned(),
-                    ranks: case.ranks,
-                    stacks,
-                    evidence: file,
-                    text,
-                    hint,
-                });
-                None
+                let file = run_folder.and_then(|folder| evidence.keep(folder, self.attempt, &case));
+                Some(self.judged(since_ms, now_ms, case, &evidence.stacks, file))
             }
-            HangStep::Passed { since_ms } => {
+            Some(HangStep::Passed { since_ms }) => {
                 self.told = None;
-                let since = self.suspected_ms.take().unwrap_or_else(|| unix_ms(since_ms));
+                let since = self.suspected_ms.take().unwrap_or_else(|| unix_ms(since_ms, now_ms));
                 let lasted_ms = now_ms.saturating_sub(since_ms);
-                events.record(RunEvent::HangPassed { attempt, since_ms: since, lasted_ms });
+                Some(RunEvent::HangPassed { attempt: self.attempt, since_ms: since, lasted_ms })
+            }
+            Some(HangStep::Act) => {
+                reports.extend(self.given_up(parking.has_stepped()));
                 None
             }
-            HangStep::Act => {
-                let (rank, diagnosis, evidence) = self.told.take()?;
-                let failure = Failure { diagnosis: Some(diagnosis), evidence, traceback: None };
-                let made_progress = parking.has_stepped();
-                Some(NodeReport::RankHung { rank, failure: Box::new(failure), made_progress })
+        };
+        if let Some(event) = told {
+            events.record(event.clone());
+            if self.has_others_elsewhere {
+                reports.push(NodeReport::HangTold { event: Box::new(event) });
             }
         }
+        reports
+    }
+
+    /// Said once of a hang, however often the picture changes.
+    fn suspected(&mut self, since_ms: u64, ranks: Vec<u32>) -> Option<RunEvent> {
+        let is_new = self.suspected_ms.is_none();
+        self.suspected_ms.get_or_insert(since_ms);
+        is_new.then_some(RunEvent::HangSuspected { attempt: self.attempt, since_ms, ranks })
+    }
+
+    fn judged(
+        &mut self,
+        since_ms: u64,
+        now_ms: u64,
+        case: HangCase,
+        stacks: &BTreeMap<u32, Vec<Frame>>,
+        evidence: Option<PathBuf>,
+    ) -> RunEvent {
+        let text = case.text(now_ms.saturating_sub(since_ms), stacks);
+        let (hint, groups) = (case.hint(), grouped(stacks));
+        self.told = case.ranks.first().map(|rank| (*rank, diagnosis(&text, &hint), lines(&groups)));
+        RunEvent::HangVerdict {
+            attempt: self.attempt,
+            since_ms: self.suspected_ms.unwrap_or_else(|| unix_ms(since_ms, now_ms)),
+            kind: case.kind,
+            place: case.place(stacks).cloned(),
+            ranks: case.ranks,
+            stacks: groups,
+            evidence,
+            text,
+            hint,
+        }
+    }
+
+    /// The hang has lasted as long as it may.
+    fn given_up(&mut self, made_progress: bool) -> Option<NodeReport> {
+        let (rank, diagnosis, evidence) = self.told.take()?;
+        let failure = Failure { diagnosis: Some(diagnosis), evidence, traceback: None };
+        Some(NodeReport::RankHung { rank, failure: Box::new(failure), made_progress })
     }
 
     fn samples(&mut self, ranks: &[RankProcess], parking: &Parking, now_ms: u64) -> Vec<RankSample> {
@@ -191,6 +229,11 @@ impl RankWatch {
             events.record(RunEvent::RanksPhase { attempt: self.attempt, phase: slowest, since_ms });
         }
     }
+}
+
+/// A time of the clock of the pulses by the clock of the journal.
+fn unix_ms(then_ms: u64, now_ms: u64) -> u64 {
+    clock::unix_ms().saturating_sub(now_ms.saturating_sub(then_ms))
 }
 
 /// What ranks have counted in the attempt, once it has ended; nothing where no hook has seen a step.

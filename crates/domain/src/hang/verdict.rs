@@ -37,8 +37,9 @@ pub struct HangCase {
     pub kind: HangKind,
     /// Those that it is about, in their order.
     pub ranks: Vec<u32>,
-    /// How many others wait for them.
+    /// How many others of this node wait for them, and whether ranks of other nodes do.
     pub waiting: usize,
+    pub waiting_elsewhere: bool,
     /// Ranks whose interpreter cannot run: native code holds its lock, or the process is stopped.
     pub without_interpreter: Vec<u32>,
     /// What is spoken of, such as `all_reduce`, with its number.
@@ -51,10 +52,11 @@ pub struct HangCase {
 }
 
 impl HangCase {
-    /// What the samples say at a time when nothing moves. `ended` are ranks that have returned 0.
-    pub fn of(samples: &[RankSample], ended: &[u32]) -> Self {
+    /// What the samples say at a time when nothing moves. `ended` are ranks that have returned 0; `begun_elsewhere` is how
+    /// many collectives ranks of other nodes have entered.
+    pub fn of(samples: &[RankSample], ended: &[u32], begun_elsewhere: u64) -> Self {
         let stopped_child = |sample: &RankSample| sample.work.as_ref().and_then(|work| work.stopped_child);
-        let most = samples.iter().map(RankSample::enqueued).max().unwrap_or(0);
+        let most = samples.iter().map(RankSample::enqueued).max().unwrap_or(0).max(begun_elsewhere);
         let in_phase = |sample: &&RankSample| sample.phase().is_some_and(|phase| phase != Phase::Step);
         let is_behind = |sample: &&RankSample| sample.enqueued() < most;
         let stopped = pick(samples, |sample| sample.is_stopped() || stopped_child(sample).is_some());
@@ -81,6 +83,7 @@ impl HangCase {
         Self {
             kind,
             waiting: samples.iter().filter(|sample| !ranks.contains(&sample.rank)).count(),
+            waiting_elsewhere: begun_elsewhere > 0 && begun_elsewhere == most,
             without_interpreter: Vec::new(),
             collective: newest.map(|pending| (pending.seq, pending.name.clone())),
             entered: if kind == HangKind::Mismatched { entered } else { BTreeMap::new() },
@@ -106,7 +109,7 @@ impl HangCase {
             what.clone().unwrap_or_else(|| "集合通信".to_owned()),
             what.unwrap_or_else(|| "a collective".to_owned()),
         );
-        let waiting = self.waiting;
+        let waiting = self.others();
         let (zh, en) = match self.kind {
             HangKind::Stopped => {
                 let pid = self.stopped_pid.map(|pid| format!(" {pid}")).unwrap_or_default();
@@ -121,8 +124,8 @@ impl HangCase {
                     format!("rank {who} has not moved for {seconds} s while {}", doing(phase).en),
                 ),
                 None => (
-                    format!("rank {who} 已有 {seconds} 秒没有进入 {}，另有 {waiting} 个 rank 在等待", what.zh),
-                    format!("rank {who} has not entered {} for {seconds} s, and {waiting} others wait in it", what.en),
+                    format!("rank {who} 已有 {seconds} 秒没有进入 {}，{}在等待", what.zh, waiting.zh),
+                    format!("rank {who} has not entered {} for {seconds} s, and {} in it", what.en, waiting.en),
                 ),
             },
             HangKind::Mismatched => {
@@ -141,8 +144,8 @@ impl HangCase {
                 ),
             ),
             HangKind::Left => (
-                format!("rank {who} 已经结束，另有 {waiting} 个 rank 在 {} 中等待它", what.zh),
-                format!("rank {who} has ended, and {waiting} others wait for it in {}", what.en),
+                format!("rank {who} 已经结束，{}在 {} 中等待它", waiting.zh, what.zh),
+                format!("rank {who} has ended, and {} for it in {}", waiting.en, what.en),
             ),
             HangKind::DiskWait => {
                 let file = self.file.as_ref().map(|file| format!(" {file}")).unwrap_or_default();
@@ -158,10 +161,10 @@ impl HangCase {
                 format!("rank {who} has neither computed nor read or written for {seconds} s"),
             ),
             HangKind::Busy => (
-                format!("rank {who} 一直在计算，已有 {seconds} 秒没有进入 {}，另有 {waiting} 个 rank 在等待", what.zh),
+                format!("rank {who} 一直在计算，已有 {seconds} 秒没有进入 {}，{}在等待", what.zh, waiting.zh),
                 format!(
-                    "rank {who} computes and has not entered {} for {seconds} s, and {waiting} others wait in it",
-                    what.en
+                    "rank {who} computes and has not entered {} for {seconds} s, and {} in it",
+                    what.en, waiting.en
                 ),
             ),
         };
@@ -194,6 +197,15 @@ impl HangCase {
                 }
                 None => text,
             },
+        }
+    }
+
+    /// Who waits.
+    fn others(&self) -> Text {
+        match (self.waiting, self.waiting_elsewhere) {
+            (_, true) => Text::new("其他节点的 rank ", "ranks of other nodes wait"),
+            (1, false) => Text::new("另有 1 个 rank ", "1 other waits"),
+            (more, false) => Text::new(format!("另有 {more} 个 rank "), format!("{more} others wait")),
         }
     }
 

@@ -79,8 +79,9 @@ pub struct HangWatch {
     longest_passed_ms: u64,
     progress_ms: u64,
     stage: Stage,
-    /// Whether ranks run elsewhere too, so that those here may wait for one of them.
+    /// Whether ranks run elsewhere too, so that those here may wait for one of them; and how far those are.
     has_others_elsewhere: bool,
+    begun_elsewhere: u64,
 }
 
 /// What was last seen of a rank.
@@ -100,6 +101,17 @@ struct Seen {
 impl HangWatch {
     pub fn new(now_ms: u64, has_others_elsewhere: bool) -> Self {
         Self { progress_ms: now_ms, has_others_elsewhere, ..Self::default() }
+    }
+
+    /// Ranks of other nodes have entered so many collectives, and stand.
+    pub fn hear_of_others(&mut self, begun: u64) {
+        self.begun_elsewhere = self.begun_elsewhere.max(begun);
+    }
+
+    /// How many collectives ranks here have entered, for other nodes to know; none while things move.
+    pub fn tell_others(&self, samples: &[RankSample], now_ms: u64) -> Option<u64> {
+        let is_worth = self.has_others_elsewhere && self.curious_every(now_ms).is_some();
+        is_worth.then(|| samples.iter().map(RankSample::enqueued).max()).flatten().filter(|begun| *begun > 0)
     }
 
     /// How often the work of ranks and their children is worth a look, which costs more than all else; the longer nothing
@@ -126,7 +138,7 @@ impl HangWatch {
         if samples.is_empty() {
             return None;
         }
-        let mut case = HangCase::of(samples, ended);
+        let mut case = HangCase::of(samples, ended, self.begun_elsewhere);
         case.without_interpreter = self.without_interpreter(now_ms);
         let quiet_ms = now_ms.saturating_sub(self.progress_ms);
         match &mut self.stage {

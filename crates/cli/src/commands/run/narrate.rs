@@ -167,10 +167,10 @@ fn listed(ranks: &[u32]) -> String {
 /// Who hangs and where, what to do, and where all stacks are.
 fn hang(text: &Text, hint: &Text, evidence: Option<&Path>) -> Text {
     let (zh, en) = match evidence.map(short_path) {
-        Some(file) => (format!("；全部调用栈在 {file}"), format!("; all stacks are in {file}")),
+        Some(file) => (format!("\n  全部调用栈在 {file}"), format!("\n  all stacks are in {file}")),
         None => (String::new(), String::new()),
     };
-    Text::new(format!("{}。{}{zh}", text.zh, hint.zh), format!("{}. Hint: {}{en}", text.en, hint.en))
+    Text::new(format!("{}\n  {}{zh}", text.zh, hint.zh), format!("{}\n  {}{en}", text.en, hint.en))
 }
 
 /// The bar of a run's time.

@@ -196,6 +196,7 @@ fn all_in_and_silence_is_the_network_or_a_device() {
     elsewhere.watch.has_others_elsewhere = true;
     elsewhere.held = vec![9];
     assert_eq!(elsewhere.run(600_000), None, "they may wait for a rank of another node");
+    assert_eq!(elsewhere.watch.tell_others(&elsewhere.ranks, elsewhere.now_ms), Some(111));
     let mut left = Job::under_way(2);
     (left.held, left.ended) = (vec![9], vec![1]);
     left.ranks.remove(1);
@@ -247,4 +248,17 @@ fn an_interpreter_that_does_not_tick_is_said() {
     let case = case.unwrap();
     assert_eq!(case.without_interpreter, [1]);
     assert!(case.text(1, &BTreeMap::new()).en.contains("native code holds the GIL"));
+}
+
+#[test]
+fn a_rank_for_which_other_nodes_wait_is_named_where_it_is() {
+    let mut job = Job::under_way(2);
+    job.watch.has_others_elsewhere = true;
+    // Both sleep before the collective.
+    job.held = vec![0, 1];
+    assert_eq!(job.run(60_000), None);
+    job.watch.hear_of_others(111);
+    let case = job.judged(5_000).1;
+    assert_eq!((case.kind, &case.ranks), (HangKind::NotEntered, &vec![0, 1]));
+    assert!(case.text(1, &BTreeMap::new()).en.contains("ranks of other nodes wait in it"));
 }
