@@ -30,6 +30,7 @@ mod fleet_groups;
 mod fleet_kills;
 mod fleet_schema;
 mod full_disks;
+mod hangs;
 mod horovod;
 mod hosted_store;
 mod hosts;

@@ -7,7 +7,6 @@ import sys
 
 SIZE = 1 << 20
 MAGIC, VERSION = int.from_bytes(b"FERMIPLS", "little"), 1
-TICK_S = 1.0
 # Modules that join a job or take a device while they are imported: the script does that itself.
 LEFT_TO_SCRIPT = {"mpi4py", "horovod", "tensorflow", "jax", "cupy", "pycuda"}
 
@@ -16,16 +15,17 @@ class At:
     """Where the page has what: words first, then texts."""
 
     (MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, PHASE_SINCE, MODULES, START,
-     IMPORTS, TROUBLE, LEFT_OUT) = range(16)
+     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING) = range(20)
     WORDS = 32
     TROUBLE_TEXT, TROUBLE_ROOM = 512, 1024
+    PENDING_TEXT, PENDING_ROOM = 2048, 2048
     IMPORTS_TEXT = 4096
 
 
 class Phase:
     """What a rank is doing."""
 
-    IMPORT, INIT, LOAD, STEP, SAVE, PARKED = range(1, 7)
+    IMPORT, INIT, LOAD, STEP, SAVE, PARKED, FIRST_STEP = range(1, 8)
 
 
 class Hook:
@@ -171,27 +171,45 @@ class Hook:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self.stepped)
+        watch = self.quietly(self.watched)
         self.during(torch, "save", Phase.SAVE)
         self.during(torch, "load", Phase.LOAD)
         if torch.distributed.is_available():
-            self.during(torch.distributed, "init_process_group", Phase.INIT, Phase.LOAD, self.tick_from_now)
+            ticks = watch and (lambda: watch.tick_from_now())
+            self.during(torch.distributed, "init_process_group", Phase.INIT, Phase.LOAD, ticks)
+
+    def watched(self):
+        """The file beside this one; no module, so that none is left for the script to find."""
+        path = os.path.join(os.path.dirname(__file__), "fermi_watch.py")
+        with open(path) as file:
+            space = {"__name__": "fermi_watch", "__file__": path}
+            exec(compile(file.read(), path, "exec"), space)
+        watch = space["Watch"](self)
+        self.quietly(watch.arm)
+        self.quietly(watch.await_forward)
+        return watch
 
     def during(self, module, name, phase, after=None, then=None):
         """A function of torch's is a phase of its own while it runs."""
         import functools
+        from _thread import get_ident
+        from time import monotonic_ns
 
-        function = getattr(module, name)
+        function, trains = getattr(module, name), get_ident()
 
         @functools.wraps(function)
         def measured(*args, **kwargs):
             words = self.words
             if words is None:
                 return function(*args, **kwargs)
-            before = words[At.PHASE]
+            before, since = words[At.PHASE], monotonic_ns()
             self.quietly(self.enter, phase)
             try:
                 return function(*args, **kwargs)
             finally:
+                if phase == Phase.SAVE and get_ident() == trains:
+                    words[At.SAVING] += monotonic_ns() - since
+                    words[At.SAVED_AT] = words[At.STEPS]
                 self.quietly(self.enter, before if after is None or before == Phase.STEP else after)
                 if then is not None:
                     self.quietly(then)
@@ -214,37 +232,3 @@ class Hook:
                 self.report()
         except Exception as error:
             self.quietly(self.trouble, error)
-
-    def tick_from_now(self):
-        """Ranks that have a process group have threads anyhow, so one more changes nothing for forks."""
-        import _thread
-        import atexit
-
-        self.tick_from_now = lambda: None
-        stop, stopped = _thread.allocate_lock(), _thread.allocate_lock()
-        for lock in (stop, stopped):
-            lock.acquire()
-
-        def ticking():
-            while self.words is not None and not stop.acquire(timeout=TICK_S):
-                self.words[At.TICKS] += 1
-                self.quietly(self.count_collectives)
-            stopped.release()
-
-        def end():
-            # A thread that comes back from native code into an interpreter that is going away can end the process.
-            if self.words is not None:
-                stop.release()
-                stopped.acquire(timeout=TICK_S)
-
-        _thread.start_new_thread(ticking, ())
-        atexit.register(end)
-
-    def count_collectives(self):
-        import json
-
-        from torch._C._distributed_c10d import _dump_fr_trace_json
-
-        groups = json.loads(_dump_fr_trace_json(includeCollectives=False)).get("pg_status", {}).values()
-        for at, key in ((At.ENQUEUED, "last_enqueued_collective"), (At.COMPLETED, "last_completed_collective")):
-            self.words[at] = sum(max(int(group.get(key, 0)), 0) for group in groups)

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use fermi_domain::contract::{FERMI_HOOK, PYTHONPATH};
 use serde::{Deserialize, Serialize};
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("sitecustomize.py", include_str!("../../../python/fermi_hook/sitecustomize.py")),
     ("fermi_pulse.py", include_str!("../../../python/fermi_hook/fermi_pulse.py")),
+    ("fermi_watch.py", include_str!("../../../python/fermi_hook/fermi_watch.py")),
     ("fermi_park.py", include_str!("../../../python/fermi_hook/fermi_park.py")),
 ];
 
@@ -22,12 +23,16 @@ pub struct HookPlan {
     pub folder: PathBuf,
     /// Whether interpreters are parked beside ranks.
     pub warm: bool,
+    /// After how long a hang ends the attempt; none where it is only told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_hung_after_ms: Option<u64>,
 }
 
 impl HookPlan {
     /// In the folder where Fermi keeps its records; other contents have another folder.
     pub fn below(state: &Path, warm: bool) -> Self {
-        Self { folder: state.join("hook").join(format!("{:016x}", fingerprint())), warm }
+        let folder = state.join("hook").join(format!("{:016x}", fingerprint()));
+        Self { folder, warm, restart_hung_after_ms: None }
     }
 
     /// Writes the files, unless they are there as they should be.
@@ -89,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_folder_comes_before_what_the_rank_has() {
-        let hook = HookPlan { folder: "/state/hook".into(), warm: false };
+        let hook = HookPlan { folder: "/state/hook".into(), warm: false, restart_hung_after_ms: None };
         let own = [("PYTHONPATH".to_owned(), "/mine".to_owned()), ("A".to_owned(), "b".to_owned())];
         let variables = hook.variables(&own, "1 2 -".to_owned()).unwrap();
         let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());

@@ -96,6 +96,10 @@ pub enum NodeCommand {
     Tell(#[serde(deserialize_with = "known_event")] Option<Box<RunEvent>>),
     /// The run is over.
     Over,
+    /// So many collectives were entered by ranks of some node where nothing moves.
+    Begun {
+        collectives: u64,
+    },
     /// Nothing, except that the coordinator lives.
     Alive,
     /// The answer to a [`NodeReport::Ping`].
@@ -118,6 +122,20 @@ pub enum NodeReport {
         local_rank: u32,
         pid: i32,
         exit: Exit,
+        failure: Box<Failure>,
+        made_progress: bool,
+    },
+    /// Nothing moves there, and its ranks have entered so many collectives.
+    Begun {
+        collectives: u64,
+    },
+    /// What the node has found of a hang, for those at the first node to read.
+    HangTold {
+        event: Box<RunEvent>,
+    },
+    /// A rank does not move and is not waited for any longer; it still runs.
+    RankHung {
+        rank: u32,
         failure: Box<Failure>,
         made_progress: bool,
     },

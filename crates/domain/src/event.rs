@@ -5,9 +5,12 @@
 use std::path::PathBuf;
 
 use crate::exit::Exit;
+use crate::hang::{Frame, HangKind, StackGroup};
 use crate::healing::GiveUp;
 use crate::healing::warm::ColdReason;
 use crate::language::{Setting, Text};
+use crate::ledger::Account;
+use crate::pulse::Phase;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +117,54 @@ pub enum RunEvent {
     /// Something went wrong in the hook of a rank, which went on without it.
     #[serde(rename = "hook.trouble")]
     HookTrouble { attempt: u32, rank: u32, error: String },
+    /// The ranks of this node have all come to this phase. Told in the first step and not again.
+    #[serde(rename = "ranks.phase")]
+    RanksPhase {
+        attempt: u32,
+        phase: Phase,
+        /// Unix milliseconds.
+        since_ms: u64,
+    },
+    /// What the ranks of this node have counted, told when the attempt has ended.
+    #[serde(rename = "attempt.measured")]
+    AttemptMeasured {
+        attempt: u32,
+        /// Optimizer steps, and how many of them the last checkpoint has.
+        steps: u64,
+        saved_steps: u64,
+        /// How long they stood still while checkpoints were written.
+        saving_ms: u64,
+    },
+    /// Nothing has moved for longer than usual, and these ranks seem to be why.
+    #[serde(rename = "hang.suspected")]
+    HangSuspected { attempt: u32, since_ms: u64, ranks: Vec<u32> },
+    #[serde(rename = "hang.verdict")]
+    HangVerdict {
+        attempt: u32,
+        /// Unix milliseconds of the last progress.
+        since_ms: u64,
+        kind: HangKind,
+        ranks: Vec<u32>,
+        /// Where the first of them stands.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Frame>,
+        /// What all ranks do, those that do the same together.
+        stacks: Vec<StackGroup>,
+        /// The file with the stacks of all threads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<PathBuf>,
+        text: Text,
+        hint: Text,
+    },
+    /// Things move again.
+    #[serde(rename = "hang.passed")]
+    HangPassed { attempt: u32, since_ms: u64, lasted_ms: u64 },
+    /// Where the time of the run has gone, as this node has seen it; right before its end.
+    #[serde(rename = "run.ledger")]
+    RunLedger {
+        #[serde(flatten)]
+        account: Account,
+    },
     #[serde(rename = "attempt.stopping")]
     Stopping { attempt: u32, signal: i32, grace_ms: u64, reason: StopCause },
     #[serde(rename = "attempt.killing")]

@@ -1,5 +1,7 @@
 //! The page of memory that a rank's hook (`python/fermi_hook`) keeps up to date and its supervisor reads: words first, then
-//! texts. Words are added, never moved; what was not written is zero.
+//! texts. Words are added, never moved; what was not written is zero. Behind the page is what the rank's stacks are written to.
+
+use serde::{Deserialize, Serialize};
 
 /// Bytes of the page; those that are not used take no memory.
 pub const SIZE: u64 = 1 << 20;
@@ -7,6 +9,8 @@ pub const SIZE: u64 = 1 << 20;
 pub const WORDS: usize = 32;
 /// Where the first thing that went wrong in the hook stands.
 pub const TROUBLE_TEXT: u64 = 512;
+/// Where the collectives stand that have not ended, told when nothing moves.
+pub const PENDING_TEXT: u64 = 2048;
 /// Where the modules stand that a parked interpreter has to import, as the hook of the rank tells the hook of the next.
 pub const IMPORTS_TEXT: u64 = 4096;
 
@@ -32,17 +36,24 @@ pub enum PulseWord {
     Imports,
     Trouble,
     LeftOut,
+    Saving,
+    SavedAt,
+    Armed,
+    Pending,
 }
 
 /// What a rank is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Phase {
+    Parked,
     Import,
     Init,
     Load,
+    /// From the first pass through a model to the end of the first step.
+    FirstStep,
     Step,
     Save,
-    Parked,
 }
 
 /// What became of a parked process.
@@ -66,7 +77,7 @@ pub struct Pulse {
     pub pid: u64,
     pub phase: Option<Phase>,
     pub phase_since_ns: u64,
-    /// Counts each second once there is a process group; stands still while the interpreter cannot run.
+    /// Counts twice a second once there is a process group; stands still while the interpreter cannot run.
     pub ticks: u64,
     /// Optimizer steps.
     pub steps: u64,
@@ -82,6 +93,13 @@ pub struct Pulse {
     /// How long the list of modules is; 0 before the first step.
     pub imports_bytes: u64,
     pub trouble_bytes: u64,
+    /// How long checkpoints were written in the thread that trains, and how many steps the last one has.
+    pub saving_ns: u64,
+    pub saved_at: u64,
+    /// The signal at which the rank writes its stacks; 0 where it does not.
+    pub armed: u64,
+    /// How long the list of collectives is that have not ended; 0 while they move.
+    pub pending_bytes: u64,
 }
 
 impl Pulse {
@@ -98,6 +116,7 @@ impl Pulse {
             4 => Some(Phase::Step),
             5 => Some(Phase::Save),
             6 => Some(Phase::Parked),
+            7 => Some(Phase::FirstStep),
             _ => None,
         };
         let parked_end = match at(PulseWord::Start) {
@@ -122,7 +141,11 @@ impl Pulse {
             left_out: at(PulseWord::LeftOut),
             parked_end,
             imports_bytes: at(PulseWord::Imports).min(SIZE - IMPORTS_TEXT),
-            trouble_bytes: at(PulseWord::Trouble).min(IMPORTS_TEXT - TROUBLE_TEXT),
+            trouble_bytes: at(PulseWord::Trouble).min(PENDING_TEXT - TROUBLE_TEXT),
+            saving_ns: at(PulseWord::Saving),
+            saved_at: at(PulseWord::SavedAt),
+            armed: at(PulseWord::Armed),
+            pending_bytes: at(PulseWord::Pending).min(IMPORTS_TEXT - PENDING_TEXT),
         })
     }
 }
@@ -133,6 +156,7 @@ mod tests {
 
     const START: &str = include_str!("../../../python/fermi_hook/sitecustomize.py");
     const HOOK: &str = include_str!("../../../python/fermi_hook/fermi_pulse.py");
+    const WATCH: &str = include_str!("../../../python/fermi_hook/fermi_watch.py");
     const PARK: &str = include_str!("../../../python/fermi_hook/fermi_park.py");
 
     fn taken() -> [u64; WORDS] {
@@ -160,7 +184,7 @@ mod tests {
         words[PulseWord::Trouble as usize] = u64::MAX;
         let pulse = Pulse::read(&words).unwrap();
         assert_eq!((pulse.phase, pulse.steps, pulse.parked_end), (Some(Phase::Step), 7, None));
-        assert_eq!((pulse.imports_bytes, pulse.trouble_bytes), (SIZE - IMPORTS_TEXT, IMPORTS_TEXT - TROUBLE_TEXT));
+        assert_eq!((pulse.imports_bytes, pulse.trouble_bytes), (SIZE - IMPORTS_TEXT, PENDING_TEXT - TROUBLE_TEXT));
         words[PulseWord::Phase as usize] = 99;
         assert_eq!(Pulse::read(&words).unwrap().phase, None);
     }
@@ -169,12 +193,13 @@ mod tests {
     fn the_hook_has_the_same_page() {
         let text: String = HOOK.split_whitespace().collect::<Vec<_>>().join(" ");
         let order = "(MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, \
-                     PHASE_SINCE, MODULES, START, IMPORTS, TROUBLE, LEFT_OUT) = range(16)";
+                     PHASE_SINCE, MODULES, START, IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING) = range(20)";
         assert!(text.contains(order));
-        assert_eq!(PulseWord::LeftOut as usize, 15);
-        assert!(text.contains("IMPORT, INIT, LOAD, STEP, SAVE, PARKED = range(1, 7)"));
+        assert_eq!(PulseWord::Pending as usize, 19);
+        assert!(text.contains("IMPORT, INIT, LOAD, STEP, SAVE, PARKED, FIRST_STEP = range(1, 8)"));
         assert!(text.contains(&format!("WORDS = {WORDS}")));
         assert!(text.contains(&format!("TROUBLE_TEXT, TROUBLE_ROOM = {TROUBLE_TEXT}, 1024")));
+        assert!(text.contains(&format!("PENDING_TEXT, PENDING_ROOM = {PENDING_TEXT}, 2048")));
         assert!(text.contains(&format!("IMPORTS_TEXT = {IMPORTS_TEXT}")));
         assert!(text.contains("SIZE = 1 << 20"));
         assert!(PARK.contains("RELEASED, PACKAGES_CHANGED, NOT_RESTORED, OWN_MODULE, DEVICE_TAKEN = range(1, 6)"));
@@ -182,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_hook_stays_small() {
-        let lines = [START, HOOK, PARK].map(|file| file.lines().count());
-        assert!(lines[0] <= 110 && lines[0] + lines[1] <= 350 && lines[2] <= 200, "{lines:?}");
+        let lines = [START, HOOK, WATCH, PARK].map(|file| file.lines().count());
+        assert!(lines[0] <= 110 && lines[0] + lines[1] <= 350 && lines[2] <= 110 && lines[3] <= 200, "{lines:?}");
     }
 }

@@ -111,10 +111,22 @@ impl Verdict {
         self.kind == VerdictKind::Succeeded
     }
 
+    fn is_hang(&self) -> bool {
+        self.first.is_some() && self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.id == Diagnosis::HANG)
+    }
+
     /// One line that says what happened, where, and to whom.
     pub fn headline(&self) -> Text {
         match &self.kind {
             VerdictKind::Succeeded => Text::new("训练完成", "the training finished"),
+            VerdictKind::RankFailed if self.is_hang() => {
+                let (rank, node) =
+                    self.first.as_ref().map(|first| (first.rank, first.node.as_str())).unwrap_or_default();
+                Text::new(
+                    format!("节点 {node} 上的 rank {rank} 卡住，本次运行被终止"),
+                    format!("rank {rank} on {node} hung and was ended"),
+                )
+            }
             VerdictKind::RankFailed => {
                 self.first.as_ref().map_or_else(|| Text::new("有 rank 失败", "a rank failed"), FailedRank::headline)
             }

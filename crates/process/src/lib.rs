@@ -13,6 +13,7 @@
 //! This crate knows processes, bytes and signals. It never knows tasks, restarts or verdicts: those are `fermi-attempt`'s.
 //! It forks only from threads that live as long as the process, because PR_SET_PDEATHSIG follows the thread.
 
+pub mod activity;
 pub mod cgroup;
 pub mod clock;
 pub mod descriptors;

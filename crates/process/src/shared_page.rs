@@ -43,6 +43,17 @@ impl SharedPage {
         Ok(bytes)
     }
 
+    /// What was appended behind it.
+    pub fn read_behind(&self, size: u64) -> io::Result<Vec<u8>> {
+        let length = self.0.metadata()?.len().saturating_sub(size);
+        self.read_at(size, usize::try_from(length).unwrap_or(0))
+    }
+
+    /// Takes away what was appended behind it.
+    pub fn cut_behind(&self, size: u64) -> io::Result<()> {
+        self.0.set_len(size)
+    }
+
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all_at(bytes, offset)
     }
@@ -62,5 +73,12 @@ mod tests {
         assert_eq!(page.words::<3>().unwrap(), [0, 7, 0]);
         assert_eq!(page.read_at(100, 3).unwrap(), b"abc");
         assert!(page.read_at(4090, 100).is_err());
+        assert!(page.read_behind(4096).unwrap().is_empty());
+        let append = format!("printf more >> {path}");
+        assert!(std::process::Command::new("sh").args(["-c", &append]).status().unwrap().success());
+        assert_eq!(page.read_behind(4096).unwrap(), b"more");
+        page.cut_behind(4096).unwrap();
+        assert!(page.read_behind(4096).unwrap().is_empty());
+        assert_eq!(page.read_at(100, 3).unwrap(), b"abc");
     }
 }

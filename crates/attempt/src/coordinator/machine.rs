@@ -144,6 +144,10 @@ impl Coordinator {
                 self.made_progress |= made_progress;
                 self.rank_ended(rank, exit, *failure, now_ms);
             }
+            NodeReport::RankHung { rank, failure, made_progress } => {
+                self.made_progress |= made_progress;
+                self.rank_hung(rank, *failure, now_ms);
+            }
             NodeReport::NotJoined { missing } => self.not_joined(node, missing, now_ms),
             NodeReport::Swept => self.swept(node, now_ms),
             NodeReport::Surveyed { found, .. } => self.surveyed(node, found, now_ms),
@@ -151,7 +155,11 @@ impl Coordinator {
             // A node that can be spared comes as an input of its own.
             NodeReport::StopAsked { signal } | NodeReport::LeaveAsked { signal } => self.stop_asked(signal, now_ms),
             NodeReport::KillAsked => self.kill_asked(now_ms),
-            NodeReport::RankStarted { .. } | NodeReport::Alive | NodeReport::Ping { .. } => {}
+            NodeReport::RankStarted { .. }
+            | NodeReport::Begun { .. }
+            | NodeReport::HangTold { .. }
+            | NodeReport::Alive
+            | NodeReport::Ping { .. } => {}
         }
     }
 
@@ -251,6 +259,15 @@ impl Coordinator {
             | State::Sweeping { .. }
             | State::BackingOff { .. }
             | State::Over => {}
+        }
+    }
+
+    /// A rank that hangs has failed, though it runs: the attempt ends for it, and it ends by our signal.
+    fn rank_hung(&mut self, rank: u32, failure: Failure, now_ms: u64) {
+        if matches!(self.state, State::Running { .. }) && self.alive.contains_key(&rank) {
+            let exit = Exit::Signal { signal: libc::SIGKILL, core_dumped: false };
+            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure });
+            self.stop(StopReason::Failure, now_ms);
         }
     }
 

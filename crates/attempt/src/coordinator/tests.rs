@@ -2,9 +2,10 @@
 
 use fermi_domain::checkpoint::{NodeCheckpoints, ResumePlan};
 use fermi_domain::exit::Exit;
-use fermi_domain::failure::{Evidence, diagnose};
+use fermi_domain::failure::{Diagnosis, Evidence, FailureClass, Recurrence, Role, diagnose};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::{Rung, StopLadder};
+use fermi_domain::language::Text;
 use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
@@ -498,4 +499,35 @@ fn a_later_launch_counts_attempts_on_and_resumes() {
     let nodes = vec![NodeRanks { name: "a".into(), ranks: 0..1, tells_checkpoints: true }];
     run.on(RunInput::Assembled { nodes }, 0);
     assert_eq!(started(&run.on(found(0, false, []), 1)), Some((3, true, true, None)));
+}
+
+#[test]
+fn a_rank_that_hangs_is_ended_as_the_cause_and_the_others_with_it() {
+    let mut run = run_of(2, policy(1));
+    let diagnosis = Diagnosis {
+        id: Diagnosis::HANG.into(),
+        class: FailureClass::User,
+        recurrence: Recurrence::MayPass,
+        role: Role::Cause,
+        cause: Text::new("卡住", "it hangs"),
+        advice: Text::new("查看", "look"),
+        line: None,
+    };
+    let failure = Box::new(Failure { diagnosis: Some(diagnosis), ..Failure::default() });
+    let report = NodeReport::RankHung { rank: 1, failure, made_progress: true };
+    let hung = RunInput::Reported { node: 0, report };
+    let effects = run.on(hung.clone(), 60_000);
+    assert!(effects.contains(&RunEffect::SignalRanks { signal: SIGTERM }), "{effects:?}");
+    assert_eq!(run.on(hung, 60_001), [], "it is being ended");
+    run.on(ended(1, Exit::Signal { signal: 9, core_dumped: false }, ""), 60_060);
+    run.on(ended(0, Exit::Signal { signal: 15, core_dumped: false }, ""), 60_060);
+    let effects = run.on(RunInput::Reported { node: 0, report: NodeReport::Swept }, 60_070);
+    let verdict = effects.iter().find_map(|effect| match effect {
+        RunEffect::Tell(RunEvent::AttemptFailed { verdict, .. }) => Some(verdict),
+        _ => None,
+    });
+    let verdict = verdict.unwrap_or_else(|| panic!("{effects:?}"));
+    assert_eq!(verdict.headline().en, "rank 1 on gn6 hung and was ended");
+    assert!(verdict.others.is_empty(), "{verdict:?}");
+    assert!(effects.iter().any(|effect| matches!(effect, RunEffect::Tell(RunEvent::RestartScheduled { .. }))));
 }

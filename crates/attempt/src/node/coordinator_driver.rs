@@ -55,6 +55,8 @@ pub struct CoordinatorDriver {
     has_started: bool,
     /// The attempt for which the own node looks at its checkpoints and the others are not asked yet.
     surveyed: Option<u32>,
+    /// How many collectives the ranks of some node have entered that did not move then.
+    begun: u64,
     is_over: bool,
 }
 
@@ -91,6 +93,7 @@ impl CoordinatorDriver {
             last_call: None,
             has_started: false,
             surveyed: None,
+            begun: 0,
             is_over: false,
         })
     }
@@ -264,6 +267,7 @@ impl CoordinatorDriver {
     }
 
     fn start(&mut self, attempt: u32, plan: ResumePlan, node: &mut Node) -> Vec<RunInput> {
+        self.begun = 0;
         let master_port = self.lease.port;
         let mut what = Served::of(node.bundle());
         if !self.assembly.all_meet_at_hosted_store() {
@@ -329,6 +333,7 @@ impl CoordinatorDriver {
         }
         let Some(index) = self.order.iter().position(|seated| *seated == number) else { return };
         for report in reports {
+            self.mind_hangs(number, &report, node);
             if matches!(report, NodeReport::LeaveAsked { .. }) {
                 continue;
             }
@@ -336,6 +341,18 @@ impl CoordinatorDriver {
                 self.pass_on_survey(&report, node);
             }
             self.feed(RunInput::Reported { node: index, report }, node);
+        }
+    }
+
+    /// Passes on how far ranks are that do not move, so that the node of those that are behind can name them.
+    fn mind_hangs(&mut self, number: usize, report: &NodeReport, node: &mut Node) {
+        match report {
+            NodeReport::Begun { collectives } if *collectives > self.begun => {
+                self.begun = *collectives;
+                let _ = self.send_to_all(&NodeCommand::Begun { collectives: *collectives }, node);
+            }
+            NodeReport::HangTold { event } if number != 0 => node.record((**event).clone()),
+            _ => {}
         }
     }
 

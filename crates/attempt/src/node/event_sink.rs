@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fermi_domain::event::{self, Outcome, Record, RunEvent};
+use fermi_domain::ledger::Ledger;
 use fermi_process::clock;
 use fermi_process::journal::{Importance, Journal};
 use nix::poll::{PollFd, PollFlags, poll};
@@ -17,6 +18,9 @@ use crate::run_result::{self, RunResult};
 /// How long a launcher that does not read is waited for when the run is over.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
+/// A run that was shorter and not restarted says nothing of its time.
+const WORTH_A_LEDGER_MS: u64 = 5_000;
+
 #[derive(Debug)]
 pub struct EventSink {
     journal: Journal,
@@ -27,6 +31,8 @@ pub struct EventSink {
     /// What a launcher that is stopped (Ctrl-Z) has not read yet: it must not hold up the run.
     outbox: Outbox,
     seq: u64,
+    ledger: Ledger,
+    attempts: u32,
     /// How the run ended: the last event, recorded when the terminal has all that it will get.
     end: Option<RunEvent>,
 }
@@ -45,7 +51,17 @@ impl EventSink {
         // The launcher's end is another one, and stays as it is.
         launcher.set_nonblocking(true)?;
         let launcher = Some(launcher.try_clone()?);
-        Ok(Self { journal, run_id, run_folder, launcher, outbox: Outbox::default(), seq: 0, end: None })
+        Ok(Self {
+            journal,
+            run_id,
+            run_folder,
+            launcher,
+            outbox: Outbox::default(),
+            seq: 0,
+            ledger: Ledger::default(),
+            attempts: 0,
+            end: None,
+        })
     }
 
     pub fn record(&mut self, event: RunEvent) {
@@ -80,6 +96,7 @@ impl EventSink {
     /// Records the end of the run, if it has one. Nothing follows.
     pub fn finish(&mut self) {
         if let Some(end) = self.end.take() {
+            self.record_ledger(&end);
             self.record_now(end);
         }
         let deadline = Instant::now() + LAST_EVENTS;
@@ -91,9 +108,21 @@ impl EventSink {
         }
     }
 
+    /// Says where the time has gone, where there was enough of it to be worth a word.
+    fn record_ledger(&mut self, end: &RunEvent) {
+        let now_ms = clock::unix_ms();
+        self.ledger.take(&Record { v: event::VERSION, seq: 0, time_ms: now_ms, event: end.clone() });
+        let account = self.ledger.account(now_ms);
+        if self.attempts > 1 || self.attempts == 1 && account.wall_ms >= WORTH_A_LEDGER_MS {
+            self.record_now(RunEvent::RunLedger { account });
+        }
+    }
+
     fn record_now(&mut self, event: RunEvent) {
         self.record_loss();
+        self.attempts += u32::from(matches!(event, RunEvent::AttemptStarted { .. }));
         let record = self.numbered(event);
+        self.ledger.take(&record);
         let importance = if record.event.is_result() { Importance::Result } else { Importance::Usual };
         self.journal.append(&record, importance);
         self.keep_result(&record);

@@ -19,6 +19,7 @@ use super::checkpoint_watch::{CheckpointFinding, CheckpointWatch, GoesOnFrom};
 use super::event_sink::EventSink;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{RankProcess, RankProcesses};
+use super::rank_watch::{self, RankWatch};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
@@ -52,6 +53,8 @@ pub struct Executor {
     ended_well: usize,
     checkpoints: CheckpointWatch,
     parking: Parking,
+    /// None where ranks have no hook.
+    watch: Option<RankWatch>,
     /// The start of the attempt that runs.
     started: Option<Start>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
@@ -67,6 +70,7 @@ impl Executor {
             cgroup: Cgroup::create(&bundle.run_id),
             checkpoints: CheckpointWatch::new(bundle.checkpoint_folder(), &bundle.run_id)?,
             parking: Parking::new(bundle.hook.clone()),
+            watch: bundle.hook.as_ref().map(|hook| RankWatch::new(hook.restart_hung_after_ms)),
             started: None,
             surveyed: None,
             bundle,
@@ -100,7 +104,7 @@ impl Executor {
 
     /// When something is to be looked at even if nothing happens.
     pub fn wake_in(&self) -> Option<Duration> {
-        self.parking.wake_in()
+        self.parking.wake_in().into_iter().chain(self.watch.as_ref().and_then(RankWatch::wake_in)).min()
     }
 
     /// Readable when there is something to tell of the terminal.
@@ -152,8 +156,8 @@ impl Executor {
                 return reports;
             }
             NodeCommand::Survey(survey) => self.survey(survey),
-            NodeCommand::Signal { signal } => self.ranks.signal(signal),
-            NodeCommand::Kill => self.ranks.signal(libc::SIGKILL),
+            NodeCommand::Signal { signal } => self.end_ranks(signal),
+            NodeCommand::Kill => self.end_ranks(libc::SIGKILL),
             NodeCommand::CheckJoined => {
                 let missing = match self.bundle.serves {
                     Serves::Nothing => joined::missing(&self.ranks.candidates(), self.master_port),
@@ -171,6 +175,9 @@ impl Executor {
                     events.record(*event);
                 }
             }
+            NodeCommand::Begun { collectives } => {
+                self.watch.iter_mut().for_each(|watch| watch.hear_of_others(collectives));
+            }
             NodeCommand::Over => self.end_parked(),
             NodeCommand::Alive | NodeCommand::Pong { .. } => {}
         }
@@ -186,7 +193,16 @@ impl Executor {
         let dead = self.ranks.reap();
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
         self.look_at_parking(events);
+        let Self { watch, ranks, parking, bundle, .. } = self;
+        if let Some(watch) = watch {
+            reports.extend(watch.look(&ranks.running, parking, bundle.run_folder.as_deref(), events));
+        }
         reports
+    }
+
+    fn end_ranks(&mut self, signal: i32) {
+        self.watch.iter_mut().for_each(RankWatch::rest);
+        self.ranks.signal(signal);
     }
 
     /// Reads pulses, and parks beside ranks that have all made a step.
@@ -267,6 +283,9 @@ impl Executor {
         let oom_killed = by_kill && procfs::oom_kills() > self.oom_kills;
         process.record_exit(&exit, oom_killed);
         self.ended_well += usize::from(exit.is_success());
+        if let Some(watch) = self.watch.as_mut() {
+            if exit.is_success() { watch.rank_ended_well(process.rank) } else { watch.rest() }
+        }
         let failure = if exit.is_success() {
             Failure::default()
         } else {
@@ -311,6 +330,10 @@ impl Executor {
         self.bundle.deferred.write_files(start.master_port);
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         self.parking.attempt_begins(start.attempt, self.may_restart(start.attempt));
+        if let Some(watch) = self.watch.as_mut() {
+            let has_others_elsewhere = start.position.world_size as usize > self.bundle.ranks.len();
+            watch.attempt_begins(start.attempt, has_others_elsewhere);
+        }
         self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
@@ -381,6 +404,10 @@ impl Executor {
     pub fn sweep(&mut self, events: &mut EventSink) {
         self.surveyed = None;
         self.checkpoints.rest();
+        self.watch.iter_mut().for_each(RankWatch::rest);
+        if let Some(measured) = rank_watch::measured(self.attempt, &self.parking.pulses()) {
+            events.record(measured);
+        }
         let mut ranks = std::mem::take(&mut self.ranks);
         for (process, exit) in ranks.reap() {
             process.record_exit(&exit, false);

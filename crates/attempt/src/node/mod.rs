@@ -4,7 +4,8 @@
 //! (start, signal, sweep) is done by the [`executor`], with the [`rank_processes`] of the attempt, wherever the decision is made: by the
 //! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
-//! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks.
+//! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
+//! the [`rank_watch`] after ranks that hang.
 
 mod checkpoint_watch;
 mod coordinator_driver;
@@ -16,5 +17,6 @@ mod local_node;
 mod parking;
 mod peers;
 mod rank_processes;
+mod rank_watch;
 
 pub use event_loop::run;

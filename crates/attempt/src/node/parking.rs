@@ -188,6 +188,20 @@ impl Parking {
         self.parked.values().map(|parked| parked.spawned.handle.pid()).collect()
     }
 
+    /// The page of a rank that runs.
+    pub fn page_of(&self, local_rank: u32) -> Option<&SharedPage> {
+        self.pages.get(&local_rank).map(|rank| &rank.page)
+    }
+
+    pub fn pulse_of(&self, local_rank: u32) -> Option<Pulse> {
+        self.page_of(local_rank).and_then(read)
+    }
+
+    /// The pulses of the attempt, also of ranks that have ended.
+    pub fn pulses(&self) -> Vec<Pulse> {
+        self.pages.values().filter_map(|rank| read(&rank.page)).collect()
+    }
+
     /// Whether a rank of the attempt has made an optimizer step.
     pub fn has_stepped(&self) -> bool {
         self.pages.values().any(|rank| read(&rank.page).is_some_and(|pulse| pulse.steps > 0))

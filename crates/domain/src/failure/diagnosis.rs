@@ -70,6 +70,11 @@ pub struct Diagnosis {
     pub line: Option<String>,
 }
 
+impl Diagnosis {
+    /// The id of a rank that did not end, but did not move either.
+    pub const HANG: &str = "hang";
+}
+
 /// Names the cause of a rank's end, or nothing when the evidence fits no signature (or the rank succeeded).
 pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     if evidence.exit.is_success() {

@@ -159,6 +159,8 @@ impl<'a> Session<'a> {
                 | RunEvent::JournalLost { .. }
                 | RunEvent::TerminalDropped { .. }
                 | RunEvent::Swept { .. }
+                | RunEvent::HangVerdict { .. }
+                | RunEvent::HangPassed { .. }
         );
         // Said here already, for all hosts.
         let is_ours = matches!(event, RunEvent::Stopping { .. }) && self.asked > 0;

@@ -144,6 +144,12 @@ pub struct RunFlags {
     /// Fail when a rank has neither reached rank 0's port nor reported a step after so many seconds; the ranks are named
     #[arg(long, value_name = "SECONDS", help_heading = STOPPING)]
     pub start_timeout: Option<String>,
+    /// What to do when ranks hang: tell who and where, or restart as well
+    #[arg(long, value_name = "tell|restart", value_parser = ["tell", "restart"], hide_possible_values = true, default_value = "tell", help_heading = STOPPING)]
+    pub on_hang: String,
+    /// Seconds without any progress after which --on-hang restart ends the attempt
+    #[arg(long, value_name = "SECONDS", default_value = "60", help_heading = STOPPING)]
+    pub hang_after: String,
     /// Accepted for torchrun's sake: Fermi sees an exit at once
     #[arg(long, value_name = "SECONDS", env = torchrun::PET_MONITOR_INTERVAL, hide_env = true, default_value = USUAL_MONITOR_INTERVAL, help_heading = STOPPING)]
     pub monitor_interval: String,

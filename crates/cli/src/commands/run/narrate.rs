@@ -6,8 +6,10 @@ use fermi_domain::contract;
 use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::{FrontEnd, Language, Setting, Text};
+use fermi_domain::ledger::Account;
 
 use super::plan::Plan;
+use crate::span;
 
 /// What is known at the start.
 #[derive(Debug)]
@@ -122,6 +124,12 @@ impl Narrator {
                 let ranks = listed(ranks);
                 Text::new(format!("rank {ranks} 冷启动：{}", text.zh), format!("rank {ranks} starts cold: {}", text.en))
             }
+            RunEvent::HangVerdict { text, hint, evidence, .. } => hang(text, hint, evidence.as_deref()),
+            RunEvent::HangPassed { lasted_ms, .. } => {
+                let seconds = format!("{:.1}", *lasted_ms as f64 / 1000.0);
+                Text::new(format!("停顿 {seconds} 秒后已继续"), format!("things move again, after {seconds} s"))
+            }
+            RunEvent::RunLedger { account } => ledger(account),
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
             RunEvent::Swept { killed, left, .. } if !left.is_empty() => left_behind(*killed, left),
             event => return Self::line_of_loss(event, self.language),
@@ -154,6 +162,22 @@ fn listed(ranks: &[u32]) -> String {
         [first, .., last] if ranks.len() > 4 && *last == first + (ranks.len() as u32 - 1) => format!("{first}-{last}"),
         _ => ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// Who hangs and where, what to do, and where all stacks are.
+fn hang(text: &Text, hint: &Text, evidence: Option<&Path>) -> Text {
+    let (zh, en) = match evidence.map(short_path) {
+        Some(file) => (format!("\n  全部调用栈在 {file}"), format!("\n  all stacks are in {file}")),
+        None => (String::new(), String::new()),
+    };
+    Text::new(format!("{}\n  {}{zh}", text.zh, hint.zh), format!("{}\n  {}{en}", text.en, hint.en))
+}
+
+/// The bar of a run's time.
+pub fn ledger(account: &Account) -> Text {
+    let (filled, rest) = account.bar();
+    let (text, whole) = (account.text(), span::exact(account.wall_ms));
+    Text::new(format!("{filled}{rest} {whole} · {}", text.zh), format!("{filled}{rest} {whole} · {}", text.en))
 }
 
 /// A sentence with the settings that it is about.

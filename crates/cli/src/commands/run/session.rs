@@ -179,7 +179,7 @@ impl Session {
             // The supervisor tells of its terminal right before the end of the run when it has waited for it in vain.
             self.terminal_is_stuck = match &record.event {
                 RunEvent::TerminalDropped { error, .. } => error.is_none(),
-                RunEvent::RunEnded { .. } => self.terminal_is_stuck,
+                RunEvent::RunLedger { .. } | RunEvent::RunEnded { .. } => self.terminal_is_stuck,
                 _ => false,
             };
             match record.event {

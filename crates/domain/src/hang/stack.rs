@@ -1,0 +1,98 @@
+//! Stacks of Python threads, as `faulthandler` writes them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Frames that are kept of a stack: where it stands, and what led there.
+const KEPT: usize = 16;
+
+/// A line of somebody's code.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Frame {
+    pub file: String,
+    pub line: u32,
+    pub function: String,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        write!(f, "{name}:{} ({})", self.line, self.function)
+    }
+}
+
+impl Frame {
+    fn parse(line: &str) -> Option<Self> {
+        let rest = line.strip_prefix("  File \"")?;
+        let (file, rest) = rest.split_once("\", line ")?;
+        let (number, function) = rest.split_once(" in ")?;
+        Some(Self { file: file.to_owned(), line: number.parse().ok()?, function: function.trim_end().to_owned() })
+    }
+
+    /// Whether it is part of an installed library or of Python itself, not of the user's code.
+    fn is_of_library(&self) -> bool {
+        ["/site-packages/", "/dist-packages/", "/lib/python3", "<frozen"].iter().any(|part| self.file.contains(part))
+    }
+}
+
+/// Ranks whose main threads stand at the same place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StackGroup {
+    pub ranks: Vec<u32>,
+    /// The innermost first; empty for ranks that gave none.
+    pub frames: Vec<Frame>,
+}
+
+/// The frames of the thread that got the signal, which is the main thread.
+pub fn trained_in(dump: &str) -> Vec<Frame> {
+    let main = dump.lines().skip_while(|line| !line.starts_with("Current thread")).skip(1);
+    main.map_while(Frame::parse).take(KEPT).collect()
+}
+
+/// The innermost frame of the user's own code; that of a library where there is none.
+pub fn own_frame(frames: &[Frame]) -> Option<&Frame> {
+    frames.iter().find(|frame| !frame.is_of_library()).or_else(|| frames.first())
+}
+
+/// The ranks that do the same together: the most ranks first.
+pub fn grouped(stacks: &BTreeMap<u32, Vec<Frame>>) -> Vec<StackGroup> {
+    let mut groups: BTreeMap<&[Frame], Vec<u32>> = BTreeMap::new();
+    for (rank, frames) in stacks {
+        groups.entry(frames).or_default().push(*rank);
+    }
+    let mut groups: Vec<StackGroup> =
+        groups.into_iter().map(|(frames, ranks)| StackGroup { ranks, frames: frames.to_vec() }).collect();
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.ranks.len()), group.ranks.clone()));
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUMP: &str = "Thread 0x00007f8 (most recent call first):\n  File \"/env/lib/python3.11/threading.py\", line 320 in wait\n\n\
+        Current thread 0x00007f9 (most recent call first):\n  File \"/env/lib/python3.11/site-packages/torch/distributed/x.py\", line 2 in all_reduce\n  \
+        File \"/home/me/train.py\", line 15 in load batch\n  File \"/home/me/train.py\", line 80 in <module>\n";
+
+    #[test]
+    fn the_main_thread_is_read_and_the_users_own_line_found() {
+        let frames = trained_in(DUMP);
+        assert_eq!(frames.len(), 3);
+        assert_eq!(own_frame(&frames).unwrap().to_string(), "train.py:15 (load batch)");
+        assert_eq!(own_frame(&frames[..1]).unwrap().to_string(), "x.py:2 (all_reduce)");
+        assert!(trained_in("").is_empty() && own_frame(&[]).is_none());
+        assert!(trained_in("Current thread 0x1:\n  File \"x\", line nonsense").is_empty());
+    }
+
+    #[test]
+    fn ranks_at_the_same_place_are_told_together() {
+        let frame = |line| vec![Frame { file: "a.py".to_owned(), line, function: "f".to_owned() }];
+        let stacks = [(0, frame(7)), (1, frame(3)), (2, frame(7)), (3, Vec::new())].into();
+        let ranks: Vec<Vec<u32>> = grouped(&stacks).into_iter().map(|group| group.ranks).collect();
+        assert_eq!(ranks, [vec![0, 2], vec![1], vec![3]]);
+    }
+}

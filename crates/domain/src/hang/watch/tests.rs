@@ -1,0 +1,264 @@
+use super::*;
+use crate::hang::{Frame, Pending, Work};
+use crate::pulse::Pulse;
+
+const STEP_MS: u64 = 100;
+const LOOK_MS: u64 = 250;
+const TELL: HangPatience = HangPatience { act_after_ms: None };
+
+/// Ranks that make a step with one collective every [`STEP_MS`], until something is done to them.
+struct Job {
+    watch: HangWatch,
+    now_ms: u64,
+    ranks: Vec<RankSample>,
+    ended: Vec<u32>,
+    /// Ranks that do not go on, and the rest waits for.
+    held: Vec<u32>,
+    busy: Vec<u32>,
+    patience: HangPatience,
+}
+
+impl Job {
+    fn new(ranks: u32) -> Self {
+        let pulse = Pulse {
+            pid: 1,
+            phase: Some(Phase::Step),
+            phase_since_ns: 1,
+            ticks: 1,
+            steps: 0,
+            first_step_ns: 0,
+            last_step_ns: 0,
+            enqueued: 0,
+            completed: 0,
+            modules: 0,
+            left_out: 0,
+            parked_end: None,
+            imports_bytes: 0,
+            trouble_bytes: 0,
+            saving_ns: 0,
+            saved_at: 0,
+            armed: 47,
+            pending_bytes: 0,
+        };
+        let sample = |rank| RankSample { rank, pid: 100 + rank as i32, pulse: Some(pulse), state: b'S', work: None };
+        Self {
+            watch: HangWatch::new(1_000, false),
+            now_ms: 1_000,
+            ranks: (0..ranks).map(sample).collect(),
+            ended: Vec::new(),
+            held: Vec::new(),
+            busy: Vec::new(),
+            patience: TELL,
+        }
+    }
+
+    /// A job that has stepped for ten seconds.
+    fn under_way(ranks: u32) -> Self {
+        let mut job = Self::new(ranks);
+        assert_eq!(job.run(10_000), None);
+        job
+    }
+
+    /// Lets so much time pass, or less if the watch has something to say.
+    fn run(&mut self, ms: u64) -> Option<HangStep> {
+        let until = self.now_ms + ms;
+        while self.now_ms < until {
+            self.now_ms += LOOK_MS;
+            self.advance();
+            let step = self.watch.look(&self.ranks, &self.ended, self.patience, self.now_ms);
+            if step.is_some() {
+                return step;
+            }
+        }
+        None
+    }
+
+    fn advance(&mut self) {
+        let (now_ms, is_curious) = (self.now_ms, self.watch.curious_every(self.now_ms).is_some());
+        let all_go = self.held.is_empty();
+        for sample in &mut self.ranks {
+            let is_held = self.held.contains(&sample.rank);
+            let Some(pulse) = &mut sample.pulse else { continue };
+            if sample.state != b'T' {
+                pulse.ticks += 1;
+            }
+            if all_go {
+                pulse.steps = now_ms / STEP_MS;
+                pulse.last_step_ns = pulse.steps * STEP_MS * 1_000_000;
+                (pulse.enqueued, pulse.completed) = (pulse.steps, pulse.steps);
+            } else if !is_held && pulse.enqueued == pulse.completed {
+                // It enters the next collective and waits there.
+                pulse.enqueued += 1;
+            }
+            let before = sample.work.as_ref().map_or(0, |work| work.cpu_ms);
+            let cpu_ms = before + if self.busy.contains(&sample.rank) { LOOK_MS } else { 0 };
+            let seq = pulse.enqueued;
+            let pending = Pending { seq, name: "all_reduce".to_owned(), sizes: "4".to_owned(), group: "0".to_owned() };
+            let pending = if pulse.completed < pulse.enqueued { vec![pending] } else { Vec::new() };
+            sample.work = is_curious.then_some(Work { seen_ms: now_ms, cpu_ms, pending, ..Work::default() });
+        }
+    }
+
+    fn judged(&mut self, within_ms: u64) -> (u64, HangCase) {
+        let began = self.now_ms;
+        loop {
+            match self.run(within_ms) {
+                Some(HangStep::Judge { case, .. }) => return (self.now_ms - began, case),
+                Some(HangStep::Suspect { .. }) => {}
+                other => panic!("no verdict but {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_does_not_come_is_named_within_five_seconds() {
+    for culprit in 0..3 {
+        let mut job = Job::under_way(3);
+        job.held = vec![culprit];
+        let (after_ms, case) = job.judged(5_000);
+        assert_eq!((case.kind, &case.ranks, case.waiting), (HangKind::NotEntered, &vec![culprit], 2));
+        assert!(after_ms <= 3_500, "{after_ms}");
+        let frame = Frame { file: "/me/train.py".to_owned(), line: 15, function: "load".to_owned() };
+        let text = case.text(after_ms, &[(culprit, vec![frame])].into());
+        assert!(text.en.contains(&format!("rank {culprit} has not entered all_reduce #111")), "{}", text.en);
+        assert!(text.en.contains("2 others wait in it; it is at train.py:15 (load)"), "{}", text.en);
+    }
+}
+
+#[test]
+fn a_stopped_rank_is_named_within_a_second_and_passes_when_it_goes_on() {
+    let mut job = Job::under_way(2);
+    job.held = vec![1];
+    job.ranks[1].state = b'T';
+    let (after_ms, case) = job.judged(1_000);
+    assert_eq!((case.kind, &case.ranks, case.stopped_pid), (HangKind::Stopped, &vec![1], Some(101)));
+    assert!(after_ms <= 1_000, "{after_ms}");
+    job.ranks[1].state = b'S';
+    job.held.clear();
+    assert!(matches!(job.run(500), Some(HangStep::Passed { .. })));
+    assert_eq!(job.run(10_000), None);
+}
+
+#[test]
+fn a_rank_that_works_is_no_hang_for_long() {
+    let mut computes = Job::under_way(2);
+    (computes.held, computes.busy) = (vec![0], vec![0]);
+    assert_eq!(computes.run(600_000), None, "ten minutes of evaluation on rank 0");
+    let mut saves = Job::under_way(2);
+    saves.held = vec![0];
+    if let Some(pulse) = &mut saves.ranks[0].pulse {
+        pulse.phase = Some(Phase::Save);
+    }
+    assert_eq!(saves.run(590_000), None, "a save of ten minutes");
+    assert_eq!(saves.judged(30_000).1.phase, Some(Phase::Save));
+}
+
+#[test]
+fn those_without_steps_or_hook_are_not_judged_by_their_silence() {
+    let mut starts = Job::new(2);
+    starts.held = vec![0, 1];
+    for sample in &mut starts.ranks {
+        sample.pulse = sample.pulse.map(|pulse| Pulse { phase: Some(Phase::Import), ..pulse });
+    }
+    assert_eq!(starts.run(600_000), None);
+    let mut bare = Job::new(2);
+    bare.ranks.iter_mut().for_each(|sample| sample.pulse = None);
+    assert_eq!(bare.run(600_000), None);
+    bare.ranks[0].state = b'T';
+    assert_eq!(bare.judged(1_000).1.ranks, [0]);
+}
+
+#[test]
+fn ranks_in_different_collectives_are_told_apart() {
+    let mut job = Job::under_way(2);
+    // Both have entered.
+    job.held = vec![9];
+    assert!(matches!(job.run(5_000), Some(HangStep::Suspect { .. })));
+    job.now_ms += 500;
+    job.advance();
+    if let Some(work) = &mut job.ranks[1].work {
+        work.pending[0].name = "broadcast".to_owned();
+    }
+    let step = job.watch.look(&job.ranks, &[], TELL, job.now_ms);
+    let Some(HangStep::Judge { case, .. }) = step else { panic!("{step:?}") };
+    assert_eq!(case.kind, HangKind::Mismatched);
+    let text = case.text(2_000, &BTreeMap::new());
+    assert!(text.en.contains("#111") && text.en.contains("rank 0 all_reduce, rank 1 broadcast"), "{}", text.en);
+}
+
+#[test]
+fn all_in_and_silence_is_the_network_or_a_device() {
+    let mut job = Job::under_way(2);
+    job.held = vec![9];
+    assert_eq!(job.judged(5_000).1.kind, HangKind::Silent);
+    let mut elsewhere = Job::under_way(2);
+    elsewhere.watch.has_others_elsewhere = true;
+    elsewhere.held = vec![9];
+    assert_eq!(elsewhere.run(600_000), None, "they may wait for a rank of another node");
+    assert_eq!(elsewhere.watch.tell_others(&elsewhere.ranks, elsewhere.now_ms), Some(111));
+    let mut left = Job::under_way(2);
+    (left.held, left.ended) = (vec![9], vec![1]);
+    left.ranks.remove(1);
+    assert_eq!(left.judged(5_000).1.ranks, [1]);
+}
+
+#[test]
+fn a_pause_that_passed_is_no_news_the_next_time() {
+    let mut job = Job::under_way(2);
+    job.held = vec![1];
+    job.judged(5_000);
+    assert_eq!(job.run(2_000), None);
+    job.held.clear();
+    assert!(matches!(job.run(500), Some(HangStep::Passed { .. })));
+    assert_eq!(job.run(10_000), None);
+    job.held = vec![1];
+    assert_eq!(job.run(5_000), None);
+    job.judged(5_000);
+}
+
+#[test]
+fn a_hang_is_acted_upon_once_when_it_has_lasted() {
+    let mut job = Job::under_way(2);
+    job.patience = HangPatience { act_after_ms: Some(20_000) };
+    job.held = vec![1];
+    let began = job.now_ms;
+    job.judged(5_000);
+    assert_eq!(job.run(60_000), Some(HangStep::Act));
+    assert!(job.now_ms - began >= 19_000, "{}", job.now_ms - began);
+    assert_eq!(job.run(60_000), None);
+}
+
+#[test]
+fn an_interpreter_that_does_not_tick_is_said() {
+    let mut job = Job::under_way(2);
+    job.held = vec![1];
+    let ticks = job.ranks[1].pulse.map_or(0, |pulse| pulse.ticks);
+    let mut case = None;
+    for _ in 0..20 {
+        job.now_ms += LOOK_MS;
+        job.advance();
+        if let Some(pulse) = &mut job.ranks[1].pulse {
+            pulse.ticks = ticks;
+        }
+        if let Some(HangStep::Judge { case: judged, .. }) = job.watch.look(&job.ranks, &[], TELL, job.now_ms) {
+            case = Some(judged);
+        }
+    }
+    let case = case.unwrap();
+    assert_eq!(case.without_interpreter, [1]);
+    assert!(case.text(1, &BTreeMap::new()).en.contains("native code holds the GIL"));
+}
+
+#[test]
+fn a_rank_for_which_other_nodes_wait_is_named_where_it_is() {
+    let mut job = Job::under_way(2);
+    job.watch.has_others_elsewhere = true;
+    // Both sleep before the collective.
+    job.held = vec![0, 1];
+    assert_eq!(job.run(60_000), None);
+    job.watch.hear_of_others(111);
+    let case = job.judged(5_000).1;
+    assert_eq!((case.kind, &case.ranks), (HangKind::NotEntered, &vec![0, 1]));
+    assert!(case.text(1, &BTreeMap::new()).en.contains("ranks of other nodes wait in it"));
+}

@@ -1,0 +1,11 @@
+//! Where the time of a run has gone: every millisecond from its first event on belongs to exactly one [`Cause`].
+//!
+//! [`Ledger`] takes the events of a journal as they come; [`Account`] is what it says of them.
+
+mod account;
+mod cause;
+mod timeline;
+
+pub use account::{Account, CauseTime};
+pub use cause::Cause;
+pub use timeline::Ledger;
