@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use self::report::Measurement;
 use self::table::{Predicted, Scaling, Trial, lines};
-use self::trial::{Order, Outcome};
+use self::trial::{Outcome, TrialOrder};
 use crate::speech::{self, Paint};
 use crate::{exit_code, signals};
 
@@ -110,7 +110,7 @@ pub fn execute(flags: &ScaleFlags) -> ExitCode {
     for (at, next) in planned.iter().enumerate() {
         progress(at, planned.len(), next, None);
         let words = flags.words(next);
-        let order = Order {
+        let order = TrialOrder {
             words: &words,
             processes: next.processes,
             folder: &flags.results_dir.join("runs"),

@@ -24,7 +24,7 @@ const OUTPUT: u64 = 4 << 20;
 
 /// What shall run, and where it leaves its things.
 #[derive(Debug)]
-pub struct Order<'a> {
+pub struct TrialOrder<'a> {
     /// Options of `fermi run` and the training.
     pub words: &'a [String],
     pub processes: u64,
@@ -64,7 +64,7 @@ impl Seen {
 }
 
 /// Runs it and waits for its end.
-pub fn run(order: &Order<'_>, gpus: Option<&Gpus>) -> Outcome {
+pub fn run(order: &TrialOrder<'_>, gpus: Option<&Gpus>) -> Outcome {
     match start(order) {
         Ok((child, log)) => follow(child, order, &log, gpus),
         Err(error) => {
@@ -75,7 +75,7 @@ pub fn run(order: &Order<'_>, gpus: Option<&Gpus>) -> Outcome {
 }
 
 /// The standard input is the leash: the run ends when this process does, however that comes about.
-fn start(order: &Order<'_>) -> std::io::Result<(Child, PathBuf)> {
+fn start(order: &TrialOrder<'_>) -> std::io::Result<(Child, PathBuf)> {
     fs::create_dir_all(order.folder)?;
     let log = order.folder.join("output.log");
     let mut run = Command::new(std::env::current_exe()?);
@@ -85,7 +85,7 @@ fn start(order: &Order<'_>) -> std::io::Result<(Child, PathBuf)> {
     Ok((run.spawn()?, log))
 }
 
-fn follow(mut child: Child, order: &Order<'_>, log: &Path, gpus: Option<&Gpus>) -> Outcome {
+fn follow(mut child: Child, order: &TrialOrder<'_>, log: &Path, gpus: Option<&Gpus>) -> Outcome {
     let until = Instant::now() + order.patience;
     let events = events(&mut child);
     let mut seen = Seen::default();
@@ -136,7 +136,7 @@ fn follow(mut child: Child, order: &Order<'_>, log: &Path, gpus: Option<&Gpus>) 
     }
 }
 
-fn late(order: &Order<'_>, log: &Path) -> Outcome {
+fn late(order: &TrialOrder<'_>, log: &Path) -> Outcome {
     let (seconds, log) = (order.patience.as_secs(), log.display());
     Outcome::Failed(Text::new(
         format!("{seconds} 秒内没有结束，输出在 {log}（--timeout 可放宽）"),
