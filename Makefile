@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench bench-heal docs clean test-engines test-recipes test-recipes-long
+.PHONY: help build built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench bench-collective bench-heal docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,6 +127,11 @@ bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables
 	$(CARGO) bench --locked -p fermi-domain --bench group_ranks
 	$(CARGO) bench --locked -p fermi-domain --bench queue
 	"$(VENV)/bin/python" benches/prepare.py
+
+PROCESSES ?= 2
+TURNS ?= 7
+bench-collective: build venv ## All-reduce of two processes beside torch's gloo, in turn; PROCESSES=2 TURNS=7
+	"$(VENV)/bin/python" benches/collective.py $(FERMI) "$(VENV)/bin/python" $(PROCESSES) $(TURNS)
 
 PAIRS ?= 20
 bench-heal: build venv ## From the kill of a rank to the next attempt's first step, cold and warm in turn; PAIRS=20

@@ -44,6 +44,7 @@ mod plan;
 mod queue;
 mod restarts;
 mod run_framework;
+mod scale;
 mod scripts;
 mod slow_readers;
 mod slurm;

@@ -110,6 +110,9 @@ fn tried(place: &Place, program: &Path, before: &[&str], words: &[String]) -> En
     let port = support::sshd::free_port().to_string();
     let mut words: Vec<String> =
         words.iter().map(|word| word.replace("29500", &port).replace("29501", &port)).collect();
+    if words[0].ends_with("evaluate_scaling.py") {
+        words.extend(["--repeats", "1", "--steps", "2", "--batch", "1"].map(str::to_owned));
+    }
     if is_several && !words[0].ends_with("launch_multi_node.sh") {
         let at = usize::from(words[0].ends_with(".py"));
         words.insert(at, "--dry-run".to_owned());

@@ -3,6 +3,7 @@
 //! One folder per noun, one file per verb under [`commands`]. Data goes to stdout, talk to stderr.
 
 mod called_as;
+mod chart;
 mod commands;
 mod connection;
 mod exit_code;

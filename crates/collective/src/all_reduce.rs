@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use crate::bytes::{bytes_of, bytes_of_mut};
 use crate::error::{Operation, OperationError};
-use crate::ring::{Expected, Ring};
+use crate::ring::Ring;
 
-/// Long buffers go around in pieces of this many values, so that the copies on the way stay small.
-const SEGMENT: usize = 4 << 20;
+/// Long buffers go around in segments of this many values: what was summed is still in the cache when it is passed on.
+const SEGMENT: usize = 1 << 20;
+/// Values that are received before they are added.
+const PIECE: usize = 64 << 10;
 
 pub(crate) fn all_reduce_sum(
     ring: &mut Ring,
@@ -14,49 +17,76 @@ pub(crate) fn all_reduce_sum(
     world_size: usize,
     values: &mut [f32],
 ) -> Result<(), OperationError> {
-    let mut outgoing = Vec::new();
-    let mut incoming = Vec::new();
-    for segment in values.chunks_mut(SEGMENT) {
+    let mut piece = piece(values.len());
+    // Two ranks need no ring: each sends all it has once, which is as much as the ring would send, in one step.
+    if world_size == 2 {
         ring.begin();
-        let length = segment.len();
-        let part = |index: usize| part(length, world_size, index);
-        let mut pass = |segment: &mut [f32], sent: usize, received: usize, merge: fn(&mut f32, f32)| {
-            encode(&segment[part(sent)], &mut outgoing);
-            let target = &mut segment[part(received)];
-            ring.exchange(Operation::AllReduce, &outgoing, &mut incoming, Expected::Exactly(target.len() * 4))?;
-            decode(&incoming, target, merge);
-            Ok(())
-        };
-        // Reduce-scatter: each part travels once around and grows; at the end this rank holds part rank + 1 complete.
-        for step in 0..world_size - 1 {
-            let sent = (rank + world_size - step) % world_size;
-            let received = (sent + world_size - 1) % world_size;
-            pass(segment, sent, received, |mine, theirs| *mine += theirs)?;
-        }
-        // All-gather: the complete parts travel once around.
-        for step in 0..world_size - 1 {
-            let sent = (rank + 1 + world_size - step) % world_size;
-            let received = (sent + world_size - 1) % world_size;
-            pass(segment, sent, received, |mine, theirs| *mine = theirs)?;
-        }
+        return ring.swap_adding(Operation::AllReduce, values, &mut piece);
+    }
+    for segment in values.chunks_mut(SEGMENT * world_size) {
+        ring.begin();
+        reduce_scatter(ring, Operation::AllReduce, rank, world_size, segment, &mut piece)?;
+        all_gather(ring, Operation::AllReduce, rank, world_size, segment)?;
     }
     Ok(())
 }
 
-/// Part `index` of `world_size` nearly equal ones; some are empty where there are fewer values than ranks.
-fn part(length: usize, world_size: usize, index: usize) -> Range<usize> {
-    index * length / world_size..(index + 1) * length / world_size
+/// Room for what is received before it is added.
+pub(crate) fn piece(values: usize) -> Vec<f32> {
+    vec![0.0; PIECE.min(values).max(1)]
 }
 
-pub(crate) fn encode(values: &[f32], bytes: &mut Vec<u8>) {
-    bytes.clear();
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-}
-
-pub(crate) fn decode(bytes: &[u8], values: &mut [f32], merge: fn(&mut f32, f32)) {
-    for (value, bytes) in values.iter_mut().zip(bytes.chunks_exact(4)) {
-        merge(value, f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+/// Each part travels once around and grows; at the end a rank holds part rank + 1 complete.
+pub(crate) fn reduce_scatter(
+    ring: &mut Ring,
+    operation: Operation,
+    rank: usize,
+    world_size: usize,
+    values: &mut [f32],
+    piece: &mut [f32],
+) -> Result<(), OperationError> {
+    let length = values.len();
+    for step in 0..world_size - 1 {
+        let sent = (rank + world_size - step) % world_size;
+        let received = (sent + world_size - 1) % world_size;
+        let (sent, sums) = apart(values, part(length, world_size, sent), part(length, world_size, received));
+        ring.exchange_adding(operation, bytes_of(sent), sums, piece)?;
     }
+    Ok(())
+}
+
+/// The complete parts travel once around; a rank begins with part rank + 1.
+pub(crate) fn all_gather(
+    ring: &mut Ring,
+    operation: Operation,
+    rank: usize,
+    world_size: usize,
+    values: &mut [f32],
+) -> Result<(), OperationError> {
+    let length = values.len();
+    for step in 0..world_size - 1 {
+        let sent = (rank + 1 + world_size - step) % world_size;
+        let received = (sent + world_size - 1) % world_size;
+        let (sent, target) = apart(values, part(length, world_size, sent), part(length, world_size, received));
+        ring.exchange_into(operation, bytes_of(sent), bytes_of_mut(target))?;
+    }
+    Ok(())
+}
+
+/// Two parts that do not overlap, the second to be changed.
+fn apart(values: &mut [f32], first: Range<usize>, second: Range<usize>) -> (&[f32], &mut [f32]) {
+    if first.start < second.start {
+        let (low, high) = values.split_at_mut(second.start);
+        (&low[first], &mut high[..second.len()])
+    } else {
+        let (low, high) = values.split_at_mut(first.start);
+        (&high[..first.len()], &mut low[second])
+    }
+}
+
+/// Part `index` of `world_size` nearly equal ones; some are empty where there are fewer values than ranks.
+pub(crate) fn part(length: usize, world_size: usize, index: usize) -> Range<usize> {
+    index * length / world_size..(index + 1) * length / world_size
 }
 
 #[cfg(test)]

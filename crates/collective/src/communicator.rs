@@ -56,6 +56,28 @@ impl Communicator {
         }
     }
 
+    /// Adds over all ranks and returns this rank's part of the sums: one of nearly equal ones, in the order of the ranks.
+    /// The other values are of no use afterwards.
+    pub fn reduce_scatter_sum<'a>(&mut self, values: &'a mut [f32]) -> Result<&'a mut [f32], OperationError> {
+        let Self { rank, world_size, .. } = *self;
+        if let Some(ring) = &mut self.ring {
+            let mut piece = all_reduce::piece(values.len());
+            let from = before(rank, world_size);
+            ring.begin();
+            all_reduce::reduce_scatter(ring, Operation::ReduceScatter, from, world_size, values, &mut piece)?;
+        }
+        let own = all_reduce::part(values.len(), world_size, rank);
+        Ok(&mut values[own])
+    }
+
+    /// Brings every rank's part of the values to all ranks; the parts are those of [`Self::reduce_scatter_sum`].
+    pub fn all_gather_values(&mut self, values: &mut [f32]) -> Result<(), OperationError> {
+        let Self { rank, world_size, .. } = *self;
+        let Some(ring) = &mut self.ring else { return Ok(()) };
+        ring.begin();
+        all_reduce::all_gather(ring, Operation::AllGather, before(rank, world_size), world_size, values)
+    }
+
     /// Replaces the values of every rank by those of `root`.
     pub fn broadcast(&mut self, root: usize, values: &mut [f32]) -> Result<(), OperationError> {
         if root >= self.world_size {
@@ -83,6 +105,11 @@ impl Communicator {
             Some(ring) => all_gather::all_gather(ring, Operation::Barrier, self.rank, self.world_size, &[]).map(|_| ()),
         }
     }
+}
+
+/// The halves of the all-reduce end and begin at the part behind a rank; from the place before it, that is its own.
+fn before(rank: usize, world_size: usize) -> usize {
+    (rank + world_size - 1) % world_size
 }
 
 impl fmt::Debug for Communicator {

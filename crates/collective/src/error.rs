@@ -75,6 +75,7 @@ pub enum Operation {
     AllGather,
     Broadcast,
     Barrier,
+    ReduceScatter,
 }
 
 impl Operation {
@@ -84,13 +85,19 @@ impl Operation {
             Operation::AllGather => 2,
             Operation::Broadcast => 3,
             Operation::Barrier => 4,
+            Operation::ReduceScatter => 5,
         }
     }
 
     pub(crate) fn from_code(code: u8) -> Option<Self> {
-        [Operation::AllReduce, Operation::AllGather, Operation::Broadcast, Operation::Barrier]
-            .into_iter()
-            .find(|operation| operation.code() == code)
+        const ALL: [Operation; 5] = [
+            Operation::AllReduce,
+            Operation::AllGather,
+            Operation::Broadcast,
+            Operation::Barrier,
+            Operation::ReduceScatter,
+        ];
+        ALL.into_iter().find(|operation| operation.code() == code)
     }
 }
 
@@ -101,6 +108,7 @@ impl fmt::Display for Operation {
             Operation::AllGather => "all-gather",
             Operation::Broadcast => "broadcast",
             Operation::Barrier => "barrier",
+            Operation::ReduceScatter => "reduce-scatter",
         })
     }
 }
@@ -158,6 +166,6 @@ mod tests {
                 assert_eq!(operation.code(), code);
             }
         }
-        assert_eq!((0..=255).filter_map(Operation::from_code).count(), 4);
+        assert_eq!((0..=255).filter_map(Operation::from_code).count(), 5);
     }
 }

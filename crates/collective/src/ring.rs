@@ -4,7 +4,7 @@
 //! larger than the socket buffers would stop the whole ring. Each message begins with what it belongs to, so that ranks
 //! which do different things find out at once.
 
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -12,10 +12,14 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags};
 
 use crate::acceptor::wait;
+use crate::bytes::{add, bytes_of, bytes_of_mut};
 use crate::communicator::DEFAULT_OPERATION_TIMEOUT;
 use crate::error::{Operation, OperationError};
 
 const HEADER: usize = 16;
+/// How far ahead of what it adds a rank sends to one on the same machine: what lies in the sockets stays in the cache. Over a
+/// network more must be under way.
+const NEAR_WINDOW: usize = 128 << 10;
 
 pub(crate) struct Ring {
     left: TcpStream,
@@ -25,6 +29,8 @@ pub(crate) struct Ring {
     pub timeout: Duration,
     /// Counts operations, alike on all ranks.
     sequence: u32,
+    /// Bytes that a swap may send ahead.
+    window: usize,
 }
 
 /// How much a rank lets its left neighbour send.
@@ -53,11 +59,24 @@ impl<'a> Outgoing<'a> {
         Self { header, payload, written: 0 }
     }
 
-    fn rest(&self) -> &[u8] {
-        match self.written.checked_sub(HEADER) {
-            None => &self.header[self.written..],
-            Some(start) => &self.payload[start..],
-        }
+    /// The same message, of whose payload no more than `limit` bytes are sent now, and `written` bytes are on their way.
+    fn up_to(self, limit: usize, written: usize) -> Self {
+        Self { payload: &self.payload[..limit], written, ..self }
+    }
+
+    fn is_sent(&self) -> bool {
+        self.written == HEADER + self.payload.len()
+    }
+
+    /// How much of the payload is on its way.
+    fn payload_written(&self) -> usize {
+        self.written.saturating_sub(HEADER)
+    }
+
+    /// Header and payload as they are still to be sent, so that a small message is one packet.
+    fn rest(&self) -> [IoSlice<'_>; 2] {
+        let of_header = self.written.min(HEADER);
+        [IoSlice::new(&self.header[of_header..]), IoSlice::new(&self.payload[self.payload_written()..])]
     }
 }
 
@@ -65,7 +84,9 @@ impl Ring {
     pub fn new(left: TcpStream, left_rank: usize, right: TcpStream, right_rank: usize) -> io::Result<Self> {
         left.set_nonblocking(true)?;
         right.set_nonblocking(true)?;
-        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0 })
+        let is_near = right.local_addr()?.ip() == right.peer_addr()?.ip();
+        let window = if is_near { NEAR_WINDOW } else { usize::MAX };
+        Ok(Self { left, left_rank, right, right_rank, timeout: DEFAULT_OPERATION_TIMEOUT, sequence: 0, window })
     }
 
     /// Every operation begins with this, on every rank.
@@ -90,13 +111,78 @@ impl Ring {
         self.finish(|ring| ring.pump(operation, &mut message, &mut [], Until::Sent))
     }
 
-    pub fn receive(
+    pub fn receive_into(&mut self, operation: Operation, incoming: &mut [u8]) -> Result<(), OperationError> {
+        let mut nothing = Outgoing::nothing();
+        self.finish(|ring| {
+            ring.take_header(operation, &mut nothing, Expected::Exactly(incoming.len()))?;
+            ring.pump(operation, &mut nothing, incoming, Until::Received)
+        })
+    }
+
+    /// Sends to the right while receiving just as many bytes as fit from the left.
+    pub fn exchange_into(
         &mut self,
         operation: Operation,
-        incoming: &mut Vec<u8>,
-        expected: Expected,
+        outgoing: &[u8],
+        incoming: &mut [u8],
     ) -> Result<(), OperationError> {
-        self.finish(|ring| ring.take(operation, Outgoing::nothing(), incoming, expected))
+        let mut message = Outgoing::message(operation, self.sequence, outgoing);
+        self.finish(|ring| {
+            ring.take_header(operation, &mut message, Expected::Exactly(incoming.len()))?;
+            ring.pump(operation, &mut message, incoming, Until::Received)?;
+            ring.pump(operation, &mut message, &mut [], Until::Sent)
+        })
+    }
+
+    /// Sends to the right while what comes from the left is added to `sums`, piece by piece as it comes, so that the
+    /// pieces stay in the cache.
+    pub fn exchange_adding(
+        &mut self,
+        operation: Operation,
+        outgoing: &[u8],
+        sums: &mut [f32],
+        piece: &mut [f32],
+    ) -> Result<(), OperationError> {
+        let mut message = Outgoing::message(operation, self.sequence, outgoing);
+        self.finish(|ring| {
+            ring.take_header(operation, &mut message, Expected::Exactly(size_of_val(sums)))?;
+            for sums in sums.chunks_mut(piece.len()) {
+                let piece = &mut piece[..sums.len()];
+                ring.pump(operation, &mut message, bytes_of_mut(piece), Until::Received)?;
+                add(sums, piece);
+            }
+            ring.pump(operation, &mut message, &mut [], Until::Sent)
+        })
+    }
+
+    /// Between two ranks: sends all values and adds those of the other. A piece is changed only when it has been sent.
+    pub fn swap_adding(
+        &mut self,
+        operation: Operation,
+        values: &mut [f32],
+        piece: &mut [f32],
+    ) -> Result<(), OperationError> {
+        let (sequence, window) = (self.sequence, self.window);
+        let (length, total) = (values.len(), size_of_val(values));
+        let ahead = |end: usize| total.min((end * size_of::<f32>()).saturating_add(window));
+        self.finish(|ring| {
+            let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(ahead(0), 0);
+            ring.take_header(operation, &mut message, Expected::Exactly(total))?;
+            let (mut written, mut done) = (message.written, 0);
+            while done < length {
+                let end = length.min(done + piece.len());
+                let piece = &mut piece[..end - done];
+                // The neighbour takes this piece at the latest while it waits for ours, so both get on.
+                let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(ahead(end), written);
+                ring.pump(operation, &mut message, bytes_of_mut(piece), Until::Received)?;
+                ring.pump(operation, &mut message, &mut [], Until::PayloadSent(end * size_of::<f32>()))?;
+                written = message.written;
+                add(&mut values[done..end], piece);
+                done = end;
+            }
+            let mut message = Outgoing::message(operation, sequence, bytes_of(values)).up_to(total, written);
+            ring.pump(operation, &mut message, &mut [], Until::Sent)
+        })
     }
 
     /// After a failure nobody can know how much of a message arrived. Hanging up makes the neighbours fail now instead
@@ -117,12 +203,22 @@ impl Ring {
         incoming: &mut Vec<u8>,
         expected: Expected,
     ) -> Result<(), OperationError> {
-        let mut header = [0; HEADER];
-        self.pump(operation, &mut outgoing, &mut header, Until::Received)?;
-        let length = self.check(operation, &header, expected)?;
+        let length = self.take_header(operation, &mut outgoing, expected)?;
         incoming.resize(length, 0);
         self.pump(operation, &mut outgoing, incoming, Until::Received)?;
         self.pump(operation, &mut outgoing, &mut [], Until::Sent)
+    }
+
+    /// The length of what comes from the left.
+    fn take_header(
+        &mut self,
+        operation: Operation,
+        outgoing: &mut Outgoing<'_>,
+        expected: Expected,
+    ) -> Result<usize, OperationError> {
+        let mut header = [0; HEADER];
+        self.pump(operation, outgoing, &mut header, Until::Received)?;
+        self.check(operation, &header, expected)
     }
 
     fn check(&self, operation: Operation, header: &[u8; HEADER], expected: Expected) -> Result<usize, OperationError> {
@@ -161,7 +257,8 @@ impl Ring {
         loop {
             let is_reached = match until {
                 Until::Received => filled == incoming.len(),
-                Until::Sent => outgoing.rest().is_empty(),
+                Until::Sent => outgoing.is_sent(),
+                Until::PayloadSent(bytes) => outgoing.payload_written() >= bytes,
             };
             if is_reached {
                 return Ok(());
@@ -175,7 +272,7 @@ impl Ring {
                 continue;
             }
             let deadline = last_progress + self.timeout;
-            let is_sending = !outgoing.rest().is_empty();
+            let is_sending = !outgoing.is_sent();
             let is_receiving = filled < incoming.len();
             if Instant::now() >= deadline {
                 let rank = if is_receiving { self.left_rank } else { self.right_rank };
@@ -197,13 +294,15 @@ impl Ring {
 enum Until {
     Received,
     Sent,
+    /// So many bytes of the payload.
+    PayloadSent(usize),
 }
 
 fn push(stream: &mut TcpStream, outgoing: &mut Outgoing<'_>) -> io::Result<usize> {
-    if outgoing.rest().is_empty() {
+    if outgoing.is_sent() {
         return Ok(0);
     }
-    let count = now_or_later(stream.write(outgoing.rest()))?;
+    let count = now_or_later(stream.write_vectored(&outgoing.rest()))?;
     outgoing.written += count;
     Ok(count)
 }

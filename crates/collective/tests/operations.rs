@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_collective::OperationError;
+use fermi_collective::bench::{self, Measured};
 use proptest::prelude::*;
 use world::run_world;
 
@@ -157,4 +158,38 @@ fn a_failed_communicator_keeps_failing() {
 fn a_root_that_does_not_exist_is_refused() {
     let error = run_world(1, |mut world| world.broadcast(1, &mut [0.0]).unwrap_err()).remove(0);
     assert_eq!(error.to_string(), "there is no rank 1 to broadcast from in a world of 1");
+}
+
+#[test]
+fn reduce_scatter_gives_each_rank_its_part_and_all_gather_brings_the_parts_to_all() {
+    for world_size in [1, 2, 3, 5] {
+        for length in [0, 1, world_size, 1003] {
+            let results = run_world(world_size, |mut world| {
+                let mut values: Vec<f32> = (0..length).map(|index| (world.rank() + index) as f32).collect();
+                let own = world.reduce_scatter_sum(&mut values).unwrap().to_vec();
+                let start = world.rank() * length / world_size;
+                let mut gathered = vec![-1.0; length];
+                gathered[start..start + own.len()].copy_from_slice(&own);
+                world.all_gather_values(&mut gathered).unwrap();
+                gathered
+            });
+            let ranks: usize = (0..world_size).sum();
+            let expected: Vec<f32> = (0..length).map(|index| (ranks + world_size * index) as f32).collect();
+            assert!(results.iter().all(|result| *result == expected), "{length} values in a world of {world_size}");
+        }
+    }
+}
+
+#[test]
+fn every_operation_is_measured_and_right() {
+    for world_size in [1, 2, 3] {
+        let results = run_world(world_size, |mut world| {
+            Measured::ALL.map(|operation| bench::measure(&mut world, operation, 4_004).unwrap())
+        });
+        for row in results.iter().flatten() {
+            assert_eq!(row.wrong, 0, "{row:?} of {world_size}");
+            assert!(row.micros > 0.0 && row.bus_bandwidth >= 0.0, "{row:?}");
+        }
+        assert!(results.iter().all(|rows| *rows == results[0]), "all ranks say the same");
+    }
 }

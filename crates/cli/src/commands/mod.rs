@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod bench;
 mod completions;
 mod daemon_output;
 mod dataset;
@@ -20,6 +21,7 @@ mod plan;
 mod quickstart;
 mod reference;
 pub mod run;
+mod scale;
 mod server;
 mod setup_cluster;
 mod slurm;
@@ -82,6 +84,8 @@ enum Command {
     SetupCluster(setup_cluster::SetupFlags),
     Quickstart(quickstart::QuickstartFlags),
     Doctor(doctor::DoctorFlags),
+    Bench(bench::BenchFlags),
+    Scale(Box<scale::ScaleFlags>),
     Plan(Box<plan::PlanFlags>),
     Trainer(trainer::TrainerFlags),
     Completions(completions::CompletionsFlags),
@@ -129,6 +133,8 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::SetupCluster(flags) }) => setup_cluster::execute(&flags),
         Ok(Cli { command: Command::Quickstart(flags) }) => quickstart::execute(&flags),
         Ok(Cli { command: Command::Doctor(flags) }) => doctor::execute(&flags),
+        Ok(Cli { command: Command::Bench(flags) }) => bench::execute(&flags),
+        Ok(Cli { command: Command::Scale(flags) }) => scale::execute(&flags),
         Ok(Cli { command: Command::Plan(flags) }) => plan::execute(&flags),
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),

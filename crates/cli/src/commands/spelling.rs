@@ -11,13 +11,15 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     match arguments.get(1).and_then(|word| word.to_str()) {
         Some("run") => run::spellings::unify(cli, arguments),
         Some(name) if launch::words::NAMES.contains(&name) => launch::words::unify(cli, arguments),
-        Some(setup_cluster::NAME | doctor::NAME | "plan") => hyphenated(arguments),
+        Some(setup_cluster::NAME | doctor::NAME | "plan" | "bench" | "scale") => hyphenated(arguments),
         _ => arguments,
     }
 }
 
-/// `--master_addr` is `--master-addr`; a value behind `=` stays as it is.
-fn hyphenated(arguments: Vec<OsString>) -> Vec<OsString> {
+/// `--master_addr` is `--master-addr`; a value behind `=` stays as it is, and so does what follows `--`.
+fn hyphenated(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let rest = arguments.split_off(end);
     let option = |word: OsString| match word.to_str().filter(|text| text.starts_with("--")) {
         Some(text) => {
             let (name, value) = text.split_at(text.find('=').unwrap_or(text.len()));
@@ -25,7 +27,7 @@ fn hyphenated(arguments: Vec<OsString>) -> Vec<OsString> {
         }
         None => word,
     };
-    arguments.into_iter().map(option).collect()
+    arguments.into_iter().map(option).chain(rest).collect()
 }
 
 #[cfg(test)]
@@ -38,6 +40,7 @@ mod tests {
     fn each_command_has_its_own_rewriter_and_the_others_have_none() {
         for (given, expected) in [
             ("fermi run --hostfile x", "fermi run --hostfile x"),
+            ("fermi scale --results_dir a_b -- t.py --my_flag", "fermi scale --results-dir a_b -- t.py --my_flag"),
             ("fermi run --max_restarts 3 a_b.py --c_d", "fermi run --max-restarts=3 a_b.py --c_d"),
             ("fermi launch_multi_node gn6 2 4 t.py", "fermi launch-multi-node -- gn6 2 4 t.py"),
             ("fermi setup-cluster --master_addr=a_b", "fermi setup-cluster --master-addr=a_b"),

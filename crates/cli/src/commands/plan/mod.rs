@@ -1,7 +1,6 @@
 //! `fermi plan`: which strategy, does it fit, how fast, how does it scale.
 
 mod calibrate;
-mod chart;
 mod evaluate;
 mod files;
 mod guide;

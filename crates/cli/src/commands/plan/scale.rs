@@ -15,10 +15,10 @@ use fermi_planner::scale::{Point, Workload};
 use fermi_planner::search::Request;
 use fermi_planner::sharding::Sharding;
 
-use super::chart::{Labels, svg};
 use super::show::{columns, number, seconds};
 use super::workload::WorkloadFlags;
 use super::{KnowledgeFlags, PlanRefusal, files};
+use crate::chart::{CurvePoint, Labels, Series, svg};
 use crate::speech;
 
 const USUAL_MICRO_BATCH: u64 = 8;
@@ -79,10 +79,8 @@ pub fn execute(flags: &ScaleFlags) -> Result<(), PlanRefusal> {
         gpus: if zh { "GPU 数（按倍数）" } else { "GPUs (by doublings)" },
         speedup: if zh { "相对单卡的加速比" } else { "speed-up over one GPU" },
         ideal: if zh { "理想" } else { "ideal" },
-        one_node: if zh { "单节点" } else { "one node" },
-        several_nodes: if zh { "多节点" } else { "several nodes," },
     };
-    let drawing = svg(&points, labels);
+    let drawing = svg(&series(&points, zh), labels);
     if let Some(path) = &flags.chart {
         files::write(path, &drawing)?;
     }
@@ -184,6 +182,24 @@ impl ScaleFlags {
         }
         Ok(points)
     }
+}
+
+/// One node first, then several nodes network by network.
+fn series(points: &[Point], zh: bool) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for point in points {
+        let name = match point.network_gbps {
+            None => if zh { "单节点" } else { "one node" }.to_owned(),
+            Some(gbps) => format!("{} {gbps:.0} Gbps", if zh { "多节点" } else { "several nodes," }),
+        };
+        let place = CurvePoint { gpus: point.gpus, speedup: point.speedup, efficiency: point.efficiency };
+        match all.iter_mut().find(|one| one.name == name) {
+            Some(found) => found.points.push(place),
+            None => all.push(Series { name, points: vec![place] }),
+        }
+    }
+    all.iter_mut().for_each(|one| one.points.sort_by_key(|point| point.gpus));
+    all
 }
 
 fn without_model(flag: &str) -> PlanRefusal {

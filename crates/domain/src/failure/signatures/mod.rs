@@ -8,6 +8,9 @@ mod address_in_use;
 mod cuda_device_fault;
 mod cuda_kernel_fault;
 mod cuda_out_of_memory;
+mod deepspeed_batch;
+mod deepspeed_build;
+mod deepspeed_gather;
 mod disk_full;
 mod file_not_found;
 mod host_oom_kill;
@@ -16,6 +19,7 @@ mod killed_by_signal;
 mod master_unreachable;
 mod missing_module;
 mod nccl_error;
+mod nccl_start;
 mod nccl_timeout;
 mod no_gpu;
 mod peer_lost;
@@ -23,6 +27,7 @@ mod permission_denied;
 mod python_exception;
 mod segfault;
 mod shared_memory_full;
+mod slow_loading;
 mod too_many_open_files;
 mod usage_error;
 mod version_mismatch;
@@ -51,6 +56,10 @@ pub static SIGNATURES: &[Signature] = &[
     cuda_out_of_memory::SIGNATURE,
     cuda_device_fault::SIGNATURE,
     no_gpu::SIGNATURE,
+    deepspeed_build::SIGNATURE,
+    deepspeed_batch::SIGNATURE,
+    deepspeed_gather::SIGNATURE,
+    slow_loading::SIGNATURE,
     version_mismatch::SIGNATURE,
     cuda_kernel_fault::SIGNATURE,
     address_in_use::SIGNATURE,
@@ -61,6 +70,7 @@ pub static SIGNATURES: &[Signature] = &[
     nccl_timeout::SIGNATURE,
     peer_lost::SIGNATURE,
     master_unreachable::SIGNATURE,
+    nccl_start::SIGNATURE,
     nccl_error::SIGNATURE,
     permission_denied::SIGNATURE,
     file_not_found::SIGNATURE,

@@ -28,7 +28,7 @@ const MARKS: [&str; 9] = [
     "unhandled system error",
     "Bootstrap : no socket interface found",
 ];
-const DUPLICATE_GPU: &str = "Duplicate GPU detected";
+pub(super) const DUPLICATE_GPU: &str = "Duplicate GPU detected";
 
 fn find(scene: &Scene<'_>) -> Option<Finding> {
     if let Some(line) = scene.line_with(&[DUPLICATE_GPU]) {

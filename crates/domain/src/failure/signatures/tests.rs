@@ -187,6 +187,35 @@ fn progress_makes_a_second_try_worthwhile() {
     assert_eq!((with(false), with(true)), (Recurrence::WouldRepeat, Recurrence::MayPass));
 }
 
+#[test]
+fn the_advice_is_for_what_was_seen() {
+    let batch = "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * \
+                 gradient_acc_step * world_size 64 != 4 * 1 * 14";
+    // A line, what its advice names, and what it must not name.
+    let table = [
+        (
+            "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.",
+            "XLA_PYTHON_CLIENT_MEM_FRACTION=0.8",
+            "PYTORCH",
+        ),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20 MiB.", "PYTORCH_CUDA_ALLOC_CONF", "XLA"),
+        ("RuntimeError: NCCL initialization failed", "NCCL_P2P_DISABLE=1", "ulimit"),
+        (batch, "set it to 56", "XLA"),
+        ("MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)", "export CUDA_HOME", "ninja"),
+        (
+            "RuntimeError: Unable to JIT load the cpu_adam op due to ninja not being installed.",
+            "pip install ninja",
+            "export CUDA_HOME",
+        ),
+        ("AssertionError: {'id': 0, 'status': 'NOT_AVAILABLE', 'numel': 0}", "GatheredParameters", "save_16bit_model"),
+        ("ValueError: Cannot get 16bit model weights because", "save_16bit_model", "GatheredParameters"),
+    ];
+    for (line, named, unnamed) in table {
+        let advice = answer(Exit::Code { code: 1 }, &[line]).unwrap().advice;
+        assert!(advice.en.contains(named) && !advice.en.contains(unnamed), "{line}: {}", advice.en);
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn no_output_makes_a_diagnosis_panic(

@@ -1,8 +1,6 @@
-//! A scaling curve as SVG, drawn by hand: both axes by doublings, the ideal line, one line for each network.
+//! Scaling curves as SVG, drawn by hand: both axes by doublings, the ideal line, one line for each series.
 
 use std::fmt::Write;
-
-use fermi_planner::scale::Point;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 460.0;
@@ -21,20 +19,28 @@ pub struct Labels<'a> {
     pub gpus: &'a str,
     pub speedup: &'a str,
     pub ideal: &'a str,
-    pub one_node: &'a str,
-    pub several_nodes: &'a str,
 }
 
-/// Points that belong on one line.
-struct Series<'a> {
-    name: String,
-    points: Vec<&'a Point>,
+/// Points that belong on one line, by rising number of GPUs.
+#[derive(Clone, Debug)]
+pub struct Series {
+    pub name: String,
+    pub points: Vec<CurvePoint>,
+}
+
+/// A place on a curve.
+#[derive(Clone, Copy, Debug)]
+pub struct CurvePoint {
+    pub gpus: u64,
+    pub speedup: f64,
+    pub efficiency: f64,
 }
 
 /// Speed-up over GPUs; beside each point what of the ideal it reaches.
-pub fn svg(points: &[Point], labels: Labels<'_>) -> String {
-    let most = points.iter().map(|p| p.gpus).max().unwrap_or(1).max(2);
-    let least = points.iter().map(|p| p.speedup).fold(1.0, f64::min).max(1.0 / 16.0);
+pub fn svg(all: &[Series], labels: Labels<'_>) -> String {
+    let points = || all.iter().flat_map(|one| &one.points);
+    let most = points().map(|p| p.gpus).max().unwrap_or(1).max(2);
+    let least = points().map(|p| p.speedup).fold(1.0, f64::min).max(1.0 / 16.0);
     let floor = least.log2().floor();
     let doublings = (most as f64).log2();
     let x = |gpus: f64| LEFT + (WIDTH - LEFT - RIGHT) * gpus.max(1.0).log2() / doublings;
@@ -72,7 +78,6 @@ pub fn svg(points: &[Point], labels: Labels<'_>) -> String {
         escaped(labels.speedup)
     );
     line(&mut out, [x(1.0), y(1.0), x(most as f64), y(most as f64)], "#9ca3af", " stroke-dasharray=\"6 5\"");
-    let all = series(points, labels);
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for (at, one) in all.iter().enumerate() {
         draw(&mut out, one, at, (&x, &y), &mut taken);
@@ -80,31 +85,14 @@ pub fn svg(points: &[Point], labels: Labels<'_>) -> String {
     for (at, one) in all.iter().enumerate() {
         efficiencies(&mut out, one, at, (&x, &y), &mut taken);
     }
-    legend(&mut out, &all, labels);
+    legend(&mut out, all, labels);
     out.push_str("</svg>\n");
     out
 }
 
-/// One node first, then several nodes network by network.
-fn series<'a>(points: &'a [Point], labels: Labels<'_>) -> Vec<Series<'a>> {
-    let mut all: Vec<Series<'a>> = Vec::new();
-    for point in points {
-        let name = match point.network_gbps {
-            None => labels.one_node.to_owned(),
-            Some(gbps) => format!("{} {gbps:.0} Gbps", labels.several_nodes),
-        };
-        match all.iter_mut().find(|s| s.name == name) {
-            Some(found) => found.points.push(point),
-            None => all.push(Series { name, points: vec![point] }),
-        }
-    }
-    all.iter_mut().for_each(|s| s.points.sort_by_key(|p| p.gpus));
-    all
-}
-
 type Axis<'a> = &'a dyn Fn(f64) -> f64;
 
-fn draw(out: &mut String, one: &Series<'_>, at: usize, (x, y): (Axis<'_>, Axis<'_>), taken: &mut Vec<(f64, f64)>) {
+fn draw(out: &mut String, one: &Series, at: usize, (x, y): (Axis<'_>, Axis<'_>), taken: &mut Vec<(f64, f64)>) {
     let colour = COLOURS[at % COLOURS.len()];
     let places: Vec<(f64, f64)> = one.points.iter().map(|p| (x(p.gpus as f64), y(p.speedup))).collect();
     let joined: Vec<String> = places.iter().map(|(a, b)| format!("{a:.1},{b:.1}")).collect();
@@ -120,13 +108,7 @@ fn draw(out: &mut String, one: &Series<'_>, at: usize, (x, y): (Axis<'_>, Axis<'
 }
 
 /// What of the ideal each point reaches: below it, and further down where something else stands already.
-fn efficiencies(
-    out: &mut String,
-    one: &Series<'_>,
-    at: usize,
-    (x, y): (Axis<'_>, Axis<'_>),
-    taken: &mut Vec<(f64, f64)>,
-) {
+fn efficiencies(out: &mut String, one: &Series, at: usize, (x, y): (Axis<'_>, Axis<'_>), taken: &mut Vec<(f64, f64)>) {
     for point in one.points.iter().filter(|p| p.gpus > 1) {
         let (a, b) = (x(point.gpus as f64), y(point.speedup));
         let mut low = b + 21.0;
@@ -161,7 +143,7 @@ fn mark(out: &mut String, at: usize, a: f64, b: f64) {
 }
 
 /// One row under the title.
-fn legend(out: &mut String, all: &[Series<'_>], labels: Labels<'_>) {
+fn legend(out: &mut String, all: &[Series], labels: Labels<'_>) {
     let height = 56.0;
     let mut from = LEFT;
     line(out, [from, height, from + 26.0, height], "#9ca3af", " stroke-dasharray=\"6 5\"");
@@ -197,7 +179,8 @@ fn trim(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value}") }
 }
 
-fn escaped(words: &str) -> String {
+/// Words as they may stand in SVG and HTML.
+pub fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -205,37 +188,23 @@ fn escaped(words: &str) -> String {
 mod tests {
     use super::*;
 
-    fn point(nodes: u64, gpus: u64, gbps: Option<f64>, speedup: f64) -> Point {
-        Point {
-            nodes,
-            gpus,
-            gpus_per_node: gpus / nodes,
-            network_gbps: gbps,
-            global_batch: gpus,
-            step_time_s: 1.0,
-            tokens_per_s: speedup,
-            speedup,
-            efficiency: speedup / gpus as f64,
-        }
+    fn point(gpus: u64, speedup: f64) -> CurvePoint {
+        CurvePoint { gpus, speedup, efficiency: speedup / gpus as f64 }
+    }
+
+    fn labels() -> Labels<'static> {
+        Labels { title: "a < b & c", gpus: "GPUs", speedup: "speed-up", ideal: "ideal" }
     }
 
     #[test]
-    fn each_network_has_its_line_and_words_are_escaped() {
-        let points = [
-            point(1, 1, None, 1.0),
-            point(1, 8, None, 7.5),
-            point(2, 16, Some(10.0), 4.0),
-            point(2, 16, Some(100.0), 14.0),
+    fn each_series_has_its_line_and_words_are_escaped() {
+        let one = |name: &str, points: &[CurvePoint]| Series { name: name.to_owned(), points: points.to_vec() };
+        let all = [
+            one("one node", &[point(1, 1.0), point(8, 7.5)]),
+            one("several nodes, 10 Gbps", &[point(16, 4.0)]),
+            one("several nodes, 100 Gbps", &[point(16, 14.0)]),
         ];
-        let labels = Labels {
-            title: "a < b & c",
-            gpus: "GPUs",
-            speedup: "speed-up",
-            ideal: "ideal",
-            one_node: "one node",
-            several_nodes: "several nodes,",
-        };
-        let drawn = svg(&points, labels);
+        let drawn = svg(&all, labels());
         assert_eq!(drawn.matches("<polyline").count(), 3);
         assert!(drawn.contains("a &lt; b &amp; c") && drawn.contains("several nodes, 10 Gbps"));
         assert!(drawn.contains("94 %") && drawn.contains("25 %") && !drawn.contains("NaN"));
@@ -243,8 +212,8 @@ mod tests {
 
     #[test]
     fn one_point_or_none_is_no_reason_to_fail() {
-        let labels = Labels { title: "", gpus: "", speedup: "", ideal: "", one_node: "", several_nodes: "" };
-        assert!(!svg(&[], labels).contains("NaN"));
-        assert!(!svg(&[point(1, 1, None, 1.0)], labels).contains("NaN"));
+        assert!(!svg(&[], labels()).contains("NaN"));
+        let one = Series { name: String::new(), points: vec![point(1, 1.0)] };
+        assert!(!svg(&[one], labels()).contains("NaN"));
     }
 }

@@ -1,0 +1,274 @@
+//! `fermi bench collective`: how fast ranks exchange data over TCP, by size, in the terms of nccl-tests.
+//!
+//! With RANK and its kin set it is one of the ranks of a run; without them it becomes `fermi run` with itself as the ranks.
+
+use std::io::IsTerminal;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use fermi_collective::bench::{self, Measured, Row};
+use fermi_collective::{Communicator, Rendezvous};
+use fermi_domain::contract::{
+    FERMI_TASK_ID, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RANK, TORCHELASTIC_RUN_ID, WORLD_SIZE,
+};
+use fermi_domain::language::{Language, Notice, Text, reason};
+use fermi_domain::units::Bytes;
+use serde_json::json;
+
+use crate::commands::usage::Expected;
+use crate::{exit_code, speech};
+
+const GIB: u64 = 1 << 30;
+/// A size that would take longer than this by the one before is left out, and all larger ones.
+const PATIENCE_S: f64 = 30.0;
+/// Operations that a size takes at least: one to check, one to warm up, three to measure.
+const OPERATIONS: f64 = 5.0;
+const MEETING: Duration = Duration::from_secs(60);
+
+/// Time all-reduce, all-gather, reduce-scatter and broadcast over TCP, by size, as nccl-tests does
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: fermi bench collective -n 2   or, on each of several machines: fermi run --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 -n 1 --no-python fermi bench collective"
+)]
+pub struct CollectiveFlags {
+    /// Ranks to start on this machine where RANK is not set
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    nproc_per_node: u32,
+    /// Only these operations
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    operation: Vec<OperationAsked>,
+    /// The smallest buffer
+    #[arg(long, value_name = "SIZE", default_value = "1KiB", value_parser = size)]
+    min: Bytes,
+    /// The largest buffer [default: 1GiB, less where the memory is short]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max: Option<Bytes>,
+    /// Each size is so many times the one before
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    factor: u32,
+    /// The result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OperationAsked {
+    AllReduce,
+    AllGather,
+    ReduceScatter,
+    Broadcast,
+}
+
+impl OperationAsked {
+    fn measured(self) -> Measured {
+        match self {
+            Self::AllReduce => Measured::AllReduce,
+            Self::AllGather => Measured::AllGather,
+            Self::ReduceScatter => Measured::ReduceScatter,
+            Self::Broadcast => Measured::Broadcast,
+        }
+    }
+}
+
+fn size(text: &str) -> Result<Bytes, Expected> {
+    let fitting = Bytes::parse(text).filter(|bytes| (4..=16 * GIB).contains(&bytes.0));
+    fitting.ok_or_else(|| {
+        Expected(Text::new("需要 4 B 到 16 GiB，例如 1MiB", "a size from 4 B to 16 GiB is needed, such as 1MiB"))
+    })
+}
+
+pub fn execute(flags: &CollectiveFlags) -> ExitCode {
+    match std::env::var_os(RANK) {
+        Some(_) => as_rank(flags),
+        None => become_run(flags),
+    }
+}
+
+fn fail(text: Text, hint: Text, code: u8) -> ExitCode {
+    speech::complain(&Notice::new("bench_failed", text, hint));
+    ExitCode::from(code)
+}
+
+/// `fermi run` with this very command line as its ranks, and with all its promises.
+fn become_run(flags: &CollectiveFlags) -> ExitCode {
+    let cannot = |error: &std::io::Error| {
+        let why = reason::of_io(error);
+        fail(
+            Text::new(format!("无法启动 rank：{}", why.zh), format!("ranks cannot be started: {}", why.en)),
+            Text::new("检查 fermi 程序文件及其权限", "look at the program file of fermi and its permissions"),
+            exit_code::FAILED,
+        )
+    };
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return cannot(&error),
+    };
+    let mut run = Command::new(&program);
+    run.args(["run", "-q", "--log-dir", "/dev/null", "--nproc-per-node", &flags.nproc_per_node.to_string()]);
+    run.arg("--no-python").arg(&program).args(std::env::args_os().skip(1));
+    cannot(&run.exec())
+}
+
+fn as_rank(flags: &CollectiveFlags) -> ExitCode {
+    let Some(rendezvous) = rendezvous() else {
+        return fail(
+            Text::new(
+                "RANK、WORLD_SIZE、MASTER_ADDR、MASTER_PORT 不完整",
+                "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not complete",
+            ),
+            Text::new(
+                "用 fermi run 启动，或去掉 RANK：unset RANK",
+                "start it by fermi run, or leave RANK out: unset RANK",
+            ),
+            exit_code::USAGE,
+        );
+    };
+    match measured(flags, &rendezvous) {
+        Ok(rows) => {
+            ExitCode::from(if rows.iter().all(|row| row.wrong == 0) { exit_code::DONE } else { exit_code::FAILED })
+        }
+        Err(why) => fail(
+            Text::new(format!("测量中断：{why}"), format!("the measurement broke off: {why}")),
+            Text::new("用 fermi doctor 检查机器与网络", "fermi doctor checks the machines and the network"),
+            exit_code::FAILED,
+        ),
+    }
+}
+
+fn rendezvous() -> Option<Rendezvous> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let names = [FERMI_TASK_ID, TORCHELASTIC_RUN_ID];
+    Some(Rendezvous {
+        rank: number(RANK)?,
+        world_size: number(WORLD_SIZE)?,
+        master_addr: std::env::var(MASTER_ADDR).ok()?,
+        master_port: u16::try_from(number(MASTER_PORT)?).ok()?,
+        run_id: names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default(),
+        timeout: MEETING,
+    })
+}
+
+fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>, String> {
+    let mut ranks = Communicator::connect(rendezvous).map_err(|error| error.to_string())?;
+    let most = flags.max.map_or_else(room, |bytes| bytes.0);
+    let most = bench::least(&mut ranks, most).map_err(|error| error.to_string())?;
+    let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let sizes = bench::sizes(limit(flags.min.0), limit(most), flags.factor as usize);
+    let chosen: Vec<Measured> = flags.operation.iter().map(|operation| operation.measured()).collect();
+    let operations = if chosen.is_empty() { Measured::ALL.to_vec() } else { chosen };
+    let display =
+        Display { is_first: ranks.rank() == 0, is_json: flags.json, is_live: std::io::stderr().is_terminal() };
+    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+    for operation in operations {
+        display.head(operation, ranks.world_size());
+        for (at, bytes) in sizes.iter().enumerate() {
+            display.begin(operation, *bytes);
+            let row = bench::measure(&mut ranks, operation, *bytes).map_err(|error| error.to_string())?;
+            display.row(&row);
+            rows.push(row);
+            let next = row.micros / 1e6 * f64::from(flags.factor) * OPERATIONS;
+            if next > PATIENCE_S && at + 1 < sizes.len() {
+                display.left_out(sizes[at + 1]);
+                left_out.extend(sizes[at + 1..].iter().map(|bytes| json!({"operation": operation, "bytes": bytes})));
+                break;
+            }
+        }
+    }
+    if display.is_first && flags.json {
+        let ranks = ranks.world_size();
+        speech::print_json(&json!({"v": 1, "transport": "tcp", "ranks": ranks, "rows": rows, "leftOut": left_out}));
+    }
+    Ok(rows)
+}
+
+/// What a buffer may take where nobody says: a quarter of the free memory, shared by the ranks of this machine.
+fn room() -> u64 {
+    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    let ranks = std::env::var(LOCAL_WORLD_SIZE).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(1).max(1);
+    free.map_or(GIB, |free| (free / 4 / ranks).clamp(1 << 20, GIB))
+}
+
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// The table as it grows, on the first rank alone; names of columns are nccl-tests'.
+struct Display {
+    is_first: bool,
+    is_json: bool,
+    is_live: bool,
+}
+
+impl Display {
+    fn says(&self) -> bool {
+        self.is_first && !self.is_json
+    }
+
+    fn head(&self, operation: Measured, ranks: usize) {
+        if !self.says() {
+            return;
+        }
+        let name = operation.name();
+        let title = match speech::language() {
+            Language::ZhCn => format!("\n{name}，{ranks} 个 rank，TCP\n"),
+            Language::En => format!("\n{name}, {ranks} ranks, TCP\n"),
+        };
+        speech::print(&title);
+        speech::print(&format!(
+            "{:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>7}\n",
+            "size(B)", "count", "time(us)", "min(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong"
+        ));
+    }
+
+    /// Where there is no table, somebody at a terminal still sees what goes on.
+    fn begin(&self, operation: Measured, bytes: usize) {
+        if self.is_first && self.is_json && self.is_live {
+            speech::say(&format!("{} {}\n", operation.name(), Bytes(bytes as u64).rounded()));
+        }
+    }
+
+    fn row(&self, row: &Row) {
+        if self.says() {
+            speech::print(&format!(
+                "{:>12} {:>12} {:>12.1} {:>12.1} {:>12.3} {:>12.3} {:>7}\n",
+                row.bytes,
+                row.bytes / size_of::<f32>(),
+                row.micros,
+                row.least_micros,
+                row.algorithm_bandwidth,
+                row.bus_bandwidth,
+                row.wrong
+            ));
+        }
+    }
+
+    fn left_out(&self, from: usize) {
+        if self.says() {
+            let from = Bytes(from as u64).rounded();
+            speech::say(&match speech::language() {
+                Language::ZhCn => format!("  {from} 及更大的不测：每个都要超过 {PATIENCE_S:.0} 秒\n"),
+                Language::En => format!("  {from} and more are left out: each would take over {PATIENCE_S:.0} s\n"),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_free_memory_is_what_the_kernel_says() {
+        assert_eq!(available("MemTotal:  100 kB\nMemAvailable:    50 kB\n"), Some(50 << 10));
+        assert_eq!(available("MemTotal:  100 kB\n"), None);
+    }
+
+    #[test]
+    fn sizes_have_units_and_bounds() {
+        assert_eq!(size("1MiB").map(|bytes| bytes.0).ok(), Some(1 << 20));
+        assert!(size("1").is_err() && size("1TiB").is_err() && size("much").is_err());
+    }
+}
