@@ -8,7 +8,7 @@ use fermi_api::client::{Client, ClientError, LogQuery, Query};
 use fermi_api::v1::{LogChunk, Stream};
 use fermi_domain::language::{Explained, Language};
 
-use super::state::{Detail, News, TaskPage, Wanted, WantedPage};
+use super::state::{Detail, ServerNews, TaskPage, Wanted, WantedPage};
 use crate::connection::CommandProblem;
 
 /// Those that are not over.
@@ -20,6 +20,8 @@ const MOST_OVER: u32 = 100;
 const DETAILS: usize = 6;
 /// Points of each series: a screen has no more columns to draw them in.
 const POINTS: u32 = 120;
+/// When the first round begins: the list has been read, but nothing about its tasks.
+const FIRST: Duration = Duration::from_millis(100);
 /// Lines of a log at the beginning.
 const LINES: u64 = 200;
 
@@ -29,11 +31,11 @@ pub fn read(
     language: Language,
     every: Duration,
     wishes: &Receiver<Wanted>,
-    tell: impl Fn(News) -> bool,
+    tell: impl Fn(ServerNews) -> bool,
 ) {
     let mut wanted = Wanted::default();
     let mut seen = Seen::default();
-    let mut due = Instant::now() + every;
+    let mut due = Instant::now() + every.min(FIRST);
     loop {
         let news = match wishes.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Ok(wish) => {
@@ -53,7 +55,7 @@ pub fn read(
             }
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        let news = news.unwrap_or_else(|error| vec![News::Lost(sentence(error, language))]);
+        let news = news.unwrap_or_else(|error| vec![ServerNews::Lost(sentence(error, language))]);
         if !news.into_iter().all(&tell) {
             return;
         }
@@ -66,7 +68,7 @@ pub fn sentence(error: ClientError, language: Language) -> String {
 }
 
 /// All tasks that are not over, and the newest of the others.
-pub fn rows(client: &Client) -> Result<News, ClientError> {
+pub fn rows(client: &Client) -> Result<ServerNews, ClientError> {
     let active = client.tasks(&Query::new().with("pageSize", MOST_ACTIVE).with("filter", ACTIVE))?.data;
     let newest = client.tasks(&Query::new().with("pageSize", MOST_OVER))?.data;
     let mut rows = active.items;
@@ -75,7 +77,7 @@ pub fn rows(client: &Client) -> Result<News, ClientError> {
             rows.push(row);
         }
     }
-    Ok(News::Rows { rows, has_more: active.next_page_token.is_some() })
+    Ok(ServerNews::Rows { rows, has_more: active.next_page_token.is_some() })
 }
 
 /// Which tasks of the list were asked for when they had changed last, and whose turn it is.
@@ -102,7 +104,7 @@ impl Seen {
     }
 }
 
-fn round(client: &Client, wanted: &Wanted, seen: &mut Seen) -> Result<Vec<News>, ClientError> {
+fn round(client: &Client, wanted: &Wanted, seen: &mut Seen) -> Result<Vec<ServerNews>, ClientError> {
     let mut news = vec![rows(client)?];
     if wanted.page.is_some() {
         news.extend(page(client, wanted)?);
@@ -110,7 +112,7 @@ fn round(client: &Client, wanted: &Wanted, seen: &mut Seen) -> Result<Vec<News>,
     }
     for id in seen.next(wanted) {
         match detail(client, &id) {
-            Ok(detail) => news.push(News::Detail(id, detail)),
+            Ok(detail) => news.push(ServerNews::Detail(id, detail)),
             Err(error) if is_gone(&error) => {}
             Err(error) => return Err(error),
         }
@@ -133,19 +135,19 @@ fn is_gone(error: &ClientError) -> bool {
 }
 
 /// The open task with its log.
-fn page(client: &Client, wanted: &Wanted) -> Result<Vec<News>, ClientError> {
+fn page(client: &Client, wanted: &Wanted) -> Result<Vec<ServerNews>, ClientError> {
     let Some(wanted) = &wanted.page else { return Ok(Vec::new()) };
     let id = &wanted.task;
     match whole_page(client, id) {
         Ok(page) => {
             let attempt = page.task.row.attempt;
-            let mut news = vec![News::Page(Box::new(page))];
+            let mut news = vec![ServerNews::Page(Box::new(page))];
             if attempt > 0 {
-                news.push(News::Log { task: id.clone(), pieces: log(client, wanted, attempt)? });
+                news.push(ServerNews::Log { task: id.clone(), pieces: log(client, wanted, attempt)? });
             }
             Ok(news)
         }
-        Err(error) if is_gone(&error) => Ok(vec![News::Gone(id.clone())]),
+        Err(error) if is_gone(&error) => Ok(vec![ServerNews::Gone(id.clone())]),
         Err(error) => Err(error),
     }
 }

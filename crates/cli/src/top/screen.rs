@@ -14,7 +14,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal;
 
-use super::state::{Key, News, Order, Size, State, Wanted};
+use super::state::{Key, KeyOrder, ServerNews, Size, State, Wanted};
 use super::{reader, view};
 use crate::connection::{CommandProblem, Outcome};
 use crate::{signals, speech};
@@ -23,8 +23,9 @@ use crate::{signals, speech};
 const FRAME: Duration = Duration::from_millis(200);
 /// How often the age of what is shown is looked at.
 const TICK: Duration = Duration::from_secs(1);
-/// The server is not asked more often.
+/// The server is not asked more often, or less.
 const SHORTEST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(3600);
 /// How long a signal waits for a terminal that takes nothing.
 const GRACE: Duration = Duration::from_secs(1);
 /// Inputs that wait while a slow terminal is written to.
@@ -34,7 +35,7 @@ const WAITING: usize = 64;
 enum Input {
     Key(Key),
     Resized(Size),
-    News(News),
+    ServerNews(ServerNews),
     /// A signal came, the terminal went away, or a thread ended.
     End,
 }
@@ -48,7 +49,7 @@ pub fn run(client: Client, interval: Duration) -> Outcome {
     let mut screen = Screen::open().map_err(|error| no_screen(&error))?;
     let (inputs, heard) = mpsc::sync_channel(WAITING);
     let (wishes, wanted) = mpsc::channel();
-    let every = interval.max(SHORTEST);
+    let every = interval.clamp(SHORTEST, LONGEST);
     let mut state = State::new(language, client.server().to_string(), screen.size(), patience_ms(every));
     let began = Instant::now();
     state.hear(first, 0);
@@ -56,7 +57,7 @@ pub fn run(client: Client, interval: Duration) -> Outcome {
     spawn(&inputs, wait_for_signal);
     let asking = client.clone();
     spawn(&inputs, move |inputs| {
-        reader::read(&asking, language, every, &wanted, |news| inputs.send(Input::News(news)).is_ok());
+        reader::read(&asking, language, every, &wanted, |news| inputs.send(Input::ServerNews(news)).is_ok());
     });
     let desk = Desk { client, language, inputs, heard, wishes, began };
     let ended = desk.work(&mut screen, &mut state);
@@ -170,12 +171,12 @@ impl Desk {
     fn take(&self, input: Input, state: &mut State) -> bool {
         match input {
             Input::Key(key) => match state.press(key) {
-                Some(Order::Quit) => return true,
-                Some(Order::Stop(id)) => self.stop(id),
+                Some(KeyOrder::Quit) => return true,
+                Some(KeyOrder::Stop(id)) => self.stop(id),
                 None => {}
             },
             Input::Resized(size) => state.size = size,
-            Input::News(news) => state.hear(news, self.now_ms()),
+            Input::ServerNews(news) => state.hear(news, self.now_ms()),
             Input::End => return true,
         }
         false
@@ -186,10 +187,10 @@ impl Desk {
         let (client, language, inputs) = (self.client.clone(), self.language, self.inputs.clone());
         thread::spawn(move || {
             let answer = match client.stop_task(&id, &StopRequest { force: false }) {
-                Ok(answer) => News::Ordered(format!("{id}: {}", answer.message)),
-                Err(error) => News::Refused(format!("{id}: {}", reader::sentence(error, language))),
+                Ok(answer) => ServerNews::Ordered(format!("{id}: {}", answer.message)),
+                Err(error) => ServerNews::Refused(format!("{id}: {}", reader::sentence(error, language))),
             };
-            let _ = inputs.send(Input::News(answer));
+            let _ = inputs.send(Input::ServerNews(answer));
         });
     }
 }

@@ -47,18 +47,18 @@ pub static ASK_RANKS: Text =
 pub static BAD_RANKS: Text = text("请写 0 或 0,4-7，最多 8 个", "write 0 or 0,4-7, at most 8 of them");
 
 pub static LIST_KEYS: Text = text(
-    "↑↓ 选择  Enter 打开  s 停止  e 说明  / 筛选  ? 帮助  q 退出",
-    "↑↓ select  Enter open  s stop  e explain  / filter  ? help  q quit",
+    "q 退出  ? 帮助  Enter 打开  s 停止  e 说明  / 筛选  ↑↓ 选择",
+    "q quit  ? help  Enter open  s stop  e explain  / filter  ↑↓ select",
 );
 pub static TASK_KEYS: Text = text(
-    "Tab 切换  ↑↓ 滚动  l 日志  s 停止  e 说明  Esc 返回  ? 帮助",
-    "Tab pane  ↑↓ scroll  l log  s stop  e explain  Esc back  ? help",
+    "Esc 返回  ? 帮助  Tab 切换  l 日志  s 停止  e 说明  ↑↓ 滚动",
+    "Esc back  ? help  Tab pane  l log  s stop  e explain  ↑↓ scroll",
 );
 
 /// The page of keys; no more lines than a terminal of ten rows has.
 pub static HELP: [(&str, Text); 9] = [
     ("↑ ↓ j k", text("选择任务；在面板中滚动", "choose a task; scroll a pane")),
-    ("Enter", text("打开任务；在 Rank 面板中看该 rank 的日志", "open; among ranks: show its log")),
+    ("Enter", text("打开；在 Rank 面板中看其日志", "open; among ranks: show its log")),
     ("Tab", text("下一个面板", "next pane")),
     ("s", text("停止任务（y 确认）", "stop the task (asks y/n)")),
     ("e", text("为什么等待、为什么失败", "why it waits, why it failed")),

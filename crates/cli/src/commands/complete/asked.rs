@@ -41,7 +41,7 @@ impl Asked {
 /// None where the last word is no name that a server knows: an option, a command, a file.
 pub fn asked(root: &Command, words: &[String]) -> Option<Asked> {
     let (last, before) = words.split_last()?;
-    let mut place = Place { command: root, path: Vec::new(), positional: 0, value_of: None };
+    let mut place = LinePosition { command: root, path: Vec::new(), positional: 0, value_of: None };
     let (mut server, mut token_file) = (None, None);
     for word in before.iter().skip(1).map(|word| unquoted(word)) {
         match place.value_of.map(|argument| argument.get_id().as_str()) {
@@ -69,7 +69,7 @@ pub fn asked(root: &Command, words: &[String]) -> Option<Asked> {
 }
 
 /// Where in the commands a line has come to.
-struct Place<'a> {
+struct LinePosition<'a> {
     command: &'a Command,
     path: Vec<&'a str>,
     positional: usize,
@@ -77,7 +77,7 @@ struct Place<'a> {
     value_of: Option<&'a Arg>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> LinePosition<'a> {
     fn pass(&mut self, word: &str) {
         if self.value_of.take().is_some() {
             return;
@@ -201,8 +201,7 @@ mod tests {
 
     #[test]
     fn the_server_that_the_line_names_is_the_one_to_ask() {
-        let asked =
-            asked_by("fermi task show --server http://h:1 --token-file f a").unwrap_or_else(|| panic!("none"));
+        let asked = asked_by("fermi task show --server http://h:1 --token-file f a").unwrap_or_else(|| panic!("none"));
         assert_eq!((asked.server.as_deref(), asked.token_file.as_deref()), (Some("http://h:1"), Some("f")));
         let asked = asked_by("fermi task show --server = http://h:1 x").unwrap_or_else(|| panic!("none"));
         assert_eq!(asked.server.as_deref(), Some("http://h:1"));

@@ -34,17 +34,17 @@ pub enum Key {
 
 /// What the edge has to do about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum KeyOrder {
     Quit,
     Stop(String),
 }
 
 impl State {
     /// A key is pressed.
-    pub fn press(&mut self, key: Key) -> Option<Order> {
+    pub fn press(&mut self, key: Key) -> Option<KeyOrder> {
         self.notice = None;
         if key == Key::Interrupt {
-            return Some(Order::Quit);
+            return Some(KeyOrder::Quit);
         }
         match self.prompt.take() {
             Some(prompt) => self.answer(prompt, key),
@@ -52,11 +52,11 @@ impl State {
         }
     }
 
-    fn answer(&mut self, prompt: Prompt, key: Key) -> Option<Order> {
+    fn answer(&mut self, prompt: Prompt, key: Key) -> Option<KeyOrder> {
         match (prompt, key) {
             (Prompt::Stop { id, .. }, Key::Letter('y' | 'Y')) => {
                 self.notice = Some(self.say(&words::stopping(&id)));
-                return Some(Order::Stop(id));
+                return Some(KeyOrder::Stop(id));
             }
             (Prompt::Stop { .. } | Prompt::Help, _)
             | (Prompt::Ranks(_), Key::Escape)
@@ -86,9 +86,9 @@ impl State {
         None
     }
 
-    fn command(&mut self, key: Key) -> Option<Order> {
+    fn command(&mut self, key: Key) -> Option<KeyOrder> {
         match key {
-            Key::Letter('q') => return Some(Order::Quit),
+            Key::Letter('q') => return Some(KeyOrder::Quit),
             Key::Letter('?') => self.prompt = Some(Prompt::Help),
             Key::Letter('s') => self.ask_stop(),
             Key::Letter('e') => self.explain(),

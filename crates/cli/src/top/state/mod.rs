@@ -9,9 +9,9 @@ pub mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use key::{Key, Order};
+pub use key::{Key, KeyOrder};
 pub use log::Log;
-pub use news::{Detail, News, TaskPage};
+pub use news::{Detail, ServerNews, TaskPage};
 
 use std::collections::BTreeMap;
 
@@ -183,7 +183,10 @@ impl State {
     /// The task that a key is meant for: the open one, else the chosen one.
     pub fn subject(&self) -> Option<&TaskRow> {
         match &self.open {
-            Some(open) => open.task.as_deref().map(|task| &task.row),
+            Some(open) => {
+                let known = open.task.as_deref().map(|task| &task.row);
+                known.or_else(|| self.rows.iter().find(|row| row.id == open.id))
+            }
             None => self.selected_row(),
         }
     }

@@ -10,7 +10,7 @@ use crate::top::charts::{self, Charts};
 
 /// An answer, or that none came.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum ServerNews {
     Rows {
         rows: Vec<TaskRow>,
         has_more: bool,
@@ -64,32 +64,32 @@ impl Detail {
 
 impl State {
     /// Takes what the server said at this time.
-    pub fn hear(&mut self, news: News, now_ms: u64) {
+    pub fn hear(&mut self, news: ServerNews, now_ms: u64) {
         match &news {
-            News::Lost(_) | News::Refused(_) => {}
+            ServerNews::Lost(_) | ServerNews::Refused(_) => {}
             _ => {
                 self.contact.answered_ms = now_ms;
                 self.contact.problem = None;
             }
         }
         match news {
-            News::Rows { rows, has_more } => self.take_rows(rows, has_more),
-            News::Detail(id, detail) => {
+            ServerNews::Rows { rows, has_more } => self.take_rows(rows, has_more),
+            ServerNews::Detail(id, detail) => {
                 self.details.insert(id, detail);
             }
-            News::Page(page) => self.take_page(*page),
-            News::Log { task, pieces } => {
+            ServerNews::Page(page) => self.take_page(*page),
+            ServerNews::Log { task, pieces } => {
                 if let Some(open) = self.open.as_mut().filter(|open| open.id == task) {
                     pieces.iter().for_each(|piece| open.log.take(piece));
                 }
             }
-            News::Gone(id) => {
+            ServerNews::Gone(id) => {
                 if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
                     open.is_gone = true;
                 }
             }
-            News::Lost(why) => self.contact.problem = Some(why),
-            News::Ordered(answer) | News::Refused(answer) => self.notice = Some(answer),
+            ServerNews::Lost(why) => self.contact.problem = Some(why),
+            ServerNews::Ordered(answer) | ServerNews::Refused(answer) => self.notice = Some(answer),
         }
         self.tick(now_ms);
     }

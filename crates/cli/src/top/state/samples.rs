@@ -5,7 +5,7 @@ use fermi_domain::language::{Language, Text};
 use fermi_domain::phase::TaskPhase;
 use serde_json::{Value, json};
 
-use super::{News, Size, State, TaskPage};
+use super::{ServerNews, Size, State, TaskPage};
 
 fn row_json(id: &str, name: &str, phase: TaskPhase) -> Value {
     json!({
@@ -86,7 +86,7 @@ pub fn piece(attempt: u32, rank: u32, stream: Stream, offset: u64, text: &str) -
 }
 
 /// Five tasks, two of which are over, as a server sends them: newest first.
-pub fn rows() -> News {
+pub fn rows() -> ServerNews {
     let rows = vec![
         row("task-5", "评测 bert-大模型", TaskPhase::Queued),
         row("task-4", "done", TaskPhase::Succeeded),
@@ -94,11 +94,11 @@ pub fn rows() -> News {
         row("task-2", "bad", TaskPhase::Failed),
         row("task-1", "old\u{1b}[31m", TaskPhase::Running),
     ];
-    News::Rows { rows, has_more: false }
+    ServerNews::Rows { rows, has_more: false }
 }
 
-pub fn page(id: &str, name: &str) -> News {
-    News::Page(Box::new(TaskPage {
+pub fn page(id: &str, name: &str) -> ServerNews {
+    ServerNews::Page(Box::new(TaskPage {
         task: task(id, name, TaskPhase::Running),
         ranks: (0..4).map(|number| rank(number, "gn6", Some(number))).collect(),
         metrics: metrics(),

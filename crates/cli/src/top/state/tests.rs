@@ -19,7 +19,7 @@ fn at_page() -> State {
 }
 
 /// Types letters; a line end is Enter, `<` Escape, `>` Tab, `-` Backspace.
-fn press(state: &mut State, keys: &str) -> Vec<Order> {
+fn press(state: &mut State, keys: &str) -> Vec<KeyOrder> {
     let key = |letter| match letter {
         '\n' => Key::Enter,
         '<' => Key::Escape,
@@ -43,10 +43,10 @@ fn tasks_that_are_not_over_come_first_and_the_choice_stays_with_its_task() {
     assert_eq!(state.selected.as_deref(), Some("task-1"));
     let mut rows = vec![samples::row("task-6", "new", TaskPhase::Running)];
     rows.extend(state.rows.clone());
-    state.hear(News::Rows { rows, has_more: false }, 1);
+    state.hear(ServerNews::Rows { rows, has_more: false }, 1);
     assert_eq!((state.selected.as_deref(), state.position()), (Some("task-1"), 3));
     let rows = state.rows.iter().filter(|row| row.id != "task-1").cloned().collect();
-    state.hear(News::Rows { rows, has_more: false }, 2);
+    state.hear(ServerNews::Rows { rows, has_more: false }, 2);
     assert_eq!(state.selected.as_deref(), Some("task-4"), "the one that stands in its place");
     press(&mut state, "GGkg");
     assert_eq!(state.position(), 0);
@@ -79,9 +79,9 @@ fn a_task_is_stopped_only_after_a_yes() {
     assert_eq!(state.prompt, Some(Prompt::Stop { id: "task-3".into(), name: "llama-7b".into() }));
     assert!(press(&mut state, "n").is_empty() && state.prompt.is_none());
     assert!(press(&mut state, "sq").is_empty(), "any other key means no");
-    assert_eq!(press(&mut state, "sy"), [Order::Stop("task-3".into())]);
+    assert_eq!(press(&mut state, "sy"), [KeyOrder::Stop("task-3".into())]);
     assert!(state.notice.as_ref().unwrap().contains("task-3"));
-    state.hear(News::Refused("no".into()), 1);
+    state.hear(ServerNews::Refused("no".into()), 1);
     assert_eq!(state.notice.as_deref(), Some("no"));
     // The server says of each task whether it can be stopped.
     press(&mut state, "Gs");
@@ -108,8 +108,8 @@ fn a_task_is_opened_its_panes_go_round_and_escape_leads_back() {
     assert_eq!((state.open.is_none(), state.selected.as_deref()), (true, Some("task-3")));
     press(&mut state, "e");
     assert_eq!(open(&state).focus, Pane::Why);
-    assert_eq!(press(&mut state, "q"), [Order::Quit]);
-    assert_eq!(state.press(Key::Interrupt), Some(Order::Quit));
+    assert_eq!(press(&mut state, "q"), [KeyOrder::Quit]);
+    assert_eq!(state.press(Key::Interrupt), Some(KeyOrder::Quit));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_is_shown_has_an_age_only_while_the_server_is_away() {
     assert_eq!(state, quiet, "a screen on which nothing happens is not drawn again");
     state.tick(7_900);
     assert_eq!(state.contact.age_s, Some(7));
-    state.hear(News::Lost("gone".into()), 8_000);
+    state.hear(ServerNews::Lost("gone".into()), 8_000);
     assert_eq!((state.contact.age_s, state.contact.problem.as_deref()), (Some(8), Some("gone")));
     state.tick(119_000);
     assert_eq!(state.contact.age_s, Some(60));
@@ -172,13 +172,13 @@ fn answers_about_a_task_that_is_not_open_any_more_change_no_page() {
     press(&mut state, "<k\n");
     state.hear(samples::page("task-3", "llama-7b"), 1);
     let pieces = vec![piece(1, 0, Stream::Stdout, 0, "hello\n")];
-    state.hear(News::Log { task: "task-3".into(), pieces }, 1);
-    state.hear(News::Gone("task-3".into()), 1);
+    state.hear(ServerNews::Log { task: "task-3".into(), pieces }, 1);
+    state.hear(ServerNews::Gone("task-3".into()), 1);
     let open = state.open.as_ref().unwrap();
     assert_eq!((open.id.as_str(), open.task.is_none(), open.is_gone), ("task-5", true, false));
     assert_eq!(open.log.lines.len(), 0);
     assert_eq!(state.details["task-3"].steps.len(), 18);
-    state.hear(News::Gone("task-5".into()), 2);
+    state.hear(ServerNews::Gone("task-5".into()), 2);
     assert!(state.open.as_ref().unwrap().is_gone && state.wanted().page.is_none());
 }
 
@@ -186,7 +186,7 @@ fn answers_about_a_task_that_is_not_open_any_more_change_no_page() {
 fn the_chosen_task_is_always_on_the_screen_and_the_list_moves_only_when_it_must() {
     let mut state = at_list();
     let rows = (0..50).map(|number| samples::row(&format!("task-{number}"), "x", TaskPhase::Running)).collect();
-    state.hear(News::Rows { rows, has_more: false }, 0);
+    state.hear(ServerNews::Rows { rows, has_more: false }, 0);
     let mut firsts = Vec::new();
     for keys in ["g", "jjjj", "j", "kkkk", "G", "g"] {
         press(&mut state, keys);

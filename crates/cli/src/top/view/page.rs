@@ -23,7 +23,7 @@ const MOST_RANK_ROWS: usize = 3;
 const MOST_GAUGES: usize = 4;
 
 /// Where what is drawn.
-struct Places {
+struct PagePlaces {
     head: Rect,
     /// The names of all panes; without rows where each pane has its own title.
     tabs: Rect,
@@ -79,7 +79,7 @@ fn below_title(place: Rect) -> Rect {
     Rect { y: place.y.saturating_add(1), height: place.height.saturating_sub(1), ..place }
 }
 
-fn places(state: &State, open: &OpenTask, area: Rect) -> Places {
+fn places(state: &State, open: &OpenTask, area: Rect) -> PagePlaces {
     let is_roomy = area.width >= ROOMY.0 && area.height >= ROOMY.1;
     let mut rest = area;
     let mut take = |rows: u16| {
@@ -90,7 +90,7 @@ fn places(state: &State, open: &OpenTask, area: Rect) -> Places {
     let head = take(2 + u16::from(state.contact.age_s.is_some()));
     if !is_roomy {
         let tabs = take(1);
-        return Places { head, tabs, panes: vec![(open.focus, take(u16::MAX))] };
+        return PagePlaces { head, tabs, panes: vec![(open.focus, take(u16::MAX))] };
     }
     let tabs = take(0);
     let rank_rows = open.ranks.len().div_ceil(usize::from(area.width)).clamp(1, MOST_RANK_ROWS);
@@ -101,17 +101,15 @@ fn places(state: &State, open: &OpenTask, area: Rect) -> Places {
     let log_rows = if open.focus == Pane::Why { SMALLER } else { left.saturating_sub(SMALLER) };
     let log = take(log_rows);
     let why = take(u16::MAX);
-    Places { head, tabs, panes: vec![(Pane::Ranks, ranks), (Pane::Load, load), (Pane::Log, log), (Pane::Why, why)] }
+    PagePlaces { head, tabs, panes: vec![(Pane::Ranks, ranks), (Pane::Load, load), (Pane::Log, log), (Pane::Why, why)] }
 }
 
 /// Which task, how far it is, and whether the server answers.
 fn head(state: &State, open: &OpenTask, columns: usize) -> Vec<Line<'static>> {
     let language = state.language;
-    let known = open.task.as_deref().map(|task| &task.row);
-    let row = known.or_else(|| state.rows.iter().find(|row| row.id == open.id));
     let mut parts = vec![open.id.clone()];
     let mut colour = Colour::Strong;
-    if let Some(row) = row {
+    if let Some(row) = state.subject() {
         parts.push(row.name.clone());
         parts.push(row.status_text.in_language(language).to_owned());
         parts.extend((row.attempt > 0).then(|| format!("{} {}", say(&words::ATTEMPT, language), row.attempt)));

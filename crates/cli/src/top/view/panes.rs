@@ -13,8 +13,9 @@ use crate::top::words::{self, say};
 use crate::wrap::wrapped;
 use crate::{span, sparkline};
 
-/// Columns of a gauge's name, and of its newest value.
+/// Columns of a gauge's name, which has less of them where there are few, and of its newest value.
 const LABEL: usize = 14;
+const SHORT_LABEL: usize = 9;
 const VALUE: usize = 9;
 /// The last events, and the last lines of a failed rank, that an explanation shows.
 const EVENTS: usize = 6;
@@ -78,16 +79,17 @@ fn rank_words(rank: &Rank, language: Language) -> String {
 /// The time of steps, and how busy each GPU is.
 pub fn load(open: &OpenTask, columns: usize, language: Language) -> Vec<Line<'static>> {
     let charts = &open.charts;
-    let label = |text: &str| fit(text, LABEL.min(columns));
-    let room = columns.saturating_sub(LABEL + 1);
+    let wide = if columns < 60 { SHORT_LABEL } else { LABEL };
+    let label = |text: &str| fit(text, wide.min(columns));
+    let room = columns.saturating_sub(wide + 1);
     let mut out = Vec::new();
     if !charts.steps.is_empty() {
         let line = super::list::steps(&charts.steps, room);
         out.push(Line::raw(format!("{} {line}", label(say(&words::STEP_TIME, language)))));
     }
     for gauge in &charts.gauges {
-        // Half of the room for the use, half for the memory.
-        let half = (room / 2).saturating_sub(VALUE + 2);
+        // What the two numbers leave, half for the use and half for the memory.
+        let half = room.saturating_sub(5 + VALUE + 3) / 2;
         let used = gauge.uses.last().map_or_else(String::new, |share| format!("{:.0}%", share * 100.0));
         let held = gauge.memory.last().map_or_else(String::new, |bytes| span::bytes(*bytes as u64));
         let text = format!(

@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::top::state::{Key, News, samples};
+use crate::top::state::{Key, ServerNews, samples};
 
 fn drawn(state: &mut State) -> String {
     settle(state);
@@ -45,7 +45,7 @@ fn page(language: Language, columns: u16, rows: u16) -> State {
         samples::piece(1, 0, Stream::Stdout, 0, "epoch 1 开始\nstep 40 loss 2.25\n"),
         samples::piece(1, 0, Stream::Stderr, 0, "\u{1b}[33mwarning\u{1b}[0m: slow disk\n"),
     ];
-    state.hear(News::Log { task: "task-3".into(), pieces }, 0);
+    state.hear(ServerNews::Log { task: "task-3".into(), pieces }, 0);
     state
 }
 
@@ -105,7 +105,7 @@ fn a_server_that_is_away_is_said_to_be_with_the_age_of_what_is_shown() {
         (Language::ZhCn, "服务器无应答；以下为 12 秒前的内容，正在重连 · connection refused"),
     ] {
         for mut state in [list(language, 100, 24), page(language, 100, 24), page(language, 100, 12)] {
-            state.hear(News::Lost("connection refused".into()), 12_000);
+            state.hear(ServerNews::Lost("connection refused".into()), 12_000);
             let screen = drawn(&mut state);
             assert!(screen.contains(sentence) && screen.contains("llama-7b"), "{screen}");
         }
@@ -130,9 +130,9 @@ fn no_size_is_too_small_and_nothing_that_a_terminal_obeys_is_drawn() {
         for rows in [0, 1, 3, 7, 18] {
             for language in Language::ALL {
                 let mut away = page(language, columns, rows);
-                away.hear(News::Lost("x".into()), 9_000);
+                away.hear(ServerNews::Lost("x".into()), 9_000);
                 let mut gone = page(language, columns, rows);
-                gone.hear(News::Gone("task-3".into()), 1);
+                gone.hear(ServerNews::Gone("task-3".into()), 1);
                 let mut asking = page(language, columns, rows);
                 asking.press(Key::Letter('l'));
                 for mut state in [list(language, columns, rows), away, gone, asking] {
@@ -151,7 +151,7 @@ fn the_log_is_shown_from_its_end_and_scrolled_back_to_its_beginning() {
     let mut state = page(Language::En, 80, 24);
     let text: String = (0..300).map(|number| format!("line {number}\n")).collect();
     let pieces = vec![samples::piece(2, 0, Stream::Stdout, 0, &text)];
-    state.hear(News::Log { task: "task-3".into(), pieces }, 0);
+    state.hear(ServerNews::Log { task: "task-3".into(), pieces }, 0);
     assert!(drawn(&mut state).contains("line 299") && !drawn(&mut state).contains("line 280"));
     state.press(Key::Home);
     assert!(drawn(&mut state).contains("line 0\n"));
