@@ -53,6 +53,7 @@ mod ssh;
 mod stopping;
 mod support;
 mod systemd;
+mod top;
 mod torch_gloo;
 mod trainer;
 mod training_reader;

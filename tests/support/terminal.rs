@@ -51,6 +51,10 @@ impl Terminal {
         Self { keyboard: File::from(master), screen_side: slave, seen, child }
     }
 
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
     pub fn types(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }

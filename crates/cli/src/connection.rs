@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use fermi_api::client::{
     ApiAnswer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, RefusedAnswer, ServerAddress,
@@ -309,14 +310,22 @@ impl ServerFlags {
     }
 
     pub fn connect(&self) -> Result<Client, CommandProblem> {
+        Ok(Client::new(self.options()?))
+    }
+
+    /// A client none of whose requests takes longer.
+    pub fn connect_within(&self, timeout: Duration) -> Result<Client, CommandProblem> {
+        Ok(Client::new(ClientOptions { timeout, ..self.options()? }))
+    }
+
+    fn options(&self) -> Result<ClientOptions, CommandProblem> {
         let server = self.address()?;
-        let token = self.token(&server)?;
-        Ok(Client::new(ClientOptions {
-            token,
+        Ok(ClientOptions {
+            token: self.token(&server)?,
             language: speech::language(),
             front_end: FrontEnd::CommandLine,
             ..ClientOptions::new(server)
-        }))
+        })
     }
 }
 

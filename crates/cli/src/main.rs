@@ -12,8 +12,10 @@ mod known_servers;
 mod listener;
 mod signals;
 mod span;
+mod sparkline;
 mod speech;
 mod table;
+mod top;
 mod wrap;
 
 use std::ffi::OsString;

@@ -163,6 +163,12 @@ impl Client {
         self.get(&task_path(id, "/logs"), &query.query())
     }
 
+    /// What one rank wrote to one stream, from a byte of it on.
+    pub fn logs_from(&self, id: &str, attempt: u32, rank: u32, stream: Stream, offset: u64) -> Got<Logs> {
+        let query = LogQuery { rank: Some(rank), stream: Some(stream), attempt: Some(attempt), tail: None }.query();
+        self.get(&task_path(id, "/logs"), &query.with("offset", offset))
+    }
+
     /// Lines with a text; a page that is empty and has a token means: not yet, look on.
     pub fn search_logs(&self, id: &str, text: &str, query: &LogQuery, token: Option<&str>) -> Got<LogSearch> {
         let query = LogQuery { tail: None, ..query.clone() }.query().with("query", text);

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod bench;
+mod complete;
 mod completions;
 mod daemon_output;
 mod dataset;
@@ -29,12 +30,16 @@ mod spelling;
 pub mod supervise;
 mod task;
 mod token;
+mod top;
 mod trainer;
 mod up;
 mod usage;
 mod user;
 mod webhook;
 mod worker;
+
+pub use task::colour as task_colour;
+pub use task::logs::parse_ranks;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -64,6 +69,7 @@ enum Command {
     Server(server::ServerFlags),
     Agent(agent::AgentFlags),
     Task(Box<task::TaskFlags>),
+    Top(top::TopFlags),
     Env(env::EnvFlags),
     Group(Box<group::GroupFlags>),
     Worker(worker::WorkerFlags),
@@ -91,6 +97,8 @@ enum Command {
     Completions(completions::CompletionsFlags),
     Man(man::ManFlags),
     #[command(hide = true)]
+    Complete(complete::CompleteFlags),
+    #[command(hide = true)]
     Reference,
 }
 
@@ -116,6 +124,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Agent(flags) }) => agent::execute(&flags),
         Ok(Cli { command: Command::Demo(flags) }) => demo::execute(&flags),
         Ok(Cli { command: Command::Task(flags) }) => task::execute(&flags),
+        Ok(Cli { command: Command::Top(flags) }) => top::execute(&flags),
         Ok(Cli { command: Command::Env(flags) }) => env::execute(&flags),
         Ok(Cli { command: Command::Group(flags) }) => group::execute(&flags),
         Ok(Cli { command: Command::Worker(flags) }) => worker::execute(&flags),
@@ -139,6 +148,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
+        Ok(Cli { command: Command::Complete(flags) }) => complete::execute(&flags),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
         Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
     }

@@ -208,11 +208,16 @@ impl<'a> Writer<'a> {
 
 /// Some ranks, as ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ranks(Vec<(u32, u32)>);
+pub struct Ranks(Vec<(u32, u32)>);
 
 impl Ranks {
     fn has(&self, rank: u32) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&rank))
+    }
+
+    /// The first ones, as many as that at most.
+    pub fn first(&self, most: usize) -> Vec<u32> {
+        self.0.iter().flat_map(|(first, last)| *first..=*last).take(most).collect()
     }
 
     /// The one that it is, if it is one.
@@ -225,7 +230,7 @@ impl Ranks {
 }
 
 /// `0,4-7`.
-fn parse_ranks(text: &str) -> Result<Ranks, Expected> {
+pub fn parse_ranks(text: &str) -> Result<Ranks, Expected> {
     let hint = || Expected(Text::new("例如 0 或 0,4-7", "write 0 or 0,4-7"));
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -252,6 +257,7 @@ mod tests {
     fn ranks_are_read_as_lists_of_ranges() {
         let ranks = parse_ranks("0,4-7").unwrap();
         assert_eq!([0, 1, 4, 7, 8].map(|rank| ranks.has(rank)), [true, false, true, true, false]);
+        assert_eq!(ranks.first(3), [0, 4, 5]);
         assert_eq!((ranks.only(), parse_ranks("3").unwrap().only()), (None, Some(3)));
         for text in ["", "x", "4-2", "1,", "-1"] {
             assert!(parse_ranks(text).is_err(), "{text}");

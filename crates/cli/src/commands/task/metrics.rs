@@ -7,6 +7,7 @@ use fermi_api::v1::Series;
 
 use super::find;
 use crate::connection::{AskFlags, Outcome};
+use crate::sparkline::sparkline;
 use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
 
@@ -68,34 +69,5 @@ fn short(value: f64) -> String {
         size if size >= 1e4 => format!("{:.1}k", value / 1e3),
         size if size >= 100.0 => format!("{value:.0}"),
         _ => format!("{value:.4}"),
-    }
-}
-
-/// A series as a line of blocks; more values than columns are thinned.
-pub fn sparkline(values: &[f64], columns: usize) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let values: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    let (low, high) =
-        values.iter().fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
-    let shown = values.len().min(columns);
-    (0..shown)
-        .map(|at| {
-            let value = values[at * values.len() / shown];
-            let share = if high > low { (value - low) / (high - low) } else { 0.0 };
-            BLOCKS[((share * 7.0).round() as usize).min(7)]
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_falling_series_is_drawn_falling() {
-        assert_eq!(sparkline(&[7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0], 8), "█▇▆▅▄▃▂▁");
-        assert_eq!(sparkline(&[1.0, 1.0], 8), "▁▁");
-        assert_eq!(sparkline(&[f64::NAN], 8), "");
-        assert_eq!(sparkline(&[0.0; 100], 10).chars().count(), 10);
     }
 }

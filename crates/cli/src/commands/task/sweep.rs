@@ -12,7 +12,7 @@ use crate::speech::{self, Paint, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// The label that the tasks of a sweep share.
-const LABEL: &str = "sweep";
+pub const LABEL: &str = "sweep";
 /// Labels with the parameters of a task begin with this.
 const PARAMETER: &str = "sweep.";
 /// More tasks than this are a slip of the pen.
