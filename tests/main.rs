@@ -52,6 +52,7 @@ mod stopping;
 mod support;
 mod systemd;
 mod torch_gloo;
+mod train;
 mod trainer;
 mod training_reader;
 mod warm_restarts;

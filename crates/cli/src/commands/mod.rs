@@ -18,6 +18,7 @@ mod model;
 mod password;
 mod plan;
 mod quickstart;
+mod recipe;
 mod reference;
 pub mod run;
 mod server;
@@ -27,6 +28,7 @@ mod spelling;
 pub mod supervise;
 mod task;
 mod token;
+mod train;
 mod trainer;
 mod up;
 mod usage;
@@ -57,6 +59,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunFlags>),
+    Train(Box<train::TrainFlags>),
     Up(up::UpFlags),
     Server(server::ServerFlags),
     Agent(agent::AgentFlags),
@@ -85,6 +88,8 @@ enum Command {
     Completions(completions::CompletionsFlags),
     Man(man::ManFlags),
     #[command(hide = true)]
+    Recipe(recipe::RecipeFlags),
+    #[command(hide = true)]
     Reference,
 }
 
@@ -105,6 +110,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let cli = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
+        Ok(Cli { command: Command::Train(flags) }) => train::execute(*flags),
         Ok(Cli { command: Command::Up(flags) }) => up::execute(&flags),
         Ok(Cli { command: Command::Server(flags) }) => server::execute(&flags),
         Ok(Cli { command: Command::Agent(flags) }) => agent::execute(&flags),
@@ -130,6 +136,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Trainer(flags) }) => trainer::execute(&flags),
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
+        Ok(Cli { command: Command::Recipe(flags) }) => recipe::execute(&flags),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
         Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
     }
