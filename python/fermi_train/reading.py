@@ -72,7 +72,9 @@ def read(
         for change in changes:
             _change(document, change)
         values: dict[str, Any] = dict(values_of(document))
-        named = (deepspeed_file.of_this_launch() if launched else None) or deepspeed_file.read_named_by(values, file)
+        # What a launch made without a file of the user's has the engine's usual values in it, which no recipe asked for.
+        made = deepspeed_file.of_this_launch() if launched and "training.deepspeed.config_path" in values else None
+        named = made or deepspeed_file.read_named_by(values, file)
         ranks, gpus = here or (ranks_here(), gpus_here())
         settings = resolve(values, Facts(ranks, gpus, model_parameters, named))
     except OSError as error:

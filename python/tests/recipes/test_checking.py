@@ -13,6 +13,7 @@ import tiny
 
 from fermi_train import libraries
 from fermi_train.command import main
+from fermi_train.reading import read
 
 PYTHON = Path(__file__).parents[2]
 
@@ -71,3 +72,16 @@ def test_what_a_recipe_would_refuse_is_refused_before(
 ) -> None:
     assert main(["check", "--config", _file(tmp_path, **more), "--algorithm", algorithm, "--ranks", "2"]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_usual_values_of_a_launch_are_not_the_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = _file(tmp_path, training__distributed_strategy="deepspeed")
+    made = tmp_path / "ds_config.json"
+    made.write_text('{"scheduler": {"type": "WarmupLR", "params": {"warmup_num_steps": 500}}}', encoding="utf-8")
+    variables = {"FERMI_TRAINING_FILE": config, "FERMI_FRAMEWORK": "deepspeed", "FERMI_CONFIG_FILE": str(made)}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert read(None, "sft").deepspeed_json is None
+    # A file that the user named comes as the launch has it.
+    changed = read(None, "sft", changes=("training.deepspeed.config_path=mine.json",))
+    assert changed.deepspeed_json is not None and "scheduler" in changed.deepspeed_json
