@@ -55,6 +55,7 @@ mod support;
 mod systemd;
 mod top;
 mod torch_gloo;
+mod train;
 mod trainer;
 mod training_reader;
 mod warm_restarts;

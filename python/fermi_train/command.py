@@ -10,21 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import environment
+from .libraries import REQUIREMENTS, not_installed
 from .messages import Refusal, Text
 
 _USAGE = 2
-_LIBRARIES = (
-    "torch",
-    "transformers",
-    "trl",
-    "datasets",
-    "accelerate",
-    "peft",
-    "pyarrow",
-    "numpy",
-    "tokenizers",
-    "tqdm",
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,11 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from .preparing import prepare_command
 
             return prepare_command(words[1:])
+        if words[:1] == ["check"]:
+            from .checking import check_command
+
+            return check_command(words[1:])
         return _train(_flags().parse_args(words))
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _LIBRARIES:
+        name = (error.name or "").partition(".")[0]
+        if name not in REQUIREMENTS and name != "tokenizers":
             raise
-        print(_not_installed(error.name).shown(), file=sys.stderr)
+        print(not_installed([name]).shown(), file=sys.stderr)
         return _USAGE
     except Refusal as refusal:
         if environment.place_here().is_first:
@@ -83,13 +77,6 @@ def _train(flags: argparse.Namespace) -> int:
 
 
 _FILES = {"sft": "sft", "reward": "rm", "dpo": "dpo", "grpo": "grpo", "ppo": "ppo"}
-
-
-def _not_installed(name: str) -> Refusal:
-    return Refusal(
-        Text(f"没有安装 {name}", f"{name} is not installed"),
-        Text("请运行 pip install './python[train]'", "run pip install './python[train]'"),
-    )
 
 
 def _trainer(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from .messages import Refusal, Text
 
 # Sections whose keys `fermi_training` hands on as they are.
-FREE = ("data", "lora", "recipe")
+FREE = ("data", "lora")
 
 
 class Keys:

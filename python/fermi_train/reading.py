@@ -52,10 +52,12 @@ def read(
     algorithm: str | None,
     model_parameters: int | None = None,
     changes: tuple[str, ...] = (),
+    here: tuple[int, bool] | None = None,
 ) -> File:
     """Reads a file, or the one of the launch; all mistakes of it come as one `Refusal`.
 
-    `changes` are of the form `training.max_steps=5` and win over the file; with them there need be no file.
+    `changes` are of the form `training.max_steps=5` and win over the file; with them there need be no file. `here` is the
+    number of ranks and whether each has a GPU, where no launcher and no torch is asked.
     """
     launched = path is None
     path = path or os.environ.get("FERMI_TRAINING_FILE")
@@ -69,11 +71,12 @@ def read(
         document = dict(sections(file.read_bytes())) if path else {}
         for change in changes:
             _change(document, change)
-        # `recipe` is for these recipes alone.
-        own = document.pop("recipe", None)
         values: dict[str, Any] = dict(values_of(document))
-        named = (deepspeed_file.of_this_launch() if launched else None) or deepspeed_file.read_named_by(values, file)
-        settings = resolve(values, Facts(ranks_here(), gpus_here(), model_parameters, named))
+        # What a launch made without a file of the user's has the engine's usual values in it, which no recipe asked for.
+        made = deepspeed_file.of_this_launch() if launched and "training.deepspeed.config_path" in values else None
+        named = made or deepspeed_file.read_named_by(values, file)
+        ranks, gpus = here or (ranks_here(), gpus_here())
+        settings = resolve(values, Facts(ranks, gpus, model_parameters, named))
     except OSError as error:
         raise Refusal(
             Text(f"无法读取 {file}：{error.strerror}", f"cannot read {file}: {error.strerror}"),
@@ -84,7 +87,7 @@ def read(
             Text(f"{file} 有误：\n  " + _lines(error), f"{file} has mistakes:\n  " + _lines(error)),
             Text("training.schema.json 列出了所有键", "training.schema.json has every key"),
         ) from None
-    keys = Keys({**values, "recipe": own or {}})
+    keys = Keys(values)
     for key in _DECIDED:
         keys.take(key)
     return File(settings, keys, _algorithm(algorithm, values.get("training.algorithm")), named, file)

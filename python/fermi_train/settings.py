@@ -117,8 +117,9 @@ class Run:
 
 
 def source_of(keys: Keys) -> Source:
-    """Takes the model's name; the model that a task chose counts where the file names none."""
-    name = keys.word("model.name_or_path") or environment.model_path()
+    """Takes the model's name; the model that a task chose wins over the file's."""
+    named = keys.word("model.name_or_path")
+    name = environment.model_path() or named
     if not name:
         raise Refusal(
             Text("没有指定模型", "there is no model"),

@@ -1,19 +1,20 @@
 //! The hook: files of Python that ranks load before their script, put first on PYTHONPATH.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::contract::{FERMI_HOOK, PYTHONPATH};
 use serde::{Deserialize, Serialize};
 
-const FILES: [(&str, &str); 4] = [
+use crate::carried::CarriedFiles;
+
+const FILES: CarriedFiles = CarriedFiles(&[
     ("sitecustomize.py", include_str!("../../../python/fermi_hook/sitecustomize.py")),
     ("fermi_pulse.py", include_str!("../../../python/fermi_hook/fermi_pulse.py")),
     ("fermi_watch.py", include_str!("../../../python/fermi_hook/fermi_watch.py")),
     ("fermi_park.py", include_str!("../../../python/fermi_hook/fermi_park.py")),
-];
+]);
 
 /// Where the hook of a run is, and what is done with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,28 +32,18 @@ pub struct HookPlan {
 impl HookPlan {
     /// In the folder where Fermi keeps its records; other contents have another folder.
     pub fn below(state: &Path, warm: bool) -> Self {
-        let folder = state.join("hook").join(format!("{:016x}", fingerprint()));
+        let folder = state.join("hook").join(FILES.fingerprint());
         Self { folder, warm, restart_hung_after_ms: None }
     }
 
     /// Writes the files, unless they are there as they should be.
     pub fn write(&self) -> io::Result<()> {
-        if self.is_intact() {
-            return Ok(());
-        }
-        fs::create_dir_all(&self.folder)?;
-        for (name, text) in FILES {
-            let path = self.folder.join(name);
-            let new = self.folder.join(format!(".{name}.{}", std::process::id()));
-            fs::write(&new, text)?;
-            fs::rename(&new, &path)?;
-        }
-        Ok(())
+        FILES.write(&self.folder)
     }
 
     /// Whether the files are as they should be.
     pub fn is_intact(&self) -> bool {
-        FILES.iter().all(|(name, text)| fs::read(self.folder.join(name)).is_ok_and(|read| read == text.as_bytes()))
+        FILES.are_intact(&self.folder)
     }
 
     /// The variables of a rank with those that bring the hook; none where PYTHONPATH cannot be written as text.
@@ -67,30 +58,9 @@ impl HookPlan {
     }
 }
 
-/// FNV-1a over the files.
-fn fingerprint() -> u64 {
-    let bytes = FILES.iter().flat_map(|(_, text)| text.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_files_are_written_once_and_again_where_they_were_changed() {
-        let state = tempfile::tempdir().unwrap();
-        let hook = HookPlan::below(state.path(), false);
-        assert!(!hook.is_intact());
-        hook.write().unwrap();
-        assert!(hook.is_intact());
-        let file = hook.folder.join("sitecustomize.py");
-        fs::write(&file, "raise SystemExit").unwrap();
-        assert!(!hook.is_intact());
-        hook.write().unwrap();
-        assert!(hook.is_intact());
-        assert_eq!(fs::read_dir(&hook.folder).unwrap().count(), FILES.len());
-    }
 
     #[test]
     fn the_folder_comes_before_what_the_rank_has() {

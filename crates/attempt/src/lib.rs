@@ -12,6 +12,7 @@
 
 pub mod assembly;
 pub mod bundle;
+mod carried;
 pub mod checkpoint_folder;
 pub mod coordinator;
 pub mod deferred;
@@ -26,6 +27,7 @@ mod listen;
 pub mod node;
 pub mod node_message;
 pub mod port;
+pub mod recipes;
 pub mod run_folder;
 pub mod run_result;
 mod serves;

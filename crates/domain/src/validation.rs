@@ -65,10 +65,16 @@ pub struct RequestedCommand {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RequestedRecipe {
+    /// sft, rm, dpo, grpo or ppo; builtin is Fermi's own small trainer.
     pub name: String,
+    /// A training.yaml that every node has under this path, where its content is not in `options.training`.
     pub config: Option<String>,
-    /// Flags for the built-in trainer.
+    /// Flags for the built-in trainer, or for the recipe.
     pub args: Vec<String>,
+    pub working_directory: Option<String>,
+    pub env: BTreeMap<String, String>,
+    /// The Python of the nodes; its libraries are those of the recipe.
+    pub interpreter: Option<String>,
 }
 
 /// The request's `distributedConfig`.
@@ -98,6 +104,8 @@ pub struct Accepted {
 
 /// The recipe that stands for Fermi's own trainer.
 pub const BUILTIN: &str = "builtin";
+/// The recipes that train by a training.yaml; `reward` is `rm`.
+pub const RECIPES: [&str; 6] = ["sft", "rm", "reward", "dpo", "grpo", "ppo"];
 
 /// Checks a request against the environments that exist.
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, RequestRefusal> {
@@ -218,21 +226,40 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
         (Some(_), Some(_)) => Err(RequestRefusal::CommandAndRecipe),
         (None, None) => Ok(Work::Builtin { args: Vec::new() }),
         (None, Some(recipe)) if recipe.name == BUILTIN => Ok(Work::Builtin { args: recipe.args.clone() }),
+        (None, Some(asked)) if RECIPES.contains(&asked.name.as_str()) => {
+            recipe(asked, request.options.training.is_some())
+        }
         (None, Some(recipe)) => Err(RequestRefusal::RecipeUnknown { name: recipe.name.clone() }),
         (Some(command), None) => {
             let RequestedCommand { argv, working_directory, env, interpreter } = command.clone();
             if argv.first().is_none_or(|program| program.trim().is_empty()) {
                 return Err(RequestRefusal::CommandEmpty);
             }
-            let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
-            if argv.len() > MOST_ARGUMENTS || argv.iter().chain(env.values()).any(|text| text.contains('\0')) {
-                return Err(RequestRefusal::CommandInvalid);
-            }
-            if let Some(name) = env.keys().find(|name| bad_name(name)) {
-                return Err(RequestRefusal::VariableInvalid { name: name.clone() });
-            }
+            words(&argv, &env)?;
             Ok(Work::Command { argv, directory: working_directory, env, interpreter })
         }
+    }
+}
+
+/// A recipe has its settings from one place.
+fn recipe(asked: &RequestedRecipe, has_training: bool) -> Result<Work, RequestRefusal> {
+    let RequestedRecipe { name, config, args, working_directory, env, interpreter } = asked.clone();
+    if has_training == config.is_some() {
+        return Err(RequestRefusal::RecipeSettings { has_both: has_training });
+    }
+    words(&args, &env)?;
+    Ok(Work::Recipe { name, config, args, directory: working_directory, env, interpreter })
+}
+
+/// Arguments and variables that a process can be given.
+fn words(argv: &[String], env: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
+    let bad_name = |name: &String| name.is_empty() || name.contains(['=', '\0']);
+    if argv.len() > MOST_ARGUMENTS || argv.iter().chain(env.values()).any(|text| text.contains('\0')) {
+        return Err(RequestRefusal::CommandInvalid);
+    }
+    match env.keys().find(|name| bad_name(name)) {
+        Some(name) => Err(RequestRefusal::VariableInvalid { name: name.clone() }),
+        None => Ok(()),
     }
 }
 
@@ -284,11 +311,12 @@ fn name(name: &str) -> Result<String, RequestRefusal> {
     }
 }
 
-/// A command may bring its own data; everything else is trained on a dataset.
+/// A command may bring its own data, and so may the file of a recipe; everything else is trained on a dataset.
 fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRefusal> {
     let field = |value: &Option<String>| value.as_deref().map(str::trim).filter(given).map(str::to_owned);
+    let is_recipe = request.recipe.as_ref().is_some_and(|recipe| recipe.name != BUILTIN);
     match (field(&request.dataset_id), field(&request.dataset_version_id)) {
-        (None, None) if request.command.is_some() => Ok(None),
+        (None, None) if request.command.is_some() || is_recipe => Ok(None),
         (None, _) => Err(RequestRefusal::DatasetRequired),
         (_, None) => Err(RequestRefusal::DatasetVersionRequired),
         (Some(dataset_id), Some(dataset_version_id)) => Ok(Some(DatasetVersion { dataset_id, dataset_version_id })),

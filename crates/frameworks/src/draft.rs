@@ -112,7 +112,9 @@ impl Draft {
     /// The whole launch; the user's own variables win over all that was decided.
     pub(crate) fn finish(mut self, order: &LaunchOrder<'_>) -> TaskLaunch {
         let mut directory = None;
-        if let Work::Command { env, directory: given, .. } = &order.spec.work {
+        if let Work::Command { env, directory: given, .. } | Work::Recipe { env, directory: given, .. } =
+            &order.spec.work
+        {
             for (name, value) in env {
                 self.env.set(name, value.as_str());
                 for variables in &mut self.rank_env {

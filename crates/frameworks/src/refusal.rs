@@ -66,9 +66,6 @@ pub enum LaunchRefusal {
         key: String,
     },
     Layout(RequestRefusal),
-    RecipeUnknown {
-        name: String,
-    },
     CommandEmpty,
     /// The same thing said twice with different values.
     Contradiction {
@@ -92,7 +89,6 @@ impl Explained for LaunchRefusal {
             Self::Indivisible { .. } | Self::Rule { .. } => "engine_rule",
             Self::HalfPrecisionOnCpu { .. } => "precision_invalid",
             Self::Layout(refusal) => refusal.id(),
-            Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::CommandEmpty => "command_required",
             Self::Contradiction { .. } => "setting_contradiction",
             Self::Training(_) => "training_invalid",
@@ -117,7 +113,6 @@ impl Explained for LaunchRefusal {
             Self::OptionInvalid { option, .. } => format!("options.{option}"),
             Self::BatchIndivisible { .. } | Self::BatchTooLarge => setting("globalBatchSize"),
             Self::Layout(refusal) => return refusal.field(),
-            Self::RecipeUnknown { .. } => "recipe.name".to_owned(),
             Self::CommandEmpty => "command.argv".to_owned(),
             Self::Training(problems) => {
                 let path = problems.0.first().map_or("", |problem| problem.path());
@@ -162,9 +157,6 @@ impl Explained for LaunchRefusal {
                 Text::new("fp16 需要每个 rank 都有 GPU", "fp16 needs a GPU under every rank")
             }
             Self::Layout(refusal) => refusal.text(),
-            Self::RecipeUnknown { name } => {
-                Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist"))
-            }
             Self::CommandEmpty => Text::new("命令为空", "The command is empty"),
             Self::Contradiction { key, here, there } => Text::new(
                 format!("{key} 在两处的值不同：{here} 与 {there}"),
@@ -214,9 +206,6 @@ impl Explained for LaunchRefusal {
                 "give bf16 or fp32, or choose environments with GPUs",
             ),
             Self::Layout(refusal) => return refusal.hint(),
-            Self::RecipeUnknown { .. } => {
-                Hint::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead")
-            }
             Self::CommandEmpty => Hint::new(
                 "填写 command.argv，例如 [\"train.py\", \"--epochs\", \"3\"]",
                 "give command.argv, such as [\"train.py\", \"--epochs\", \"3\"]",

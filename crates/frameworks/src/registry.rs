@@ -41,7 +41,8 @@ fn engine(framework: Framework) -> Engine {
 fn framework_of(order: &LaunchOrder<'_>) -> Framework {
     order.spec.distributed.framework.unwrap_or(match order.spec.work {
         Work::Builtin { .. } => Framework::Builtin,
-        Work::Command { .. } | Work::Recipe { .. } => Framework::Command,
+        Work::Recipe { .. } => Framework::PytorchDdp,
+        Work::Command { .. } => Framework::Command,
     })
 }
 

@@ -20,7 +20,15 @@ pub(crate) fn argv(work: &Work) -> Result<Vec<Template>, LaunchRefusal> {
             words.extend(args.iter().map(|arg| Template::text(arg.as_str())));
             Ok(words)
         }
-        Work::Recipe { name, .. } => Err(LaunchRefusal::RecipeUnknown { name: name.clone() }),
+        // The node's own binary brings the recipes, and becomes Python.
+        Work::Recipe { name, config, args, .. } => {
+            let mut words = vec![Template::placeholder(Placeholder::Fermi), Template::text("recipe")];
+            words.push(Template::placeholder(Placeholder::Python));
+            words.extend(["--algorithm", name.as_str()].map(Template::text));
+            words.extend(config.iter().flat_map(|path| ["--config", path.as_str()]).map(Template::text));
+            words.extend(args.iter().map(|arg| Template::text(arg.as_str())));
+            Ok(words)
+        }
     }
 }
 
@@ -77,6 +85,22 @@ mod tests {
     fn the_built_in_trainer_is_fermi_itself() {
         let words = argv(&Work::Builtin { args: vec!["--steps".into(), "5".into()] }).unwrap();
         assert_eq!(words.iter().map(Template::shown).collect::<Vec<_>>(), ["<fermi>", "trainer", "--steps", "5"]);
+    }
+
+    #[test]
+    fn a_recipe_is_brought_by_fermi_and_run_by_the_nodes_python() {
+        let recipe = |config: Option<&str>| Work::Recipe {
+            name: "sft".into(),
+            config: config.map(str::to_owned),
+            args: vec!["--trainer".into(), "mine:Trainer".into()],
+            directory: None,
+            env: Default::default(),
+            interpreter: None,
+        };
+        let shown = |work: Work| argv(&work).unwrap().iter().map(Template::shown).collect::<Vec<_>>().join(" ");
+        assert_eq!(shown(recipe(None)), "<fermi> recipe <python> --algorithm sft --trainer mine:Trainer");
+        let with_file = "<fermi> recipe <python> --algorithm sft --config /a b.yaml --trainer mine:Trainer";
+        assert_eq!(shown(recipe(Some("/a b.yaml"))), with_file);
     }
 
     #[test]

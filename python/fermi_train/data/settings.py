@@ -33,8 +33,9 @@ class Data:
 
     @classmethod
     def of(cls, keys: Keys, algorithm: str) -> Data:
-        """Takes the section; the dataset that a task chose counts where the file names none."""
-        train = keys.words("data.train") or tuple(filter(None, [environment.dataset_path()]))
+        """Takes the section; the dataset that a task chose wins over the file's."""
+        named = keys.words("data.train")
+        train = tuple(filter(None, [environment.dataset_path()])) or named
         if not train:
             raise Refusal(
                 Text("没有训练数据", "there is no data to train on"),

@@ -7,8 +7,8 @@ from typing import Any
 from ..environment import Place
 from ..models.sources import check_vocabulary
 from ..reading import File
-from ..settings import run_of, source_of
-from .with_trl import check_strategy, rows_of, run_trl, whole_checkpoints
+from . import obeyed
+from .with_trl import rows_of, run_trl, whole_checkpoints
 
 
 def train(file: File, place: Place) -> int:
@@ -17,15 +17,7 @@ def train(file: File, place: Place) -> int:
     from transformers import AutoModelForCausalLM
     from trl import DPOConfig, DPOTrainer
 
-    keys = file.keys
-    run = run_of(file, source_of(keys))
-    own: dict[str, Any] = {
-        "beta": keys.number("recipe.beta", 0.1),
-        "loss_type": list(keys.words("recipe.loss_type", ["sigmoid"])),
-        "label_smoothing": keys.number("recipe.label_smoothing", 0.0, most=0.5),
-    }
-    keys.refuse_left("dpo", run.strategy)
-    check_strategy(run)
+    run, own = obeyed.dpo(file)
     tokenizer = run.source.tokenizer()
     rows = rows_of(run, tokenizer)
     model = run.source.load(AutoModelForCausalLM, run.seed)

@@ -7,8 +7,8 @@ from typing import Any
 from ..environment import Place
 from ..models.sources import check_vocabulary
 from ..reading import File
-from ..settings import run_of, source_of
-from .with_trl import check_strategy, rows_of, run_trl, whole_checkpoints
+from . import obeyed
+from .with_trl import rows_of, run_trl, whole_checkpoints
 
 
 def train(file: File, place: Place) -> int:
@@ -17,11 +17,7 @@ def train(file: File, place: Place) -> int:
     from transformers import AutoModelForSequenceClassification
     from trl import RewardConfig, RewardTrainer
 
-    keys = file.keys
-    run = run_of(file, source_of(keys))
-    own: dict[str, Any] = {"center_rewards_coefficient": keys.number("recipe.center_rewards", 0.0) or None}
-    keys.refuse_left("reward", run.strategy)
-    check_strategy(run)
+    run, own = obeyed.reward(file)
     tokenizer = run.source.tokenizer()
     rows = rows_of(run, tokenizer)
     model = run.source.load(AutoModelForSequenceClassification, run.seed, num_labels=1)

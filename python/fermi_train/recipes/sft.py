@@ -6,16 +6,16 @@ from ..data.prepare import Prepared, opened, prepare, request_of
 from ..environment import Place
 from ..models.sources import check_vocabulary
 from ..reading import File
-from ..settings import Run, run_of, source_of
+from ..settings import Run
 from ..trainer import BaseTrainer
+from . import obeyed
 
 
 def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> int:
     """Trains; gives the exit code."""
     from transformers import AutoModelForCausalLM
 
-    run = run_of(file, source_of(file.keys))
-    file.keys.refuse_left("sft", run.strategy)
+    run = obeyed.sft(file)
     tokenizer = run.source.tokenizer()
     # Before ranks are connected: the others wait at a lock, not in a collective that times out.
     prepared = _prepared(run, run.data.train, tokenizer, run.data.eval_share)

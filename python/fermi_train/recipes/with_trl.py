@@ -17,7 +17,7 @@ from ..checkpoints.store import Checkpoint, Note, Store, check_fits, chosen
 from ..data.fingerprint import fingerprint
 from ..data.prepare import Request, is_eval, request_of, samples_of
 from ..environment import Place
-from ..messages import Refusal, Text
+from ..messages import Text
 from ..report import logs
 from ..report.reporter import Reporter, StepReport
 from ..settings import Run
@@ -114,34 +114,6 @@ def arguments_of(run: Run, samples: int, ranks: int) -> dict[str, Any]:
     if ranks > 1:
         arguments["ddp_backend"] = run.backend
     return arguments
-
-
-def check_strategy(run: Run) -> None:
-    """Refuses what TRL's trainers would not do: they shard on GPUs alone, and do not say so elsewhere."""
-    if run.dynamic_batch or run.ddp.hook or run.ddp.gradient_as_bucket_view:
-        key = "recipe.dynamic_batch" if run.dynamic_batch else "recipe.ddp_comm_hook"
-        key = "training.gradient_as_bucket_view" if run.ddp.gradient_as_bucket_view else key
-        raise _unobeyed(key, run.algorithm)
-    if run.optimiser.name == "adam":
-        raise _unobeyed("training.optim: adam", run.algorithm)
-    if run.strategy in ("fsdp", "deepspeed"):
-        raise Refusal(
-            Text(
-                f"算法 {run.algorithm} 不支持策略 {run.strategy}",
-                f"the algorithm {run.algorithm} does not train by the strategy {run.strategy}",
-            ),
-            Text(
-                "请使用 distributed_strategy: ddp，并可配合 lora",
-                "give distributed_strategy: ddp, with lora if need be",
-            ),
-        )
-
-
-def _unobeyed(key: str, algorithm: str) -> Refusal:
-    return Refusal(
-        Text(f"{key} 对算法 {algorithm} 不起作用", f"{key} would have no effect with algorithm {algorithm}"),
-        Text("请删除该键", "remove it"),
-    )
 
 
 class Told(TrainerCallback):

@@ -55,7 +55,7 @@ def test_a_refusal_has_both_languages_and_a_hint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
-    config = tiny.settings(tmp_path, data, recipe__nonsense=1)
+    config = tiny.settings(tmp_path, data, recipe__beta=1)
     for language, words in (("zh", ("错误：", "提示：", "不起作用")), ("en", ("error: ", "hint: ", "no effect"))):
         monkeypatch.setenv("FERMI_LANG", language)
         assert main(["--config", str(config), "--algorithm", "sft"]) == 2

@@ -78,6 +78,9 @@ pub struct EngineFlags {
     /// NCCL_DEBUG
     #[arg(long, value_name = "LEVEL")]
     nccl_debug: Option<String>,
+    /// Values over those of the training.yaml, each by its path.
+    #[arg(skip)]
+    changes: Vec<(String, Value)>,
 }
 
 fn degree() -> impl clap::builder::TypedValueParser<Value = u32> {
@@ -112,6 +115,26 @@ impl EngineFlags {
         given.into_iter().find(|(_, is_given)| *is_given).map(|(flag, _)| flag)
     }
 
+    /// The training.yaml that is named.
+    pub fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// Takes what `--set` says for values over those of the training.yaml, as `fermi train` has it, and gives the words.
+    pub fn set_over_the_file(&mut self) -> Result<Vec<String>, EngineRefusal> {
+        let words = std::mem::take(&mut self.set);
+        for word in &words {
+            let (path, value) = change(word)?;
+            self.change(path, value);
+        }
+        Ok(words)
+    }
+
+    /// Puts one value over the file's.
+    pub fn change(&mut self, path: &str, value: Value) {
+        self.changes.push((path.to_owned(), value));
+    }
+
     /// A refusal that speaks of a training.yaml, with the name of the file that was given.
     pub fn by_its_name(&self, problem: RunProblem) -> RunProblem {
         match (&self.config, problem) {
@@ -144,7 +167,7 @@ impl EngineFlags {
             }
         }
         if let Some(path) = &self.config {
-            let (sections, file) = training(path)?;
+            let (sections, file) = training(path, &self.changes)?;
             let file = file.knowing(fermi_planner::catalogue::parameters_of);
             framework = framework.or_else(|| Some(file.framework()));
             let named = file.deepspeed_file().filter(|_| framework == Some(Framework::Deepspeed));
@@ -224,10 +247,39 @@ fn setting(text: &str) -> Result<(String, Value), EngineRefusal> {
     Ok((key.to_owned(), value))
 }
 
-/// A training.yaml with its keys known.
-fn training(path: &Path) -> Result<(Map<String, Value>, TrainingYaml), EngineRefusal> {
+/// `training.max_steps=5`: a key of the training.yaml by its path, with a value as YAML spells it.
+fn change(text: &str) -> Result<(&str, Value), EngineRefusal> {
+    let refused = || EngineRefusal {
+        text: Text::new(format!("--set {text} 无效"), format!("--set {text} is no value of a key")),
+        hint: Text::new("格式为 键=值，例如 training.max_steps=5", "give KEY=VALUE, such as training.max_steps=5"),
+    };
+    let (path, value) = text.split_once('=').filter(|(path, _)| !path.is_empty()).ok_or_else(refused)?;
+    let mut section = training_yaml::sections(format!("value: {value}")).map_err(|_| refused())?;
+    Ok((path, section.remove("value").unwrap_or_default()))
+}
+
+/// Puts a value at a path, section by section.
+fn put(section: &mut Map<String, Value>, path: &str, value: &Value) {
+    let Some((name, rest)) = path.split_once('.') else {
+        section.insert(path.to_owned(), value.clone());
+        return;
+    };
+    let below = section.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    if !below.is_object() {
+        *below = Value::Object(Map::new());
+    }
+    if let Some(below) = below.as_object_mut() {
+        put(below, rest, value);
+    }
+}
+
+/// A training.yaml with its keys known, and with the changes over it.
+fn training(path: &Path, changes: &[(String, Value)]) -> Result<(Map<String, Value>, TrainingYaml), EngineRefusal> {
     let bytes = fs::read(path).map_err(|error| unreadable(path, None, &reason::of_io(&error)))?;
-    let sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
+    let mut sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
+    for (key, value) in changes {
+        put(&mut sections, key, value);
+    }
     let file = TrainingYaml::of(&sections).map_err(|problems| mistaken(path, &problems))?;
     Ok((sections, file))
 }
@@ -280,6 +332,20 @@ fn mistaken(path: &Path, problems: &Mistakes) -> EngineRefusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_stands_over_the_files_own_value() {
+        let mut file = training_yaml::sections("training: {max_steps: 3, seed: 1}").unwrap();
+        for word in ["training.max_steps=5", "recipe.reward=exact", "training.fsdp.offload_params=yes"] {
+            let (path, value) = change(word).unwrap();
+            put(&mut file, path, &value);
+        }
+        let expected = serde_json::json!({
+            "training": {"max_steps": 5, "seed": 1, "fsdp": {"offload_params": true}}, "recipe": {"reward": "exact"},
+        });
+        assert_eq!(Value::Object(file), expected);
+        assert!(change("=5").is_err() && change("training.max_steps").is_err() && change("a=[").is_err());
+    }
 
     #[test]
     fn the_help_names_every_framework() {

@@ -20,6 +20,7 @@ mod model;
 mod password;
 mod plan;
 mod quickstart;
+mod recipe;
 mod reference;
 pub mod run;
 mod scale;
@@ -31,6 +32,7 @@ pub mod supervise;
 mod task;
 mod token;
 mod top;
+mod train;
 mod trainer;
 mod up;
 mod usage;
@@ -65,6 +67,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::RunFlags>),
+    Train(Box<train::TrainFlags>),
     Up(up::UpFlags),
     Server(server::ServerFlags),
     Agent(agent::AgentFlags),
@@ -99,6 +102,8 @@ enum Command {
     #[command(hide = true)]
     Complete(complete::CompleteFlags),
     #[command(hide = true)]
+    Recipe(recipe::RecipeFlags),
+    #[command(hide = true)]
     Reference,
 }
 
@@ -119,6 +124,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
     let cli = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
         Ok(Cli { command: Command::Run(flags) }) => run::execute(*flags),
+        Ok(Cli { command: Command::Train(flags) }) => train::execute(*flags),
         Ok(Cli { command: Command::Up(flags) }) => up::execute(&flags),
         Ok(Cli { command: Command::Server(flags) }) => server::execute(&flags),
         Ok(Cli { command: Command::Agent(flags) }) => agent::execute(&flags),
@@ -149,6 +155,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Completions(flags) }) => completions::execute(&flags),
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
         Ok(Cli { command: Command::Complete(flags) }) => complete::execute(&flags),
+        Ok(Cli { command: Command::Recipe(flags) }) => recipe::execute(&flags),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
         Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
     }

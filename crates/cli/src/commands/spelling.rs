@@ -11,7 +11,7 @@ pub fn unify(cli: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     match arguments.get(1).and_then(|word| word.to_str()) {
         Some("run") => run::spellings::unify(cli, arguments),
         Some(name) if launch::words::NAMES.contains(&name) => launch::words::unify(cli, arguments),
-        Some(setup_cluster::NAME | doctor::NAME | "plan" | "bench" | "scale") => hyphenated(arguments),
+        Some(setup_cluster::NAME | doctor::NAME | "plan" | "bench" | "scale" | "train") => hyphenated(arguments),
         _ => arguments,
     }
 }
@@ -45,6 +45,7 @@ mod tests {
             ("fermi launch_multi_node gn6 2 4 t.py", "fermi launch-multi-node -- gn6 2 4 t.py"),
             ("fermi setup-cluster --master_addr=a_b", "fermi setup-cluster --master-addr=a_b"),
             ("fermi plan --gpu_memory 8 a_b", "fermi plan --gpu-memory 8 a_b"),
+            ("fermi train --nproc_per_node 2 --set a_b=1", "fermi train --nproc-per-node 2 --set a_b=1"),
             ("fermi task list --a_b", "fermi task list --a_b"),
             ("fermi", "fermi"),
         ] {

@@ -50,6 +50,9 @@ pub enum RequestRefusal {
     RecipeUnknown {
         name: String,
     },
+    RecipeSettings {
+        has_both: bool,
+    },
     WorkersUnknown {
         name: String,
         count: u32,
@@ -209,7 +212,21 @@ impl RequestRefusal {
             ),
             Self::RecipeUnknown { name } => (
                 Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist")),
-                Hint::new("目前可用：builtin；或改用 command", "there is builtin; or give a command instead"),
+                Hint::new(
+                    "可用：sft、rm、dpo、grpo、ppo、builtin；或改用 command",
+                    "there are sft, rm, dpo, grpo, ppo and builtin; or give a command instead",
+                ),
+            ),
+            Self::RecipeSettings { has_both } => (
+                match has_both {
+                    true => Text::new("配方的设置给了两处", "The recipe has its settings from two places"),
+                    false => Text::new("配方没有设置", "The recipe has no settings"),
+                },
+                Hint::new(
+                    "填写 options.training（training.yaml 的内容）或 recipe.config（节点上的路径）其中一个",
+                    "give either options.training (what stands in training.yaml) or recipe.config (a path on the nodes)",
+                )
+                .on_command_line("用 --config 给出 training.yaml", "give a training.yaml by --config"),
             ),
             Self::WorkersUnknown { name, count } => (
                 Text::new(
@@ -381,6 +398,7 @@ impl RequestRefusal {
             Self::CommandAndRecipe => "recipe",
             Self::VariableInvalid { .. } => "command.env",
             Self::RecipeUnknown { .. } => "recipe.name",
+            Self::RecipeSettings { .. } => "options.training",
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
             Self::LabelsInvalid => "labels",
             Self::MasterPortInvalid => "options.masterPort",
@@ -420,6 +438,7 @@ impl Explained for RequestRefusal {
             Self::CommandAndRecipe => "command_and_recipe",
             Self::VariableInvalid { .. } => "variable_invalid",
             Self::RecipeUnknown { .. } => "recipe_unknown",
+            Self::RecipeSettings { .. } => "recipe_settings",
             Self::WorkersUnknown { .. } => "workers_unknown",
             Self::LabelsInvalid => "labels_invalid",
             Self::MasterPortInvalid => "master_port_invalid",

@@ -76,11 +76,20 @@ pub enum Work {
         #[serde(default)]
         interpreter: Option<String>,
     },
-    /// One of the recipes that Fermi ships, with its settings file.
+    /// One of the recipes that Fermi ships; its settings are `options.training`, or a file.
     Recipe {
         name: String,
+        /// A training.yaml that every node has under this path.
         #[serde(default)]
         config: Option<String>,
+        #[serde(default)]
+        args: Vec<String>,
+        #[serde(default)]
+        directory: Option<String>,
+        #[serde(default)]
+        env: BTreeMap<String, String>,
+        #[serde(default)]
+        interpreter: Option<String>,
     },
     /// Fermi's own small trainer, with its flags.
     Builtin {

@@ -33,6 +33,26 @@ fn the_request_of_the_specification_is_accepted_with_a_warning() {
 }
 
 #[test]
+fn a_recipe_has_its_settings_from_one_place_and_its_data_from_either() {
+    let ask = |name: &str, config: Option<&str>, has_training: bool| {
+        let recipe =
+            RequestedRecipe { name: name.to_owned(), config: config.map(str::to_owned), ..RequestedRecipe::default() };
+        let mut asked = CreateRequest { recipe: Some(recipe), dataset_id: None, dataset_version_id: None, ..request() };
+        asked.options.training = has_training.then(serde_json::Map::new);
+        asked.distributed_config.strategy = None;
+        validate(&asked, &known()).map(|accepted| accepted.spec.work).map_err(|refusal| refusal.id())
+    };
+    for name in RECIPES {
+        assert!(matches!(ask(name, None, true), Ok(Work::Recipe { .. })), "{name}");
+    }
+    assert!(matches!(ask("sft", Some("/disk/training.yaml"), false), Ok(Work::Recipe { config: Some(_), .. })));
+    assert_eq!(ask("sft", None, false), Err("recipe_settings"));
+    assert_eq!(ask("sft", Some("/disk/training.yaml"), true), Err("recipe_settings"));
+    assert_eq!(ask("alchemy", None, true), Err("recipe_unknown"));
+    assert_eq!(ask(BUILTIN, None, true), Err("dataset_required"));
+}
+
+#[test]
 fn each_mistake_is_answered_with_its_sentence_and_field() {
     type Change = fn(&mut CreateRequest);
     let table: [(&str, &str, &str, Change); 20] = [

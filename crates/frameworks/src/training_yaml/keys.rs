@@ -56,6 +56,7 @@ pub const MOST: u64 = 1 << 52;
 
 pub const STRATEGIES: &[&str] = &["ddp", "deepspeed", "fsdp", "auto"];
 const PRECISIONS: &[&str] = &["no", "fp32", "fp16", "bf16"];
+const ALGORITHMS: &[&str] = &["sft", "rm", "reward", "ppo", "dpo", "grpo"];
 const WHEN: &[&str] = &["no", "steps", "epoch"];
 const SHARDINGS: &[&str] = &["FULL_SHARD", "SHARD_GRAD_OP", "HYBRID_SHARD"];
 
@@ -66,9 +67,36 @@ pub const KEYS: &[Key] = &[
     key("model.parameters", Kind::Free, "its size, such as 7B; decides distributed_strategy: auto"),
     key("model.max_length", Kind::Count(1), "tokens of a sample"),
     key("data", Kind::Free, "datasets, for the script"),
-    key("algorithm", Kind::Choice(&["sft", "reward", "ppo", "dpo", "grpo"]), "how the model is trained"),
+    key("algorithm", Kind::Choice(ALGORITHMS), "how the model is trained"),
     key("lora", Kind::Free, "LoRA, for the script"),
-    key("training.algorithm", Kind::Choice(&["sft", "reward", "ppo", "dpo", "grpo"]), "how the model is trained"),
+    key("recipe.dynamic_batch", Kind::Flag, "sft: the largest micro-batch that fits on all ranks"),
+    key("recipe.ddp_comm_hook", Kind::Choice(&["fp16", "bf16", "powersgd"]), "sft: compresses gradients"),
+    key("recipe.center_rewards", Kind::Number, "rm: weight of the sum of rewards"),
+    key("recipe.beta", Kind::Number, "dpo, grpo: how near the model stays to where it began"),
+    key("recipe.loss_type", Kind::Words, "dpo, grpo: the loss"),
+    key("recipe.label_smoothing", Kind::Share, "dpo: share of preferences that are wrong"),
+    key(
+        "recipe.reward",
+        Kind::Words,
+        "grpo, ppo: exact, format:REGEX, length:N, share:LETTER, model:FOLDER, module:function",
+    ),
+    key("recipe.num_generations", Kind::Count(2), "grpo: answers to each prompt"),
+    key("recipe.max_completion_length", Kind::Count(1), "grpo, ppo: tokens of an answer"),
+    key("recipe.temperature", Kind::Number, "grpo, ppo: of sampling"),
+    key("recipe.top_p", Kind::Share, "grpo, ppo: of sampling"),
+    key("recipe.epsilon", Kind::Number, "grpo: where the ratio is clipped"),
+    key("recipe.num_iterations", Kind::Count(1), "grpo: updates with the same answers"),
+    key("recipe.scale_rewards", Kind::Choice(&["group", "batch", "none"]), "grpo: by what advantages are divided"),
+    key("recipe.ppo_epochs", Kind::Count(1), "ppo: passes over the same answers"),
+    key("recipe.minibatches", Kind::Count(1), "ppo: updates in each pass"),
+    key("recipe.kl_coef", Kind::Number, "ppo: weight of the distance to where the model began"),
+    key("recipe.clip", Kind::Number, "ppo: where the ratio is clipped"),
+    key("recipe.value_clip", Kind::Number, "ppo: where values are clipped"),
+    key("recipe.value_coef", Kind::Number, "ppo: weight of the value's loss"),
+    key("recipe.gamma", Kind::Share, "ppo: discount"),
+    key("recipe.lam", Kind::Share, "ppo: lambda of the advantage"),
+    key("recipe.missing_eos_penalty", Kind::Number, "ppo: taken off where an answer does not end"),
+    key("training.algorithm", Kind::Choice(ALGORITHMS), "how the model is trained"),
     key("training.distributed", Kind::Flag, "whether several processes train together"),
     key("training.distributed_strategy", Kind::Choice(STRATEGIES), "how they do; auto decides by the model's size"),
     key("training.distributed_backend", Kind::Choice(&["nccl", "gloo"]), "nccl on GPUs, gloo on CPU"),

@@ -4,6 +4,14 @@ TRL has no PPO any more; see docs/decisions/0022. `trainer` has the loop, `rollo
 arithmetic as plain functions.
 """
 
-from .recipe import train
+from __future__ import annotations
 
-__all__ = ["train"]
+from ...environment import Place
+from ...reading import File
+
+
+def train(file: File, place: Place) -> int:
+    """Trains; gives the exit code."""
+    from .recipe import train as train_by_recipe
+
+    return train_by_recipe(file, place)

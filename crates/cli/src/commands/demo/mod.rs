@@ -179,10 +179,10 @@ fn request(client: &Client, node_ids: Vec<EnvironmentId>, steps: u64) -> Result<
         },
         recipe: Some(RequestedRecipe {
             name: BUILTIN.to_owned(),
-            config: None,
             args: ["--steps", &steps.to_string(), "--global-batch", "12", "--log-every", "10"]
                 .map(str::to_owned)
                 .to_vec(),
+            ..RequestedRecipe::default()
         }),
         ..CreateRequest::default()
     })

@@ -65,7 +65,6 @@ pub enum Stdin {
 impl Machine {
     pub fn look() -> Result<Self, RunProblem> {
         let text = |name: &str| std::env::var(name).ok();
-        let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let host_name = text(contract::FERMI_NODE_NAME)
             .filter(|name| !name.is_empty())
             .or_else(|| nix::unistd::gethostname().ok()?.into_string().ok())
@@ -74,11 +73,7 @@ impl Machine {
             host_name,
             folder: std::env::current_dir()
                 .map_err(|error| RunProblem::NoWorkingFolder { error: reason::of_io(&error) })?,
-            state_folder: state_folder::choose(
-                path(contract::FERMI_STATE_DIR).or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi"))),
-                path("HOME"),
-                &std::env::temp_dir(),
-            ),
+            state_folder: state_folder::here(),
             own_binary: launch::own_binary(),
             python: PythonSearch::by_variables(),
             cpus: fermi_hardware::cpu::allowed(),

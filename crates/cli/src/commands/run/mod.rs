@@ -9,7 +9,7 @@ pub(super) mod devices;
 mod dry_run;
 mod error_file;
 mod filters;
-mod flags;
+pub(super) mod flags;
 mod folders;
 mod foreign;
 mod framework;
@@ -17,10 +17,10 @@ mod gathering;
 mod hook;
 mod interpreter;
 mod leash;
-mod machine;
+pub(super) mod machine;
 mod make_folders;
 pub(super) mod narrate;
-mod plan;
+pub(super) mod plan;
 pub(super) mod policy;
 mod processes;
 mod ranks;
@@ -29,7 +29,7 @@ pub(super) mod session;
 mod single_rank;
 pub(super) mod slurm;
 pub mod spellings;
-mod state_folder;
+pub(super) mod state_folder;
 mod store;
 mod streams;
 mod terminal;
@@ -50,15 +50,18 @@ use crate::{called_as, exit_code, speech};
 pub fn execute(flags: RunFlags) -> ExitCode {
     match start(flags) {
         Ok(code) => code,
-        Err(problem) => {
-            let text = blaming_variables(problem.text());
-            match problem.hint() {
-                Some(hint) => speech::complain(&Notice::new(problem.id(), text, hint)),
-                None => speech::complain(&problem),
-            }
-            ExitCode::from(exit_code::USAGE)
-        }
+        Err(problem) => refuse(&problem),
     }
+}
+
+/// Says what is wrong with the flags, and gives the exit code.
+pub(super) fn refuse(problem: &RunProblem) -> ExitCode {
+    let text = blaming_variables(problem.text());
+    match problem.hint() {
+        Some(hint) => speech::complain(&Notice::new(problem.id(), text, hint)),
+        None => speech::complain(problem),
+    }
+    ExitCode::from(exit_code::USAGE)
 }
 
 /// A sentence about a refused value of `fermi run`, which names the `PET_*` variable that holds it, if one does.
@@ -105,12 +108,23 @@ fn start(flags: RunFlags) -> Result<ExitCode, RunProblem> {
     if slurm::is_create(&flags) {
         return Ok(super::slurm::create_from_run(&flags));
     }
-    let plan = plan::plan(&flags, &machine)?;
+    carry_out(plan::plan(&flags, &machine)?, &flags)
+}
+
+/// Plans a run whose program is Fermi's own to choose; nothing is started.
+pub(super) fn planned(flags: &RunFlags, machine: &machine::Machine) -> Result<plan::Plan, RunProblem> {
+    refuse_foreign(flags)?;
+    framework::refuse_elsewhere(flags)?;
+    plan::plan(flags, machine)
+}
+
+/// Runs a plan, or shows it where that was asked for.
+pub(super) fn carry_out(plan: plan::Plan, flags: &RunFlags) -> Result<ExitCode, RunProblem> {
     if flags.dry_run {
-        session::say_notes(&plan, &flags);
+        session::say_notes(&plan, flags);
         dry_run::show(&plan, flags.json);
         return Ok(ExitCode::SUCCESS);
     }
     let _note = plan.slurm.as_ref().map(|slurm| slurm::LauncherNote::leave(slurm, &plan.signals));
-    session::run(plan, &flags)
+    session::run(plan, flags)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use fermi_domain::contract;
 use nix::unistd::{AccessFlags, eaccess, geteuid};
 
 /// The folder, and whether it is the one that is taken where the home cannot be written.
@@ -11,6 +12,13 @@ use nix::unistd::{AccessFlags, eaccess, geteuid};
 pub struct StateFolder {
     pub path: PathBuf,
     pub is_temporary: bool,
+}
+
+/// As the variables of this process say.
+pub fn here() -> Option<StateFolder> {
+    let path = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = path(contract::FERMI_STATE_DIR).or_else(|| path("XDG_STATE_HOME").map(|state| state.join("fermi")));
+    choose(named, path("HOME"), &std::env::temp_dir())
 }
 
 /// What was named wins, whether it can be written or not: the user shall hear of it. A container with an arbitrary user

@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 37] = [
+const BESIDE_FILE: [&str; 38] = [
     "envs",
     "group",
     "master",
@@ -44,6 +44,7 @@ const BESIDE_FILE: [&str; 37] = [
     "label",
     "priority",
     "builtin",
+    "recipe",
     "command",
     "framework",
     "set",

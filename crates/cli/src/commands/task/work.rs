@@ -21,7 +21,7 @@ use crate::connection::CommandProblem;
 /// The flags that `task create`, `task preview` and `group start` share.
 #[derive(Debug, clap::Args)]
 pub struct WorkFlags {
-    /// A dataset by name or id
+    /// A dataset by name or id, as NAME@VERSION for one of its versions
     #[arg(long, value_name = "DATASET")]
     dataset: Option<String>,
     /// Its version by name or id [default: the newest]
@@ -83,6 +83,9 @@ pub struct WorkFlags {
     /// Run the built-in trainer; its flags stand behind --
     #[arg(long)]
     builtin: bool,
+    /// Train by a recipe, with --config: sft, rm, dpo, grpo or ppo; the nodes' Python needs its libraries alone
+    #[arg(long, value_name = "NAME", conflicts_with = "builtin", requires = "config")]
+    recipe: Option<String>,
     /// What each rank runs, with its arguments [default: the built-in trainer]
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -112,8 +115,9 @@ impl WorkFlags {
     ) -> Result<CreateRequest, CommandProblem> {
         let (dataset_id, dataset_version_id) = match &self.dataset {
             Some(text) => {
-                let dataset = dataset::find(client, text)?;
-                let version = dataset::version(&dataset, self.dataset_version.as_deref())?;
+                let (name, version) = dataset_of(text, self.dataset_version.as_deref());
+                let dataset = dataset::find(client, name)?;
+                let version = dataset::version(&dataset, version)?;
                 (Some(dataset.id.clone()), Some(version.id.clone()))
             }
             None => (None, None),
@@ -155,6 +159,17 @@ impl WorkFlags {
     }
 
     fn work(&self) -> Result<(Option<RequestedCommand>, Option<RequestedRecipe>), CommandProblem> {
+        if let Some(name) = &self.recipe {
+            let recipe = RequestedRecipe {
+                name: name.clone(),
+                config: None,
+                args: self.command.clone(),
+                working_directory: self.workdir.clone(),
+                env: self.env_var.iter().cloned().collect(),
+                interpreter: self.interpreter.clone(),
+            };
+            return Ok((None, Some(recipe)));
+        }
         if self.builtin || self.command.is_empty() {
             let args = self.command.clone();
             if self.command.is_empty() && !self.env_var.is_empty() {
@@ -163,7 +178,8 @@ impl WorkFlags {
                     Text::new("在 -- 之后给出命令", "give a command behind --"),
                 ));
             }
-            return Ok((None, Some(RequestedRecipe { name: BUILTIN.to_owned(), config: None, args })));
+            let recipe = RequestedRecipe { name: BUILTIN.to_owned(), args, ..RequestedRecipe::default() };
+            return Ok((None, Some(recipe)));
         }
         let command = RequestedCommand {
             argv: self.command.clone(),
@@ -172,6 +188,14 @@ impl WorkFlags {
             interpreter: self.interpreter.clone(),
         };
         Ok((Some(command), None))
+    }
+}
+
+/// `NAME@VERSION`, unless the version is named by itself.
+fn dataset_of<'a>(text: &'a str, version: Option<&'a str>) -> (&'a str, Option<&'a str>) {
+    match (version, text.rsplit_once('@')) {
+        (None, Some((name, version))) if !name.is_empty() && !version.is_empty() => (name, Some(version)),
+        (version, _) => (text, version),
     }
 }
 
@@ -186,6 +210,18 @@ pub fn parse_pair(text: &str) -> Result<(String, String), Expected> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_may_stand_behind_its_dataset() {
+        for (text, version, expected) in [
+            ("poems@v2", None, ("poems", Some("v2"))),
+            ("poems", None, ("poems", None)),
+            ("a@b", Some("v1"), ("a@b", Some("v1"))),
+            ("@v2", None, ("@v2", None)),
+        ] {
+            assert_eq!(dataset_of(text, version), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_pair_may_have_an_empty_value_and_more_signs() {
