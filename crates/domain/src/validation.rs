@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    access::check_secret_name,
     aggregate::Aggregate,
     environment::Environment,
     framework::Framework,
@@ -57,6 +58,9 @@ pub struct RequestedCommand {
     pub argv: Vec<String>,
     pub working_directory: Option<String>,
     pub env: BTreeMap<String, String>,
+    /// Variables whose values are secrets, by the names of these.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
     pub interpreter: Option<String>,
 }
 
@@ -220,7 +224,7 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
         (None, Some(recipe)) if recipe.name == BUILTIN => Ok(Work::Builtin { args: recipe.args.clone() }),
         (None, Some(recipe)) => Err(RequestRefusal::RecipeUnknown { name: recipe.name.clone() }),
         (Some(command), None) => {
-            let RequestedCommand { argv, working_directory, env, interpreter } = command.clone();
+            let RequestedCommand { argv, working_directory, env, secrets, interpreter } = command.clone();
             if argv.first().is_none_or(|program| program.trim().is_empty()) {
                 return Err(RequestRefusal::CommandEmpty);
             }
@@ -228,10 +232,16 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
             if argv.len() > MOST_ARGUMENTS || argv.iter().chain(env.values()).any(|text| text.contains('\0')) {
                 return Err(RequestRefusal::CommandInvalid);
             }
-            if let Some(name) = env.keys().find(|name| bad_name(name)) {
+            if let Some(name) = env.keys().chain(secrets.keys()).find(|name| bad_name(name)) {
                 return Err(RequestRefusal::VariableInvalid { name: name.clone() });
             }
-            Ok(Work::Command { argv, directory: working_directory, env, interpreter })
+            if let Some(name) = secrets.keys().find(|name| env.contains_key(*name)) {
+                return Err(RequestRefusal::VariableTwice { name: name.clone() });
+            }
+            if let Some(name) = secrets.values().find(|name| check_secret_name(name).is_err()) {
+                return Err(RequestRefusal::SecretUnknown { name: name.clone() });
+            }
+            Ok(Work::Command { argv, directory: working_directory, env, secrets, interpreter })
         }
     }
 }

@@ -176,6 +176,7 @@ pub const GROUP: Text = noun("分组", "group");
 pub const MODEL: Text = noun("模型", "model");
 pub const USER: Text = noun("用户", "user");
 pub const TOKEN: Text = noun("令牌", "token");
+pub const SECRET: Text = noun("密钥", "secret");
 pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
 
 const fn noun(zh: &'static str, en: &'static str) -> Text {

@@ -29,6 +29,7 @@ mod sample_files;
 mod samples;
 mod serve;
 
+pub use access::Vault;
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
 pub use serve::{Door, ServerError, ServerNews, ServerOptions, ServerToken, run};

@@ -12,7 +12,7 @@ use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::access::secret_word;
+use crate::access::{Vault, secret_word};
 use crate::core::Core;
 use crate::disk::DiskLimits;
 use crate::guard::Guard;
@@ -158,7 +158,11 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.clone(), options.limits, options.rules.clone());
+    let key_of_secrets = folder.join(fermi_store::backup::KEY_OF_SECRETS);
+    refuse_if_open(&key_of_secrets, 0o600)?;
+    let vault = Vault::new(&key_file::read_or_make(&key_of_secrets).map_err(in_folder)?.word);
+    let (limits, rules) = (options.limits, options.rules.clone());
+    let core = Core::new(store, chunks, secret.word, vault, folder.clone(), limits, rules);
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     core.refresh_accounts().await?;

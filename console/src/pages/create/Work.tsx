@@ -12,6 +12,7 @@ export function Work({ form, set, refused }: PartProps) {
     form.directory,
     form.interpreter,
     form.variables,
+    form.secrets,
     form.maxRestarts,
     form.priority,
     form.checkpointDir,
@@ -80,6 +81,17 @@ export function Work({ form, set, refused }: PartProps) {
                 value={form.variables}
                 placeholder={'NCCL_DEBUG=INFO\nOMP_NUM_THREADS=8'}
                 onChange={(event) => set({ variables: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+          <Field label={w.create.secrets} hint={w.create.secretsHint} className="sm:col-span-2">
+            {(props) => (
+              <TextArea
+                {...props}
+                className="font-mono"
+                value={form.secrets}
+                placeholder="HF_TOKEN=hf-token"
+                onChange={(event) => set({ secrets: event.currentTarget.value })}
               />
             )}
           </Field>

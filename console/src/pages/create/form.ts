@@ -22,6 +22,8 @@ export type Form = Selection & {
   interpreter: string;
   /** One `NAME=VALUE` a line. */
   variables: string;
+  /** One `VARIABLE=SECRET` a line; the secrets are named, not held. */
+  secrets: string;
   maxRestarts: string;
   priority: string;
   checkpointDir: string;
@@ -48,11 +50,17 @@ export const EMPTY: Form = {
   directory: '',
   interpreter: '',
   variables: '',
+  secrets: '',
   maxRestarts: '',
   priority: '',
   checkpointDir: '',
   kept: {},
 };
+
+const lines = (pairs: Record<string, string> | undefined) =>
+  Object.entries(pairs ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
 
 const text = (value: unknown) => (value === null || value === undefined ? '' : String(value));
 
@@ -81,9 +89,8 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
     command: command ? commandLine(command.argv) : '',
     directory: text(command?.directory),
     interpreter: text(command?.interpreter),
-    variables: Object.entries(command?.env ?? {})
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
+    variables: lines(command?.env),
+    secrets: lines(command?.secrets),
     maxRestarts: restart?.maxRestarts ? String(restart.maxRestarts) : '',
     priority: spec.priority ? String(spec.priority) : '',
     checkpointDir: text(checkpointDir),

@@ -29,7 +29,9 @@ mod task;
 mod verdict;
 mod warning;
 
-pub use access::{ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Session, SetPassword, Token, User};
+pub use access::{
+    ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Secret, Session, SetPassword, SetSecret, Token, User,
+};
 pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
 pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion};
 pub use envelope::{Empty, Envelope, ErrorBody, Failure, Id};

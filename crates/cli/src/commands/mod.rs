@@ -20,6 +20,7 @@ mod plan;
 mod quickstart;
 mod reference;
 pub mod run;
+mod secret;
 mod server;
 mod setup_cluster;
 mod slurm;
@@ -70,6 +71,7 @@ enum Command {
     Logout(login::LogoutFlags),
     User(user::UserFlags),
     Token(token::TokenFlags),
+    Secret(secret::SecretFlags),
     Audit(audit::AuditFlags),
     Demo(demo::DemoFlags),
     #[command(name = launch::words::NAME)]
@@ -119,6 +121,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Logout(flags) }) => login::log_out(&flags),
         Ok(Cli { command: Command::User(flags) }) => user::execute(&flags),
         Ok(Cli { command: Command::Token(flags) }) => token::execute(&flags),
+        Ok(Cli { command: Command::Secret(flags) }) => secret::execute(&flags),
         Ok(Cli { command: Command::Audit(flags) }) => audit::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),
         Ok(Cli { command: Command::LaunchFiles(flags) }) => launch_files::execute(&flags),

@@ -59,7 +59,8 @@ fn from_file(path: &Path) -> Result<String, CommandProblem> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-fn ask(question: &str) -> Result<String, CommandProblem> {
+/// What is typed, unseen, on a terminal.
+pub fn ask(question: &str) -> Result<String, CommandProblem> {
     let stdin = std::io::stdin();
     let hidden = tcgetattr(&stdin).ok().filter(|_| stdin.is_terminal()).ok_or_else(|| {
         CommandProblem::usage(

@@ -29,6 +29,7 @@ mod params;
 mod prometheus;
 mod request_id;
 mod rules;
+mod secrets;
 mod server_status;
 mod session;
 mod shapes;
@@ -131,6 +132,8 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(users::set_password))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(secrets::set, secrets::list))
+        .routes(routes!(secrets::delete))
         .routes(routes!(server_status::show))
         .routes(routes!(strays::list))
         .routes(routes!(strays::end))

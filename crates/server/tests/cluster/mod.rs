@@ -13,6 +13,7 @@ use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus,
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::queue::Rules;
 use fermi_domain::units::Bytes;
+use fermi_server::Vault;
 use fermi_server::agents;
 use fermi_server::core::Core;
 use fermi_server::disk::DiskLimits;
@@ -61,6 +62,7 @@ impl Cluster {
             store,
             chunks,
             "secret".to_owned(),
+            Vault::new("key"),
             folder.path().to_owned(),
             DiskLimits::default(),
             Rules::default(),

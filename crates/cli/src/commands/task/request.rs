@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 37] = [
+const BESIDE_FILE: [&str; 38] = [
     "envs",
     "group",
     "master",
@@ -41,6 +41,7 @@ const BESIDE_FILE: [&str; 37] = [
     "node_lost_after",
     "use_standby",
     "env_var",
+    "secret",
     "label",
     "priority",
     "builtin",
