@@ -88,7 +88,7 @@ fn another_user_of_the_machine_gets_nothing() {
     let files: Vec<PathBuf> = files_below(&up).into_iter().chain(files_below(&place.state())).collect();
     let pass = files.iter().find(|file| file.ends_with("pass.json")).expect("the agent's pass");
     let pass: Value = serde_json::from_slice(&fs::read(pass).unwrap()).unwrap();
-    let target = json!({
+    let mut target = json!({
         "place": place.path(), "up": up, "agent": agent, "state": place.state(), "home": home, "files": files,
         "address": server.strip_prefix("http://").unwrap(), "task": task, "masterPort": shown["masterPort"],
         "pids": place.alive().iter().map(|process| process.pid).collect::<Vec<_>>(),
@@ -96,29 +96,43 @@ fn another_user_of_the_machine_gets_nothing() {
         "needles": {
             "the secret": SECRET, "what the rank wrote": WRITTEN, "the credential": pass["credential"],
             "the token": word(&up.join("server/token")), "the key of runs": word(&up.join("server/secret")),
-            "the key of secrets": word(&up.join("server/secrets.key")),
+            "the key of secrets": word(&up.join("server/secrets.key")), "a log of ours": "a task was created",
         },
     });
     // In clear it is in the rank's own variables and the memory of its keepers, and in no file.
     for file in &files {
         assert!(!word_is_in(file, SECRET), "the secret is in {}", file.display());
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/access/nobody.py");
-    nobody.arg(python()).arg("-c").arg(fs::read_to_string(script).unwrap());
-    let mut attack = nobody.stdin(Stdio::piped()).stdout(Stdio::piped()).current_dir("/").spawn().unwrap();
-    attack.stdin.take().unwrap().write_all(target.to_string().as_bytes()).unwrap();
-    let ended = attack.wait_with_output().unwrap();
-    assert!(ended.status.success(), "the attack itself failed");
-    let mut tried = 0;
-    for line in String::from_utf8(ended.stdout).unwrap().lines() {
-        let way: Value = serde_json::from_str(line).unwrap();
+    let ways = tried(&mut nobody, &target);
+    for way in &ways {
         assert!(way["found"] == json!([]) && way["done"].is_null(), "{way}");
-        tried += 1;
     }
-    assert!(tried >= 30, "{tried} ways");
+    assert!(ways.len() >= 30, "{} ways", ways.len());
+    // The same ways do find these things where they are allowed to.
+    let harmless = ["the_keys", "the_folder_of_everything", "the_logs_of_up", "variables_of_processes"];
+    target["only"] = json!(harmless);
+    let by_owner = tried(&mut place.program("env"), &target);
+    assert_eq!(by_owner.len(), harmless.len());
+    for (way, thing) in by_owner.iter().zip(["what the rank wrote", "the token", "a log of ours", "the secret"]) {
+        assert!(way["found"].as_array().unwrap().iter().any(|found| found == thing), "{thing}: {way}");
+    }
     assert!(typed(&place, &server, &["task", "show", &task], "").contains("running"), "the task was not disturbed");
     cluster.signal(libc::SIGTERM);
     cluster.ended();
+}
+
+/// What each way of the attack has found, as `user` starts it.
+fn tried(user: &mut Command, target: &Value) -> Vec<Value> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/access/nobody.py");
+    // The one of the system, which every user may execute.
+    let system = Path::new("/usr/bin/python3");
+    let command = user.arg(if system.exists() { system } else { python() });
+    command.arg("-c").arg(fs::read_to_string(script).unwrap()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut attack = command.current_dir("/").spawn().unwrap();
+    attack.stdin.take().unwrap().write_all(target.to_string().as_bytes()).unwrap();
+    let ended = attack.wait_with_output().unwrap();
+    assert!(ended.status.success(), "the attack itself failed");
+    String::from_utf8(ended.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn word_is_in(file: &Path, word: &str) -> bool {

@@ -1,7 +1,8 @@
 """Tries, as another user of the machine, to get a secret, a token, a log, or to run code.
 
 Reads what it attacks as JSON on stdin: folders, pids, the server's address, the port of the ranks, and the texts that must not
-be found (`needles`). Each way answers with what it got; one JSON line per way says whether a needle was in it, or a deed done.
+be found (`needles`), and perhaps the ways to try (`only`). Each way answers with what it got; one JSON line per way says whether a
+needle was in it, or a deed done.
 """
 
 import base64
@@ -464,7 +465,10 @@ def a_second_agent_on_its_folder():
 
 
 def main():
+    only = TARGET.get("only")
     for function in WAYS:
+        if only and function.__name__ not in only:
+            continue
         try:
             got, done = function(), None
         except Done as deed:

@@ -80,7 +80,7 @@ pub fn ask(question: &str) -> Result<String, CommandProblem> {
     match read {
         Ok(length) if length > 0 => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
         _ => Err(CommandProblem::usage(
-            Text::new("没有输入密码", "no password was typed"),
+            Text::new("没有输入任何内容", "nothing was typed"),
             Text::new("重新运行命令", "run the command again"),
         )),
     }
