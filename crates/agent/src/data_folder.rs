@@ -15,15 +15,17 @@
 //! <data>/<cluster>/sources/<digest>               code that was sent
 //! ```
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use fermi_api::link::Assignment;
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::RunKey;
 use fermi_process::journal;
+pub use fermi_process::private_folder::make;
+use fermi_process::private_folder::{self, TooOpen};
 
 use crate::error::AgentError;
 use crate::identity::{self, Home, PassBook};
@@ -51,6 +53,9 @@ impl DataFolder {
         };
         let root = std::path::absolute(folder).map_err(failed(folder))?;
         make(&root).map_err(failed(&root))?;
+        if let Err(TooOpen { mode }) = private_folder::check(&root).map_err(failed(&root))? {
+            return Err(AgentError::TooOpen { folder: root, mode });
+        }
         let lock_path = root.join("agent.lock");
         let lock =
             File::options().create(true).append(true).mode(0o600).open(&lock_path).map_err(failed(&lock_path))?;
@@ -192,11 +197,12 @@ impl ClusterFolder {
         format!("{}-{run}", self.name)
     }
 
-    /// Writes down what is about to be started. From here a new agent takes the run for one that was started.
+    /// Writes down what is about to be started, but for secrets: those go to the keepers alone. From here a new agent takes
+    /// the run for one that was started.
     pub fn write_assignment(&self, assignment: &Assignment) -> io::Result<()> {
         let folder = self.run(&assignment.run);
         make(&folder)?;
-        write_private(&folder.join(ASSIGNMENT), &serde_json::to_vec(assignment)?)
+        write_private(&folder.join(ASSIGNMENT), &serde_json::to_vec(&assignment.masked())?)
     }
 
     /// Sees to it that no agent ever starts this run.
@@ -229,11 +235,6 @@ impl ClusterFolder {
             })
             .collect()
     }
-}
-
-/// Makes a folder that only its owner reads.
-pub fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Writes a file in one piece that only its owner reads.
@@ -300,6 +301,17 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         drop(first);
         assert_eq!(DataFolder::take(folder.path()).unwrap().instance(), instance);
+    }
+
+    #[test]
+    fn a_folder_that_others_may_enter_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (mode, is_taken) in [(0o755, false), (0o710, false), (0o700, true)] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            let taken = DataFolder::take(folder.path());
+            assert_eq!(taken.is_ok(), is_taken, "{mode:o}: {taken:?}");
+            assert!(is_taken || matches!(taken, Err(AgentError::TooOpen { mode: found, .. }) if found == mode));
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub enum AgentError {
     FolderInUse { folder: PathBuf },
     #[error("cannot use {}", path.display())]
     Folder { path: PathBuf, source: io::Error },
+    /// Other users of the machine get at what is in it.
+    #[error("others may enter {}: its mode is {mode:o}", folder.display())]
+    TooOpen { folder: PathBuf, mode: u32 },
     #[error("the machine refuses what an agent needs")]
     Machine(#[from] io::Error),
 }
@@ -25,6 +28,9 @@ impl Explained for AgentError {
         match self {
             Self::FolderInUse { folder } => {
                 Text::new(format!("另一个 agent 正在使用 {}", folder.display()), self.to_string())
+            }
+            Self::TooOpen { folder, mode } => {
+                Text::new(format!("其他用户可以进入 {}：权限为 {mode:o}", folder.display()), self.to_string())
             }
             Self::Folder { path, source } => Text::new(
                 format!("无法使用 {}：{source}", path.display()),
@@ -43,6 +49,13 @@ impl Explained for AgentError {
                 "先结束它，或用 --data-dir 给这个 agent 另一个文件夹",
                 "end it first, or give this agent another folder with --data-dir",
             ),
+            Self::TooOpen { folder, .. } => {
+                let command = format!("chmod 700 {}", folder.display());
+                Hint::new(
+                    format!("其中有凭据与日志；先执行 {command}"),
+                    format!("it holds a credential and logs; run `{command}` first"),
+                )
+            }
             Self::Folder { .. } => Hint::new(
                 "检查权限和磁盘空间，或用 --data-dir 指定另一个文件夹",
                 "check permissions and disk space, or name another folder with --data-dir",

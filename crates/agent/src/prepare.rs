@@ -296,6 +296,7 @@ pub(crate) mod tests {
             source: None,
             checkpoint_dir: None,
             secret: "s".into(),
+            secret_variables: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use fermi_domain::access::secret::MASK;
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
 use fermi_domain::event::RunEvent;
 pub use fermi_domain::fleet::KnownRun;
@@ -247,7 +248,7 @@ impl LaunchFailed {
 }
 
 /// What a node shall run. On the wire all its parts lie side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
     pub run: RunKey,
@@ -268,6 +269,26 @@ pub struct Assignment {
     pub checkpoint_dir: Option<String>,
     /// What the supervisors of this run must know to talk to each other.
     pub secret: String,
+    /// The variables of the launch whose values are secrets; agents of older releases take them for any others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_variables: Vec<String>,
+}
+
+impl Assignment {
+    /// As it may be written down: without what only the ranks and their supervisors must know.
+    pub fn masked(&self) -> Self {
+        let mut masked = self.clone();
+        masked.secret = MASK.to_owned();
+        masked.secret_variables.iter().for_each(|name| masked.launch.mask_variable(name));
+        masked
+    }
+}
+
+/// Secrets are not for logs.
+impl std::fmt::Debug for Assignment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Assignment").field("run", &self.run).field("task_name", &self.task_name).finish_non_exhaustive()
+    }
 }
 
 /// Where the nodes of a run meet.
@@ -322,5 +343,20 @@ mod tests {
         let fields = first.as_object_mut().unwrap();
         assert!(fields.remove("startTimeoutMs").is_some() && fields.remove("outputDir").is_some());
         assert_eq!(serde_json::to_value(&assignment).unwrap(), first);
+    }
+
+    #[test]
+    fn what_is_written_down_holds_no_secret() {
+        let mut assignment: Assignment = serde_json::from_str(FIRST).unwrap();
+        assignment.secret = "of the run".to_owned();
+        assignment.launch.set_variable("HF_TOKEN", "hf_1".into());
+        assignment.secret_variables = vec!["HF_TOKEN".to_owned()];
+        assert!(serde_json::to_string(&assignment).unwrap().contains("hf_1"));
+        let masked = serde_json::to_string(&assignment.masked()).unwrap();
+        let shown = format!("{assignment:?}");
+        for text in [&masked, &shown] {
+            assert!(!text.contains("hf_1") && !text.contains("of the run"), "{text}");
+        }
+        assert!(masked.contains(r#"["HF_TOKEN","***"]"#) && masked.contains(r#"["B","1"]"#), "{masked}");
     }
 }

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use fermi_process::sweep;
 use fermi_process::warden::{self, LauncherDeath};
+use fermi_process::{no_dump, sweep};
 use nix::errno::Errno;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
@@ -177,6 +177,10 @@ pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -
 /// The body of the hidden command, for a process that was started by exec with these words behind its name.
 pub fn supervise(words: &[OsString]) -> io::Result<()> {
     let outlives = words.iter().any(|word| word == OUTLIVES);
+    if outlives {
+        // The bundle of an agent holds secrets of a task, and its ranks may run as the agent's own user.
+        no_dump::set();
+    }
     // SAFETY: the launcher put the socket there before it started us; nothing else uses the number.
     let control = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(CONTROL_FD) };
     // SAFETY: flags of our own descriptors. Ranks must not inherit them.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    access::check_secret_name,
     aggregate::Aggregate,
     environment::Environment,
     framework::Framework,
@@ -57,6 +58,9 @@ pub struct RequestedCommand {
     pub argv: Vec<String>,
     pub working_directory: Option<String>,
     pub env: BTreeMap<String, String>,
+    /// Variables whose values are secrets, by the names of these.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, String>,
     pub interpreter: Option<String>,
 }
 
@@ -231,12 +235,13 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
         }
         (None, Some(recipe)) => Err(RequestRefusal::RecipeUnknown { name: recipe.name.clone() }),
         (Some(command), None) => {
-            let RequestedCommand { argv, working_directory, env, interpreter } = command.clone();
+            let RequestedCommand { argv, working_directory, env, secrets, interpreter } = command.clone();
             if argv.first().is_none_or(|program| program.trim().is_empty()) {
                 return Err(RequestRefusal::CommandEmpty);
             }
             words(&argv, &env)?;
-            Ok(Work::Command { argv, directory: working_directory, env, interpreter })
+            given(&env, &secrets)?;
+            Ok(Work::Command { argv, directory: working_directory, env, secrets, interpreter })
         }
     }
 }
@@ -259,6 +264,20 @@ fn words(argv: &[String], env: &BTreeMap<String, String>) -> Result<(), RequestR
     }
     match env.keys().find(|name| bad_name(name)) {
         Some(name) => Err(RequestRefusal::VariableInvalid { name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// Variables that are given a secret by its name: each has one value.
+fn given(env: &BTreeMap<String, String>, secrets: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
+    if let Some(name) = secrets.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+        return Err(RequestRefusal::VariableInvalid { name: name.clone() });
+    }
+    if let Some(name) = secrets.keys().find(|name| env.contains_key(*name)) {
+        return Err(RequestRefusal::VariableTwice { name: name.clone() });
+    }
+    match secrets.values().find(|name| check_secret_name(name).is_err()) {
+        Some(name) => Err(RequestRefusal::SecretUnknown { name: name.clone() }),
         None => Ok(()),
     }
 }

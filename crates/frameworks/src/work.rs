@@ -66,7 +66,13 @@ mod tests {
 
     fn shown(words: &[&str]) -> String {
         let argv = words.iter().map(|word| (*word).to_owned()).collect();
-        let work = Work::Command { argv, directory: None, env: Default::default(), interpreter: None };
+        let work = Work::Command {
+            argv,
+            directory: None,
+            env: Default::default(),
+            secrets: Default::default(),
+            interpreter: None,
+        };
         let words = super::argv(&work).unwrap();
         words.iter().map(Template::shown).collect::<Vec<_>>().join(" ")
     }
@@ -105,7 +111,13 @@ mod tests {
 
     #[test]
     fn nothing_to_run_is_refused() {
-        let empty = Work::Command { argv: vec![], directory: None, env: Default::default(), interpreter: None };
+        let empty = Work::Command {
+            argv: vec![],
+            directory: None,
+            env: Default::default(),
+            secrets: Default::default(),
+            interpreter: None,
+        };
         assert_eq!(argv(&empty).unwrap_err().id(), "command_required");
     }
 }

@@ -188,8 +188,8 @@ pub fn values_of(name: &str) -> io::Result<BTreeSet<String>> {
 /// Whether processes can be looked at: with all descriptors in use, for one, nothing would be found.
 fn can_look() -> io::Result<()> {
     fs::read_dir("/proc")?;
-    // Those of other users cannot be read; a run's own can.
-    read("/proc/self/environ").map(drop)
+    // Those of other users cannot be read; a run's own can. A process that hides itself does not read its own `environ`.
+    read("/proc/self/stat").map(drop)
 }
 
 /// The command line of a process as a person would type it; its short name when it has none.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use fermi_api::link::{Assignment, Master};
+use fermi_domain::access::SecretProblem;
 use fermi_domain::environment::Environment;
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId};
@@ -14,6 +15,7 @@ use fermi_domain::units::Seconds;
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
 use fermi_store::StoreError;
 
+use crate::access::vault::SecretVariable;
 use crate::core::Core;
 use crate::run_secret;
 
@@ -115,6 +117,10 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     let ranks = task.rank_map.as_ref().ok_or_else(|| refused("尚未分配 rank", "no ranks are given yet"))?;
     let launch = launch(&task.spec, ranks, &environments, &paths)
         .map_err(|refusal| AssignmentError::Refused(StoredMessage::of(&refusal)))?;
+    let secrets =
+        secrets(core, task).await?.map_err(|problem| AssignmentError::Refused(StoredMessage::of(&problem)))?;
+    let mut launch = launch.node(node.node_rank).ok_or_else(|| refused("该节点没有 rank", "this node has no ranks"))?;
+    secrets.iter().for_each(|(name, value)| launch.set_variable(name, value.as_str().into()));
     let first = task.nodes.first().map(|first| &first.environment);
     let address_of_first = || environments.iter().find(|it| Some(&it.id) == first)?.address.clone();
     // The name is that of the first node that was chosen; another may have taken its place.
@@ -127,7 +133,7 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
     Ok(Assignment {
         run: task.run_key(node),
         task_name: task.spec.name.clone(),
-        launch: launch.node(node.node_rank).ok_or_else(|| refused("该节点没有 rank", "this node has no ranks"))?,
+        launch,
         policy: RunPolicy {
             restarts: RestartPolicy { max_restarts: policies.restart.max_restarts.saturating_sub(task.restarts_used) },
             ladder: policies.stop.clone(),
@@ -149,5 +155,15 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         source: task.spec.source.clone(),
         checkpoint_dir: task.spec.options.checkpoint_dir.clone(),
         secret: run_secret::of(core.secret(), task),
+        secret_variables: secrets.into_iter().map(|(name, _)| name).collect(),
     })
+}
+
+/// The variables of a task that are secrets, with their values; none where it names none.
+pub async fn secrets(core: &Core, task: &Task) -> Result<Result<Vec<SecretVariable>, SecretProblem>, StoreError> {
+    if task.spec.secrets().next().is_none() {
+        return Ok(Ok(Vec::new()));
+    }
+    let (vault, task) = (core.vault().clone(), task.clone());
+    core.store().read(move |view| vault.variables(view, &task)).await
 }

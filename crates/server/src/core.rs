@@ -18,7 +18,7 @@ use fermi_store::chunks::ChunkStore;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
-use crate::access::Accounts;
+use crate::access::{Accounts, Vault};
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
@@ -50,6 +50,7 @@ struct Inner {
     background: Background,
     accounts: Arc<Accounts>,
     secret: String,
+    vault: Vault,
     folder: PathBuf,
     disk: Disk,
     account: Account,
@@ -98,6 +99,7 @@ impl Core {
         store: Store,
         chunks: impl ChunkStore + 'static,
         secret: String,
+        vault: Vault,
         folder: PathBuf,
         settings: CoreSettings,
     ) -> Self {
@@ -109,6 +111,7 @@ impl Core {
             background: Background::default(),
             accounts: Arc::default(),
             secret,
+            vault,
             disk: Disk::new(&folder, limits),
             folder,
             account: Account::default(),
@@ -169,6 +172,11 @@ impl Core {
     /// From which the secrets of runs are made.
     pub fn secret(&self) -> &str {
         &self.0.secret
+    }
+
+    /// Seals and opens what tasks are given and no one reads.
+    pub fn vault(&self) -> &Vault {
+        &self.0.vault
     }
 
     /// Where everything is kept.

@@ -177,6 +177,7 @@ pub const MODEL: Text = noun("模型", "model");
 pub const USER: Text = noun("用户", "user");
 pub const TOKEN: Text = noun("令牌", "token");
 pub const WEBHOOK: Text = noun("webhook", "webhook");
+pub const SECRET: Text = noun("密钥", "secret");
 pub const SNAPSHOT: Text = noun("代码快照", "snapshot");
 
 const fn noun(zh: &'static str, en: &'static str) -> Text {

@@ -30,6 +30,7 @@ mod samples;
 mod serve;
 mod webhooks;
 
+pub use access::Vault;
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
 pub use serve::{Door, ServerError, ServerNews, ServerOptions, ServerToken, run};

@@ -11,6 +11,7 @@ use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, UpdateError, View, WriteError};
 use tracing::Instrument;
 
+use crate::access::vault;
 use crate::core::Core;
 
 /// Why a task could not be changed.
@@ -136,7 +137,7 @@ fn event_of(task: &Task, note: EventText, cause: &Cause) -> NewEvent {
 
 /// Stores a new task with its first event.
 pub fn create(tx: &mut Transaction<'_>, spec: TaskSpec, notes: Vec<Text>, cause: &Cause) -> Result<Task, CreateError> {
-    check_references(tx, &spec)?;
+    check_references(tx, &spec, &cause.principal)?;
     let task = tx.insert_task(spec, &cause.principal, cause.now_ms)?;
     let name = &task.spec.name;
     let created = Text::new(format!("任务“{name}”已创建"), format!("the task '{name}' was created"));
@@ -171,8 +172,8 @@ pub enum CreateError {
     Store(#[from] StoreError),
 }
 
-/// What a task names must exist when it is stored.
-pub fn check_references(tx: &View<'_>, spec: &TaskSpec) -> Result<(), CreateError> {
+/// What a task names must exist when it is stored; its secrets for the one who asks for it.
+pub fn check_references(tx: &View<'_>, spec: &TaskSpec, by: &Principal) -> Result<(), CreateError> {
     if let Some(dataset) = &spec.dataset {
         if tx.dataset(&dataset.dataset_id)?.is_none() {
             return Err(RequestRefusal::DatasetUnknown { id: dataset.dataset_id.clone() }.into());
@@ -186,6 +187,11 @@ pub fn check_references(tx: &View<'_>, spec: &TaskSpec) -> Result<(), CreateErro
         && tx.model(id)?.is_none()
     {
         return Err(RequestRefusal::ModelUnknown { id: id.clone() }.into());
+    }
+    for (_, name) in spec.secrets() {
+        if vault::find(tx, by.user(), name)?.is_none() {
+            return Err(RequestRefusal::SecretUnknown { name: name.to_owned() }.into());
+        }
     }
     Ok(())
 }

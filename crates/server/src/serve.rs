@@ -11,7 +11,7 @@ use fermi_store::chunks::LocalChunks;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::access::secret_word;
+use crate::access::{Vault, secret_word};
 use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
 use crate::key_file::TooOpen;
@@ -160,7 +160,10 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
-    let core = Core::new(store, chunks, secret.word, folder.clone(), options.settings.clone());
+    let key_of_secrets = folder.join(fermi_store::backup::KEY_OF_SECRETS);
+    refuse_if_open(&key_of_secrets, 0o600)?;
+    let vault = Vault::new(&key_file::read_or_make(&key_of_secrets).map_err(in_folder)?.word);
+    let core = Core::new(store, chunks, secret.word, vault, folder.clone(), options.settings.clone());
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     core.refresh_accounts().await?;

@@ -223,6 +223,88 @@ async fn what_may_be_done_with_a_task_depends_on_who_reads() {
     assert_eq!(answer["results"][0]["code"], 200, "{answer}");
 }
 
+/// A task whose variable HF_TOKEN is the secret of this name.
+fn with_secret(name: &str) -> Value {
+    json!({
+        "taskName": "secretive",
+        "command": {"argv": ["/bin/true"], "env": {"A": "b"}, "secrets": {"HF_TOKEN": name}},
+        "distributedConfig": {"nodeIds": ["env-001"]},
+    })
+}
+
+#[tokio::test]
+async fn a_secret_is_used_by_its_owner_and_shown_to_no_one() {
+    let cluster = closed().await;
+    for (name, role) in [("ann", "member"), ("bob", "member"), ("eve", "viewer"), ("oli", "operator")] {
+        add_user(&cluster, name, role).await;
+    }
+    let (ann, bob) = (log_in(&cluster, "ann").await, log_in(&cluster, "bob").await);
+    let (eve, oli) = (log_in(&cluster, "eve").await, log_in(&cluster, "oli").await);
+    let value = "hf_what-no-one-sees";
+    let (own, shared) = (json!({"name": "hf", "value": value}), json!({"name": "all", "value": value, "shared": true}));
+    data(&cluster, &ann, "POST", "/api/v1/secrets", Some(&own)).await;
+    data(&cluster, &oli, "POST", "/api/v1/secrets", Some(&shared)).await;
+    assert_eq!(ask(&cluster, &eve, "POST", "/api/v1/secrets", Some(&own)).await.status, 403);
+    assert_eq!(ask(&cluster, &ann, "POST", "/api/v1/secrets", Some(&shared)).await.status, 403);
+    for (body, id) in [
+        (json!({"name": "../x", "value": "v"}), "secret_name_invalid"),
+        (json!({"name": "x", "value": ""}), "secret_value_invalid"),
+        (json!({"name": "x", "value": "a\u{0}b"}), "secret_value_invalid"),
+    ] {
+        let came = ask(&cluster, &ann, "POST", "/api/v1/secrets", Some(&body)).await;
+        assert_eq!((came.status.as_u16(), came.json()["error"]["id"].as_str()), (422, Some(id)), "{}", came.text());
+    }
+
+    let names = async |token: &str| {
+        let listed = data(&cluster, token, "GET", "/api/v1/secrets", None).await;
+        assert!(!listed.to_string().contains(value));
+        let name = |row: &Value| format!("{} {}", row["name"].as_str().unwrap(), row["owner"].as_str().unwrap_or("-"));
+        listed["items"].as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&ann).await, ["all -", "hf ann"]);
+    assert_eq!(names(&bob).await, ["all -"]);
+    assert_eq!(names(ROOT).await, ["all -", "hf ann"]);
+
+    // Another's secret is as good as none, also for a copy of the task that has it.
+    let tasks = "/api/v1/training-tasks";
+    let refused = ask(&cluster, &bob, "POST", tasks, Some(&with_secret("hf"))).await;
+    assert_eq!(refused.json()["error"]["id"], "secret_unknown", "{}", refused.text());
+    assert_eq!(refused.json()["error"]["field"], "command.secrets");
+    let preview = format!("{tasks}/preview");
+    assert_eq!(ask(&cluster, &bob, "POST", &preview, Some(&with_secret("hf"))).await.status, 422);
+    let made = data(&cluster, &ann, "POST", tasks, Some(&with_secret("hf"))).await;
+    let task = made["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(ask(&cluster, &bob, "POST", &format!("{tasks}/{task}/clone"), Some(&json!({}))).await.status, 422);
+    data(&cluster, &bob, "POST", tasks, Some(&with_secret("all"))).await;
+
+    let launch = data(&cluster, &eve, "GET", &format!("{tasks}/{task}/launch"), None).await;
+    assert_eq!((&launch["env"]["HF_TOKEN"], &launch["env"]["A"]), (&json!("***"), &json!("b")));
+    for path in ["", "/events", "/explain", "/ranks"] {
+        let shown = data(&cluster, &eve, "GET", &format!("{tasks}/{task}{path}"), None).await.to_string();
+        assert!(!shown.contains(value), "{path}: {shown}");
+    }
+    let events = data(&cluster, ROOT, "GET", "/api/v1/events?newest=true", None).await.to_string();
+    assert!(events.contains("the secret hf was kept") && !events.contains(value), "{events}");
+
+    assert_eq!(ask(&cluster, &bob, "DELETE", "/api/v1/secrets/hf?owner=ann", None).await.status, 403);
+    assert_eq!(ask(&cluster, &bob, "DELETE", "/api/v1/secrets/hf", None).await.status, 404);
+    data(&cluster, &oli, "DELETE", "/api/v1/secrets/hf?owner=ann", None).await;
+    let reason = data(&cluster, &ann, "GET", &format!("{tasks}/{task}"), None).await["reason"]["en"].take();
+    assert_eq!(reason, "the secret hf was deleted, and the task's variable HF_TOKEN needs it");
+    data(&cluster, &ann, "POST", "/api/v1/secrets", Some(&own)).await;
+    data(&cluster, ROOT, "DELETE", "/api/v1/users/ann", None).await;
+    assert_eq!(names(ROOT).await, ["all -"], "what a removed user kept in secret is gone");
+}
+
+#[tokio::test]
+async fn a_variable_is_given_once() {
+    let cluster = closed().await;
+    let mut body = with_secret("hf");
+    body["command"]["env"] = json!({"HF_TOKEN": "x"});
+    let came = ask(&cluster, ROOT, "POST", "/api/v1/training-tasks", Some(&body)).await;
+    assert_eq!((came.status.as_u16(), &came.json()["error"]["id"]), (422, &json!("variable_twice")), "{}", came.text());
+}
+
 /// Something new of a kind, made with this token.
 async fn thing(cluster: &Cluster, token: &str, kind: &str, number: usize) -> String {
     let name = format!("{kind} {number}");

@@ -664,5 +664,6 @@ fn assignment(task: &Task, node: &NodeRun, written: u32) -> Assignment {
         source: None,
         checkpoint_dir: None,
         secret: String::new(),
+        secret_variables: Vec::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! A copy of everything while the server runs, and the way back.
 //!
 //! A backup is a folder: the database as of one moment, the server's secret and token, the sources that tasks were created
-//! from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup.
+//! from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup. The key of the
+//! secrets is left out: who gets hold of a backup does not read them.
 
 use std::{
     fs::{self, File},
@@ -26,6 +27,8 @@ const DATABASE: &str = "fermi.db";
 const MANIFEST: &str = "manifest.json";
 /// What lies beside the database and belongs to it.
 const BESIDE: [&str; 2] = ["secret", "token"];
+/// The key under which secrets are sealed; it stays in the data folder.
+pub const KEY_OF_SECRETS: &str = "secrets.key";
 const SOURCES: &str = "snapshots";
 const LOGS: &str = "streams";
 
@@ -42,6 +45,9 @@ pub struct Manifest {
     pub last_task: u64,
     pub taken_ms: u64,
     pub has_logs: bool,
+    /// Secrets in it, which open only with the key of the data folder.
+    #[serde(default)]
+    pub secrets: u64,
     pub files: u64,
     pub bytes: u64,
 }
@@ -194,9 +200,20 @@ fn checked(path: &Path) -> Result<Manifest, BackupError> {
         last_task: view.last_task_number()?,
         taken_ms: 0,
         has_logs: false,
+        secrets: count_secrets(&copy)?,
         files: 0,
         bytes: 0,
     })
+}
+
+/// None in a database of before there were secrets.
+fn count_secrets(copy: &Connection) -> Result<u64, BackupError> {
+    let sql = "SELECT count(*) FROM sqlite_master WHERE name = 'secrets'";
+    if copy.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(0);
+    }
+    let count: i64 = copy.query_row("SELECT count(*) FROM secrets", [], |row| row.get(0))?;
+    Ok(u64::try_from(count).unwrap_or(0))
 }
 
 #[derive(Default)]

@@ -7,7 +7,7 @@
 //! - how it is kept: `open` (one folder, one server, pragmas), `migrations`, `writer` (one thread, group commit), `reader`
 //!   (snapshots), `transaction` (what a closure gets);
 //! - what is kept in rows: [`tasks`], [`events`], [`environments`], [`groups`], [`leases`], [`runs`], [`datasets`], [`models`],
-//!   [`users`], [`tokens`], [`owners`], [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
+//!   [`users`], [`tokens`], [`secrets`], [`owners`], [`idempotency`], [`snapshots`]; [`retention`] asks what of it is still referred to;
 //! - what is kept in files: [`chunks`];
 //! - what is kept elsewhere: [`backup`], and what a restore leaves behind: [`history`].
 
@@ -24,6 +24,7 @@ pub mod models;
 pub mod owners;
 pub mod retention;
 pub mod runs;
+pub mod secrets;
 pub mod snapshots;
 pub mod tasks;
 pub mod tokens;

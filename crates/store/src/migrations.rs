@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0005_groups.sql"),
     include_str!("migrations/0006_access.sql"),
     include_str!("migrations/0007_webhooks.sql"),
+    include_str!("migrations/0008_secrets.sql"),
 ];
 
 /// The version that this binary writes.

@@ -68,11 +68,12 @@ impl Transaction<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(params![name, password])? > 0)
     }
 
-    /// Removes a user with its sessions and tokens.
+    /// Removes a user with its sessions, tokens and secrets.
     pub fn remove_user(&mut self, name: &str, now_ms: u64) -> Result<bool, StoreError> {
         let sql = "UPDATE users SET removed_ms = ?2, password = '' WHERE name = ?1 AND removed_ms IS NULL";
         let removed = self.connection.prepare_cached(sql)?.execute(params![name, signed(now_ms)])?;
         self.connection.prepare_cached("DELETE FROM tokens WHERE user = ?1")?.execute([name])?;
+        self.remove_secrets_of(name)?;
         Ok(removed > 0)
     }
 }

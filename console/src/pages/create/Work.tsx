@@ -8,7 +8,14 @@ import { type PartProps, refusedAt } from './useCreate';
 /** What each rank runs. */
 export function Work({ form, set, refused }: PartProps) {
   const { w } = useWords();
-  const further = [form.directory, form.interpreter, form.variables, form.maxRestarts, form.checkpointDir];
+  const further = [
+    form.directory,
+    form.interpreter,
+    form.variables,
+    form.secrets,
+    form.maxRestarts,
+    form.checkpointDir,
+  ];
   const error = refusedAt(refused, 'more');
   return (
     <Card title={w.create.work} bodyClass="flex flex-col gap-4 p-4">
@@ -62,6 +69,17 @@ export function Work({ form, set, refused }: PartProps) {
                 value={form.variables}
                 placeholder={'NCCL_DEBUG=INFO\nOMP_NUM_THREADS=8'}
                 onChange={(event) => set({ variables: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+          <Field label={w.create.secrets} hint={w.create.secretsHint} className="sm:col-span-2">
+            {(props) => (
+              <TextArea
+                {...props}
+                className="font-mono"
+                value={form.secrets}
+                placeholder="HF_TOKEN=hf-token"
+                onChange={(event) => set({ secrets: event.currentTarget.value })}
               />
             )}
           </Field>

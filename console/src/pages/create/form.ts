@@ -34,6 +34,8 @@ export type Form = Selection & {
   interpreter: string;
   /** One `NAME=VALUE` a line. */
   variables: string;
+  /** One `VARIABLE=SECRET` a line; the secrets are named, not held. */
+  secrets: string;
   maxRestarts: string;
   priority: string;
   /** In hours. */
@@ -65,6 +67,7 @@ export const EMPTY: Form = {
   directory: '',
   interpreter: '',
   variables: '',
+  secrets: '',
   maxRestarts: '',
   priority: '',
   timeLimit: '',
@@ -72,6 +75,11 @@ export const EMPTY: Form = {
   checkpointDir: '',
   kept: {},
 };
+
+const lines = (pairs: Record<string, string> | undefined) =>
+  Object.entries(pairs ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
 
 const text = (value: unknown) => (value === null || value === undefined ? '' : String(value));
 
@@ -117,9 +125,8 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
     command: command ? commandLine(command.argv) : '',
     directory: text(command?.directory),
     interpreter: text(command?.interpreter),
-    variables: Object.entries(command?.env ?? {})
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
+    variables: lines(command?.env),
+    secrets: lines(command?.secrets),
     maxRestarts: restart?.maxRestarts ? String(restart.maxRestarts) : '',
     priority: spec.priority ? String(spec.priority) : '',
     timeLimit: timeLimit ? String(Number((timeLimit / 3600).toFixed(3))) : '',

@@ -15,6 +15,7 @@ const FIELDS: [prefix: string, part: Part][] = [
   ['distributedConfig.masterNode', 'master'],
   ['distributedConfig.framework', 'framework'],
   ['distributedConfig.strategy', 'strategy'],
+  ['command.secrets', 'more'],
   ['command', 'work'],
   ['recipe', 'work'],
 ];

@@ -77,6 +77,7 @@ test('a command, its variables and what goes with it', () => {
       command: "sh -c 'sleep 1'",
       directory: '/work',
       variables: 'A=1\n\nB = x=y\nnonsense',
+      secrets: 'HF_TOKEN=hf',
       maxRestarts: '2',
       zeroStage: '3',
       checkpointDir: '/ckpt',
@@ -86,6 +87,7 @@ test('a command, its variables and what goes with it', () => {
     argv: ['sh', '-c', 'sleep 1'],
     workingDirectory: '/work',
     env: { A: '1', B: ' x=y' },
+    secrets: { HF_TOKEN: 'hf' },
   });
   expect(request.options).toEqual({ checkpointDir: '/ckpt', framework: { zeroStage: 3 } });
   expect(request.policies).toEqual({ restart: { maxRestarts: 2 } });
@@ -103,7 +105,7 @@ const task = {
   spec: {
     name: 'bert',
     dataset: { datasetId: 'd', datasetVersionId: 'v' },
-    work: { kind: 'command', argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, directory: '/w' },
+    work: { kind: 'command', argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, secrets: { B: 'b' }, directory: '/w' },
     distributed: { enabled: true, nodeIds: ['b', 'a'], masterNode: 'a', framework: 'deepspeed', workers: { a: [0] } },
     options: { masterPort: 29501, framework: { zeroStage: 2, offload: true } },
     policies: { restart: { maxRestarts: 1 }, nodeLostAfter: 30 },
@@ -124,7 +126,7 @@ test('a clone asks for what the task asked for', () => {
       framework: 'deepspeed',
       workers: { a: [0] },
     },
-    command: { argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, workingDirectory: '/w' },
+    command: { argv: ['sh', '-c', 'echo a b'], env: { A: '1' }, secrets: { B: 'b' }, workingDirectory: '/w' },
     options: { masterPort: 29501, framework: { zeroStage: 2, offload: true } },
     policies: { restart: { maxRestarts: 1 }, nodeLostAfter: 30 },
     labels: { team: 'nlp' },

@@ -30,6 +30,7 @@ function commandOf(form: Form): CreateRequest['command'] {
     argv: words,
     workingDirectory: form.directory.trim(),
     env: variablesOf(form.variables),
+    secrets: variablesOf(form.secrets),
     interpreter: form.interpreter.trim(),
   });
 }

@@ -91,6 +91,7 @@ export function cliOf(request: CreateRequest, server: string, nameOf: (id: strin
     ['--workdir', command?.workingDirectory],
     ['--interpreter', command?.interpreter],
     ...Object.entries(command?.env ?? {}).map(([name, value]) => ['--env-var', `${name}=${value}`] as const),
+    ...Object.entries(command?.secrets ?? {}).map(([variable, name]) => ['--secret', `${variable}=${name}`] as const),
     ...Object.entries(request.labels ?? {}).map(([key, value]) => ['--label', `${key}=${value}`] as const),
     ['--priority', request.priority],
     ...(recipe?.name === 'builtin' ? ['--builtin'] : []),

@@ -83,6 +83,8 @@ export const create: Words['create'] = {
   interpreterHint: 'A path, or the folder of a virtual environment',
   variables: 'Environment variables',
   variablesHint: 'One NAME=VALUE per line',
+  secrets: 'Secrets',
+  secretsHint: 'One VARIABLE=SECRET per line: the names of `fermi secret`, never a value',
   maxRestarts: 'Restarts after a failure',
   priority: 'Priority',
   priorityHint: 'Higher goes first',

@@ -133,6 +133,7 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
         source: None,
         checkpoint_dir: None,
         secret: "s".into(),
+        secret_variables: Vec::new(),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Sessions, users and tokens.
+//! Sessions, users, tokens and secrets.
 
 use super::{API, ApiAnswer, Client, ClientError, Query, segment};
 use crate::v1::{
-    ChangeUser, CreateToken, CreateUser, Empty, Event, LogIn, MadeToken, Page, Session, SetPassword, Token, User,
+    ChangeUser, CreateToken, CreateUser, Empty, Event, LogIn, MadeToken, Page, Secret, Session, SetPassword, SetSecret,
+    Token, User,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -52,6 +53,20 @@ impl Client {
 
     pub fn revoke_token(&self, id: &str) -> Got<Empty> {
         self.delete(&format!("{API}/tokens/{}", segment(id)), &Query::new())
+    }
+
+    pub fn secrets(&self) -> Got<Page<Secret>> {
+        self.get(&format!("{API}/secrets"), &Query::new())
+    }
+
+    pub fn set_secret(&self, request: &SetSecret) -> Got<Secret> {
+        self.post(&format!("{API}/secrets"), request)
+    }
+
+    /// Deletes one that is shared, or the owner's; one's own where none is named.
+    pub fn delete_secret(&self, name: &str, shared: bool, owner: Option<&str>) -> Got<Empty> {
+        let query = Query::new().with_some("shared", shared.then_some("true")).with_some("owner", owner);
+        self.delete(&format!("{API}/secrets/{}", segment(name)), &query)
     }
 
     /// Events of the whole cluster.

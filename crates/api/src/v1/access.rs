@@ -1,4 +1,4 @@
-//! Sessions, users and tokens.
+//! Sessions, users, tokens and secrets.
 
 use fermi_domain::access::TokenScope;
 use fermi_domain::principal::Role;
@@ -150,4 +150,37 @@ pub struct MadeToken {
     pub made: Token,
     /// What is to be shown; shown here and never again.
     pub token: String,
+}
+
+/// The body of `POST /secrets`.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SetSecret {
+    #[schema(example = "HF_TOKEN")]
+    pub name: String,
+    /// Up to 32 KiB; no answer holds it.
+    pub value: String,
+    /// For the tasks of everyone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+}
+
+impl std::fmt::Debug for SetSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SetSecret").field("name", &self.name).field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+/// A secret, but for its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Secret {
+    #[schema(example = "HF_TOKEN")]
+    pub name: String,
+    /// Whose it is; none of what is shared.
+    #[schema(example = "ann")]
+    pub owner: Option<String>,
+    pub shared: bool,
+    /// Unix milliseconds.
+    pub updated_at: u64,
 }

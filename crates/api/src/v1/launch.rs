@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fermi_domain::access::secret::MASK;
 use fermi_domain::language::Text;
 use fermi_domain::launch::{TaskLaunch, Template};
+use fermi_domain::task::TaskSpec;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -53,8 +55,9 @@ pub struct LaunchRank {
     pub env: BTreeMap<String, String>,
 }
 
-impl From<&TaskLaunch> for Launch {
-    fn from(launch: &TaskLaunch) -> Self {
+impl Launch {
+    /// The launch of a task, with a mask where a secret will be.
+    pub fn of(launch: &TaskLaunch, spec: &TaskSpec) -> Self {
         let rank = |rank: &fermi_domain::launch::RankLaunch| LaunchRank {
             rank: rank.rank.0,
             worker: rank.worker.to_string(),
@@ -69,11 +72,13 @@ impl From<&TaskLaunch> for Launch {
         };
         let file =
             |file: &fermi_domain::launch::LaunchFile| LaunchFile { path: file.path.clone(), text: file.text.shown() };
+        let mut env = variables(&launch.env);
+        env.extend(spec.secrets().map(|(variable, _)| (variable.to_owned(), MASK.to_owned())));
         Self {
             argv: launch.argv().map(Template::shown).collect(),
             directory: launch.directory.clone(),
             files: launch.files.iter().map(file).collect(),
-            env: variables(&launch.env),
+            env,
             nodes: launch.nodes.iter().map(node).collect(),
             notes: launch.notes.clone(),
         }

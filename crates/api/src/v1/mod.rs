@@ -30,7 +30,9 @@ mod verdict;
 mod warning;
 mod webhook;
 
-pub use access::{ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Session, SetPassword, Token, User};
+pub use access::{
+    ChangeUser, CreateToken, CreateUser, LogIn, MadeToken, Secret, Session, SetPassword, SetSecret, Token, User,
+};
 pub use action::{Action, AllowedAction, BulkAnswer, BulkRequest, BulkResult, BulkVerb, CloneRequest, StopRequest};
 pub use dataset::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion};
 pub use envelope::{Empty, Envelope, ErrorBody, Failure, Id};

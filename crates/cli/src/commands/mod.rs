@@ -24,6 +24,7 @@ mod recipe;
 mod reference;
 pub mod run;
 mod scale;
+mod secret;
 mod server;
 mod setup_cluster;
 mod slurm;
@@ -82,6 +83,7 @@ enum Command {
     Logout(login::LogoutFlags),
     User(user::UserFlags),
     Token(token::TokenFlags),
+    Secret(secret::SecretFlags),
     Audit(audit::AuditFlags),
     Webhook(webhook::WebhookFlags),
     Demo(demo::DemoFlags),
@@ -140,6 +142,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Logout(flags) }) => login::log_out(&flags),
         Ok(Cli { command: Command::User(flags) }) => user::execute(&flags),
         Ok(Cli { command: Command::Token(flags) }) => token::execute(&flags),
+        Ok(Cli { command: Command::Secret(flags) }) => secret::execute(&flags),
         Ok(Cli { command: Command::Audit(flags) }) => audit::execute(&flags),
         Ok(Cli { command: Command::Webhook(flags) }) => webhook::execute(&flags),
         Ok(Cli { command: Command::Launch(flags) }) => launch::execute(&flags),

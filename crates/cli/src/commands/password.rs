@@ -62,7 +62,8 @@ pub fn from_file(flag: &str, path: &Path) -> Result<String, CommandProblem> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-fn ask(question: &str) -> Result<String, CommandProblem> {
+/// What is typed, unseen, on a terminal.
+pub fn ask(question: &str) -> Result<String, CommandProblem> {
     let stdin = std::io::stdin();
     let hidden = tcgetattr(&stdin).ok().filter(|_| stdin.is_terminal()).ok_or_else(|| {
         CommandProblem::usage(
@@ -82,7 +83,7 @@ fn ask(question: &str) -> Result<String, CommandProblem> {
     match read {
         Ok(length) if length > 0 => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
         _ => Err(CommandProblem::usage(
-            Text::new("没有输入密码", "no password was typed"),
+            Text::new("没有输入任何内容", "nothing was typed"),
             Text::new("重新运行命令", "run the command again"),
         )),
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LaunchFile, Placeholder, RankLaunch, Serves, Template};
+use crate::access::secret::MASK;
 
 /// Everything that a node must know to start its ranks, but for what only the node itself knows.
 ///
@@ -41,6 +42,18 @@ impl NodeLaunch {
         all.any(|template| template.placeholders().any(|named| named == place))
     }
 
+    /// Gives every rank this variable, in the place of any of its name.
+    pub fn set_variable(&mut self, name: &str, value: Template) {
+        let of_ranks = self.ranks.iter_mut().map(|rank| &mut rank.env);
+        of_ranks.chain([&mut self.env]).for_each(|env| env.retain(|(known, _)| known != name));
+        self.env.push((name.to_owned(), value));
+    }
+
+    /// Takes the value of this variable away.
+    pub fn mask_variable(&mut self, name: &str) {
+        self.set_variable(name, Template::text(MASK));
+    }
+
     /// The variables of the rank with this local number: those of all for which it has none of its own, then its own.
     pub fn variables(&self, local_rank: usize) -> impl Iterator<Item = (&str, &Template)> {
         let own = self.ranks.get(local_rank).map(|rank| rank.env.as_slice()).unwrap_or_default();
@@ -64,5 +77,21 @@ mod tests {
         assert_eq!(shown(0), [("B", "all".to_owned()), ("A", "<interface>".to_owned())]);
         assert_eq!(shown(1), [("A", "all".to_owned()), ("B", "all".to_owned())]);
         assert!(launch.needs(Placeholder::Interface) && !launch.needs(Placeholder::Python));
+    }
+
+    #[test]
+    fn a_variable_that_is_set_is_every_ranks_and_a_masked_one_is_nobodys() {
+        let own = vec![("A".to_owned(), "of rank 0".into()), ("B".to_owned(), "b".into())];
+        let rank = RankLaunch { rank: Rank(0), worker: WorkerId::new("gn6", 0), gpu: None, env: own };
+        let env = vec![("A".to_owned(), "all".into())];
+        let mut launch = NodeLaunch { ranks: vec![rank], env, ..NodeLaunch::default() };
+        let shown = |launch: &NodeLaunch| {
+            launch.variables(0).map(|(name, v)| format!("{name}={}", v.shown())).collect::<Vec<_>>()
+        };
+        launch.set_variable("A", "hf_1".into());
+        assert_eq!(shown(&launch), ["A=hf_1", "B=b"]);
+        launch.mask_variable("A");
+        assert_eq!(shown(&launch), ["A=***", "B=b"]);
+        assert!(!format!("{launch:?}").contains("hf_1"));
     }
 }

@@ -47,6 +47,13 @@ pub enum RequestRefusal {
     VariableInvalid {
         name: String,
     },
+    /// A variable and a secret of the same name.
+    VariableTwice {
+        name: String,
+    },
+    SecretUnknown {
+        name: String,
+    },
     RecipeUnknown {
         name: String,
     },
@@ -209,6 +216,24 @@ impl RequestRefusal {
                     format!("'{}' is no name for an environment variable", name.escape_debug()),
                 ),
                 Hint::new("变量名不能为空，也不能含 =", "a name is not empty and holds no ="),
+            ),
+            Self::VariableTwice { name } => (
+                Text::new(
+                    format!("变量“{}”既在 env 又在 secrets 中", name.escape_debug()),
+                    format!("The variable '{}' is both in env and in secrets", name.escape_debug()),
+                ),
+                Hint::new("去掉其中一个", "leave one of them out"),
+            ),
+            Self::SecretUnknown { name } => (
+                Text::new(
+                    format!("密钥“{}”不存在", name.escape_debug()),
+                    format!("There is no secret '{}', neither of one's own nor a shared one", name.escape_debug()),
+                ),
+                Hint::new("先设置密钥，或从现有的密钥中选择", "set it first, or choose one that exists")
+                    .on_command_line(
+                        "fermi secret set 名称 设置，fermi secret list 可查看",
+                        "`fermi secret set NAME` sets it, `fermi secret list` shows those that exist",
+                    ),
             ),
             Self::RecipeUnknown { name } => (
                 Text::new(format!("配方 {name} 不存在"), format!("The recipe {name} does not exist")),
@@ -397,6 +422,7 @@ impl RequestRefusal {
             Self::CommandEmpty | Self::CommandInvalid => "command.argv",
             Self::CommandAndRecipe => "recipe",
             Self::VariableInvalid { .. } => "command.env",
+            Self::VariableTwice { .. } | Self::SecretUnknown { .. } => "command.secrets",
             Self::RecipeUnknown { .. } => "recipe.name",
             Self::RecipeSettings { .. } => "options.training",
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
@@ -437,6 +463,8 @@ impl Explained for RequestRefusal {
             Self::CommandInvalid => "command_invalid",
             Self::CommandAndRecipe => "command_and_recipe",
             Self::VariableInvalid { .. } => "variable_invalid",
+            Self::VariableTwice { .. } => "variable_twice",
+            Self::SecretUnknown { .. } => "secret_unknown",
             Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::RecipeSettings { .. } => "recipe_settings",
             Self::WorkersUnknown { .. } => "workers_unknown",

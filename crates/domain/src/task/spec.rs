@@ -49,6 +49,15 @@ impl TaskSpec {
         let find = |id: &EnvironmentId| environments.iter().find(|environment| environment.id == *id);
         self.distributed.node_ids.iter().filter_map(find).collect()
     }
+
+    /// Its variables that are secrets, each with the name of its secret.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        let secrets = match &self.work {
+            Work::Command { secrets, .. } => Some(secrets),
+            Work::Recipe { .. } | Work::Builtin { .. } => None,
+        };
+        secrets.into_iter().flatten().map(|(variable, secret)| (variable.as_str(), secret.as_str()))
+    }
 }
 
 /// One version of a dataset; a dataset alone would change under the training.
@@ -72,6 +81,9 @@ pub enum Work {
         directory: Option<String>,
         #[serde(default)]
         env: BTreeMap<String, String>,
+        /// Variables whose values are secrets, by the names of these: only the ranks see more than the names.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        secrets: BTreeMap<String, String>,
         /// A Python: its path, or a virtual or conda environment's folder.
         #[serde(default)]
         interpreter: Option<String>,

@@ -93,7 +93,7 @@ impl Scene {
 
 pub fn command(words: &[&str]) -> Work {
     let argv = words.iter().map(|word| (*word).to_owned()).collect();
-    Work::Command { argv, directory: None, env: Default::default(), interpreter: None }
+    Work::Command { argv, directory: None, env: Default::default(), secrets: Default::default(), interpreter: None }
 }
 
 pub fn ranks(nodes: &[(&str, u32)], gpus: Gpus) -> RankMap {

@@ -19,6 +19,7 @@ fn hostile(framework: Framework) -> TaskLaunch {
         argv: vec![format!("{HOSTILE}.py"), HOSTILE.into()],
         directory: Some(HOSTILE.into()),
         env: [("OWN".to_owned(), HOSTILE.to_owned())].into(),
+        secrets: Default::default(),
         interpreter: None,
     };
     scene.nodes[0].address = None;
@@ -63,7 +64,13 @@ fn the_users_variables_win() {
     let mut scene = Scene::new(Framework::Jax, &[("a", 2, "z")], Gpus::OnePerRank);
     let env = [("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.8"), ("JAX_PROCESS_ID", "7")];
     let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    scene.spec.work = Work::Command { argv: vec!["t.py".into()], directory: None, env, interpreter: None };
+    scene.spec.work = Work::Command {
+        argv: vec!["t.py".into()],
+        directory: None,
+        env,
+        secrets: Default::default(),
+        interpreter: None,
+    };
     let launch = scene.launch().unwrap();
     assert_eq!(crate::machines::variable(&launch, "XLA_PYTHON_CLIENT_MEM_FRACTION").as_deref(), Some("0.8"));
     assert_eq!(crate::machines::variable(&launch, "JAX_PROCESS_ID").as_deref(), Some("7"));

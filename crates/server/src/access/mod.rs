@@ -1,6 +1,6 @@
 //! Who is known here: [`accounts`] finds the holder of a token in memory, [`secret_word`] draws and digests what is shown,
 //! [`password`] does the slow work of log-ins, [`cookie`] is how a browser carries its session, [`ownership`] whose things
-//! are, and [`permit`] is the one place that asks the table of [`fermi_domain::access`].
+//! are, [`vault`] seals secrets and opens them for a launch, and [`permit`] is the one place that asks the table of [`fermi_domain::access`].
 
 pub mod accounts;
 mod change;
@@ -9,6 +9,8 @@ pub mod ownership;
 pub mod password;
 pub mod permit;
 pub mod secret_word;
+pub mod vault;
 
 pub use accounts::{Accounts, Holder};
 pub use permit::permit;
+pub use vault::Vault;

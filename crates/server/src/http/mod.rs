@@ -29,6 +29,7 @@ mod params;
 mod prometheus;
 mod request_id;
 mod rules;
+mod secrets;
 mod server_status;
 mod session;
 mod shapes;
@@ -135,6 +136,8 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(webhooks::create, webhooks::list))
         .routes(routes!(webhooks::remove))
         .routes(routes!(webhooks::test))
+        .routes(routes!(secrets::set, secrets::list))
+        .routes(routes!(secrets::delete))
         .routes(routes!(server_status::show))
         .routes(routes!(strays::list))
         .routes(routes!(strays::end))

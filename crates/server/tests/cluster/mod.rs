@@ -12,6 +12,7 @@ use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::units::Bytes;
+use fermi_server::Vault;
 use fermi_server::agents;
 use fermi_server::core::{Core, CoreSettings};
 use fermi_server::guard::Guard;
@@ -55,7 +56,8 @@ impl Cluster {
         std::fs::create_dir_all(folder.path().join("snapshots")).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
-        let core = Core::new(store, chunks, "secret".to_owned(), folder.path().to_owned(), CoreSettings::default());
+        let (secret, vault) = ("secret".to_owned(), Vault::new("key"));
+        let core = Core::new(store, chunks, secret, vault, folder.path().to_owned(), CoreSettings::default());
         let mut cluster = Self {
             app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::{Explained, Text};
+use fermi_process::no_dump;
 use serde_json::json;
 
 use super::daemon_output::DaemonOutput;
@@ -61,6 +62,8 @@ pub fn execute(flags: &AgentFlags) -> ExitCode {
 }
 
 fn serve(flags: &AgentFlags) -> Outcome {
+    // Training scripts of this user must not find the credential here.
+    no_dump::set();
     let options = options(flags)?;
     let stop = StopFlag::new().map_err(|error| CommandProblem::of(&AgentError::from(error)))?;
     signals::listen();

@@ -87,7 +87,7 @@ fn task(flags: &GenerateFlags, mut engine: Engine, ranks: u32) -> TaskSpec {
         Work::Builtin { args: Vec::new() }
     } else {
         let argv = if flags.command.is_empty() { vec![STAND_IN.to_owned()] } else { flags.command.clone() };
-        Work::Command { argv, directory: None, env: Default::default(), interpreter: None }
+        Work::Command { argv, directory: None, env: Default::default(), secrets: Default::default(), interpreter: None }
     };
     engine.task("launch", work, ranks)
 }

@@ -147,5 +147,5 @@ fn work(flags: &RunFlags) -> Work {
     let argv = module.into_iter().chain(flags.script.iter().map(|word| word.to_string_lossy().into_owned())).collect();
     let own = flags.variables.iter().filter_map(|variable| variable.split_once('='));
     let env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    Work::Command { argv, directory: None, env, interpreter: None }
+    Work::Command { argv, directory: None, env, secrets: Default::default(), interpreter: None }
 }

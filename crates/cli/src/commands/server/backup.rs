@@ -73,9 +73,23 @@ fn told(manifest: &Manifest, paint: Paint) -> String {
             (pick("最新任务", "newest task"), Some(format!("task-{}", manifest.last_task))),
             (pick("文件", "files"), Some(format!("{}, {}", manifest.files, Bytes(manifest.bytes).rounded()))),
             (pick("日志", "logs"), Some(logs.to_owned())),
+            (pick("密钥", "secrets"), sealed(manifest)),
         ],
         paint,
     )
+}
+
+/// Says that the key is not in the backup, where something hangs on it.
+fn sealed(manifest: &Manifest) -> Option<String> {
+    let count = manifest.secrets;
+    (count > 0).then(|| {
+        said(
+            format!("{count} 个，已加密；密钥文件 secrets.key 不在备份中，请另行保存"),
+            format!(
+                "{count}, sealed; their key, secrets.key of the data folder, is not in the backup: keep it elsewhere"
+            ),
+        )
+    })
 }
 
 fn said(zh: String, en: String) -> String {

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fermi_domain::disk::LogBudgets;
 use fermi_domain::language::{Text, reason};
 use fermi_domain::units::Bytes;
+use fermi_process::no_dump;
 use fermi_server::core::CoreSettings;
 use fermi_server::disk::DiskLimits;
 use fermi_server::{Door, ServerNews, ServerOptions, ServerToken};
@@ -93,6 +94,7 @@ pub fn execute(flags: &ServerFlags) -> ExitCode {
 }
 
 fn serve(flags: &ServerFlags) -> Outcome {
+    no_dump::set();
     let options = options(flags)?;
     let folder = options.data_dir.clone();
     let as_json = flags.json;

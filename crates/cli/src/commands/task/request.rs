@@ -41,6 +41,7 @@ const BESIDE_FILE: [&str; 38] = [
     "node_lost_after",
     "use_standby",
     "env_var",
+    "secret",
     "label",
     "priority",
     "builtin",

@@ -74,6 +74,9 @@ pub struct WorkFlags {
     /// A variable for every rank
     #[arg(long, short = 'x', value_name = "NAME=VALUE", value_parser = parse_pair)]
     env_var: Vec<(String, String)>,
+    /// A variable for every rank whose value is a secret of `fermi secret`; the name alone where both have the same
+    #[arg(long, value_name = "VARIABLE[=SECRET]", value_parser = parse_secret)]
+    secret: Vec<(String, String)>,
     /// A label (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_pair)]
     label: Vec<(String, String)>,
@@ -172,6 +175,12 @@ impl WorkFlags {
         }
         if self.builtin || self.command.is_empty() {
             let args = self.command.clone();
+            if !self.secret.is_empty() {
+                return Err(CommandProblem::usage(
+                    Text::new("内置训练程序不接受 --secret", "the built-in trainer takes no --secret"),
+                    Text::new("在 -- 之后给出命令", "give a command behind --"),
+                ));
+            }
             if self.command.is_empty() && !self.env_var.is_empty() {
                 return Err(CommandProblem::usage(
                     Text::new("内置训练程序不接受 --env-var", "the built-in trainer takes no --env-var"),
@@ -185,6 +194,7 @@ impl WorkFlags {
             argv: self.command.clone(),
             working_directory: self.workdir.clone(),
             env: self.env_var.iter().cloned().collect(),
+            secrets: self.secret.iter().cloned().collect(),
             interpreter: self.interpreter.clone(),
         };
         Ok((Some(command), None))
@@ -204,6 +214,16 @@ pub fn parse_pair(text: &str) -> Result<(String, String), Expected> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Expected(Text::new("写成 名称=值", "write NAME=VALUE"))),
+    }
+}
+
+/// `variable=secret`, or a name for both.
+fn parse_secret(text: &str) -> Result<(String, String), Expected> {
+    match text.split_once('=').unwrap_or((text, text)) {
+        ("", _) | (_, "") => {
+            Err(Expected(Text::new("写成 变量=密钥名", "write VARIABLE=SECRET, or one name for both")))
+        }
+        (variable, secret) => Ok((variable.to_owned(), secret.to_owned())),
     }
 }
 
@@ -228,5 +248,12 @@ mod tests {
         assert_eq!(parse_pair("A=b=c").unwrap(), ("A".to_owned(), "b=c".to_owned()));
         assert_eq!(parse_pair("A=").unwrap(), ("A".to_owned(), String::new()));
         assert!(parse_pair("=x").is_err());
+    }
+
+    #[test]
+    fn a_secret_may_have_the_name_of_its_variable() {
+        assert_eq!(parse_secret("HF_TOKEN=hf").unwrap(), ("HF_TOKEN".to_owned(), "hf".to_owned()));
+        assert_eq!(parse_secret("HF_TOKEN").unwrap(), ("HF_TOKEN".to_owned(), "HF_TOKEN".to_owned()));
+        assert!(["", "=x", "x="].iter().all(|text| parse_secret(text).is_err()));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child as Process, Command, ExitStatus, Stdio};
@@ -71,7 +72,7 @@ impl Child {
     }
 
     fn spawn(&mut self) -> io::Result<()> {
-        let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.log)?;
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         // A group of its own: Ctrl-C at the terminal reaches `fermi up` alone, which ends its children in order.

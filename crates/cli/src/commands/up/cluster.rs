@@ -9,6 +9,7 @@ use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
 use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
 use fermi_domain::language::{FrontEnd, Language, Text, reason};
 use fermi_domain::task::NodeRunState;
+use fermi_process::private_folder::{self, TooOpen};
 
 use super::EnvironmentSpec;
 use super::child::{Child, ChildLine};
@@ -58,7 +59,8 @@ impl Cluster {
     /// Starts the server, waits for its address, and starts the agents.
     pub fn start(options: &ClusterOptions) -> Result<Self, CommandProblem> {
         let folder = &options.folder;
-        std::fs::create_dir_all(folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
+        make_private(folder)?;
+        private_folder::make(&folder.join("logs")).map_err(|error| unwritable(folder, &error))?;
         let (sender, lines) = channel();
         let text = |path: PathBuf| path.display().to_string();
         let words = |listen: &str| {
@@ -305,6 +307,28 @@ fn did_not_start(child: &Child) -> CommandProblem {
         Text::new(format!("{name} 没有启动\n{words}"), format!("{name} did not come up\n{words}")),
         Text::new(format!("完整日志：{}", child.log().display()), format!("its log: {}", child.log().display())),
     )
+}
+
+/// What is in it is no one else's: logs, data of the server and the agents.
+fn make_private(folder: &std::path::Path) -> Result<(), CommandProblem> {
+    private_folder::make(folder).map_err(|error| unwritable(folder, &error))?;
+    match private_folder::check(folder).map_err(|error| unwritable(folder, &error))? {
+        Ok(()) => Ok(()),
+        Err(TooOpen { mode }) => {
+            let path = folder.display();
+            let command = format!("chmod 700 {path}");
+            Err(CommandProblem::failed(
+                Text::new(
+                    format!("其他用户可以进入 {path}：权限为 {mode:o}"),
+                    format!("others may enter {path}: its mode is {mode:o}"),
+                ),
+                Text::new(
+                    format!("其中有令牌、任务的变量与日志；先执行 {command}"),
+                    format!("it holds tokens, variables of tasks and logs; run `{command}` first"),
+                ),
+            ))
+        }
+    }
 }
 
 fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> CommandProblem {

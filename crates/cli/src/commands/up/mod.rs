@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::Text;
+use fermi_process::no_dump;
 
 use super::agent::{host_name, parse_kind};
 use super::server::{console_link, no_folder};
@@ -64,6 +65,7 @@ fn run(flags: &UpFlags) -> Outcome {
         None => connection::state_folder().ok_or_else(no_folder)?.join("up"),
     };
     let environments = if flags.envs.is_empty() { vec![this_machine()] } else { flags.envs.clone() };
+    no_dump::set();
     signals::listen();
     subreaper::adopt_orphans();
     let options = ClusterOptions { listen: flags.listen.clone(), folder, environments, no_token: flags.no_token };

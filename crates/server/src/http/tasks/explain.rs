@@ -9,6 +9,7 @@ use fermi_domain::placement::WaitReason;
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
 
+use super::show::missing_secret;
 use super::{progress, view};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end};
@@ -42,7 +43,8 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     let found = explain::explain(&task, &environments, &leases, heard);
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let waits = if is_queued { core.scheduler().explain(&task.id, core.now_ms()) } else { None };
-    let summary = held.or_else(|| waits.as_ref().map(WaitReason::text));
+    let secret = if task.phase.waits_for_launch() { missing_secret(&core, &task).await? } else { None };
+    let summary = held.or(secret).or_else(|| waits.as_ref().map(WaitReason::text));
     EnvelopeAnswer::ok(&Explanation {
         task_id: task.id.to_string(),
         name: task.spec.name.clone(),

@@ -33,8 +33,8 @@ pub async fn preview(
     let accepted = validate(on_group.as_ref().map_or(&body.value, |found| &found.asked), &environments)?;
     let language = language(&headers);
     let spec = &accepted.spec;
-    let named = spec.clone();
-    core.store().read(move |view| lifecycle::check_references(view, &named)).await?;
+    let (named, asking) = (spec.clone(), caller.clone());
+    core.store().read(move |view| lifecycle::check_references(view, &named, &asking)).await?;
     let mut task = Task::new(TaskId::from("task-new"), spec.clone(), core.now_ms());
     task.created_by = Some(caller);
     // Tried out on a copy, for which nobody else waits.
@@ -48,7 +48,7 @@ pub async fn preview(
         None => None,
         Some(ranks) => {
             let paths = assignment::paths(&core, spec).await?;
-            Some(Launch::from(&assignment::launch(spec, ranks, &environments, &paths)?))
+            Some(Launch::of(&assignment::launch(spec, ranks, &environments, &paths)?, spec))
         }
     };
     let plan = plan::advice(&core, spec, &environments).await?;

@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use fermi_api::v1::{Envelope, Failure, Launch, Task};
+use fermi_api::v1::{self, Envelope, Failure, Launch};
 use fermi_domain::ids::TaskId;
-use fermi_domain::language::Text;
+use fermi_domain::language::{Explained, Text};
+use fermi_domain::task::Task;
 use fermi_store::StoreError;
 
 use super::view::TaskReader;
@@ -17,7 +18,7 @@ use crate::http::id::TaskPath;
 
 /// A task with everything about it.
 #[utoipa::path(get, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
-    responses((status = 200, body = Envelope<Task>), (status = 404, body = Failure)))]
+    responses((status = 200, body = Envelope<v1::Task>), (status = 404, body = Failure)))]
 pub async fn show(
     State(core): State<Core>,
     Caller(principal): Caller,
@@ -31,7 +32,8 @@ pub async fn show(
     let mut whole = view::whole(&task, progress, &known, &reader);
     if task.phase.waits_for_launch() {
         let waits = core.scheduler().explain(&task.id, core.now_ms()).map(|reason| reason.text());
-        whole.row.reason = core.hold_of(&task).or(waits).or(whole.row.reason);
+        let secret = missing_secret(&core, &task).await?;
+        whole.row.reason = core.hold_of(&task).or(secret).or(waits).or(whole.row.reason);
     }
     EnvelopeAnswer::ok(&whole)
 }
@@ -47,11 +49,16 @@ pub async fn launch(State(core): State<Core>, TaskPath(id): TaskPath) -> Reply {
             .hint(Text::new("任务所选的开发环境已不存在", "an environment that the task names is not there any more"))
     })?;
     let paths = assignment::paths(&core, &task.spec).await?;
-    EnvelopeAnswer::ok(&Launch::from(&assignment::launch(&task.spec, &ranks, &environments, &paths)?))
+    EnvelopeAnswer::ok(&Launch::of(&assignment::launch(&task.spec, &ranks, &environments, &paths)?, &task.spec))
+}
+
+/// Why a task that waits would not be started: a secret that it names is gone, or does not open.
+pub async fn missing_secret(core: &Core, task: &Task) -> Result<Option<Text>, StoreError> {
+    Ok(assignment::secrets(core, task).await?.err().map(|problem| problem.text()))
 }
 
 /// Looks a task up.
-pub async fn find(core: &Core, id: &TaskId) -> Result<fermi_domain::task::Task, ApiProblem> {
+pub async fn find(core: &Core, id: &TaskId) -> Result<Task, ApiProblem> {
     let wanted = id.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.task(&wanted)).await;
     found?.map(|found| found.value).ok_or_else(|| ApiProblem::not_found(&TASK, id.as_str()))
