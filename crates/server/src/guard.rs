@@ -12,12 +12,13 @@ use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use fermi_api::FRONT_END;
 use fermi_api::link::ENVIRONMENT_HEADER;
-use fermi_domain::access::{Deed, TokenScope};
+use fermi_domain::access::{Deed, Peer, TokenScope, TrustedProxies};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 
 use crate::access::{Accounts, Holder, cookie, permit, secret_word};
+use crate::connection::{Connection, is_forwarded};
 use crate::envelope::ApiProblem;
 
 /// What is asked of every request.
@@ -27,6 +28,8 @@ pub struct Guard {
     pub on_loopback: bool,
     /// Further names under which the server is reached, as through a proxy.
     pub allowed_hosts: Vec<String>,
+    /// Proxies whose word is taken on whom they ask for.
+    pub proxies: TrustedProxies,
     /// Who is known.
     pub accounts: Arc<Accounts>,
 }
@@ -50,7 +53,24 @@ pub fn is_open(method: &Method, path: &str) -> bool {
 impl Guard {
     pub fn new(address: SocketAddr, allowed_hosts: &[String], accounts: Arc<Accounts>) -> Self {
         accounts.set_port(address.port());
-        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), accounts }
+        let proxies = TrustedProxies::default();
+        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), proxies, accounts }
+    }
+
+    /// The same, where these proxies are believed.
+    #[must_use]
+    pub fn trusting(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Who asks over this connection. A request that says it is another's is refused where the network can reach the server,
+    /// unless a proxy that is trusted says so; on loopback what it says is passed over.
+    pub fn asker(&self, connection: Connection, headers: &HeaderMap) -> Result<Peer, ApiProblem> {
+        let is_believed = self.on_loopback || self.proxies.trusts(connection.peer.ip());
+        if !is_believed && is_forwarded(headers) {
+            return Err(not_believed(connection));
+        }
+        Ok(connection.asker(&self.proxies, headers))
     }
 
     /// Puts the guard, the envelope and the meters before a router.
@@ -156,6 +176,21 @@ impl Guard {
     }
 }
 
+fn not_believed(connection: Connection) -> ApiProblem {
+    let peer = connection.peer.ip().to_canonical();
+    forbidden(
+        "proxy_not_trusted",
+        Text::new(
+            format!("请求带有转发头，但 {peer} 不是受信任的代理"),
+            format!("this request has headers of a proxy, and {peer} is none that is trusted"),
+        ),
+    )
+    .hint(Text::new(
+        format!("用 fermi server --trust-proxy {peer} 启动服务器，或让请求不带 X-Forwarded-* 头"),
+        format!("start the server with --trust-proxy {peer}, or send no X-Forwarded-* headers"),
+    ))
+}
+
 fn forbidden(id: &'static str, text: Text) -> ApiProblem {
     ApiProblem::new(StatusCode::FORBIDDEN, id, text)
 }
@@ -244,7 +279,7 @@ mod tests {
 
     fn loopback(headers: &[(&'static str, &'static str)]) -> Option<String> {
         let allowed_hosts = vec!["fermi.example".to_owned()];
-        let guard = Guard { on_loopback: true, allowed_hosts, accounts: Arc::default() };
+        let guard = Guard { on_loopback: true, allowed_hosts, ..Guard::default() };
         judge(&guard, Method::POST, "/api/v1/x", headers)
     }
 
@@ -287,6 +322,27 @@ mod tests {
         assert_eq!(judge(&guard, Method::GET, "/training/task-1", &cross), None);
         assert_eq!(judge(&guard, Method::GET, "/api/v1/overview", &cross).as_deref(), Some("cross_site"));
         assert_eq!(judge(&guard, Method::POST, "/", &cross).as_deref(), Some("cross_site"));
+    }
+
+    #[test]
+    fn what_a_stranger_says_of_others_is_refused_and_on_loopback_passed_over() {
+        let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
+        let asker = |on_loopback: bool, peer: [u8; 4], forwarded: bool| {
+            let guard = Guard { on_loopback, ..Guard::default() }.trusting(proxies.clone());
+            let connection = Connection { peer: (peer, 1).into(), is_encrypted: false };
+            let mut headers = HeaderMap::new();
+            if forwarded {
+                headers.insert("x-forwarded-for", HeaderValue::from_static("1.1.1.1"));
+                headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+            }
+            let asker = guard.asker(connection, &headers).map_err(|problem| problem.id.into_owned());
+            asker.map(|asker| (asker.address.to_string(), asker.is_encrypted))
+        };
+        let is = |address: &str, is_encrypted| Ok((address.to_owned(), is_encrypted));
+        assert_eq!(asker(false, [10, 0, 0, 9], false), is("10.0.0.9", false));
+        assert_eq!(asker(false, [10, 0, 0, 9], true), Err("proxy_not_trusted".to_owned()));
+        assert_eq!(asker(false, [10, 0, 0, 1], true), is("1.1.1.1", true));
+        assert_eq!(asker(true, [127, 0, 0, 1], true), is("127.0.0.1", false));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod agents;
 mod assignment;
 pub mod background;
 mod caller;
+pub mod connection;
 pub mod core;
 pub mod disk;
 mod envelope;
@@ -28,7 +29,9 @@ mod run_secret;
 mod sample_files;
 mod samples;
 mod serve;
+mod tls;
 
 pub use fermi_store::backup;
 pub use reconcilers::start as start_reconcilers;
 pub use serve::{Door, ServerError, ServerNews, ServerOptions, ServerToken, run};
+pub use tls::Encryption;

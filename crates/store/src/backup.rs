@@ -1,6 +1,6 @@
 //! A copy of everything while the server runs, and the way back.
 //!
-//! A backup is a folder: the database as of one moment, the server's secret and token, the sources that tasks were created
+//! A backup is a folder: the database as of one moment, the server's secret, token and authority, the sources that tasks were created
 //! from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup.
 
 use std::{
@@ -25,7 +25,7 @@ use crate::{OpenError, StoreError, Transaction, View, events::NewEvent, migratio
 const DATABASE: &str = "fermi.db";
 const MANIFEST: &str = "manifest.json";
 /// What lies beside the database and belongs to it.
-const BESIDE: [&str; 2] = ["secret", "token"];
+const BESIDE: [&str; 4] = ["secret", "token", "authority.key", "authority.pem"];
 const SOURCES: &str = "snapshots";
 const LOGS: &str = "streams";
 

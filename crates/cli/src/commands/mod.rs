@@ -29,7 +29,7 @@ mod task;
 mod token;
 mod trainer;
 mod up;
-mod usage;
+pub mod usage;
 mod user;
 mod worker;
 

@@ -1,13 +1,15 @@
 //! One agent's link, from its hello to its end.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use axum::Extension;
+use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use fermi_api::link::{AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
+use fermi_domain::access::Peer;
 use fermi_domain::environment::{Environment, EnvironmentStatus, is_name};
 use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Impostor, Introduction, OFFLINE_AFTER, Standing};
 use fermi_domain::ids::EnvironmentId;
@@ -36,16 +38,12 @@ const HEARTBEAT_MS: u64 = 1_000;
 /// Messages that wait for a slow agent; beyond this its connection is broken.
 const WAITING_MESSAGES: usize = 1_024;
 
-pub async fn answer(
-    upgrade: WebSocketUpgrade,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    State(core): State<Core>,
-) -> Response {
+pub async fn answer(upgrade: WebSocketUpgrade, Extension(peer): Extension<Peer>, State(core): State<Core>) -> Response {
     let upgrade = upgrade.max_message_size(1 << 20).read_buffer_size(SMALL).write_buffer_size(SMALL);
-    upgrade.on_upgrade(move |socket| serve(socket, peer, core))
+    upgrade.on_upgrade(move |socket| serve(socket, peer.address, core))
 }
 
-async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
+async fn serve(mut socket: WebSocket, peer: IpAddr, core: Core) {
     let Some(hello) = first_message(&mut socket).await else { return };
     let (outbox, messages) = mpsc::channel(WAITING_MESSAGES);
     match admit(&core, &hello, peer, outbox).await {
@@ -123,7 +121,7 @@ struct Admitted {
 async fn admit(
     core: &Core,
     hello: &Hello,
-    peer: SocketAddr,
+    peer: IpAddr,
     messages: mpsc::Sender<ServerMessage>,
 ) -> Result<Admitted, AdmissionRefusal> {
     check(hello)?;
@@ -153,7 +151,7 @@ struct Arrival {
 }
 
 impl Arrival {
-    fn of(core: &Core, hello: &Hello, peer: SocketAddr) -> Self {
+    fn of(core: &Core, hello: &Hello, peer: IpAddr) -> Self {
         let known = core.known_environments();
         let known = known.iter().find(|environment| environment.name == hello.name);
         Self {
@@ -230,8 +228,8 @@ fn check_version(hello: &Hello, understood: &RangeInclusive<u32>) -> Result<(), 
     Err(AdmissionRefusal::OtherVersion { theirs: hello.fermi.clone(), is_newer: hello.version > *understood.end() })
 }
 
-fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
-    let address = hello.address.clone().unwrap_or_else(|| peer.ip().to_canonical().to_string());
+fn registration(hello: &Hello, peer: IpAddr) -> Registration {
+    let address = hello.address.clone().unwrap_or_else(|| peer.to_string());
     Registration {
         environment: Environment {
             // The store gives the id by the name.
