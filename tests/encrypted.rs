@@ -59,7 +59,9 @@ impl Encrypted {
 
     fn said_by(&self, name: &str, word: &str) -> String {
         let log = self.place.path().join(format!("{name}.log"));
-        eventually(&format!("{name} to say {word}"), || fs::read_to_string(&log).ok().filter(|text| text.contains(word)))
+        eventually(&format!("{name} to say {word}"), || {
+            fs::read_to_string(&log).ok().filter(|text| text.contains(word))
+        })
     }
 
     fn status_of(&self, task: &str) -> String {
@@ -97,7 +99,8 @@ fn a_server_with_its_own_authority_is_known_by_its_fingerprint() {
     fleet.typed("owner", "", &["env", "list"]).expect(0);
     let token = fleet.data().join("token").display().to_string();
     let ask = |scheme: &str, fingerprint: &[&str], code: i32| {
-        let words: Vec<&str> = ["env", "list", "--token-file", &token].into_iter().chain(fingerprint.iter().copied()).collect();
+        let words: Vec<&str> =
+            ["env", "list", "--token-file", &token].into_iter().chain(fingerprint.iter().copied()).collect();
         fleet.typed("ann", scheme, &words).expect(code).err()
     };
     ask("https://", &["--fingerprint", &fleet.fingerprint], 0);
@@ -166,8 +169,21 @@ fn certificate(folder: &Path, days: &str) -> PathBuf {
     fs::write(folder.join("names"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n").unwrap();
     req(&["/CN=fermi", "-keyout", "next.key", "-out", "own.csr"]);
     openssl(&[
-        "x509", "-req", "-in", "own.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", days,
-        "-extfile", "names", "-out", "next.pem",
+        "x509",
+        "-req",
+        "-in",
+        "own.csr",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        days,
+        "-extfile",
+        "names",
+        "-out",
+        "next.pem",
     ]);
     fs::rename(folder.join("next.key"), folder.join("own.key")).unwrap();
     fs::rename(folder.join("next.pem"), folder.join("own.pem")).unwrap();
@@ -206,6 +222,25 @@ fn a_certificate_of_ones_own_is_read_again_when_its_files_change() {
 }
 
 #[test]
+fn a_certificate_that_vouches_for_itself_is_known_by_its_own_fingerprint() {
+    let files = Place::new();
+    let openssl = |arguments: &[&str]| {
+        let done = Command::new("openssl").args(arguments).current_dir(files.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let new = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=fermi"];
+    openssl(&[&new[..], &["-keyout", "own.key", "-out", "own.pem"]].concat());
+    let shown = openssl(&["x509", "-in", "own.pem", "-noout", "-fingerprint", "-sha256"]);
+    let path = |name: &str| files.path().join(name).display().to_string();
+    let fleet = Encrypted::start(&["--tls-cert", &path("own.pem"), "--tls-key", &path("own.key")]);
+    let said = fleet.typed("owner", "https://", &["env", "list"]).expect(4).err();
+    assert!(said.contains("no authority that this machine knows"), "{said}");
+    let fingerprint = shown.trim().split('=').nth(1).unwrap();
+    fleet.typed("owner", "https://", &["env", "list", "--fingerprint", fingerprint]).expect(0);
+}
+
+#[test]
 fn who_speaks_no_tls_and_who_says_nothing_holds_nobody_up() {
     use std::io::{Read, Write};
     let fleet = Encrypted::start(&["--tls"]);
@@ -228,4 +263,96 @@ fn https_to_a_server_that_speaks_none_says_so() {
     command.env("FERMI_SERVER", format!("https://{}", fleet.address())).env("FERMI_LANG", "en");
     let said = Run::whole(&mut command).expect(2).err();
     assert!(said.contains("speaks no TLS") && said.contains("write http://"), "{said}");
+}
+
+/// What `fermi env join` prints for a new machine.
+struct Joining {
+    command: String,
+    token: String,
+}
+
+fn join(fleet: &Encrypted, options: &[&str]) -> Joining {
+    let words: Vec<&str> = ["env", "join", "--json"].iter().chain(options).copied().collect();
+    let made = fleet.typed("owner", "https://", &words).expect(0).out();
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let word = |key: &str| made[key].as_str().unwrap().to_owned();
+    Joining { command: word("command"), token: word("token") }
+}
+
+/// An agent on a machine of its own that was given this token and nothing else; `life` tells its log from those of others.
+fn machine(fleet: &Encrypted, name: &str, token: &str, life: &str) -> Child {
+    let log = fs::File::create(fleet.place.path().join(format!("{life}.log"))).unwrap();
+    let (server, data) = (format!("https://{}", fleet.address), fleet.place.path().join(format!("data-{name}")));
+    let words = ["agent", "--json", "--server", &server, "--name", name, "--zone", "own", "--label", "disk=fast"];
+    let mut command = fleet.place.fermi(words);
+    command.args(["--fingerprint", &fleet.fingerprint, "--data-dir"]).arg(data);
+    command.env("FERMI_STATE_DIR", fleet.place.path().join(format!("state-{name}"))).env("FERMI_TOKEN", token);
+    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+}
+
+#[test]
+fn a_machine_joins_once_with_a_token_and_stays_by_its_credential() {
+    let fleet = Encrypted::start(&["--tls"]);
+    let joining = join(&fleet, &["--zone", "a", "--label", "team=nlp"]);
+    let expected = format!("FERMI_TOKEN={} fermi agent --server https://{}", joining.token, fleet.address);
+    assert_eq!(joining.command, format!("{expected} --fingerprint {}", fleet.fingerprint));
+    let first = machine(&fleet, "gn6", &joining.token, "first");
+    fleet.said_by("first", "\"connected\"");
+    let second = machine(&fleet, "gn7", &joining.token, "second");
+    assert!(fleet.said_by("second", "\"refused\"").contains("as many machines as it may"));
+    end(second);
+    let environment = || {
+        let shown = fleet.typed("owner", "https://", &["env", "show", "gn6", "--json"]).expect(0).out();
+        serde_json::from_str::<Value>(&shown).unwrap()
+    };
+    let said = environment();
+    assert_eq!(
+        (&said["zone"], &said["labels"]["team"], &said["labels"]["disk"]),
+        (&"a".into(), &"nlp".into(), &"fast".into())
+    );
+
+    // Its token is gone, and it comes again: with what the token has said of it.
+    let tokens = fleet.typed("owner", "https://", &["token", "list", "--json"]).expect(0).out();
+    let tokens: Value = serde_json::from_str(&tokens).unwrap();
+    let token = tokens["items"].as_array().unwrap().iter().find(|token| token["scope"] == "agent").unwrap();
+    assert_eq!(token["usesLeft"], 0);
+    fleet.typed("owner", "https://", &["token", "revoke", token["id"].as_str().unwrap()]).expect(0);
+    end(first);
+    let again = machine(&fleet, "gn6", "", "again");
+    fleet.said_by("again", "\"connected\"");
+    assert_eq!(environment()["zone"], "a");
+
+    // Another credential is given while a task runs, and nothing of it is lost.
+    let go = fleet.place.path().join("go");
+    let script = format!("while ! test -e '{}'; do sleep 0.05; done; echo over", go.display());
+    let words = ["task", "create", "--name", "t", "--env", "gn6", "--framework", "command", "--", "sh", "-c", &script];
+    let task = fleet.typed("owner", "https://", &words).expect(0).out().trim().to_owned();
+    eventually("the task to run", || (fleet.status_of(&task) == "running").then_some(()));
+    let pass = || {
+        let folders = fs::read_dir(fleet.place.path().join("data-gn6")).unwrap().flatten();
+        let kept = folders.into_iter().find_map(|folder| fs::read(folder.path().join("pass.json")).ok()).unwrap();
+        serde_json::from_slice::<Value>(&kept).unwrap()["credential"].clone()
+    };
+    let before = pass();
+    fleet.typed("owner", "https://", &["env", "rotate", "gn6"]).expect(0);
+    eventually("another credential", || (pass() != before).then_some(()));
+    fs::write(&go, "").unwrap();
+    eventually("the task to succeed", || (fleet.status_of(&task) == "succeeded").then_some(()));
+    assert!(fleet.typed("owner", "https://", &["task", "logs", &task]).expect(0).out().contains("over"));
+
+    // Once it is revoked, neither its credential nor a token of before lets it in; one of later does.
+    let old = join(&fleet, &["--uses", "9"]).token;
+    fleet.typed("owner", "https://", &["env", "revoke", "gn6"]).expect(0);
+    fleet.said_by("again", "\"refused\"");
+    end(again);
+    let revoked = machine(&fleet, "gn6", &old, "revoked");
+    assert!(fleet.said_by("revoked", "\"refused\"").contains("was revoked"));
+    end(revoked);
+    let new = machine(&fleet, "gn6", &join(&fleet, &[]).token, "new");
+    fleet.said_by("new", "\"connected\"");
+    end(new);
+    let audit = fleet.typed("owner", "https://", &["audit", "--json"]).expect(0).out();
+    for kind in ["token.created", "token.revoked", "environment.rotated", "environment.revoked"] {
+        assert!(audit.contains(kind), "{kind}: {audit}");
+    }
 }

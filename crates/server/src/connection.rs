@@ -30,8 +30,7 @@ impl Connected<IncomingStream<'_, TlsListener>> for Connection {
 }
 
 /// What proxies write, in the order in which they came to be.
-const FORWARDED: [&str; 5] =
-    ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", "forwarded"];
+const FORWARDED: [&str; 5] = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", "forwarded"];
 
 /// A request says that it comes from a proxy.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {

@@ -11,13 +11,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use fermi_api::FRONT_END;
-use fermi_api::link::ENVIRONMENT_HEADER;
+use fermi_api::link::{CREDENTIAL_HEADER, ENVIRONMENT_HEADER};
 use fermi_domain::access::{Deed, Peer, TokenScope, TrustedProxies};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 
 use crate::access::{Accounts, Holder, cookie, permit, secret_word};
+use crate::agents::identity;
 use crate::connection::{Connection, is_forwarded};
 use crate::envelope::ApiProblem;
 
@@ -93,7 +94,13 @@ impl Guard {
         if is_open(method, uri.path()) {
             return Ok(None);
         }
-        let holder = self.holder(method, uri, headers)?;
+        // A machine that has joined is known by its credential, whatever has become of the token with which it came.
+        let holder = match self.holder(method, uri, headers) {
+            Err(_) if let Some(environment) = self.joined(uri, headers) => {
+                return Ok(Some(Caller { principal: Principal::agent_of(environment), holder: None }));
+            }
+            holder => holder?,
+        };
         let user = holder.as_ref().map_or_else(Principal::local, |holder| holder.principal.clone());
         if !uri.path().starts_with(AGENTS) {
             return match &holder {
@@ -132,6 +139,12 @@ impl Guard {
             None if self.accounts.is_open() => Ok(None),
             None => Err(unauthorized(Text::new("需要访问令牌", "a token is needed"))),
         }
+    }
+
+    /// Whose agent shows its credential, where agents ask.
+    fn joined(&self, uri: &Uri, headers: &HeaderMap) -> Option<EnvironmentId> {
+        let shown = headers.get(CREDENTIAL_HEADER).filter(|_| uri.path().starts_with(AGENTS))?.to_str().ok()?;
+        self.accounts.environment_of(&identity::digest(shown))
     }
 
     fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiProblem> {
@@ -362,6 +375,28 @@ mod tests {
         assert_eq!(who(Some("x"), "/api/agent/v1/x", &[bearer, agent]).as_deref(), Some("agent:env-001"));
         assert_eq!(who(None, "/api/v1/x", &[agent]).as_deref(), Some("user:administrator:local"));
         assert_eq!(who(Some("x"), "/livez", &[]), None);
+    }
+
+    #[test]
+    fn a_credential_opens_what_agents_ask_for_and_nothing_else() {
+        let guard = closed("secret");
+        guard
+            .accounts
+            .take_credentials(&[("env-001".into(), identity::digest("k")), ("env-002".into(), String::new())].into());
+        let who = |path: &str, token: Option<&'static str>, credential: &'static str| {
+            let mut map = HeaderMap::new();
+            map.insert(CREDENTIAL_HEADER, HeaderValue::from_static(credential));
+            map.insert(ENVIRONMENT_HEADER, HeaderValue::from_static("env-002"));
+            map.extend(token.map(|token| (header::AUTHORIZATION, HeaderValue::from_static(token))));
+            let caller = guard.judge(&Method::GET, &Uri::try_from(path).unwrap(), &map);
+            caller.map(|caller| caller.unwrap().principal.to_string()).map_err(|problem| problem.id.into_owned())
+        };
+        let is = |text: &str| Ok(text.to_owned());
+        assert_eq!(who("/api/agent/v1/link", None, "k"), is("agent:env-001"));
+        assert_eq!(who("/api/agent/v1/link", Some("Bearer over"), "k"), is("agent:env-001"));
+        for (path, credential) in [("/api/v1/x", "k"), ("/api/agent/v1/link", "other"), ("/api/agent/v1/link", "")] {
+            assert_eq!(who(path, None, credential), Err("unauthorized".to_owned()), "{path} {credential}");
+        }
     }
 
     #[test]

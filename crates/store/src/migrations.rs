@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0004_history.sql"),
     include_str!("migrations/0005_groups.sql"),
     include_str!("migrations/0006_access.sql"),
+    include_str!("migrations/0008_join.sql"),
 ];
 
 /// The version that this binary writes.

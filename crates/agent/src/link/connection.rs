@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use fermi_api::client::{ServerAddress, ServerStream, TlsRefusal};
-use fermi_api::link::{AgentMessage, Hello, LINK_PATH, ServerMessage, Welcome};
+use fermi_api::link::{AgentMessage, CREDENTIAL_HEADER, Hello, LINK_PATH, ServerMessage, Welcome};
 use fermi_domain::access::Fingerprint;
 use fermi_domain::language::{Explained, FrontEnd, Text};
 use fermi_process::lease;
@@ -68,6 +68,10 @@ impl ServerConnection {
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad_token())?;
             request.headers_mut().insert("Authorization", value);
+        }
+        if let Some(credential) = &hello.credential {
+            let value = HeaderValue::from_str(credential).map_err(ConnectionError::lost)?;
+            request.headers_mut().insert(CREDENTIAL_HEADER, value);
         }
         let (socket, _) = tungstenite::client(request, stream).map_err(|error| match error {
             HandshakeError::Failure(Error::Http(response)) => not_let_in(response.status().as_u16()),
@@ -212,7 +216,11 @@ fn not_let_in(status: u16) -> ConnectionError {
     match status {
         401 | 403 => ConnectionError::Refused {
             reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
-            hint: Text::new("检查 --token-file；令牌可能已过期", "check --token-file; it may have expired"),
+            hint: Text::new(
+                "令牌可能已过期或被撤销；请运维运行 fermi env join，它会给出带新令牌的命令",
+                "it may have ended or been revoked; ask an operator to run `fermi env join`, which prints a command with a \
+                 new one",
+            ),
             cluster: None,
         },
         426 => not_proved(&TlsRefusal::Required),

@@ -24,6 +24,9 @@ pub struct Identity {
     /// An operator wants another credential: one is issued at the next hello.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub must_renew: bool,
+    /// When an operator has revoked it, in Unix milliseconds: its name is for who comes with a token of later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_ms: Option<u64>,
     /// What the token with which it joined has said of it.
     #[serde(skip_serializing_if = "FixedPlace::is_free")]
     pub place: FixedPlace,
@@ -147,12 +150,13 @@ impl Identity {
 
     /// As it is kept once an operator has revoked it: no credential, seal or folder is the one that is known, so that its
     /// agent is a stranger, while what it started is still its own.
-    pub fn revoked(&self) -> Self {
-        Self { machine: self.machine.clone(), credential: Some(String::new()), ..Self::default() }
+    pub fn revoked(now_ms: u64) -> Self {
+        Self { credential: Some(String::new()), revoked_ms: Some(now_ms), ..Self::default() }
     }
 
-    pub fn is_revoked(&self) -> bool {
-        self.credential.as_deref() == Some("")
+    /// Whether a token that was made then brings a machine in under this name.
+    pub fn is_open_to(&self, token_made_ms: Option<u64>) -> bool {
+        self.revoked_ms.is_none_or(|revoked_ms| token_made_ms.is_some_and(|made_ms| made_ms > revoked_ms))
     }
 }
 
@@ -257,8 +261,11 @@ mod tests {
 
     #[test]
     fn a_revoked_agent_is_a_stranger() {
-        let revoked = known().revoked();
-        assert!(revoked.is_revoked() && !known().is_revoked());
+        let revoked = Identity::revoked(1_000);
+        for (token_made_ms, is_open) in [(None, false), (Some(999), false), (Some(1_000), false), (Some(1_001), true)] {
+            assert_eq!(revoked.is_open_to(token_made_ms), is_open, "{token_made_ms:?}");
+            assert!(known().is_open_to(token_made_ms));
+        }
         let busy = Standing { may_have_runs: true, ..Standing::default() };
         let old = Introduction { credential: None, seal: None, next_seal: None, ..HELLO };
         for hello in [HELLO, old, Introduction { seal: None, ..HELLO }] {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use fermi_domain::access::{Throttle, TokenScope};
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::tokens::{Token, TokenDigest};
 use fermi_store::users::User;
@@ -25,6 +26,8 @@ pub struct Accounts {
     server_token: OnceLock<TokenDigest>,
     port: OnceLock<u16>,
     known: RwLock<Known>,
+    /// The environments by the digests of their agents' credentials.
+    credentials: RwLock<HashMap<String, EnvironmentId>>,
     throttle: Mutex<Throttle>,
 }
 
@@ -60,6 +63,18 @@ impl Accounts {
         let roles = users.into_iter().map(|user| (user.name, user.role)).collect();
         let tokens = tokens.into_iter().map(|token| (token.token.digest, token)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { roles, tokens };
+    }
+
+    /// Takes the digests of what agents show, by environment.
+    pub fn take_credentials(&self, of: &HashMap<EnvironmentId, String>) {
+        let known = of.iter().filter(|(_, digest)| !digest.is_empty());
+        let known = known.map(|(environment, digest)| (digest.clone(), environment.clone())).collect();
+        *self.credentials.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Whose agent shows a credential of this digest.
+    pub fn environment_of(&self, digest: &str) -> Option<EnvironmentId> {
+        self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
     }
 
     pub fn throttle<T>(&self, work: impl FnOnce(&mut Throttle) -> T) -> T {
@@ -110,7 +125,7 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use fermi_domain::access::TokenKind;
+    use fermi_domain::access::{JoinTerms, TokenKind};
     use fermi_store::tokens::NewToken;
 
     use super::*;
@@ -128,6 +143,7 @@ mod tests {
                 made_with: made_with.map(|digest| [digest; 32]),
                 created_ms: 0,
                 expires_ms: Some(1_000),
+                join: JoinTerms::default(),
             },
         }
     }

@@ -5,7 +5,7 @@ use axum::http::{Extensions, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fermi_api::v1::{Empty, Envelope, Failure, LogIn, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
-use fermi_domain::access::{Peer, TokenKind, TokenScope};
+use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::StoreError;
@@ -52,6 +52,7 @@ pub async fn open(
         made_with: known.made_with,
         created_ms: now_ms,
         expires_ms: Some(now_ms + lasts_ms),
+        join: JoinTerms::default(),
     };
     let principal = known.principal();
     let event = NewEvent::new(now_ms, "session.opened", logged_in(&principal), principal.clone());

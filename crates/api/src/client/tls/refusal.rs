@@ -50,7 +50,8 @@ impl TlsRefusal {
                     Some(OtherFingerprint { shown, expected }) => {
                         Self::OtherServer { shown: *shown, expected: *expected }
                     }
-                    None => Self::Failed { reason: error.to_string() },
+                    // Such as one that vouches for itself.
+                    None => Self::UnknownAuthority,
                 }
             }
             Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
@@ -62,10 +63,7 @@ impl TlsRefusal {
             Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             ) => Self::OtherName,
-            // A certificate that vouches for itself is refused for being an authority's.
-            Error::InvalidCertificate(CertificateError::UnknownIssuer) => Self::UnknownAuthority,
-            Error::InvalidCertificate(CertificateError::BadSignature) => Self::UnknownAuthority,
-            Error::InvalidCertificate(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
                 Self::UnknownAuthority
             }
             Error::InvalidMessage(InvalidMessage::InvalidContentType) => Self::Plain,
