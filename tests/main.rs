@@ -20,6 +20,7 @@ mod contract;
 mod docs;
 mod doctor;
 mod drop_in;
+mod encrypted;
 mod engines;
 mod failure_report;
 mod fleet_cli;

@@ -73,7 +73,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let shared = Shared::default();
     let uploads = |kind: UploadKind| {
         let events = events.clone();
-        let client = HttpUploadClient::new(server.clone(), options.token.as_deref());
+        let client = HttpUploadClient::new(server.clone(), options.fingerprint, options.token.as_deref());
         Uploader::start(kind, client, move |run| drop(events.send(Event::Taken(run, kind))))
     };
     let (journals, streams) = (uploads(UploadKind::Journal)?, uploads(UploadKind::Streams)?);
@@ -94,6 +94,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     *shared.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     let dialer = Dialer {
         server: server.clone(),
+        fingerprint: options.fingerprint,
         token: options.token.clone(),
         hello,
         runs: shared.known.clone(),
@@ -106,7 +107,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     let wakes = events.clone();
     wake::start(stop.clone(), move || drop(wakes.send(Event::Woken)))?;
     let mut agent = Agent {
-        client: HttpUploadClient::new(server, options.token.as_deref()),
+        client: HttpUploadClient::new(server, options.fingerprint, options.token.as_deref()),
         hidden: variables_that_hold(options.token.as_deref()),
         data,
         cluster,

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
+use fermi_domain::access::Fingerprint;
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
@@ -22,6 +23,8 @@ use crate::declared::Declared;
 pub struct AgentOptions {
     pub server: ServerAddress,
     pub token: Option<String>,
+    /// By what the server is known over TLS; none where the system's authorities vouch for it.
+    pub fingerprint: Option<Fingerprint>,
     /// The environment's name, which its workers bear.
     pub name: String,
     pub zone: Option<String>,

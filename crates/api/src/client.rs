@@ -10,12 +10,14 @@ mod error;
 mod follow;
 mod query;
 mod resources;
+mod tls;
 mod webhooks;
 
 use std::io::Read;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
+use fermi_domain::access::Fingerprint;
 use fermi_domain::language::{FrontEnd, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -26,6 +28,7 @@ pub use error::{ClientError, RefusedAnswer};
 pub use follow::{Follower, Moment};
 pub use query::{Query, segment};
 pub use resources::{EnvironmentWord, LogQuery};
+pub use tls::{ServerStream, TlsRefusal, agent, fingerprint};
 
 /// Where every path of the API begins.
 pub const API: &str = "/api/v1";
@@ -39,6 +42,8 @@ const LONGEST_ANSWER: u64 = 256 << 20;
 pub struct ClientOptions {
     pub server: ServerAddress,
     pub token: Option<String>,
+    /// By what the server is known over TLS; none where the system's authorities vouch for it.
+    pub fingerprint: Option<Fingerprint>,
     /// The language of the server's sentences.
     pub language: Language,
     /// Where those are read.
@@ -52,6 +57,7 @@ impl ClientOptions {
         Self {
             server,
             token: None,
+            fingerprint: None,
             language: Language::default(),
             front_end: FrontEnd::Api,
             timeout: Duration::from_secs(30),
@@ -106,7 +112,8 @@ impl Client {
         if options.server.is_loopback() {
             config = config.proxy(None);
         }
-        Self { options, agent: config.build().new_agent() }
+        let agent = tls::agent(config.build(), options.fingerprint);
+        Self { options, agent }
     }
 
     pub fn server(&self) -> &ServerAddress {

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use fermi_api::client::{
     ApiAnswer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, RefusedAnswer, ServerAddress,
+    TlsRefusal,
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
+use fermi_domain::access::Fingerprint;
 use fermi_domain::contract;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
 
+use crate::commands::usage::Expected;
 use crate::speech::Paint;
 use crate::table::Table;
 use crate::{exit_code, known_servers, listener, speech};
@@ -24,6 +27,15 @@ pub struct ServerFlags {
     /// A file with the server's token [also: FERMI_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// By what a server with an authority of its own is known over https: sha256:… as it shows at its start
+    #[arg(long, value_name = "FINGERPRINT", env = contract::FERMI_FINGERPRINT, hide_env_values = true, value_parser = parse_fingerprint)]
+    pub fingerprint: Option<Fingerprint>,
+}
+
+fn parse_fingerprint(text: &str) -> Result<Fingerprint, Expected> {
+    text.parse().map_err(|_| {
+        Expected(Text::new("写成 sha256: 加 64 个十六进制数字", "write sha256: and 64 hexadecimal digits"))
+    })
 }
 
 /// The flags of a command that asks the server one thing.
@@ -155,6 +167,8 @@ fn code_of(error: &ClientError) -> u8 {
     match error {
         ClientError::Unreachable { .. } => exit_code::UNREACHABLE,
         ClientError::TimedOut { .. } => exit_code::TIMED_OUT,
+        ClientError::Tls { refusal: TlsRefusal::Plain | TlsRefusal::Required, .. } => exit_code::USAGE,
+        ClientError::Tls { .. } => exit_code::NOT_ALLOWED,
         ClientError::NotUnderstood { .. } => exit_code::FAILED,
         ClientError::Refused(refused) => code_of_status(refused.code),
     }
@@ -190,6 +204,10 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
             Text::new(format!("服务器 {server} 没有及时回答"), format!("the server {server} did not answer in time")),
             Some(Hint::new("查看服务器的日志，然后重试", "look at the server's log, then try again")),
         ),
+        ClientError::Tls { server, refusal } => {
+            let text = refusal.text();
+            (Text::new(format!("{server}：{}", text.zh), format!("{server}: {}", text.en)), refusal.hint())
+        }
         ClientError::NotUnderstood { server, reason } => (
             Text::new(
                 format!("无法理解 {server} 的回答：{reason}"),
@@ -280,17 +298,26 @@ impl AskFlags {
 
 impl ServerFlags {
     pub fn address(&self) -> Result<ServerAddress, CommandProblem> {
-        let text = self.server.as_deref().map(str::trim).filter(|text| !text.is_empty()).unwrap_or(DEFAULT_SERVER);
-        text.parse().map_err(|error| match error {
-            BadAddress::NoAddress(text) => CommandProblem::usage(
+        let given = self.server.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        let address: ServerAddress = given.unwrap_or(DEFAULT_SERVER).parse().map_err(|BadAddress(text)| {
+            CommandProblem::usage(
                 Text::new(format!("“{text}” 不是服务器地址"), format!("'{text}' is not the address of a server")),
-                Text::new("例如 http://10.0.0.1:7070", "write it like http://10.0.0.1:7070"),
-            ),
-            BadAddress::Tls(text) => CommandProblem::usage(
-                Text::new(format!("{text}：暂不支持 https"), format!("{text}: https is not spoken yet")),
-                Text::new("使用 http://，或经由本机的 TLS 代理", "use http://, or go through a local TLS proxy"),
-            ),
-        })
+                Text::new(
+                    "例如 http://10.0.0.1:7070 或 https://fermi.example.com",
+                    "write it like http://10.0.0.1:7070 or https://fermi.example.com",
+                ),
+            )
+        })?;
+        // Who names no scheme means the server that is known there.
+        let is_short = given.is_none_or(|text| !text.contains("://"));
+        let secure = address.clone().over_tls();
+        let is_known = known_servers::fingerprint(&secure).is_some() || known_servers::knows(&secure);
+        Ok(if is_short && (self.fingerprint.is_some() || is_known) { secure } else { address })
+    }
+
+    /// By what the server is known: what was given, or what was noted at the log-in or by a server that this account runs.
+    pub fn fingerprint(&self, server: &ServerAddress) -> Option<Fingerprint> {
+        self.fingerprint.or_else(|| known_servers::fingerprint(server)).filter(|_| server.is_tls())
     }
 
     /// The token: of a file that was named, of FERMI_TOKEN, of `fermi login`, or of a server that this account runs.
@@ -322,6 +349,7 @@ impl ServerFlags {
         let server = self.address()?;
         Ok(ClientOptions {
             token: self.token(&server)?,
+            fingerprint: self.fingerprint(&server),
             language: speech::language(),
             front_end: FrontEnd::CommandLine,
             ..ClientOptions::new(server)

@@ -5,11 +5,12 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use fermi_api::client::ServerAddress;
+use fermi_domain::access::Fingerprint;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::state_folder;
@@ -22,6 +23,19 @@ const LOGINS: &str = "logins";
 #[serde(rename_all = "camelCase")]
 struct Running {
     token_file: PathBuf,
+    #[serde(flatten)]
+    encryption: Encryption,
+}
+
+/// How a server is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Encryption {
+    /// Over TLS alone: what is noted of it is for no other connection.
+    pub is_tls: bool,
+    /// By what it is known, where it has an authority of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// Where this account has logged in.
@@ -30,6 +44,8 @@ struct Running {
 pub struct Login {
     pub user: String,
     pub token: String,
+    #[serde(flatten)]
+    pub encryption: Encryption,
 }
 
 /// The note of a server that runs; it is taken away when the server ends.
@@ -38,10 +54,10 @@ pub struct RunningNote(PathBuf);
 
 impl RunningNote {
     /// Notes a server, for the commands of this account.
-    pub fn write(address: SocketAddr, token_file: &Path) -> io::Result<Self> {
+    pub fn write(address: SocketAddr, token_file: &Path, encryption: Encryption) -> io::Result<Self> {
         let path = file(RUNNING, &address.ip().to_string(), address.port())?;
         let token_file = std::path::absolute(token_file)?;
-        write_private(&path, &Running { token_file })?;
+        write_private(&path, &Running { token_file, encryption })?;
         Ok(Self(path))
     }
 
@@ -53,9 +69,25 @@ impl RunningNote {
 
 /// The token file of a server at this address that this account runs.
 pub fn running_token_file(server: &ServerAddress) -> Option<PathBuf> {
-    let hosts = names(server).into_iter();
-    let mut found = hosts.filter_map(|host| read::<Running>(&file(RUNNING, host, server.port()).ok()?));
-    found.next().map(|running| running.token_file)
+    running(server).map(|(_, running)| running.token_file)
+}
+
+/// Where a server of this account at this address listens, as it was noted.
+pub fn listens_at(server: &ServerAddress) -> Option<IpAddr> {
+    running(server)?.0.parse().ok()
+}
+
+/// By what the server at this address is known.
+pub fn fingerprint(server: &ServerAddress) -> Option<Fingerprint> {
+    let of_login = login(server).and_then(|login| login.encryption.fingerprint);
+    of_login.or_else(|| running(server)?.1.encryption.fingerprint)
+}
+
+/// With the host under which it was noted.
+fn running(server: &ServerAddress) -> Option<(&str, Running)> {
+    let mut hosts = names(server).into_iter();
+    let found = hosts.find_map(|host| Some((host, read::<Running>(&file(RUNNING, host, server.port()).ok()?)?)));
+    found.filter(|(_, running)| running.encryption.is_tls == server.is_tls())
 }
 
 /// Names under which a server may be noted: one that listens everywhere also listens on loopback.
@@ -69,7 +101,9 @@ pub fn knows(server: &ServerAddress) -> bool {
 }
 
 pub fn login(server: &ServerAddress) -> Option<Login> {
-    read(&login_file(server).ok()?)
+    let login: Login = read(&login_file(server).ok()?)?;
+    // A token that was given over TLS is not shown to whoever listens on the way.
+    (login.encryption.is_tls == server.is_tls()).then_some(login)
 }
 
 pub fn keep_login(server: &ServerAddress, login: &Login) -> io::Result<()> {
@@ -119,10 +153,15 @@ mod tests {
     fn only_its_owner_reads_a_note() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logins").join("x_1.json");
-        write_private(&path, &Login { user: "ann".to_owned(), token: "word".to_owned() }).unwrap();
+        let fingerprint = "0a".repeat(32).parse().ok();
+        let encryption = Encryption { is_tls: true, fingerprint };
+        write_private(&path, &Login { user: "ann".to_owned(), token: "word".to_owned(), encryption }).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        assert_eq!(read::<Login>(&path).unwrap().token, "word");
+        let kept = read::<Login>(&path).unwrap();
+        assert_eq!((kept.token.as_str(), kept.encryption), ("word", encryption));
+        fs::write(&path, r#"{"user":"ann","token":"of an earlier release"}"#).unwrap();
+        assert_eq!(read::<Login>(&path).unwrap().encryption, Encryption::default());
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub const FERMI_RDZV_SECRET: &str = "FERMI_RDZV_SECRET";
 pub const FERMI_SERVER: &str = "FERMI_SERVER";
 /// The word that a server wants to hear from those who come from elsewhere; read by Fermi itself.
 pub const FERMI_TOKEN: &str = "FERMI_TOKEN";
+/// By what that server is known over https.
+pub const FERMI_FINGERPRINT: &str = "FERMI_FINGERPRINT";
 /// The language Fermi speaks on the terminal; read by Fermi itself.
 pub const FERMI_LANG: &str = "FERMI_LANG";
 

@@ -323,6 +323,7 @@ impl Core {
             })
             .collect();
         *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);
+        self.0.accounts.take_credentials(&credentials);
         *self.0.credentials.write().unwrap_or_else(PoisonError::into_inner) = credentials;
         self.0.openings.fetch_add(1, Ordering::Release);
         Ok(())

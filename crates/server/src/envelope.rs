@@ -261,7 +261,7 @@ impl EnvelopeAnswer {
 }
 
 impl ApiProblem {
-    fn written(&self, language: Language, front_end: FrontEnd) -> Vec<u8> {
+    pub fn written(&self, language: Language, front_end: FrontEnd) -> Vec<u8> {
         let hint = self.hint.as_ref().map(|hint| hint.spelled(front_end));
         let no = No {
             code: self.status.as_u16(),

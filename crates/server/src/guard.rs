@@ -11,13 +11,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::Router;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use fermi_api::FRONT_END;
-use fermi_api::link::ENVIRONMENT_HEADER;
-use fermi_domain::access::{Deed, TokenScope};
+use fermi_api::link::{CREDENTIAL_HEADER, ENVIRONMENT_HEADER};
+use fermi_domain::access::{Deed, Peer, TokenScope, TrustedProxies};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 
 use crate::access::{Accounts, Holder, cookie, permit, secret_word};
+use crate::agents::identity;
+use crate::connection::{Connection, is_forwarded};
 use crate::envelope::ApiProblem;
 
 /// What is asked of every request.
@@ -27,6 +29,8 @@ pub struct Guard {
     pub on_loopback: bool,
     /// Further names under which the server is reached, as through a proxy.
     pub allowed_hosts: Vec<String>,
+    /// Proxies whose word is taken on whom they ask for.
+    pub proxies: TrustedProxies,
     /// Who is known.
     pub accounts: Arc<Accounts>,
 }
@@ -50,7 +54,24 @@ pub fn is_open(method: &Method, path: &str) -> bool {
 impl Guard {
     pub fn new(address: SocketAddr, allowed_hosts: &[String], accounts: Arc<Accounts>) -> Self {
         accounts.set_port(address.port());
-        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), accounts }
+        let proxies = TrustedProxies::default();
+        Self { on_loopback: address.ip().is_loopback(), allowed_hosts: allowed_hosts.to_vec(), proxies, accounts }
+    }
+
+    /// The same, where these proxies are believed.
+    #[must_use]
+    pub fn trusting(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Who asks over this connection. A request that says it is another's is refused where the network can reach the server,
+    /// unless a proxy that is trusted says so; on loopback what it says is passed over.
+    pub fn asker(&self, connection: Connection, headers: &HeaderMap) -> Result<Peer, ApiProblem> {
+        let is_believed = self.on_loopback || self.proxies.trusts(connection.peer.ip());
+        if !is_believed && is_forwarded(headers) {
+            return Err(not_believed(connection));
+        }
+        Ok(connection.asker(&self.proxies, headers))
     }
 
     /// Puts the guard, the envelope and the meters before a router.
@@ -73,7 +94,13 @@ impl Guard {
         if is_open(method, uri.path()) {
             return Ok(None);
         }
-        let holder = self.holder(method, uri, headers)?;
+        // A machine that has joined is known by its credential, whatever has become of the token with which it came.
+        let holder = match self.holder(method, uri, headers) {
+            Err(_) if let Some(environment) = self.joined(uri, headers) => {
+                return Ok(Some(Caller { principal: Principal::agent_of(environment), holder: None }));
+            }
+            holder => holder?,
+        };
         let user = holder.as_ref().map_or_else(Principal::local, |holder| holder.principal.clone());
         if !uri.path().starts_with(AGENTS) {
             return match &holder {
@@ -111,6 +138,12 @@ impl Guard {
             None if self.accounts.is_open() => Ok(None),
             None => Err(unauthorized(Text::new("需要访问令牌", "a token is needed"))),
         }
+    }
+
+    /// Whose agent shows its credential, where agents ask.
+    fn joined(&self, uri: &Uri, headers: &HeaderMap) -> Option<EnvironmentId> {
+        let shown = headers.get(CREDENTIAL_HEADER).filter(|_| uri.path().starts_with(AGENTS))?.to_str().ok()?;
+        self.accounts.environment_of(&identity::digest(shown))
     }
 
     fn judge_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiProblem> {
@@ -153,6 +186,21 @@ impl Guard {
     fn is_allowed(&self, name: &str) -> bool {
         !name.is_empty() && self.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
     }
+}
+
+fn not_believed(connection: Connection) -> ApiProblem {
+    let peer = connection.peer.ip().to_canonical();
+    forbidden(
+        "proxy_not_trusted",
+        Text::new(
+            format!("请求带有转发头，但 {peer} 不是受信任的代理"),
+            format!("this request has headers of a proxy, and {peer} is none that is trusted"),
+        ),
+    )
+    .hint(Text::new(
+        format!("用 fermi server --trust-proxy {peer} 启动服务器，或让请求不带 X-Forwarded-* 头"),
+        format!("start the server with --trust-proxy {peer}, or send no X-Forwarded-* headers"),
+    ))
 }
 
 fn forbidden(id: &'static str, text: Text) -> ApiProblem {
@@ -291,7 +339,7 @@ mod tests {
 
     fn loopback(headers: &[(&'static str, &'static str)]) -> Option<String> {
         let allowed_hosts = vec!["fermi.example".to_owned()];
-        let guard = Guard { on_loopback: true, allowed_hosts, accounts: Arc::default() };
+        let guard = Guard { on_loopback: true, allowed_hosts, ..Guard::default() };
         judge(&guard, Method::POST, "/api/v1/x", headers)
     }
 
@@ -337,6 +385,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_stranger_says_of_others_is_refused_and_on_loopback_passed_over() {
+        let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
+        let asker = |on_loopback: bool, peer: [u8; 4], forwarded: bool| {
+            let guard = Guard { on_loopback, ..Guard::default() }.trusting(proxies.clone());
+            let connection = Connection { peer: (peer, 1).into(), is_encrypted: false };
+            let mut headers = HeaderMap::new();
+            if forwarded {
+                headers.insert("x-forwarded-for", HeaderValue::from_static("1.1.1.1"));
+                headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+            }
+            let asker = guard.asker(connection, &headers).map_err(|problem| problem.id.into_owned());
+            asker.map(|asker| (asker.address.to_string(), asker.is_encrypted))
+        };
+        let is = |address: &str, is_encrypted| Ok((address.to_owned(), is_encrypted));
+        assert_eq!(asker(false, [10, 0, 0, 9], false), is("10.0.0.9", false));
+        assert_eq!(asker(false, [10, 0, 0, 9], true), Err("proxy_not_trusted".to_owned()));
+        assert_eq!(asker(false, [10, 0, 0, 1], true), is("1.1.1.1", true));
+        assert_eq!(asker(true, [127, 0, 0, 1], true), is("127.0.0.1", false));
+    }
+
+    #[test]
     fn everybody_who_passes_is_somebody() {
         let who = |token: Option<&str>, path: &str, headers: &[(&'static str, &'static str)]| {
             let mut map = HeaderMap::new();
@@ -353,6 +422,28 @@ mod tests {
         assert_eq!(who(Some("x"), "/api/agent/v1/x", &[bearer, agent]).as_deref(), Some("agent:env-001"));
         assert_eq!(who(None, "/api/v1/x", &[agent]).as_deref(), Some("user:administrator:local"));
         assert_eq!(who(Some("x"), "/livez", &[]), None);
+    }
+
+    #[test]
+    fn a_credential_opens_what_agents_ask_for_and_nothing_else() {
+        let guard = closed("secret");
+        guard
+            .accounts
+            .take_credentials(&[("env-001".into(), identity::digest("k")), ("env-002".into(), String::new())].into());
+        let who = |path: &str, token: Option<&'static str>, credential: &'static str| {
+            let mut map = HeaderMap::new();
+            map.insert(CREDENTIAL_HEADER, HeaderValue::from_static(credential));
+            map.insert(ENVIRONMENT_HEADER, HeaderValue::from_static("env-002"));
+            map.extend(token.map(|token| (header::AUTHORIZATION, HeaderValue::from_static(token))));
+            let caller = guard.judge(&Method::GET, &Uri::try_from(path).unwrap(), &map);
+            caller.map(|caller| caller.unwrap().principal.to_string()).map_err(|problem| problem.id.into_owned())
+        };
+        let is = |text: &str| Ok(text.to_owned());
+        assert_eq!(who("/api/agent/v1/link", None, "k"), is("agent:env-001"));
+        assert_eq!(who("/api/agent/v1/link", Some("Bearer over"), "k"), is("agent:env-001"));
+        for (path, credential) in [("/api/v1/x", "k"), ("/api/agent/v1/link", "other"), ("/api/agent/v1/link", "")] {
+            assert_eq!(who(path, None, credential), Err("unauthorized".to_owned()), "{path} {credential}");
+        }
     }
 
     #[test]

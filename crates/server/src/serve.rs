@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fermi_domain::access::{Fingerprint, TrustedProxies};
 use fermi_domain::language::{Explained, Hint, Text};
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
@@ -12,10 +13,12 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::access::{Vault, secret_word};
+use crate::connection::Connection;
 use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
 use crate::key_file::TooOpen;
-use crate::{agents, http, key_file, reconcilers, restored, sample_files};
+use crate::tls::{CertificateKeeper, CertificateProblem, Encryption, TlsListener};
+use crate::{agents, background, http, key_file, reconcilers, restored, sample_files};
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -26,6 +29,10 @@ pub struct ServerOptions {
     pub allowed_hosts: Vec<String>,
     /// Who may ask.
     pub door: Door,
+    /// What it shows to prove who it is.
+    pub encryption: Encryption,
+    /// Proxies whose word is taken on whom they ask for.
+    pub proxies: TrustedProxies,
     pub settings: CoreSettings,
 }
 
@@ -45,6 +52,9 @@ pub enum ServerNews {
     Listening {
         address: SocketAddr,
         token: Option<ServerToken>,
+        is_encrypted: bool,
+        /// By what a server with an authority of its own is known.
+        fingerprint: Option<Fingerprint>,
     },
     Stopping,
 }
@@ -75,6 +85,8 @@ pub enum ServerError {
     ShortToken { file: PathBuf },
     #[error(transparent)]
     Store(#[from] fermi_store::OpenError),
+    #[error(transparent)]
+    Certificate(#[from] CertificateProblem),
     #[error("cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
     #[error("cannot read the environments: {0}")]
@@ -94,6 +106,7 @@ impl Explained for ServerError {
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
             Self::ShortToken { file } => format!("{} 中的令牌少于 {SHORTEST_TOKEN} 个字符", file.display()),
             Self::Store(error) => return error.text(),
+            Self::Certificate(problem) => return problem.text(),
             Self::Listen { address, source } => format!("无法监听 {address}：{source}"),
             Self::Read(error) => format!("无法读取开发环境：{error}"),
             Self::Failed(error) => format!("服务失败：{error}"),
@@ -104,6 +117,7 @@ impl Explained for ServerError {
     fn hint(&self) -> Option<Hint> {
         Some(match self {
             Self::Store(error) => return error.hint(),
+            Self::Certificate(problem) => return problem.hint(),
             Self::TooOpen { path, wanted, .. } => {
                 let command = format!("chmod {wanted:o} {}", path.display());
                 Hint::new(
@@ -178,21 +192,35 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     if let Some(token) = &token {
         core.accounts().close(secret_word::digest(token.word.as_bytes()));
     }
-    let guard = Guard::new(address, &options.allowed_hosts, core.accounts().clone());
+    let keeper = CertificateKeeper::open(&options.encryption, folder, address, &options.allowed_hosts)?;
+    let guard = Guard::new(address, &options.allowed_hosts, core.accounts().clone()).trusting(options.proxies.clone());
     reconcilers::start(&core);
     let app = guard.protect(http::router(core.clone()).merge(agents::router(core.clone())));
-    tell(ServerNews::Listening { address, token });
+    let fingerprint = keeper.as_ref().and_then(CertificateKeeper::fingerprint);
+    let encrypted = keeper.as_ref().map(CertificateKeeper::config).transpose()?;
+    tell(ServerNews::Listening { address, token, is_encrypted: keeper.is_some(), fingerprint });
+    if let Some(keeper) = keeper {
+        background::start(&core, keeper);
+    }
 
     let ending = core.clone();
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
-    let service = app.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(async move {
+    let stop = async move {
         until_signalled().await;
         tell(ServerNews::Stopping);
         // Open streams would hold the end up for ever.
         ending.shut_down();
         drop(stopping);
-    });
+    };
+    let served = async {
+        let service = app.into_make_service_with_connect_info::<Connection>();
+        match encrypted {
+            None => axum::serve(listener, service).with_graceful_shutdown(stop).await,
+            Some(config) => {
+                axum::serve(TlsListener::start(listener, config)?, service).with_graceful_shutdown(stop).await
+            }
+        }
+    };
     tokio::select! {
         outcome = served => outcome?,
         () = out_of_patience(stopped) => tracing::warn!("requests were cut off that had not ended after the stop"),

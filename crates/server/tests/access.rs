@@ -5,12 +5,12 @@
 mod cluster;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use cluster::{Came, Cluster};
+use fermi_server::connection::Connection;
 use fermi_server::guard::{Guard, is_open};
 use fermi_server::{agents, http, openapi};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ async fn closed() -> Cluster {
 }
 
 async fn ask(cluster: &Cluster, token: &str, method: &str, path: &str, body: Option<&Value>) -> Came {
-    let peer: SocketAddr = ([127, 0, 0, 1], 4_000).into();
+    let peer = Connection { peer: ([127, 0, 0, 1], 4_000).into(), is_encrypted: false };
     let mut request = Request::builder().method(method).uri(path).extension(ConnectInfo(peer));
     request = request.header("accept-language", "en");
     if !token.is_empty() {

@@ -1,8 +1,8 @@
 //! A copy of everything while the server runs, and the way back.
 //!
-//! A backup is a folder: the database as of one moment, the server's secret and token, the sources that tasks were created
-//! from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup. The key of the
-//! secrets is left out: who gets hold of a backup does not read them.
+//! A backup is a folder: the database as of one moment, the server's secret, token and authority, the sources that tasks were
+//! created from, with `--logs` what ranks wrote, and last `manifest.json`, so that a folder without one is no backup. The key of
+//! the secrets is left out: who gets hold of a backup does not read them.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ use crate::{OpenError, StoreError, Transaction, View, events::NewEvent, migratio
 const DATABASE: &str = "fermi.db";
 const MANIFEST: &str = "manifest.json";
 /// What lies beside the database and belongs to it.
-const BESIDE: [&str; 2] = ["secret", "token"];
+const BESIDE: [&str; 4] = ["secret", "token", "authority.key", "authority.pem"];
 /// The key under which secrets are sealed; it stays in the data folder.
 pub const KEY_OF_SECRETS: &str = "secrets.key";
 const SOURCES: &str = "snapshots";

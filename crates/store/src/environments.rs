@@ -160,6 +160,14 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Changes what is known of who speaks for an environment.
+    pub fn set_identity(&mut self, id: &EnvironmentId, identity: &Identity) -> Result<(), StoreError> {
+        let Some(seq) = environment_seq(id) else { return Ok(()) };
+        let sql = "UPDATE environments SET identity = ?2, revision = revision + 1 WHERE seq = ?1";
+        self.connection.prepare_cached(sql)?.execute(params![seq, json("environment", identity)?])?;
+        Ok(())
+    }
+
     /// Forgets an environment, unless a task holds workers of it, or names it and is not over.
     pub fn delete_environment(&mut self, id: &EnvironmentId) -> Result<(), DeleteEnvironmentError> {
         let seq = environment_seq(id).ok_or(DeleteEnvironmentError::Missing)?;

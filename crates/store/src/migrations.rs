@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0006_access.sql"),
     include_str!("migrations/0007_webhooks.sql"),
     include_str!("migrations/0008_secrets.sql"),
+    include_str!("migrations/0009_join.sql"),
 ];
 
 /// The version that this binary writes.

@@ -1,14 +1,14 @@
 //! Sessions and tokens, by the digest of what is shown.
 
 use fermi_domain::{
-    access::{TokenKind, TokenScope},
+    access::{FixedPlace, JoinTerms, TokenKind, TokenScope},
     principal::Role,
 };
 use rusqlite::{Row, params};
 
 use crate::{
     StoreError, Transaction, View, numbered,
-    row::{signed, unsigned},
+    row::{document, json, signed, unsigned},
     users::read_role,
 };
 
@@ -31,6 +31,8 @@ pub struct NewToken {
     pub made_with: Option<TokenDigest>,
     pub created_ms: u64,
     pub expires_ms: Option<u64>,
+    /// What machines get that come with it.
+    pub join: JoinTerms,
 }
 
 /// A token as it is kept.
@@ -40,7 +42,7 @@ pub struct Token {
     pub token: NewToken,
 }
 
-const COLUMNS: &str = "seq, digest, kind, user, name, role, scope, made_with, created_ms, expires_ms";
+const COLUMNS: &str = "seq, digest, kind, user, name, role, scope, made_with, created_ms, expires_ms, uses_left, place";
 
 impl View<'_> {
     /// All of them, the oldest first.
@@ -58,8 +60,9 @@ impl View<'_> {
 impl Transaction<'_> {
     /// Keeps a token. Gives its id.
     pub fn add_token(&mut self, new: &NewToken) -> Result<String, StoreError> {
-        let sql = "INSERT INTO tokens (digest, kind, user, name, role, scope, made_with, created_ms, expires_ms) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let sql = "INSERT INTO tokens (digest, kind, user, name, role, scope, made_with, created_ms, expires_ms, \
+                   uses_left, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let place = (!new.join.place.is_free()).then(|| json("token", &new.join.place)).transpose()?;
         self.connection.prepare_cached(sql)?.execute(params![
             new.digest,
             new.kind.as_str(),
@@ -70,8 +73,17 @@ impl Transaction<'_> {
             new.made_with,
             signed(new.created_ms),
             new.expires_ms.map(signed),
+            new.join.uses_left,
+            place,
         ])?;
         Ok(numbered::TOKEN.write(self.connection.last_insert_rowid()))
+    }
+
+    /// One more machine comes with a token; false where it has brought in as many as it may, or is none any more.
+    pub fn use_token(&mut self, id: &str) -> Result<bool, StoreError> {
+        let Some(seq) = numbered::TOKEN.read(id) else { return Ok(false) };
+        let sql = "UPDATE tokens SET uses_left = uses_left - 1 WHERE seq = ?1 AND (uses_left IS NULL OR uses_left > 0)";
+        Ok(self.connection.prepare_cached(sql)?.execute([seq])? > 0)
     }
 
     /// Says whether there was one.
@@ -95,6 +107,8 @@ impl Transaction<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<Token, StoreError> {
+    let place: Option<String> = row.get(11)?;
+    let place: FixedPlace = place.map(|json| document("token", &json)).transpose()?.unwrap_or_default();
     let (kind, role, scope): (String, String, String) = (row.get(2)?, row.get(5)?, row.get(6)?);
     Ok(Token {
         id: numbered::TOKEN.write(row.get(0)?),
@@ -108,6 +122,7 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
             made_with: row.get(7)?,
             created_ms: unsigned(row.get(8)?),
             expires_ms: row.get::<_, Option<i64>>(9)?.map(unsigned),
+            join: JoinTerms { uses_left: row.get(10)?, place },
         },
     })
 }

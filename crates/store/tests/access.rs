@@ -4,7 +4,7 @@
 mod support;
 
 use fermi_domain::{
-    access::{TokenKind, TokenScope},
+    access::{JoinTerms, TokenKind, TokenScope},
     language::Text,
     principal::{Principal, Role},
 };
@@ -27,6 +27,7 @@ fn token(digest: u8, kind: TokenKind, expires_ms: Option<u64>) -> NewToken {
         made_with: (digest == 3).then_some([1; 32]),
         created_ms: 5,
         expires_ms,
+        join: JoinTerms::default(),
     }
 }
 

@@ -1,13 +1,13 @@
 //! One WebSocket connection to the server.
 
 use std::io;
-use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use fermi_api::client::ServerAddress;
-use fermi_api::link::{AgentMessage, Hello, LINK_PATH, ServerMessage, Welcome};
-use fermi_domain::language::Text;
+use fermi_api::client::{ServerAddress, ServerStream, TlsRefusal};
+use fermi_api::link::{AgentMessage, CREDENTIAL_HEADER, Hello, LINK_PATH, ServerMessage, Welcome};
+use fermi_domain::access::Fingerprint;
+use fermi_domain::language::{Explained, FrontEnd, Text};
 use fermi_process::lease;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
@@ -40,7 +40,7 @@ impl ConnectionError {
 
 #[derive(Debug)]
 pub struct ServerConnection {
-    socket: WebSocket<TcpStream>,
+    socket: WebSocket<ServerStream>,
     heard: Instant,
     asked: Instant,
     has_unsent: bool,
@@ -50,15 +50,28 @@ pub struct ServerConnection {
 
 impl ServerConnection {
     /// Connects, says hello and waits for the welcome.
-    pub fn open(server: &ServerAddress, token: Option<&str>, hello: Hello) -> Result<(Self, Welcome), ConnectionError> {
+    pub fn open(
+        server: &ServerAddress,
+        fingerprint: Option<Fingerprint>,
+        token: Option<&str>,
+        hello: Hello,
+    ) -> Result<(Self, Welcome), ConnectionError> {
         let stream = server.connect().map_err(ConnectionError::lost)?;
         stream.set_nodelay(true).map_err(ConnectionError::lost)?;
         stream.set_read_timeout(Some(HANDSHAKE_PATIENCE)).map_err(ConnectionError::lost)?;
         stream.set_write_timeout(Some(HANDSHAKE_PATIENCE)).map_err(ConnectionError::lost)?;
+        let stream = ServerStream::over(stream, server, fingerprint).map_err(|error| match TlsRefusal::of(&error) {
+            Some(refusal) => not_proved(&refusal),
+            None => ConnectionError::lost(error),
+        })?;
         let mut request = server.websocket(LINK_PATH).into_client_request().map_err(ConnectionError::lost)?;
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad_token())?;
             request.headers_mut().insert("Authorization", value);
+        }
+        if let Some(credential) = &hello.credential {
+            let value = HeaderValue::from_str(credential).map_err(ConnectionError::lost)?;
+            request.headers_mut().insert(CREDENTIAL_HEADER, value);
         }
         let (socket, _) = tungstenite::client(request, stream).map_err(|error| match error {
             HandshakeError::Failure(Error::Http(response)) => not_let_in(response.status().as_u16()),
@@ -69,7 +82,7 @@ impl ServerConnection {
         let mut connection = Self { socket, heard: now, asked: now, has_unsent: false, answered_ms: None };
         connection.send(&AgentMessage::Hello(Box::new(hello)))?;
         let welcome = connection.await_welcome()?;
-        connection.socket.get_ref().set_nonblocking(true).map_err(ConnectionError::lost)?;
+        connection.socket.get_ref().socket().set_nonblocking(true).map_err(ConnectionError::lost)?;
         Ok((connection, welcome))
     }
 
@@ -192,13 +205,25 @@ fn bad_token() -> ConnectionError {
     }
 }
 
+/// What the server has shown does not prove who it is.
+fn not_proved(refusal: &TlsRefusal) -> ConnectionError {
+    let reason = refusal.text();
+    let hint = refusal.hint().map(|hint| hint.spelled(FrontEnd::CommandLine));
+    ConnectionError::Refused { hint: hint.unwrap_or_else(|| reason.clone()), reason, cluster: None }
+}
+
 fn not_let_in(status: u16) -> ConnectionError {
     match status {
         401 | 403 => ConnectionError::Refused {
             reason: Text::new("服务器不接受这个令牌", "the server does not accept this token"),
-            hint: Text::new("检查 --token-file；令牌可能已过期", "check --token-file; it may have expired"),
+            hint: Text::new(
+                "令牌可能已过期或被撤销；请运维运行 fermi env join，它会给出带新令牌的命令",
+                "it may have ended or been revoked; ask an operator to run `fermi env join`, which prints a command with a \
+                 new one",
+            ),
             cluster: None,
         },
+        426 => not_proved(&TlsRefusal::Required),
         404 => ConnectionError::Refused {
             reason: Text::new("该地址没有 Fermi 服务器", "there is no Fermi server at this address"),
             hint: Text::new("检查 --server 的地址和端口", "check address and port of --server"),

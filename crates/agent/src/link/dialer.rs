@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentMessage, Hello, KnownRun, ServerMessage, Welcome};
+use fermi_domain::access::Fingerprint;
 use fermi_domain::contract::FERMI_RUN_MARK;
 use fermi_domain::language::Text;
 use fermi_domain::task::RunKey;
@@ -56,6 +57,7 @@ pub struct RunsOfCluster {
 #[derive(Debug)]
 pub struct Dialer {
     pub server: ServerAddress,
+    pub fingerprint: Option<Fingerprint>,
     pub token: Option<String>,
     /// All but the runs and the pass, which change.
     pub hello: Hello,
@@ -82,7 +84,7 @@ impl Dialer {
         while !self.stop.is_raised() {
             let hello = self.hello();
             let spoken_of = hello.cluster.clone();
-            let error = match ServerConnection::open(&self.server, self.token.as_deref(), hello) {
+            let error = match ServerConnection::open(&self.server, self.fingerprint, self.token.as_deref(), hello) {
                 Ok((connection, mut welcome)) => {
                     pause = FIRST_PAUSE;
                     welcome.credential = self.passes.confirm(&welcome.cluster, welcome.credential);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
 use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER, ENVIRONMENT_HEADER, Taken, UnwantedRun};
+use fermi_domain::access::Fingerprint;
 use fermi_domain::ids::EnvironmentId;
 use serde::Deserialize;
 use ureq::http::StatusCode;
@@ -82,7 +83,7 @@ impl PieceAnswer {
 }
 
 impl HttpUploadClient {
-    pub fn new(server: ServerAddress, token: Option<&str>) -> Self {
+    pub fn new(server: ServerAddress, fingerprint: Option<Fingerprint>, token: Option<&str>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .proxy(None)
@@ -91,7 +92,7 @@ impl HttpUploadClient {
             .timeout_recv_response(Some(PATIENCE))
             .build();
         Self {
-            agent: Agent::new_with_config(config),
+            agent: fermi_api::client::agent(config, fingerprint),
             server,
             authorization: token.map(|token| format!("Bearer {token}")),
             sender: None,

@@ -38,6 +38,7 @@ fn be_agent(server: &str, data: &str) {
     let options = AgentOptions {
         server: server.parse().unwrap(),
         token: Some("geheim".to_owned()),
+        fingerprint: None,
         name: "gn6".to_owned(),
         zone: None,
         kind: EnvironmentKind::Custom,

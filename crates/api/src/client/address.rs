@@ -11,42 +11,40 @@ use thiserror::Error;
 pub const DEFAULT_SERVER: &str = "http://127.0.0.1:7070";
 
 const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
 const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The base of a server's addresses: `http://host:port`, without a slash at its end. The one place that knows schemes.
+/// The base of a server's addresses: `http://host:port` or `https://host:port`, without a slash at its end. The one place
+/// that knows schemes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerAddress {
     /// Host and port as they stand in a URL.
     authority: String,
     host: String,
     port: u16,
+    is_tls: bool,
 }
 
 /// Why a text is no address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BadAddress {
-    #[error("'{0}' is not the address of a server, such as http://10.0.0.1:7070")]
-    NoAddress(String),
-    #[error("'{0}' wants TLS, which this client does not speak")]
-    Tls(String),
-}
+#[error("'{0}' is not the address of a server, such as http://10.0.0.1:7070")]
+pub struct BadAddress(pub String);
 
 impl FromStr for ServerAddress {
     type Err = BadAddress;
 
-    /// Takes `http://host:port`, and `host:port` for short.
+    /// Takes `http://host:port`, `https://host:port`, and `host:port` for the first.
     fn from_str(text: &str) -> Result<Self, BadAddress> {
         let text = text.trim();
-        if text.starts_with("https://") {
-            return Err(BadAddress::Tls(text.to_owned()));
-        }
-        let refused = || BadAddress::NoAddress(text.to_owned());
-        let authority = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let refused = || BadAddress(text.to_owned());
+        let secure = text.strip_prefix("https://");
+        let is_tls = secure.is_some();
+        let authority = secure.or_else(|| text.strip_prefix("http://")).unwrap_or(text).trim_end_matches('/');
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
                 (host, port.parse().ok().filter(|port| *port > 0).ok_or_else(refused)?)
             }
-            _ => (authority, HTTP_PORT),
+            _ => (authority, if is_tls { HTTPS_PORT } else { HTTP_PORT }),
         };
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let is_host = match bare {
@@ -56,7 +54,7 @@ impl FromStr for ServerAddress {
         if !is_host {
             return Err(refused());
         }
-        Ok(Self { authority: authority.to_owned(), host: bare.unwrap_or(host).to_owned(), port })
+        Ok(Self { authority: authority.to_owned(), host: bare.unwrap_or(host).to_owned(), port, is_tls })
     }
 }
 
@@ -69,14 +67,31 @@ impl ServerAddress {
         self.port
     }
 
+    /// Whether it is spoken to over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// The same place, spoken to over TLS.
+    #[must_use]
+    pub fn over_tls(self) -> Self {
+        Self { is_tls: true, ..self }
+    }
+
+    /// The same server under another host of its.
+    pub fn at_host(&self, host: IpAddr) -> Self {
+        let authority = std::net::SocketAddr::new(host, self.port).to_string();
+        Self { authority, host: host.to_string(), ..self.clone() }
+    }
+
     /// The URL of a path of its HTTP interface.
     pub fn http(&self, path: &str) -> String {
-        format!("http://{}{path}", self.authority)
+        format!("{self}{path}")
     }
 
     /// The URL of a WebSocket.
     pub fn websocket(&self, path: &str) -> String {
-        format!("ws://{}{path}", self.authority)
+        format!("{}://{}{path}", if self.is_tls { "wss" } else { "ws" }, self.authority)
     }
 
     /// A plain connection to it: the first of its addresses that answers.
@@ -99,7 +114,7 @@ impl ServerAddress {
 
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority)
+        write!(f, "{}://{}", if self.is_tls { "https" } else { "http" }, self.authority)
     }
 }
 
@@ -121,6 +136,8 @@ mod tests {
             ("gn6:7070/", "http://gn6:7070/x", "ws://gn6:7070/x"),
             ("http://[::1]:7070", "http://[::1]:7070/x", "ws://[::1]:7070/x"),
             ("http://gn6", "http://gn6/x", "ws://gn6/x"),
+            ("https://gn6:7070", "https://gn6:7070/x", "wss://gn6:7070/x"),
+            ("https://gn6/", "https://gn6/x", "wss://gn6/x"),
         ] {
             let address: ServerAddress = text.parse().unwrap();
             assert_eq!((address.http("/x").as_str(), address.websocket("/x").as_str()), (http, websocket));
@@ -149,7 +166,16 @@ mod tests {
         ] {
             assert!(text.parse::<ServerAddress>().is_err(), "{text}");
         }
-        assert!(matches!("https://h".parse::<ServerAddress>(), Err(BadAddress::Tls(_))));
+    }
+
+    #[test]
+    fn a_scheme_has_its_port() {
+        for (text, port, is_tls) in [("https://h", 443, true), ("http://h", 80, false), ("https://h:1", 1, true)] {
+            let address: ServerAddress = text.parse().unwrap();
+            assert_eq!((address.port(), address.is_tls()), (port, is_tls), "{text}");
+        }
+        let elsewhere = "https://localhost:7070".parse::<ServerAddress>().unwrap().at_host("fd00::1".parse().unwrap());
+        assert_eq!(elsewhere.to_string(), "https://[fd00::1]:7070");
     }
 
     #[test]

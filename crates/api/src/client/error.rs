@@ -5,7 +5,7 @@ use std::io;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::ServerAddress;
+use super::{ServerAddress, TlsRefusal};
 
 /// A request without a good answer.
 #[derive(Debug, Error)]
@@ -15,6 +15,9 @@ pub enum ClientError {
     Unreachable { server: String, reason: String },
     #[error("the server {server} did not answer in time")]
     TimedOut { server: String },
+    /// It does not prove who it is, or one of the two speaks TLS and the other does not.
+    #[error("{server}: {refusal}")]
+    Tls { server: String, refusal: TlsRefusal },
     /// The server understood, and says no.
     #[error("{}", .0.message)]
     Refused(Box<RefusedAnswer>),
@@ -65,6 +68,10 @@ impl ClientError {
             ureq::Error::HostNotFound => Self::Unreachable { server, reason: "the host is not known".to_owned() },
             ureq::Error::ConnectionFailed => Self::Unreachable { server, reason: "no connection".to_owned() },
             ureq::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut => Self::TimedOut { server },
+            ureq::Error::Other(error) if error.is::<TlsRefusal>() => match error.downcast::<TlsRefusal>() {
+                Ok(refusal) => Self::Tls { server, refusal: *refusal },
+                Err(error) => Self::NotUnderstood { server, reason: error.to_string() },
+            },
             ureq::Error::Io(error) => Self::Unreachable { server, reason: plain(&error) },
             other => Self::NotUnderstood { server, reason: other.to_string() },
         }
@@ -82,7 +89,7 @@ impl ClientError {
     pub fn code(&self) -> Option<u16> {
         match self {
             Self::Refused(refused) => Some(refused.code),
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::NotUnderstood { .. } => None,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Tls { .. } | Self::NotUnderstood { .. } => None,
         }
     }
 
@@ -91,7 +98,7 @@ impl ClientError {
         match self {
             Self::Unreachable { .. } | Self::TimedOut { .. } => true,
             Self::Refused(refused) => matches!(refused.code, 429 | 502 | 503 | 504),
-            Self::NotUnderstood { .. } => false,
+            Self::Tls { .. } | Self::NotUnderstood { .. } => false,
         }
     }
 }

@@ -46,6 +46,8 @@ pub enum EnvironmentWord {
     Replace,
     Drain,
     Resume,
+    Revoke,
+    Rotate,
 }
 
 impl EnvironmentWord {
@@ -55,6 +57,8 @@ impl EnvironmentWord {
             Self::Replace => "replace",
             Self::Drain => "drain",
             Self::Resume => "resume",
+            Self::Revoke => "revoke",
+            Self::Rotate => "rotate",
         }
     }
 }

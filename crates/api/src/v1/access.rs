@@ -1,5 +1,7 @@
 //! Sessions, users, tokens and secrets.
 
+use std::collections::BTreeMap;
+
 use fermi_domain::access::TokenScope;
 use fermi_domain::principal::Role;
 use serde::{Deserialize, Serialize};
@@ -120,6 +122,16 @@ pub struct CreateToken {
     /// For how many seconds; 90 days when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in_s: Option<u64>,
+    /// With the scope `agent`: how many machines may come with it; as many as there are when not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uses: Option<u32>,
+    /// With the scope `agent`: the zone of machines that come with it, whatever they say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "zone-a")]
+    pub zone: Option<String>,
+    /// With the scope `agent`: labels of machines that come with it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// A token, but for the word itself.
@@ -140,6 +152,15 @@ pub struct Token {
     /// Unix milliseconds.
     pub created_at: u64,
     pub expires_at: Option<u64>,
+    /// How many machines may still come with it; none: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_left: Option<u32>,
+    /// The zone of machines that come with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// Labels of machines that come with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// The answer to `POST /tokens`.

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use fermi_api::client::{Client, ClientOptions, ServerAddress};
 use fermi_api::v1::LogIn;
+use fermi_domain::access::Fingerprint;
 use fermi_domain::language::{FrontEnd, Text, reason};
 
 use super::agent::host_name;
 use super::password::PasswordFlags;
 use crate::connection::{self, AskFlags, CommandProblem, Outcome};
-use crate::known_servers::{self, Login};
+use crate::known_servers::{self, Encryption, Login};
 use crate::speech::{self, pick};
 
 /// Log in to a server, for all commands of this account from now on
@@ -42,6 +43,7 @@ pub fn log_out(flags: &LogoutFlags) -> ExitCode {
 
 fn open(flags: &LoginFlags) -> Outcome {
     let server = flags.ask.server.address()?;
+    let fingerprint = flags.ask.server.fingerprint(&server);
     let (answer, token) = match (&flags.user, &flags.ask.server.token_file) {
         (Some(user), None) => {
             let question = format!("{} {user}{}", pick("密码", "password of"), pick("：", ": "));
@@ -51,13 +53,13 @@ fn open(flags: &LoginFlags) -> Outcome {
                 token_name: Some(format!("fermi login, {}", host_name())),
                 token: None,
             };
-            let answer = client(&server, None).log_in(&request)?;
+            let answer = client(&server, fingerprint, None).log_in(&request)?;
             let token = answer.data.token.clone().unwrap_or_default();
             (answer, token)
         }
         (None, Some(file)) => {
             let token = connection::read_token(file).map_err(|error| connection::unreadable_token(file, &error))?;
-            (client(&server, Some(token.clone())).session()?, token)
+            (client(&server, fingerprint, Some(token.clone())).session()?, token)
         }
         _ => {
             return Err(CommandProblem::usage(
@@ -70,7 +72,8 @@ fn open(flags: &LoginFlags) -> Outcome {
         }
     };
     let (user, role) = (answer.data.user.clone(), answer.data.role);
-    known_servers::keep_login(&server, &Login { user: user.clone(), token }).map_err(|error| not_kept(&error))?;
+    let login = Login { user: user.clone(), token, encryption: Encryption { is_tls: server.is_tls(), fingerprint } };
+    known_servers::keep_login(&server, &login).map_err(|error| not_kept(&error))?;
     if flags.ask.json {
         let expires = answer.data.expires_at;
         speech::print_json(
@@ -88,9 +91,10 @@ fn open(flags: &LoginFlags) -> Outcome {
 }
 
 /// One that shows this token and no other.
-fn client(server: &ServerAddress, token: Option<String>) -> Client {
+fn client(server: &ServerAddress, fingerprint: Option<Fingerprint>, token: Option<String>) -> Client {
     Client::new(ClientOptions {
         token,
+        fingerprint,
         language: speech::language(),
         front_end: FrontEnd::CommandLine,
         ..ClientOptions::new(server.clone())
@@ -107,7 +111,7 @@ fn close(flags: &LogoutFlags) -> Outcome {
     };
     connection::must_not_be_anothers(&server)?;
     // What the server does not take any more is forgotten all the same.
-    let answer = client(&server, Some(login.token)).log_out();
+    let answer = client(&server, flags.ask.server.fingerprint(&server), Some(login.token)).log_out();
     known_servers::forget_login(&server).map_err(|error| not_kept(&error))?;
     flags.ask.done(&answer?)
 }

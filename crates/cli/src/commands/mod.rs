@@ -36,7 +36,7 @@ mod top;
 mod train;
 mod trainer;
 mod up;
-mod usage;
+pub mod usage;
 mod user;
 mod webhook;
 mod worker;

@@ -79,6 +79,7 @@ fn create(flags: &CreateFlags) -> Outcome {
         role: flags.role,
         scope: flags.scope,
         expires_in_s: flags.expires.map(|expires| expires.as_secs()),
+        ..CreateToken::default()
     };
     let made = flags.ask.connect()?.create_token(&request)?;
     flags.ask.made(&made, &made.data.token)
@@ -104,6 +105,10 @@ fn table(tokens: &[Token]) -> Table {
             (true, _) => pick("浏览器会话", "a browser"),
             (false, TokenScope::Api) => pick("接口", "the API"),
             (false, TokenScope::Agent) => pick("代理", "agents"),
+        };
+        let purpose = match token.uses_left {
+            Some(left) => format!("{purpose} ({left} {})", pick("次", "left")),
+            None => purpose.to_owned(),
         };
         table.row([
             Cell::coloured(&token.id, Colour::Strong),

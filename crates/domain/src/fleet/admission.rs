@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::FixedPlace;
+
 /// What the server keeps of the agent that speaks for an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -19,6 +21,15 @@ pub struct Identity {
     /// A digest of the credential; none where only agents of a release without credentials have come.
     pub credential: Option<String>,
     pub seal: Option<String>,
+    /// An operator wants another credential: one is issued at the next hello.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub must_renew: bool,
+    /// When an operator has revoked it, in Unix milliseconds: its name is for who comes with a token of later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_ms: Option<u64>,
+    /// What the token with which it joined has said of it.
+    #[serde(skip_serializing_if = "FixedPlace::is_free")]
+    pub place: FixedPlace,
 }
 
 /// What an agent says of itself.
@@ -114,12 +125,13 @@ fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
 
 impl Introduction<'_> {
     /// Whether a credential is to be issued to an agent that was admitted: it can keep one, and does not show the one that
-    /// is known.
+    /// is known, or shall have another.
     pub fn needs_credential(&self, known: Option<&Identity>, admission: Admission) -> bool {
         let can_keep = self.seal.is_some() || self.next_seal.is_some();
         let is_shown =
             self.credential.is_some() && known.and_then(|known| known.credential.as_deref()) == self.credential;
-        can_keep && (admission == Admission::Register || !is_shown)
+        let must_renew = known.is_some_and(|known| known.must_renew);
+        can_keep && (admission == Admission::Register || !is_shown || must_renew)
     }
 }
 
@@ -132,7 +144,19 @@ impl Identity {
             boot: hello.boot.to_owned(),
             credential,
             seal: hello.next_seal.or(hello.seal).map(str::to_owned),
+            ..Self::default()
         }
+    }
+
+    /// As it is kept once an operator has revoked it: no credential, seal or folder is the one that is known, so that its
+    /// agent is a stranger, while what it started is still its own.
+    pub fn revoked(now_ms: u64) -> Self {
+        Self { credential: Some(String::new()), revoked_ms: Some(now_ms), ..Self::default() }
+    }
+
+    /// Whether a token that was made then brings a machine in under this name.
+    pub fn is_open_to(&self, token_made_ms: Option<u64>) -> bool {
+        self.revoked_ms.is_none_or(|revoked_ms| token_made_ms.is_some_and(|made_ms| made_ms > revoked_ms))
     }
 }
 
@@ -219,6 +243,35 @@ mod tests {
             assert_eq!(admit(Some(&known), standing, &stranger), expected, "{standing:?}");
         }
         assert_eq!(admit(None, Standing::default(), &stranger), Admission::Register);
+    }
+
+    #[test]
+    fn another_credential_is_issued_when_an_operator_wants_so_and_again_if_its_welcome_was_lost() {
+        let known = Identity { must_renew: true, ..known() };
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        let back = admit(Some(&known), busy, &HELLO);
+        assert_eq!(back, Admission::Return { is_new_boot: false });
+        assert!(HELLO.needs_credential(Some(&known), back));
+        let kept = Identity::after(&HELLO, Some("new".into()));
+        assert!(!kept.must_renew);
+        let again = admit(Some(&kept), busy, &HELLO);
+        assert_eq!(again, Admission::Return { is_new_boot: false });
+        assert!(HELLO.needs_credential(Some(&kept), again));
+    }
+
+    #[test]
+    fn a_revoked_agent_is_a_stranger() {
+        let revoked = Identity::revoked(1_000);
+        for (token_made_ms, is_open) in [(None, false), (Some(999), false), (Some(1_000), false), (Some(1_001), true)] {
+            assert_eq!(revoked.is_open_to(token_made_ms), is_open, "{token_made_ms:?}");
+            assert!(known().is_open_to(token_made_ms));
+        }
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        let old = Introduction { credential: None, seal: None, next_seal: None, ..HELLO };
+        for hello in [HELLO, old, Introduction { seal: None, ..HELLO }] {
+            assert_eq!(admit(Some(&revoked), busy, &hello), Admission::Refuse(Impostor::NameHeld), "{hello:?}");
+            assert_eq!(admit(Some(&revoked), Standing::default(), &hello), Admission::Register, "{hello:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use fermi_domain::access::{Throttle, TokenScope};
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::tokens::{NewToken, Token, TokenDigest};
 use fermi_store::users::User;
@@ -31,6 +32,8 @@ pub struct Accounts {
     known: RwLock<Known>,
     /// Counts how often they have changed.
     changes: watch::Sender<u64>,
+    /// The environments by the digests of their agents' credentials.
+    credentials: RwLock<HashMap<String, EnvironmentId>>,
     throttle: Mutex<Throttle>,
 }
 
@@ -72,6 +75,18 @@ impl Accounts {
     /// Changes whenever users or tokens do.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
+    }
+
+    /// Takes the digests of what agents show, by environment.
+    pub fn take_credentials(&self, of: &HashMap<EnvironmentId, String>) {
+        let known = of.iter().filter(|(_, digest)| !digest.is_empty());
+        let known = known.map(|(environment, digest)| (digest.clone(), environment.clone())).collect();
+        *self.credentials.write().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Whose agent shows a credential of this digest.
+    pub fn environment_of(&self, digest: &str) -> Option<EnvironmentId> {
+        self.credentials.read().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
     }
 
     pub fn throttle<T>(&self, work: impl FnOnce(&mut Throttle) -> T) -> T {
@@ -134,7 +149,7 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use fermi_domain::access::TokenKind;
+    use fermi_domain::access::{JoinTerms, TokenKind};
 
     use super::*;
 
@@ -151,6 +166,7 @@ mod tests {
                 made_with: made_with.map(|digest| [digest; 32]),
                 created_ms: 0,
                 expires_ms: Some(1_000),
+                join: JoinTerms::default(),
             },
         }
     }

@@ -17,10 +17,10 @@ pub fn read(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What makes a browser keep a session for so many seconds; 0 makes it forget.
-pub fn write(port: u16, word: &str, seconds: u64) -> Option<HeaderValue> {
-    let name = name(port);
-    HeaderValue::from_str(&format!("{name}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict")).ok()
+/// What makes a browser keep a session for so many seconds; 0 makes it forget. One that came over TLS never goes without.
+pub fn write(port: u16, word: &str, seconds: u64, is_encrypted: bool) -> Option<HeaderValue> {
+    let (name, secure) = (name(port), if is_encrypted { "; Secure" } else { "" });
+    HeaderValue::from_str(&format!("{name}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")).ok()
 }
 
 #[cfg(test)]
@@ -29,8 +29,9 @@ mod tests {
 
     #[test]
     fn a_session_is_read_back_by_the_server_that_wrote_it() {
-        let written = write(7070, "word", 60).unwrap();
+        let written = write(7070, "word", 60, false).unwrap();
         assert_eq!(written, "fermi_session_7070=word; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+        assert!(write(7070, "word", 60, true).unwrap().to_str().unwrap().ends_with("; SameSite=Strict; Secure"));
         let mut headers = HeaderMap::new();
         headers.insert(
             header::COOKIE,

@@ -34,6 +34,16 @@ pub enum AdmissionRefusal {
         found: u64,
         most: u64,
     },
+    /// It has shown no token, and is not the agent of the environment that it names.
+    TokenNeeded {
+        name: String,
+    },
+    /// As many machines as may have come with its token.
+    TokenUsedUp,
+    /// An operator has revoked the credential of this name after its token was made.
+    Revoked {
+        name: String,
+    },
     Unavailable {
         error: String,
     },
@@ -49,6 +59,9 @@ impl Explained for AdmissionRefusal {
             Self::NameHeld { .. } => "name_held",
             Self::Copy { .. } => "data_folder_copied",
             Self::TooMuch { .. } => "too_much",
+            Self::TokenNeeded { .. } => "token_needed",
+            Self::TokenUsedUp => "token_used_up",
+            Self::Revoked { .. } => "credential_revoked",
             Self::Unavailable { .. } => "unavailable",
         }
     }
@@ -88,6 +101,16 @@ impl Explained for AdmissionRefusal {
                 format!("该代理的 {what} 为 {found}，超过上限 {most}"),
                 format!("{what} of this agent is {found}, more than {most}"),
             ),
+            Self::TokenNeeded { name } => Text::new(
+                format!("这台机器的凭证不属于环境 {name}，加入需要令牌"),
+                format!("this machine's credential is not that of {name}: to join, it needs a token"),
+            ),
+            Self::TokenUsedUp => {
+                Text::new("这个令牌的使用次数已用完", "this token has brought in as many machines as it may")
+            }
+            Self::Revoked { name } => {
+                Text::new(format!("环境 {name} 的凭证已被撤销"), format!("the credential of {name} was revoked"))
+            }
             Self::Unavailable { error } => Text::new(
                 format!("服务端暂时无法登记该环境：{error}"),
                 format!("the server cannot register this now: {error}"),
@@ -126,6 +149,10 @@ impl Explained for AdmissionRefusal {
             Self::TooMuch { .. } => Hint::new(
                 "检查代理的选项与资源声明文件",
                 "look at the agent's options and at the file in which its resources are declared",
+            ),
+            Self::TokenNeeded { .. } | Self::TokenUsedUp | Self::Revoked { .. } => Hint::new(
+                "请运维运行 fermi env join，它会给出带新令牌的命令",
+                "ask an operator to run `fermi env join`, which prints a command with a new token",
             ),
             Self::Unavailable { .. } => Hint::new("代理会自动重试", "the agent tries again by itself"),
         })

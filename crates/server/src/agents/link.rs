@@ -1,28 +1,30 @@
 //! One agent's link, from its hello to its end.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use axum::Extension;
+use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{ConnectInfo, State};
 use axum::response::Response;
 use fermi_api::link::{AgentMessage, Hello, LINK_VERSION, OLDEST_LINK_VERSION, ServerMessage, Welcome};
-use fermi_domain::environment::{Environment, EnvironmentStatus, is_name};
-use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Impostor, Introduction, OFFLINE_AFTER, Standing};
+use fermi_domain::access::Peer;
+use fermi_domain::environment::is_name;
+use fermi_domain::fleet::{Conclusion, OFFLINE_AFTER};
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::language::{Explained, FrontEnd, Text};
+use fermi_domain::language::{Explained, FrontEnd};
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{RunKey, TaskInput};
-use fermi_store::environments::Registration;
-use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, UpdateError, WriteError};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::admission::AdmissionRefusal;
+use super::registration::{Arrival, Entry, Registered, register};
 use super::{bounds, identity};
+use crate::caller::Shower;
 use crate::core::Core;
 use crate::hub::AgentConnection;
 use crate::lifecycle::{self, Cause, LifecycleError};
@@ -38,17 +40,18 @@ const WAITING_MESSAGES: usize = 1_024;
 
 pub async fn answer(
     upgrade: WebSocketUpgrade,
-    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Extension(peer): Extension<Peer>,
+    Shower(caller): Shower,
     State(core): State<Core>,
 ) -> Response {
     let upgrade = upgrade.max_message_size(1 << 20).read_buffer_size(SMALL).write_buffer_size(SMALL);
-    upgrade.on_upgrade(move |socket| serve(socket, peer, core))
+    upgrade.on_upgrade(move |socket| serve(socket, peer.address, Entry::of(caller), core))
 }
 
-async fn serve(mut socket: WebSocket, peer: SocketAddr, core: Core) {
+async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, core: Core) {
     let Some(hello) = first_message(&mut socket).await else { return };
     let (outbox, messages) = mpsc::channel(WAITING_MESSAGES);
-    match admit(&core, &hello, peer, outbox).await {
+    match admit(&core, &hello, peer, entry, outbox).await {
         Ok(admitted) => {
             let id = &admitted.environment;
             let welcome = Welcome {
@@ -123,95 +126,24 @@ struct Admitted {
 async fn admit(
     core: &Core,
     hello: &Hello,
-    peer: SocketAddr,
+    peer: IpAddr,
+    entry: Entry,
     messages: mpsc::Sender<ServerMessage>,
 ) -> Result<Admitted, AdmissionRefusal> {
     check(hello)?;
     let unavailable = |error: StoreError| AdmissionRefusal::Unavailable { error: error.to_string() };
     let issued = identity::draw().map_err(|error| AdmissionRefusal::Unavailable { error: error.to_string() })?;
     let _turn = core.admission_turn().await;
-    let (arrival, name) = (Arrival::of(core, hello, peer), hello.name.clone());
+    let arrival = Arrival::of(core, hello, peer, entry);
     let registered = core.store().write(move |tx| register(tx, &arrival, issued));
     let outcome = registered.await.map_err(|error| unavailable(error.flatten()))?;
-    let Registered { environment, credential, is_new_boot } = outcome.map_err(|impostor| match impostor {
-        Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
-        Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
-        Impostor::Copy => AdmissionRefusal::Copy { name },
-    })?;
+    let Registered { environment, credential, is_new_boot } = outcome?;
     let connection = core.hub().connect(&environment, hello.process.as_deref(), messages);
     core.refresh_environments().await.map_err(unavailable)?;
+    // How often its token may still be used has changed.
+    core.refresh_accounts().await.map_err(unavailable)?;
     let principal = Principal::agent_of(environment.clone());
     Ok(Admitted { environment, principal, connection, credential, is_new_boot })
-}
-
-/// Somebody who has said hello, as the registration needs it.
-struct Arrival {
-    hello: Hello,
-    registration: Registration,
-    is_answering: bool,
-    now_ms: u64,
-}
-
-impl Arrival {
-    fn of(core: &Core, hello: &Hello, peer: SocketAddr) -> Self {
-        let known = core.known_environments();
-        let known = known.iter().find(|environment| environment.name == hello.name);
-        Self {
-            hello: hello.clone(),
-            registration: registration(hello, peer),
-            is_answering: known.is_some_and(|known| core.hub().is_answering(&known.id, hello.process.as_deref())),
-            now_ms: core.now_ms(),
-        }
-    }
-}
-
-/// Who was stored: with the credential that was issued, and whether the machine was started anew since the last time.
-struct Registered {
-    environment: EnvironmentId,
-    credential: Option<String>,
-    is_new_boot: bool,
-}
-
-/// Decides by what is stored, and stores, in one transaction.
-fn register(
-    tx: &mut Transaction<'_>,
-    arrival: &Arrival,
-    issued: String,
-) -> Result<Result<Registered, Impostor>, StoreError> {
-    let Arrival { hello, registration, is_answering, now_ms } = arrival;
-    let shown = hello.credential.as_deref().map(identity::digest);
-    let introduction = Introduction {
-        instance: &hello.instance,
-        machine: hello.machine.as_deref(),
-        boot: &hello.boot,
-        credential: shown.as_deref(),
-        seal: hello.seal.as_deref(),
-        next_seal: hello.next_seal.as_deref(),
-    };
-    let known = tx.environment_by_name(&hello.name)?;
-    let may_have_runs = match &known {
-        Some(row) => fleet::may_have_runs(tx.live_tasks()?.iter().map(|task| &task.value), &row.environment.id),
-        None => false,
-    };
-    let history = tx.history()?;
-    let is_restored = known.as_ref().is_some_and(|row| history.unheard.contains(&row.environment.id));
-    let standing = Standing { is_answering: *is_answering, may_have_runs, is_restored };
-    let identity = known.as_ref().and_then(|row| row.identity.as_ref());
-    let admission = fleet::admit(identity, standing, &introduction);
-    let is_new_boot = match admission {
-        Admission::Refuse(impostor) => return Ok(Err(impostor)),
-        Admission::Register => false,
-        Admission::Return { is_new_boot } => is_new_boot,
-    };
-    let issued = introduction.needs_credential(identity, admission).then_some(issued);
-    let credential = issued.as_deref().map(identity::digest).or_else(|| shown.clone());
-    let identity = Some(Identity::after(&introduction, credential));
-    let row = tx.register_environment(&Registration { identity, ..registration.clone() }, *now_ms)?;
-    let (name, id) = (&row.environment.name, row.environment.id.clone());
-    let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
-    let connected = NewEvent::new(*now_ms, "environment.connected", text, Principal::agent_of(id.clone()));
-    tx.append_event(connected.about_environment(&id))?;
-    Ok(Ok(Registered { environment: id, credential: issued, is_new_boot }))
 }
 
 fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
@@ -228,32 +160,6 @@ fn check_version(hello: &Hello, understood: &RangeInclusive<u32>) -> Result<(), 
         return Ok(());
     }
     Err(AdmissionRefusal::OtherVersion { theirs: hello.fermi.clone(), is_newer: hello.version > *understood.end() })
-}
-
-fn registration(hello: &Hello, peer: SocketAddr) -> Registration {
-    let address = hello.address.clone().unwrap_or_else(|| peer.ip().to_canonical().to_string());
-    Registration {
-        environment: Environment {
-            // The store gives the id by the name.
-            id: EnvironmentId::from(""),
-            name: hello.name.clone(),
-            kind: hello.kind,
-            zone: hello.zone.clone(),
-            image: hello.image.clone(),
-            gpus: hello.gpus.clone(),
-            cpu_cores: hello.cpu_cores,
-            memory: hello.memory,
-            address: Some(address),
-            versions: hello.versions.clone(),
-            cpu_workers: hello.cpu_workers,
-            labels: hello.labels.clone(),
-            declared: hello.declared,
-            status: EnvironmentStatus::Running,
-        },
-        // Made when it is decided who comes.
-        identity: None,
-        labels: hello.labels.clone(),
-    }
 }
 
 /// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end, and

@@ -1,13 +1,14 @@
-//! What agents say and send: the [`link`] over which they are led, and what their ranks wrote ([`journal`], [`streams`]),
-//! which is taken from its [`owner`] alone.
+//! What agents say and send: the [`link`] over which they are led once [`registration`] has let them in, and what their ranks
+//! wrote ([`journal`], [`streams`]), which is taken from its [`owner`] alone.
 
 mod admission;
 mod bounds;
-mod identity;
+pub(crate) mod identity;
 mod journal;
 mod journal_lines;
 mod link;
 mod owner;
+mod registration;
 mod sender;
 mod snapshots;
 mod streams;

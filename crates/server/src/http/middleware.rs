@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -21,6 +21,7 @@ use super::meters::Meters;
 use super::request_id::{self, RequestNumbers};
 use super::rules;
 use super::stream_format::StreamFormat;
+use crate::connection::Connection;
 use crate::envelope::{ApiProblem, front_end, language, render};
 use crate::guard::{Guard, Standing};
 
@@ -83,14 +84,25 @@ async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) ->
     let is_head = request.method() == Method::HEAD;
     let route = request.extensions().get::<MatchedPath>().cloned();
     let sent = sent_bytes(request.method(), request.headers());
-    let response = match shared.guard.judge(request.method(), request.uri(), request.headers()) {
+    let asker = match request.extensions().get::<ConnectInfo<Connection>>() {
+        Some(ConnectInfo(connection)) => shared.guard.asker(*connection, request.headers()).map(Some),
+        None => Ok(None),
+    };
+    let judged = asker.and_then(|asker| {
+        let caller = shared.guard.judge(request.method(), request.uri(), request.headers())?;
+        Ok((asker, caller))
+    });
+    let response = match judged {
         Err(problem) => problem.into_response(),
-        Ok(caller) => match rules::ask(request.method(), route.as_ref(), caller.as_ref()) {
+        Ok((asker, caller)) => match rules::ask(request.method(), route.as_ref(), caller.as_ref()) {
             Err(denied) => ApiProblem::from(denied).into_response(),
             Ok(()) => {
                 let extensions = request.extensions_mut();
                 extensions.insert(shared.meters.clone());
                 let standing = caller.as_ref().map(|caller| Standing::of(&shared.guard.accounts, caller));
+                if let Some(asker) = asker {
+                    extensions.insert(asker);
+                }
                 if let Some(caller) = caller {
                     extensions.insert(caller);
                 }

@@ -5,6 +5,7 @@
 
 mod app_state;
 mod body;
+mod credentials;
 mod datasets;
 mod duty;
 mod environments;
@@ -107,6 +108,8 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(duty::replace))
         .routes(routes!(duty::drain))
         .routes(routes!(duty::resume))
+        .routes(routes!(credentials::revoke))
+        .routes(routes!(credentials::rotate))
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::show, datasets::delete))
         .routes(routes!(datasets::create_version, datasets::versions))

@@ -36,6 +36,8 @@ pub const RULES: &[(Method, &str, Deed)] = &[
     (Method::POST, "/api/v1/environments/{id}/replace", Deed::Operate),
     (Method::POST, "/api/v1/environments/{id}/drain", Deed::Operate),
     (Method::POST, "/api/v1/environments/{id}/resume", Deed::Operate),
+    (Method::POST, "/api/v1/environments/{id}/revoke", Deed::Operate),
+    (Method::POST, "/api/v1/environments/{id}/rotate", Deed::Operate),
     (Method::POST, "/api/v1/datasets", Deed::Create),
     (Method::GET, "/api/v1/datasets", Deed::Look),
     (Method::GET, "/api/v1/datasets/{id}", Deed::Look),

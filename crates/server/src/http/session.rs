@@ -1,13 +1,11 @@
 //! Logging in and out.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::{Extensions, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use fermi_api::v1::{Empty, Envelope, Failure, LogIn, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
-use fermi_domain::access::{TokenKind, TokenScope, check_name};
+use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope, check_name};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::StoreError;
@@ -31,7 +29,8 @@ pub async fn open(
     body: JsonBody<LogIn>,
 ) -> Result<Response, ApiProblem> {
     let LogIn { user, password, token, token_name } = body.value;
-    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_string()).unwrap_or_default();
+    let peer = extensions.get::<Peer>().map(|peer| peer.address.to_string()).unwrap_or_default();
+    let is_encrypted = is_encrypted(&extensions);
     let known = match (user, password, token) {
         (Some(user), Some(password), None) => with_password(&core, user, password, &peer).await?,
         (None, None, Some(token)) => with_token(&core, &token)?,
@@ -55,6 +54,7 @@ pub async fn open(
         made_with: known.made_with,
         created_ms: now_ms,
         expires_ms: Some(ends_ms),
+        join: JoinTerms::default(),
     };
     let (principal, role) = (known.principal(), known.role);
     let event = NewEvent::new(now_ms, "session.opened", logged_in(&principal), principal.clone());
@@ -79,10 +79,14 @@ pub async fn open(
     };
     let answer = EnvelopeAnswer::said(logged_in(&principal), &session)?;
     let mut response = answer.into_response();
-    if is_cookie && let Some(value) = cookie::write(core.accounts().port(), &word, lasts_ms / 1_000) {
+    if is_cookie && let Some(value) = cookie::write(core.accounts().port(), &word, lasts_ms / 1_000, is_encrypted) {
         response.headers_mut().insert(header::SET_COOKIE, value);
     }
     Ok(response)
+}
+
+fn is_encrypted(extensions: &Extensions) -> bool {
+    extensions.get::<Peer>().is_some_and(|peer| peer.is_encrypted)
 }
 
 /// Who has proved to be someone.
@@ -189,14 +193,18 @@ pub async fn show(State(core): State<Core>, Shower(caller): Shower) -> Reply {
 /// Ends the session, or revokes the token, with which this request comes. The server's own token stays.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "access",
     responses((status = 200, body = Envelope<Empty>), (status = 401, body = Failure)))]
-pub async fn end(State(core): State<Core>, Shower(caller): Shower) -> Result<Response, ApiProblem> {
+pub async fn end(
+    State(core): State<Core>,
+    Shower(caller): Shower,
+    extensions: Extensions,
+) -> Result<Response, ApiProblem> {
     let text = Text::new("已退出登录", "you are logged out");
     if let Some(id) = caller.holder.and_then(|holder| holder.token) {
         let event = NewEvent::new(core.now_ms(), "session.ended", text.clone(), caller.principal);
         core.change_accounts(event, move |tx| Ok(tx.remove_token(&id)?)).await?;
     }
     let mut response = EnvelopeAnswer::said(text, &Empty {})?.into_response();
-    if let Some(value) = cookie::write(core.accounts().port(), "", 0) {
+    if let Some(value) = cookie::write(core.accounts().port(), "", 0, is_encrypted(&extensions)) {
         response.headers_mut().insert(header::SET_COOKIE, value);
     }
     Ok(response)

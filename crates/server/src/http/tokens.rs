@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use fermi_api::v1::{CreateToken, Empty, Envelope, Failure, MadeToken, Page, Token};
 use fermi_domain::access::token::{LONGEST_TOKEN_MS, Maker, Tie, USUAL_TOKEN_MS, tie};
-use fermi_domain::access::{Deed, TokenKind, TokenScope};
+use fermi_domain::access::{Deed, FixedPlace, JoinTerms, TokenKind, TokenScope};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{LOCAL, Principal, Role, TOKEN as SERVER_TOKEN};
 use fermi_store::events::NewEvent;
@@ -20,7 +20,7 @@ use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TOKEN};
 #[utoipa::path(post, path = "/api/v1/tokens", tag = "access", request_body = CreateToken,
     responses((status = 200, body = Envelope<MadeToken>), (status = 403, body = Failure), (status = 422, body = Failure)))]
 pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: JsonBody<CreateToken>) -> Reply {
-    let CreateToken { name, role, scope, expires_in_s } = body.value;
+    let CreateToken { name, role, scope, expires_in_s, uses, zone, labels } = body.value;
     let name = names::name("name", &name)?;
     let maker = maker(&core, shower.holder.as_ref());
     let caller = shower.principal;
@@ -32,6 +32,7 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
         }
         TokenScope::Api => role.unwrap_or(*own).min(*own),
     };
+    let join = join_terms(scope, uses, FixedPlace { zone, labels })?;
     let now_ms = core.now_ms();
     let Tie { made_with, ends_at_the_latest } = tie(maker, scope);
     let ends_ms = now_ms + lifetime_ms(expires_in_s)?;
@@ -46,6 +47,7 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
         made_with,
         created_ms: now_ms,
         expires_ms: Some(ends_at_the_latest.map_or(ends_ms, |latest| ends_ms.min(latest))),
+        join,
     };
     let text = Text::new(format!("令牌“{name}”已创建"), format!("the token '{name}' was made"));
     let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller));
@@ -62,6 +64,33 @@ fn maker(core: &Core, shown: Option<&Holder>) -> Maker<TokenDigest> {
         Some(token) => Maker::Token { digest: holder.digest, expires_ms: token.expires_ms },
     }
 }
+
+/// What machines get that come with the token. One that opens the API brings none in.
+fn join_terms(scope: TokenScope, uses_left: Option<u32>, place: FixedPlace) -> Result<JoinTerms, ApiProblem> {
+    if scope == TokenScope::Api && (uses_left.is_some() || !place.is_free()) {
+        let text = Text::new("这些只用于机器的令牌", "these are for tokens of machines");
+        return Err(ApiProblem::unprocessable("scope_invalid", "scope", text)
+            .hint(Text::new("把 scope 设为 agent", "set scope to agent")));
+    }
+    if uses_left == Some(0) {
+        let text = Text::new("至少要能用一次", "a token that no machine may use is of no use");
+        return Err(ApiProblem::unprocessable("uses_invalid", "uses", text).hint(Text::new("1 或更多", "1 or more")));
+    }
+    let words = place.zone.iter().chain(place.labels.iter().flat_map(|(key, value)| [key, value]));
+    if words.into_iter().any(|word| word.is_empty() || word.len() > LONGEST_WORD) || place.labels.len() > MOST_LABELS {
+        let text = Text::new("可用区或标签无效", "the zone or a label is not valid");
+        let hint = Text::new(
+            format!("每项 1 到 {LONGEST_WORD} 个字节，至多 {MOST_LABELS} 个标签"),
+            format!("1 to {LONGEST_WORD} bytes each, and at most {MOST_LABELS} labels"),
+        );
+        return Err(ApiProblem::unprocessable("place_invalid", "labels", text).hint(hint));
+    }
+    Ok(JoinTerms { uses_left, place })
+}
+
+/// Of a zone, a key or a value.
+const LONGEST_WORD: usize = 256;
+const MOST_LABELS: usize = 32;
 
 fn lifetime_ms(seconds: Option<u64>) -> Result<u64, ApiProblem> {
     let Some(seconds) = seconds else { return Ok(USUAL_TOKEN_MS) };
@@ -119,5 +148,8 @@ fn shown(kept::Token { id, token }: kept::Token) -> Token {
         is_session: token.kind == TokenKind::Session,
         created_at: token.created_ms,
         expires_at: token.expires_ms,
+        uses_left: token.join.uses_left,
+        zone: token.join.place.zone,
+        labels: token.join.place.labels,
     }
 }

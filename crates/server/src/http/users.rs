@@ -1,11 +1,9 @@
 //! Users: added, listed, given another role or password, removed.
 
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{Path, State};
 use axum::http::Extensions;
 use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, Page, SetPassword, User};
-use fermi_domain::access::{AccountRefusal, Deed, check_name, check_password};
+use fermi_domain::access::{AccountRefusal, Deed, Peer, check_name, check_password};
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
@@ -108,7 +106,7 @@ pub async fn set_password(
     check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
     let SetPassword { password, current } = body.value;
     if caller.principal.user() == Some(&name) {
-        let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_string());
+        let peer = extensions.get::<Peer>().map(|peer| peer.address.to_string());
         let current = current.ok_or_else(current_needed)?;
         session::prove(&core, &name, current, &peer.unwrap_or_default()).await?;
     } else {

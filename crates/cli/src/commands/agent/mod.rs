@@ -87,6 +87,7 @@ fn serve(flags: &AgentFlags) -> Outcome {
 fn options(flags: &AgentFlags) -> Result<AgentOptions, CommandProblem> {
     let server = flags.server.address()?;
     let token = flags.server.token(&server)?;
+    let fingerprint = flags.server.fingerprint(&server);
     let name = match &flags.name {
         Some(name) => name.clone(),
         None => host_name(),
@@ -98,6 +99,7 @@ fn options(flags: &AgentFlags) -> Result<AgentOptions, CommandProblem> {
     Ok(AgentOptions {
         server,
         token,
+        fingerprint,
         name,
         zone: flags.zone.clone(),
         kind: flags.kind,

@@ -1,4 +1,4 @@
-//! `fermi env lost`, `drain`, `resume` and `replace`: what operators say of an environment.
+//! `fermi env lost`, `drain`, `resume`, `replace`, `revoke` and `rotate`: what operators say of an environment.
 
 use fermi_api::client::EnvironmentWord;
 

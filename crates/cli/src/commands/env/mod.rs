@@ -3,6 +3,7 @@
 mod delete;
 mod duty;
 pub mod find;
+mod join;
 mod list;
 mod show;
 
@@ -14,7 +15,7 @@ use fermi_api::client::EnvironmentWord;
 
 use crate::connection;
 
-/// Environments: list, show, drain, resume, lost, replace, delete
+/// Environments: join, list, show, drain, resume, lost, replace, revoke, rotate, delete
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub struct EnvFlags {
@@ -27,6 +28,7 @@ enum Verb {
     #[command(alias = "ls")]
     List(list::ListFlags),
     Show(show::ShowFlags),
+    Join(join::JoinFlags),
     /// Take an environment out of service: what runs goes on, nothing new starts
     Drain(duty::DutyFlags),
     /// Put an environment back into service
@@ -35,6 +37,10 @@ enum Verb {
     Lost(duty::DutyFlags),
     /// Declare it lost, and let another machine take its name
     Replace(duty::DutyFlags),
+    /// Revoke an environment's credential: its agent is hung up on, and only a new token brings a machine in under its name
+    Revoke(duty::DutyFlags),
+    /// Give an environment's agent another credential; nothing that runs notices
+    Rotate(duty::DutyFlags),
     #[command(alias = "rm")]
     Delete(delete::DeleteFlags),
 }
@@ -47,6 +53,9 @@ pub fn execute(flags: &EnvFlags) -> ExitCode {
         Verb::Resume(flags) => duty::execute(flags, EnvironmentWord::Resume),
         Verb::Lost(flags) => duty::execute(flags, EnvironmentWord::Lost),
         Verb::Replace(flags) => duty::execute(flags, EnvironmentWord::Replace),
+        Verb::Join(flags) => join::execute(flags),
+        Verb::Revoke(flags) => duty::execute(flags, EnvironmentWord::Revoke),
+        Verb::Rotate(flags) => duty::execute(flags, EnvironmentWord::Rotate),
         Verb::Delete(flags) => delete::execute(flags),
     })
 }

@@ -14,18 +14,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fermi_domain::access::{AddressRange, Fingerprint, TrustedProxies};
 use fermi_domain::disk::LogBudgets;
 use fermi_domain::language::{Text, reason};
 use fermi_domain::units::Bytes;
 use fermi_process::no_dump;
 use fermi_server::core::CoreSettings;
 use fermi_server::disk::DiskLimits;
-use fermi_server::{Door, ServerNews, ServerOptions, ServerToken};
+use fermi_server::{Door, Encryption, ServerNews, ServerOptions, ServerToken};
 use serde_json::json;
 
 use super::daemon_output::DaemonOutput;
 use crate::connection::{self, CommandProblem, Outcome};
-use crate::known_servers::RunningNote;
+use crate::known_servers::{self, RunningNote};
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
@@ -46,7 +47,7 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, log_budget_per_task, log_budget, disk_reserve and queue
+    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, log_budget_per_task, log_budget, disk_reserve and queue
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
@@ -61,6 +62,18 @@ pub struct ServerFlags {
     /// Ask for no token: everyone who can reach the address may run programs here; on loopback alone
     #[arg(long, conflicts_with = "token_file")]
     no_token: bool,
+    /// Speak https, with a certificate of an authority of the server's own, which is made when it first starts
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
+    tls: bool,
+    /// Speak https with this chain of certificates in PEM, the server's own first; read again when the file changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key to it, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A proxy whose X-Forwarded headers are believed, as an address or a range such as 10.0.0.0/8 (repeatable)
+    #[arg(long, value_name = "ADDRESS")]
+    trust_proxy: Vec<String>,
     /// How many bytes of logs are kept of one task, such as 500MB; what comes beyond is counted and not kept [default: 8GB]
     #[arg(long, value_name = "SIZE")]
     log_budget_per_task: Option<String>,
@@ -103,8 +116,10 @@ fn serve(flags: &ServerFlags) -> Outcome {
     let note = Arc::new(Mutex::new(None));
     let noted = note.clone();
     let outcome = fermi_server::run(options, move |news| {
-        if let ServerNews::Listening { address, token: Some(token) } = &news {
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = note_for_commands(&said, *address, token);
+        if let ServerNews::Listening { address, token: Some(token), is_encrypted, fingerprint } = &news {
+            let encryption = known_servers::Encryption { is_tls: *is_encrypted, fingerprint: *fingerprint };
+            let written = RunningNote::write(*address, &token.file, encryption);
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = told_if_unwritten(&said, written);
         }
         tell(&said, &news, &folder, as_json);
     });
@@ -116,8 +131,8 @@ fn serve(flags: &ServerFlags) -> Outcome {
 }
 
 /// Lets the commands of this account find the token; without it they have to be told.
-fn note_for_commands(output: &DaemonOutput, address: SocketAddr, token: &ServerToken) -> Option<RunningNote> {
-    RunningNote::write(address, &token.file)
+fn told_if_unwritten(output: &DaemonOutput, written: std::io::Result<RunningNote>) -> Option<RunningNote> {
+    written
         .inspect_err(|error| {
             let why = reason::of_io(error);
             let text = Text::new(
@@ -150,6 +165,13 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     } else {
         Door::Closed { token_file: flags.token_file.clone().or(settings.token_file) }
     };
+    let encryption = match (flags.tls_cert.clone(), flags.tls_key.clone()) {
+        (Some(certificate), Some(key)) => Encryption::Files { certificate, key },
+        _ if flags.tls => Encryption::OwnAuthority,
+        _ => settings.encryption,
+    };
+    let proxies = settings.trust_proxy.iter().chain(&flags.trust_proxy).map(|text| proxy(text));
+    let proxies = TrustedProxies(proxies.collect::<Result<_, _>>()?);
     let usual = LogBudgets::default();
     let size = |flag: &'static str, given: &Option<String>, set: Option<String>| {
         given.clone().or(set).map(|text| amount(flag, &text)).transpose()
@@ -164,7 +186,7 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     };
     let public_url = flags.public_url.clone().or(settings.public_url).map(|url| public(&url)).transpose()?;
     let settings = CoreSettings { limits, rules: settings.queue, public_url };
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, settings })
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, settings })
 }
 
 /// Where people find the console, without a slash at its end.
@@ -180,6 +202,18 @@ fn public(url: &str) -> Result<String, CommandProblem> {
         Text::new(format!("“{url}” 不是网页地址"), format!("'{url}' is no address of a page")),
         Text::new("例如 --public-url https://fermi.example.com", "write --public-url https://fermi.example.com"),
     ))
+}
+
+fn proxy(text: &str) -> Result<AddressRange, CommandProblem> {
+    text.parse().map_err(|_| {
+        CommandProblem::usage(
+            Text::new(format!("--trust-proxy 不能是 “{text}”"), format!("--trust-proxy cannot be '{text}'")),
+            Text::new(
+                "写成地址或网段，例如 10.0.0.7 或 10.0.0.0/8",
+                "write an address or a range, such as 10.0.0.7 or 10.0.0.0/8",
+            ),
+        )
+    })
 }
 
 /// Who can reach an open server runs programs on every environment.
@@ -226,15 +260,22 @@ pub fn no_folder() -> CommandProblem {
 
 fn tell(output: &DaemonOutput, news: &ServerNews, folder: &std::path::Path, as_json: bool) {
     match news {
-        ServerNews::Listening { address, token } if as_json => {
+        ServerNews::Listening { address, token, is_encrypted, fingerprint } if as_json => {
             if let Some(ServerToken { file, word, is_new }) = token {
                 let word = is_new.then_some(word);
                 output.print(&format!("{}\n", json!({"event": "token", "file": file, "token": word})));
             }
-            let line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
+            let mut line = json!({"event": "listening", "address": address.to_string(), "dataDir": folder});
+            if *is_encrypted {
+                line["tls"] = json!({"fingerprint": fingerprint});
+            }
             output.print(&format!("{line}\n"));
         }
-        ServerNews::Listening { address, token } => output.say(&greeting(*address, token.as_ref(), folder)),
+        ServerNews::Listening { address, token, is_encrypted, fingerprint } => {
+            let scheme = if *is_encrypted { "https" } else { "http" };
+            let url = format!("{scheme}://{}/", shown(*address));
+            output.say(&greeting(&url, *fingerprint, token.as_ref(), folder));
+        }
         ServerNews::Stopping if as_json => {}
         ServerNews::Stopping => {
             output.say(pick("正在停止；训练中的进程不受影响\n", "stopping; what trains goes on training\n"));
@@ -243,13 +284,18 @@ fn tell(output: &DaemonOutput, news: &ServerNews, folder: &std::path::Path, as_j
 }
 
 /// What people need: where it is, how to open the console, where the token is.
-fn greeting(address: SocketAddr, token: Option<&ServerToken>, folder: &std::path::Path) -> String {
+fn greeting(
+    url: &str,
+    fingerprint: Option<Fingerprint>,
+    token: Option<&ServerToken>,
+    folder: &std::path::Path,
+) -> String {
     let paint = Paint::for_stderr();
-    let url = format!("http://{}/", shown(address));
-    let console = console_link(&url, token.map(|token| token.word.as_str()));
+    let console = console_link(url, token.map(|token| token.word.as_str()));
     let facts = table::facts(
         [
             (pick("地址", "address"), Some(url.trim_end_matches('/').to_owned())),
+            (pick("指纹", "fingerprint"), fingerprint.map(|fingerprint| fingerprint.to_string())),
             (pick("控制台", "console"), Some(console)),
             (pick("数据目录", "data"), Some(folder.display().to_string())),
             (pick("令牌文件", "token file"), token.map(|token| token.file.display().to_string())),

@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Text, reason};
 use fermi_domain::queue::Rules;
+use fermi_server::Encryption;
 use serde_json::Value;
 
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "listen",
     "data_dir",
     "allowed_hosts",
     "public_url",
     "token_file",
+    "tls",
+    "trust_proxy",
     "log_budget_per_task",
     "log_budget",
     "disk_reserve",
@@ -29,6 +32,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     pub public_url: Option<String>,
     pub token_file: Option<PathBuf>,
+    pub encryption: Encryption,
+    pub trust_proxy: Vec<String>,
     /// Sizes as people write them, such as 8GB.
     pub log_budget_per_task: Option<String>,
     pub log_budget: Option<String>,
@@ -98,6 +103,8 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "log_budget" => settings.log_budget = Some(size(&key, &value)?),
             "disk_reserve" => settings.disk_reserve = Some(size(&key, &value)?),
             "queue" => settings.queue = rules(value)?,
+            "tls" => settings.encryption = encryption(&value, folder)?,
+            "trust_proxy" => settings.trust_proxy = words(&key, &value)?,
             "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
             _ => return Err(unknown(&key, known())),
         }
@@ -112,6 +119,27 @@ fn word(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
             message: Text::new(format!("{key} 应为一段文字"), format!("{key} must be a text")),
             hint: Text::new(format!("例如 {key}: \"…\""), format!("write {key}: \"…\"")),
         }),
+    }
+}
+
+/// `true` for an authority of the server's own, or the files of another one's.
+fn encryption(value: &Value, folder: &Path) -> Result<Encryption, SettingsRefusal> {
+    let refused = || SettingsRefusal {
+        message: Text::new("tls 的值形式不对", "tls has a value of the wrong form"),
+        hint: Text::new(
+            "写成 tls: true，或 tls: {cert: server.pem, key: server.key}",
+            "write tls: true, or tls: {cert: server.pem, key: server.key}",
+        ),
+    };
+    match value {
+        Value::Bool(true) => Ok(Encryption::OwnAuthority),
+        Value::Bool(false) => Ok(Encryption::None),
+        Value::Object(fields) if fields.len() == 2 => {
+            let file = |key: &str| fields.get(key).and_then(Value::as_str).map(|path| folder.join(path));
+            let (certificate, key) = file("cert").zip(file("key")).ok_or_else(refused)?;
+            Ok(Encryption::Files { certificate, key })
+        }
+        _ => Err(refused()),
     }
 }
 
@@ -208,6 +236,10 @@ mod tests {
         }
         let on = parse("queue: {preemption: {after: 120}}", Path::new("")).unwrap().queue.preemption;
         assert_eq!(on, Preemption::After(Seconds(120)));
+        let tls = |text: &str| parse(text, Path::new("/srv")).unwrap().encryption;
+        assert_eq!(tls("tls: true"), Encryption::OwnAuthority);
+        let files = Encryption::Files { certificate: "/srv/a.pem".into(), key: "/etc/a.key".into() };
+        assert_eq!(tls("tls: {cert: a.pem, key: /etc/a.key}"), files);
         assert_eq!(parse("# nothing\n\n", Path::new("")).unwrap(), Settings::default());
     }
 
@@ -224,6 +256,9 @@ mod tests {
             "listen:",
             "queue: {share: 1}",
             "queue: 5",
+            "tls: yes please",
+            "tls: {cert: a}",
+            "trust_proxy: 10.0.0.1",
         ] {
             assert!(parse(text, Path::new("")).is_err(), "{text}");
         }

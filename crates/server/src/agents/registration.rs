@@ -1,0 +1,187 @@
+//! Who comes, and under which name and with what it is kept: decided by what is stored, and stored, in one transaction.
+
+use std::net::IpAddr;
+
+use fermi_api::link::Hello;
+use fermi_domain::access::FixedPlace;
+use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::fleet::{self, Admission, Identity, Impostor, Introduction, Standing};
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
+use fermi_store::environments::Registration;
+use fermi_store::events::NewEvent;
+use fermi_store::{StoreError, Transaction};
+
+use super::admission::AdmissionRefusal;
+use super::identity;
+use crate::core::Core;
+use crate::guard;
+
+/// By what a machine was let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A token; none of the server's own, or where none is asked for.
+    Token(Option<String>),
+    /// The credential of this environment.
+    Credential(EnvironmentId),
+}
+
+impl Entry {
+    pub fn of(caller: guard::Caller) -> Self {
+        match (caller.holder, caller.principal) {
+            (None, Principal::Agent { environment }) => Self::Credential(environment),
+            (holder, _) => Self::Token(holder.and_then(|holder| holder.token)),
+        }
+    }
+}
+
+/// Somebody who has said hello, as the registration needs it.
+pub struct Arrival {
+    hello: Hello,
+    registration: Registration,
+    entry: Entry,
+    is_answering: bool,
+    now_ms: u64,
+}
+
+impl Arrival {
+    pub fn of(core: &Core, hello: &Hello, peer: IpAddr, entry: Entry) -> Self {
+        let known = core.known_environments();
+        let known = known.iter().find(|environment| environment.name == hello.name);
+        Self {
+            hello: hello.clone(),
+            registration: registration(hello, peer),
+            entry,
+            is_answering: known.is_some_and(|known| core.hub().is_answering(&known.id, hello.process.as_deref())),
+            now_ms: core.now_ms(),
+        }
+    }
+}
+
+/// Who was stored: with the credential that was issued, and whether the machine was started anew since the last time.
+pub struct Registered {
+    pub environment: EnvironmentId,
+    pub credential: Option<String>,
+    pub is_new_boot: bool,
+}
+
+/// Decides by what is stored, and stores, in one transaction.
+pub fn register(
+    tx: &mut Transaction<'_>,
+    arrival: &Arrival,
+    issued: String,
+) -> Result<Result<Registered, AdmissionRefusal>, StoreError> {
+    let Arrival { hello, registration, entry, is_answering, now_ms } = arrival;
+    let shown = hello.credential.as_deref().map(identity::digest);
+    let introduction = Introduction {
+        instance: &hello.instance,
+        machine: hello.machine.as_deref(),
+        boot: &hello.boot,
+        credential: shown.as_deref(),
+        seal: hello.seal.as_deref(),
+        next_seal: hello.next_seal.as_deref(),
+    };
+    let known = tx.environment_by_name(&hello.name)?;
+    let may_have_runs = match &known {
+        Some(row) => fleet::may_have_runs(tx.live_tasks()?.iter().map(|task| &task.value), &row.environment.id),
+        None => false,
+    };
+    let history = tx.history()?;
+    let is_restored = known.as_ref().is_some_and(|row| history.unheard.contains(&row.environment.id));
+    let standing = Standing { is_answering: *is_answering, may_have_runs, is_restored };
+    let identity = known.as_ref().and_then(|row| row.identity.as_ref());
+    let admission = fleet::admit(identity, standing, &introduction);
+    let is_new_boot = match admission {
+        Admission::Refuse(impostor) => return Ok(Err(refusal(impostor, &hello.name))),
+        Admission::Register => false,
+        Admission::Return { is_new_boot } => is_new_boot,
+    };
+    let place = match admission {
+        Admission::Register => match joins(tx, entry, identity, &hello.name)? {
+            Ok(place) => place,
+            Err(refusal) => return Ok(Err(refusal)),
+        },
+        _ => {
+            let own = known.as_ref().map(|row| &row.environment.id);
+            if matches!(entry, Entry::Credential(of) if Some(of) != own) {
+                return Ok(Err(AdmissionRefusal::TokenNeeded { name: hello.name.clone() }));
+            }
+            identity.map(|identity| identity.place.clone()).unwrap_or_default()
+        }
+    };
+    let issued = introduction.needs_credential(identity, admission).then_some(issued);
+    let credential = issued.as_deref().map(identity::digest).or_else(|| shown.clone());
+    let mut registration = registration.clone();
+    let FixedPlace { zone, labels } = place.over(hello.zone.clone(), hello.labels.clone());
+    (registration.environment.zone, registration.environment.labels) = (zone, labels.clone());
+    registration.labels = labels;
+    registration.identity = Some(Identity { place, ..Identity::after(&introduction, credential) });
+    let row = tx.register_environment(&registration, *now_ms)?;
+    let (name, id) = (&row.environment.name, row.environment.id.clone());
+    let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
+    let connected = NewEvent::new(*now_ms, "environment.connected", text, Principal::agent_of(id.clone()));
+    tx.append_event(connected.about_environment(&id))?;
+    Ok(Ok(Registered { environment: id, credential: issued, is_new_boot }))
+}
+
+fn refusal(impostor: Impostor, name: &str) -> AdmissionRefusal {
+    let name = name.to_owned();
+    match impostor {
+        Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
+        Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
+        Impostor::Copy => AdmissionRefusal::Copy { name },
+    }
+}
+
+/// A machine takes a name: its token must be good for one more, and made after what was known of the name was revoked. The
+/// answer is what the token says of the machine.
+fn joins(
+    tx: &mut Transaction<'_>,
+    entry: &Entry,
+    known: Option<&Identity>,
+    name: &str,
+) -> Result<Result<FixedPlace, AdmissionRefusal>, StoreError> {
+    let token = match entry {
+        Entry::Credential(_) => return Ok(Err(AdmissionRefusal::TokenNeeded { name: name.to_owned() })),
+        Entry::Token(Some(id)) => tx.tokens()?.into_iter().find(|token| token.id == *id),
+        Entry::Token(None) => None,
+    };
+    let made_ms = token.as_ref().map(|token| token.token.created_ms);
+    if known.is_some_and(|known| !known.is_open_to(made_ms)) {
+        return Ok(Err(AdmissionRefusal::Revoked { name: name.to_owned() }));
+    }
+    match token {
+        Some(token) if !tx.use_token(&token.id)? => Ok(Err(AdmissionRefusal::TokenUsedUp)),
+        Some(token) => Ok(Ok(token.token.join.place)),
+        // One that was revoked since the link was opened.
+        None if *entry != Entry::Token(None) => Ok(Err(AdmissionRefusal::TokenNeeded { name: name.to_owned() })),
+        None => Ok(Ok(FixedPlace::default())),
+    }
+}
+
+fn registration(hello: &Hello, peer: IpAddr) -> Registration {
+    let address = hello.address.clone().unwrap_or_else(|| peer.to_string());
+    Registration {
+        environment: Environment {
+            // The store gives the id by the name.
+            id: EnvironmentId::from(""),
+            name: hello.name.clone(),
+            kind: hello.kind,
+            zone: hello.zone.clone(),
+            image: hello.image.clone(),
+            gpus: hello.gpus.clone(),
+            cpu_cores: hello.cpu_cores,
+            memory: hello.memory,
+            address: Some(address),
+            versions: hello.versions.clone(),
+            cpu_workers: hello.cpu_workers,
+            labels: hello.labels.clone(),
+            declared: hello.declared,
+            status: EnvironmentStatus::Running,
+        },
+        // Made when it is decided who comes.
+        identity: None,
+        labels: hello.labels.clone(),
+    }
+}
