@@ -15,7 +15,7 @@ pub struct Charts {
 /// How busy one GPU is, or where there is none the CPUs of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gauge {
-    /// `gn6:0` for a GPU, `gn6` for a machine.
+    /// `gn6:0` for a GPU, `gn6 CPU` for a machine.
     pub label: String,
     /// Shares, 0 to 1.
     pub uses: Vec<f64>,
@@ -61,7 +61,7 @@ fn gauges(series: &[Series], ranks: &[Rank]) -> Vec<Gauge> {
             _ => None,
         };
         let Some(rank) = rank else { continue };
-        let label = one.gpu.map_or_else(|| rank.node.clone(), |gpu| format!("{}:{gpu}", rank.node));
+        let label = one.gpu.map_or_else(|| format!("{} CPU", rank.node), |gpu| format!("{}:{gpu}", rank.node));
         let gauge = found.entry((rank.node.clone(), one.gpu)).or_default();
         gauge.label = label;
         match one.name.as_str() {
@@ -121,6 +121,6 @@ mod tests {
         let gauges = gauges(&all, &[with_gpu]);
         assert_eq!(gauges, [Gauge { label: "gn6:0".into(), uses: vec![0.5], memory: vec![9e9] }]);
         let machines = super::gauges(&all, &[samples::rank(0, "gn6", None)]);
-        assert_eq!(machines, [Gauge { label: "gn6".into(), uses: vec![0.1], memory: vec![] }]);
+        assert_eq!(machines, [Gauge { label: "gn6 CPU".into(), uses: vec![0.1], memory: vec![] }]);
     }
 }

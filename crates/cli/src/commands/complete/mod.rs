@@ -19,7 +19,7 @@ use crate::speech;
 use asked::Asked;
 
 /// A person does not notice much less.
-const DEADLINE: Duration = Duration::from_millis(250);
+const DEADLINE: Duration = Duration::from_millis(200);
 
 /// Names and ids that a command line could go on with, one per line
 #[derive(Debug, clap::Args)]

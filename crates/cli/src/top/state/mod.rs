@@ -52,8 +52,9 @@ pub struct Size {
     pub rows: u16,
 }
 
-/// Whether the server answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Whether the server answers. Two are equal when they look the same: each answer is later than the one before, and a
+/// screen that would not differ is not drawn.
+#[derive(Clone, Debug, Default)]
 pub struct Contact {
     /// When it last did, in milliseconds of the same clock as [`State::tick`]'s.
     answered_ms: u64,
@@ -63,6 +64,12 @@ pub struct Contact {
     pub problem: Option<String>,
     /// How old what is shown is, in seconds; none while that does not matter, so that a quiet screen stays the same.
     pub age_s: Option<u64>,
+}
+
+impl PartialEq for Contact {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.problem, self.age_s) == (&other.problem, other.age_s)
+    }
 }
 
 /// What is asked of the reader, and takes all keys.
