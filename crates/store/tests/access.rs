@@ -1,16 +1,17 @@
-//! Users, tokens, owners, and who is behind an event.
+//! Users, tokens, secrets, owners, and who is behind an event.
 #![allow(clippy::unwrap_used)]
 
 mod support;
 
 use fermi_domain::{
-    access::{JoinTerms, TokenKind, TokenScope},
+    access::{JoinTerms, SecretHolder, TokenKind, TokenScope},
     language::Text,
     principal::{Principal, Role},
 };
 use fermi_store::{
     Store,
     events::{ActorFilter, EventFilter, NewEvent},
+    secrets::SealedValue,
     tokens::NewToken,
 };
 use support::{read, write};
@@ -29,6 +30,30 @@ fn token(digest: u8, kind: TokenKind, expires_ms: Option<u64>) -> NewToken {
         expires_ms,
         join: JoinTerms::default(),
     }
+}
+
+#[test]
+fn secrets_are_replaced_listed_by_holder_and_removed_with_their_user() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let (all, ann) = (SecretHolder::Shared, SecretHolder::User("ann".to_owned()));
+    let value = |byte: u8| SealedValue { nonce: [byte; 24], sealed: vec![byte, 0, byte] };
+    write(&store, |tx| tx.add_user("ann", Role::Member, "hash", 5));
+    for (holder, name, byte) in [(&ann, "b", 1), (&ann, "a", 2), (&all, "b", 3), (&ann, "b", 4)] {
+        let holder = holder.clone();
+        write(&store, move |tx| tx.set_secret(&holder, name, &value(byte), u64::from(byte)));
+    }
+    let rows = read(&store, |v| v.secrets());
+    let rows: Vec<_> = rows.iter().map(|row| (row.holder.user(), row.name.as_str(), row.updated_ms)).collect();
+    assert_eq!(rows, [(None, "b", 3), (Some("ann"), "a", 2), (Some("ann"), "b", 4)]);
+    let of_ann = ann.clone();
+    assert_eq!(read(&store, move |v| v.secret(&of_ann, "b")), Some(value(4)));
+    let of_ann = ann.clone();
+    assert!(write(&store, move |tx| tx.remove_secret(&of_ann, "b")));
+    assert!(!write(&store, move |tx| tx.remove_secret(&ann, "b")));
+    write(&store, |tx| tx.remove_user("ann", 7));
+    assert_eq!(read(&store, |v| v.secrets()).len(), 1);
+    assert_eq!(read(&store, move |v| v.secret(&all, "b")), Some(value(3)));
 }
 
 #[test]
