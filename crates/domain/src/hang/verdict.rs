@@ -13,7 +13,7 @@ use crate::pulse::Phase;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HangKind {
-    /// A signal or a debugger has stopped a rank, or a child of its.
+    /// A signal has stopped a rank, or a child of its.
     Stopped,
     /// A rank has not entered the collective in which others wait.
     NotEntered,
@@ -37,7 +37,7 @@ pub struct HangCase {
     pub kind: HangKind,
     /// Those that it is about, in their order.
     pub ranks: Vec<u32>,
-    /// How many others of this node wait for them, and whether ranks of other nodes do.
+    /// How many others of this node wait for them, and whether only ranks of other nodes do.
     pub waiting: usize,
     pub waiting_elsewhere: bool,
     /// Ranks whose interpreter cannot run: native code holds its lock, or the process is stopped.
@@ -60,7 +60,10 @@ impl HangCase {
         let in_phase = |sample: &&RankSample| sample.phase().is_some_and(|phase| phase != Phase::Step);
         let is_behind = |sample: &&RankSample| sample.enqueued() < most;
         let stopped = pick(samples, |sample| sample.is_stopped() || stopped_child(sample).is_some());
-        let behind = pick(samples, |sample| in_phase(&sample) || is_behind(&sample));
+        let is_late = |sample: &RankSample| in_phase(&sample) || is_behind(&sample);
+        // Who is behind and waits in a collective is held up by one that is behind and does not.
+        let free = pick(samples, |sample| is_late(sample) && !sample.waits_in_collective());
+        let behind = if free.is_empty() { pick(samples, is_late) } else { free };
         let pending = samples.iter().any(RankSample::waits_in_collective);
         let entered = entered(samples);
         let (kind, ranks) = if !stopped.is_empty() {
@@ -83,7 +86,7 @@ impl HangCase {
         Self {
             kind,
             waiting: samples.iter().filter(|sample| !ranks.contains(&sample.rank)).count(),
-            waiting_elsewhere: begun_elsewhere > 0 && begun_elsewhere == most,
+            waiting_elsewhere: samples.iter().all(|sample| sample.enqueued() < most),
             without_interpreter: Vec::new(),
             collective: newest.map(|pending| (pending.seq, pending.name.clone())),
             entered: if kind == HangKind::Mismatched { entered } else { BTreeMap::new() },
@@ -114,8 +117,8 @@ impl HangCase {
             HangKind::Stopped => {
                 let pid = self.stopped_pid.map(|pid| format!(" {pid}")).unwrap_or_default();
                 (
-                    format!("rank {who} 的进程{pid} 已被暂停（SIGSTOP 或调试器）"),
-                    format!("rank {who} is stopped: process{pid} got SIGSTOP, or a debugger holds it"),
+                    format!("rank {who} 的进程{pid} 已被信号暂停（例如 SIGSTOP）"),
+                    format!("rank {who} is stopped: process{pid} was stopped by a signal such as SIGSTOP"),
                 )
             }
             HangKind::NotEntered => match self.phase {

@@ -9,7 +9,7 @@ use crate::pulse::Phase;
 /// Quiet is what lasts so many times the longest of the last steps, and at least so long.
 const STEPS_OF_QUIET: u64 = 3;
 const SHORTEST_QUIET_MS: u64 = 2_000;
-/// Before so many steps are known they say nothing.
+/// One of each look that saw steps; before so many are known they say nothing.
 const STEPS_KNOWN: usize = 3;
 const STEPS_REMEMBERED: usize = 16;
 const QUIET_WITHOUT_STEPS_MS: u64 = 60_000;
@@ -196,7 +196,7 @@ impl HangWatch {
 
     /// Notes what has moved since the last look.
     fn notice(&mut self, samples: &[RankSample], now_ms: u64) -> bool {
-        let mut has_moved = false;
+        let (mut has_moved, mut longest_gap) = (false, None);
         for sample in samples {
             let is_new = !self.seen.contains_key(&sample.rank);
             let seen = self.seen.entry(sample.rank).or_default();
@@ -212,10 +212,7 @@ impl HangWatch {
             let last_step_ms = pulse.last_step_ns / 1_000_000;
             if pulse.steps > seen.steps && seen.steps > 0 {
                 let gap = last_step_ms.saturating_sub(seen.last_step_ms) / (pulse.steps - seen.steps);
-                self.step_gaps.push_back(gap);
-                if self.step_gaps.len() > STEPS_REMEMBERED {
-                    self.step_gaps.pop_front();
-                }
+                longest_gap = longest_gap.max(Some(gap));
             }
             (seen.steps, seen.last_step_ms) = (pulse.steps, last_step_ms);
             let phase = pulse.phase.map_or(0, |phase| phase as u64);
@@ -228,6 +225,12 @@ impl HangWatch {
             if moves != seen.moves {
                 seen.moves = moves;
                 has_moved = true;
+            }
+        }
+        if let Some(gap) = longest_gap {
+            self.step_gaps.push_back(gap);
+            if self.step_gaps.len() > STEPS_REMEMBERED {
+                self.step_gaps.pop_front();
             }
         }
         if has_moved {
