@@ -1,7 +1,8 @@
 """All-reduce of fermi beside torch's gloo over loopback, in turn: FERMI PYTHON [PROCESSES] [ROUNDS].
 
 Each round measures every size once with `fermi bench collective` and once with gloo, whose processes stay, so that both meet the
-same noise. Shown are the medians and the best of the rounds, the ratio of the medians, and what a copy within memory takes.
+same noise. Shown are the medians and the best of the rounds, how many times faster ours is by either, and how many copies within
+memory our best is worth.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def rank(number: int, world: int, port: int) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(number), WORLD_SIZE=str(world))
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
@@ -60,7 +61,8 @@ class Gloo:
         for process in self.ranks:
             process.stdin.write(f"{size} {count}\n")
             process.stdin.flush()
-        return [float(process.stdout.readline()) for process in self.ranks][0]
+        first, *_ = [float(process.stdout.readline()) for process in self.ranks]
+        return first
 
     def end(self) -> None:
         for process in self.ranks:
@@ -77,7 +79,7 @@ def ours(fermi: str, world: int, size: int) -> dict:
 
 
 def copy_us(size: int) -> float:
-    """A copy of so much memory, which no all-reduce of two processes can do without three of."""
+    """A copy of so much memory: into the socket, out of it and the sum are at least three."""
     source, target = ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)
     ctypes.memmove(target, source, size)
     times = []
@@ -98,17 +100,19 @@ def main(fermi: str, python: str, world: int = 2, rounds: int = 7) -> None:
             us.append(ours(fermi, world, size)["micros"])
             theirs.append(gloo.measure(size, count))
             copies.append(copy_us(size))
-    gloo.end()
+    # Those of gloo have not been waited for yet, so this is of ours.
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    gloo.end()
     print("\r", end="", file=sys.stderr)
-    print(f"all-reduce of {world} processes over loopback, {rounds} turns each; the largest process had {peak >> 10} MiB")
-    print(f"{'size':>10} {'ours us':>10} {'best':>10} {'gloo us':>10} {'best':>10} {'ours GB/s':>10} {'gloo GB/s':>10} {'ratio':>6} {'asked':>6} {'copies':>7}")
+    print(f"all-reduce of {world} processes over loopback, {rounds} turns each; our largest process had {peak >> 10} MiB")
+    print(f"{'size':>10} {'ours us':>10} {'best':>10} {'gloo us':>10} {'best':>10} {'ours GB/s':>10} {'gloo GB/s':>10} {'ratio':>6} {'best':>6} {'asked':>6} {'copies':>7}")
     for size, _, asked in SIZES:
         us, theirs, copies = seen[size]
         mine, other = statistics.median(us), statistics.median(theirs)
         print(
             f"{size >> 10:>6} KiB {mine:>10.0f} {min(us):>10.0f} {other:>10.0f} {min(theirs):>10.0f}"
-            f" {size / mine / 1e3:>10.2f} {size / other / 1e3:>10.2f} {other / mine:>6.2f} {asked:>6.2f} {min(us) / min(copies):>7.1f}"
+            f" {size / mine / 1e3:>10.2f} {size / other / 1e3:>10.2f} {other / mine:>6.2f}"
+            f" {min(theirs) / min(us):>6.2f} {asked:>6.2f} {min(us) / min(copies):>7.1f}"
         )
 
 
