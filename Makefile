@@ -12,7 +12,7 @@ CARGO := cargo
 PROFILE := --release --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench bench-collective bench-heal docs clean test-engines test-recipes test-recipes-long
+.PHONY: help build wheel built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench bench-collective bench-heal docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ build: console ## Build the binary with its web console: target/release/fermi
 	$(CARGO) build $(PROFILE)
 	@mkdir -p target/release
 	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
+
+wheel: build ## A wheel that carries the binary, for pip: dist/; its tag names the oldest glibc that it runs with
+	@python3 packaging/wheel.py $(FERMI) dist
 
 # What is built is kept by the checksum of the console's files: a fresh clone finds it again.
 console: ## Build the web console into console/dist, which the binary carries

@@ -7250,15 +7250,32 @@ export interface components {
         };
         /** @description The request's `recipe`. */
         RequestedRecipe: {
-            /** @default  */
+            /**
+             * @description sft, rm, dpo, grpo or ppo; builtin is Fermi's own small trainer.
+             * @default
+             */
             name?: string;
-            /** @default null */
+            /**
+             * @description A training.yaml that every node has under this path, where its content is not in `options.training`.
+             * @default null
+             */
             config?: string | null;
             /**
-             * @description Flags for the built-in trainer.
+             * @description Flags for the built-in trainer, or for the recipe.
              * @default []
              */
             args?: string[];
+            /** @default null */
+            workingDirectory?: string | null;
+            /** @default {} */
+            env?: {
+                [key: string]: string;
+            };
+            /**
+             * @description The Python of the nodes; its libraries are those of the recipe.
+             * @default null
+             */
+            interpreter?: string | null;
         };
         /** @description How often a task may be started anew. */
         RestartPolicy: {
@@ -7776,7 +7793,14 @@ export interface components {
             kind: "command";
         } | {
             name: string;
+            /** @description A training.yaml that every node has under this path. */
             config?: string | null;
+            args?: string[];
+            directory?: string | null;
+            env?: {
+                [key: string]: string;
+            };
+            interpreter?: string | null;
             /** @enum {string} */
             kind: "recipe";
         } | {
