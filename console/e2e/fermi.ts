@@ -89,11 +89,11 @@ async function fill(server: string) {
       command,
       ...options,
     });
-  const report = '{"time":%s,"step":%d,"totalSteps":600,"loss":%.4f,"tokensPerS":%d,"stepTimeS":0.5,"lr":0.0003}\\n';
+  const report = '{"time":%s,"step":%d,"totalSteps":3000,"loss":%.4f,"tokensPerS":%d,"stepTimeS":0.5,"lr":0.0003}\\n';
   const steps = [
-    'for i in $(seq 1 600); do',
+    'for i in $(seq 1 3000); do',
     'loss=$(awk "BEGIN{print 1.2 + 6 / (1 + $i / 20)}")',
-    'echo "step $i/600 loss $loss rank $RANK"',
+    'echo "step $i/3000 loss $loss rank $RANK"',
     `printf '${report}' "$(date +%s.%N)" $i $loss $((84000 + i)) >> "$FERMI_PROGRESS_FILE"`,
     'sleep 0.5; done',
   ].join('\n');

@@ -42,10 +42,13 @@ test('every list', async ({ visit, browser }) => {
 });
 
 const RANKS = 4_096;
-const POINTS = 120;
 
 /** No machine here runs so many ranks: the answers about them are made, the page that draws them is real. */
 async function withRanks(page: Page) {
+  await page.route(/\/training-tasks\/[^/?]+$/, async (route) => {
+    const answer = (await (await route.fetch()).json()) as { data: object };
+    await route.fulfill({ json: { ...answer, data: { ...answer.data, worldSize: RANKS } } });
+  });
   const states = ['running', 'running', 'running', 'running', 'running', 'running', 'failed'];
   await page.route(/\/training-tasks\/[^/]+\/ranks/, async (route) => {
     const items = Array.from({ length: RANKS }, (_, rank) => ({
@@ -61,10 +64,11 @@ async function withRanks(page: Page) {
     await route.fulfill({ json: { code: 200, message: '', data: { items, nextPageToken: null, total: RANKS } } });
   });
   await page.route(/\/training-tasks\/[^/]+\/metrics/, async (route) => {
+    const count = Number(new URL(route.request().url()).searchParams.get('maxPoints'));
     const series = Array.from({ length: RANKS }, (_, rank) => ({
       name: 'stepTimeS',
       rank,
-      points: Array.from({ length: POINTS }, (_, at) => ({
+      points: Array.from({ length: count }, (_, at) => ({
         time: 1_790_000_000_000 + at * 5_000,
         step: at,
         value: 0.5 + (rank % 97) / 400 + (at % 13) / 300,

@@ -59,8 +59,8 @@ export function EnvironmentPicker({ environments, chosen, onChosen }: Environmen
 type ChoiceProps = { environment: Environment; isChosen: boolean; onChosen: (isChosen: boolean) => void };
 
 function Choice({ environment, isChosen, onChosen }: ChoiceProps) {
-  const { w } = useWords();
-  const has = gpuText(environment) ?? `${environment.workers.length} Worker`;
+  const { w, number } = useWords();
+  const has = gpuText(environment) ?? w.create.workerCount(number(environment.workers.length));
   const facts = `${has} · ${environment.zone ?? w.common.noZone}`;
   return (
     <label

@@ -3,7 +3,7 @@ import { classes } from './classes';
 import { SearchIcon } from './icons';
 
 export const INPUT =
-  'h-8 rounded-md border border-line-strong bg-surface px-3 text-sm text-text transition-colors hover:border-faint focus:border-accent focus:outline-2 focus:outline-accent/30 focus:outline-offset-0 aria-invalid:border-bad';
+  'h-8 rounded-md border text-ellipsis border-line-strong bg-surface px-3 text-sm text-text transition-colors hover:border-faint focus:border-accent focus:outline-2 focus:outline-accent/30 focus:outline-offset-0 aria-invalid:border-bad';
 
 type FieldProps = {
   label: ReactNode;

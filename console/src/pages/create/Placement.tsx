@@ -15,10 +15,12 @@ export function Placement({ preview, isOld }: { preview: Preview; isOld: boolean
       className={classes('border-t border-line pt-4 text-sm transition-opacity', isOld && 'opacity-60')}
     >
       <h3 className="pb-1 text-xs text-muted">{w.create.queue}</h3>
-      <p className="font-medium [overflow-wrap:anywhere]">{first}</p>
+      <p className="font-medium first-letter:uppercase [overflow-wrap:anywhere]">{first}</p>
       <ul className="mt-1 flex flex-col gap-1 text-xs text-muted [overflow-wrap:anywhere]">
         {rest.map((clause) => (
-          <li key={clause}>{clause}</li>
+          <li key={clause} className="first-letter:uppercase">
+            {clause}
+          </li>
         ))}
       </ul>
     </section>

@@ -38,7 +38,7 @@ export function Audit() {
       key: 'time',
       head: w.settings.time,
       cell: ({ time }) => date(time),
-      className: 'whitespace-nowrap text-muted',
+      className: 'hidden whitespace-nowrap text-muted sm:table-cell',
     },
     {
       key: 'who',
@@ -51,13 +51,26 @@ export function Audit() {
         ) : (
           '–'
         ),
+      className: 'hidden sm:table-cell',
     },
-    { key: 'what', head: w.settings.what, cell: ({ text }) => say(text), className: 'min-w-64 w-full' },
+    {
+      key: 'what',
+      head: w.settings.what,
+      cell: ({ text, time, principal }) => (
+        <div className="py-1.5 [overflow-wrap:anywhere]">
+          <span className="first-letter:uppercase inline-block">{say(text)}</span>
+          <span className="block text-xs text-muted sm:hidden">
+            {[principal ? nameOf(principal.name, w.settings.names) : null, date(time)].filter(Boolean).join(' · ')}
+          </span>
+        </div>
+      ),
+      className: 'w-full',
+    },
     {
       key: 'kind',
       head: w.settings.eventKind,
       cell: (event) => <span className="font-mono text-xs text-muted">{event.kind}</span>,
-      className: 'whitespace-nowrap',
+      className: 'hidden whitespace-nowrap sm:table-cell',
     },
   ];
   return (

@@ -14,11 +14,11 @@ export function Place({ queue, summary }: PlaceProps) {
   const { before, startsBy, isPromised } = queue;
   return (
     <>
-      <p className="font-medium">
+      <p className="font-medium first-letter:uppercase">
         <Linked text={first} />
       </p>
       {rest.map((clause) => (
-        <p key={clause} className="text-text">
+        <p key={clause} className="text-text first-letter:uppercase">
           <Linked text={clause} />
         </p>
       ))}

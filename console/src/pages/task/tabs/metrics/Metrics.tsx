@@ -14,16 +14,19 @@ import { Empty } from '~/ui/Empty';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import type { TabProps } from '../../Page';
-import { type ChartPlan, courses, plan, samplesOf } from './charts';
+import { type ChartPlan, courses, plan, pointsFor, samplesOf } from './charts';
 
 const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
 const NO_MARKS: Mark[] = [];
+/** Of more ranks than these the numbers are asked for less often. */
+const MANY = 512;
 
 export function Metrics(props: TabProps) {
   const { w } = useWords();
   const { task } = props;
-  const refetchInterval = task.endedAt == null ? OFTEN : (false as const);
-  const metrics = useQuery({ ...metricsQuery(task.id, { maxPoints: 400 }), refetchInterval });
+  const pace = task.worldSize > MANY ? 5 * OFTEN : OFTEN;
+  const refetchInterval = task.endedAt == null ? pace : (false as const);
+  const metrics = useQuery({ ...metricsQuery(task.id, { maxPoints: pointsFor(task.worldSize) }), refetchInterval });
   const isEmpty = (data: Answer) => data.series.every((series) => series.points.length === 0);
   return (
     <Loaded

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Series } from '~/api/types';
-import { courses, plan, sameAll, spread } from './charts';
+import { courses, plan, pointsFor, sameAll, spread } from './charts';
 
 const series = (name: string, rank: number, values: number[]): Series => ({
   name,
@@ -38,4 +38,13 @@ test('a spread holds the outermost and the middle', () => {
   const all = [1, 5, 9].map((y) => [{ x: 0, y }]);
   expect(spread(all, 1).map((course) => course[0]?.y)).toEqual([1, 5, 9]);
   expect(sameAll([[{ x: 0, y: 1 }]])).toBe(false);
+});
+
+test.each([
+  [0, 400],
+  [8, 400],
+  [4096, 39],
+  [200_000, 2],
+])('of %i ranks each has %i points', (worldSize, points) => {
+  expect(pointsFor(worldSize)).toBe(points);
 });

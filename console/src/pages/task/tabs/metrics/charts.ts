@@ -10,12 +10,23 @@ const MACHINE_ORDER = ['gpu.use', 'gpu.memory', 'machine.cpu', 'rank.cpus', 'ran
 /** So many lines can be told apart. */
 export const MOST_LINES = 8;
 
+/** A chart has so many pixels; of thousands of ranks all together have so many points, or a page would wait for them. */
+const POINTS = 400;
+const ALL_POINTS = 160_000;
+
+/** How many points of each series are asked for. */
+export function pointsFor(worldSize: number): number {
+  return Math.max(2, Math.min(POINTS, Math.floor(ALL_POINTS / Math.max(worldSize, 1))));
+}
+
 /** One chart per number: what training reports first, then what machines do. */
 export function plan(series: readonly Series[]): ChartPlan[] {
   const found = new Map<string, Series[]>();
   for (const one of series) {
     if (one.points.length === 0) continue;
-    found.set(one.name, [...(found.get(one.name) ?? []), one]);
+    const list = found.get(one.name);
+    if (list) list.push(one);
+    else found.set(one.name, [one]);
   }
   const weight = ({ name }: { name: string }) => {
     const list = isMachine(name) ? MACHINE_ORDER : ORDER;
