@@ -96,10 +96,11 @@ impl Guard {
         }
         // A machine that has joined is known by its credential, whatever has become of the token with which it came.
         let holder = match self.holder(method, uri, headers) {
-            Err(_) if let Some(environment) = self.joined(uri, headers) => {
+            Ok(holder) => holder,
+            Err(problem) => {
+                let environment = self.joined(uri, headers).ok_or(problem)?;
                 return Ok(Some(Caller { principal: Principal::agent_of(environment), holder: None }));
             }
-            holder => holder?,
         };
         let user = holder.as_ref().map_or_else(Principal::local, |holder| holder.principal.clone());
         if !uri.path().starts_with(AGENTS) {
@@ -427,9 +428,9 @@ mod tests {
     #[test]
     fn a_credential_opens_what_agents_ask_for_and_nothing_else() {
         let guard = closed("secret");
-        guard
-            .accounts
-            .take_credentials(&[("env-001".into(), identity::digest("k")), ("env-002".into(), String::new())].into());
+        let known = [("env-001", identity::digest("k")), ("env-002", String::new())];
+        let known = known.map(|(id, digest)| (EnvironmentId::from(id), digest));
+        guard.accounts.take_credentials(&known.into_iter().collect());
         let who = |path: &str, token: Option<&'static str>, credential: &'static str| {
             let mut map = HeaderMap::new();
             map.insert(CREDENTIAL_HEADER, HeaderValue::from_static(credential));
