@@ -147,14 +147,14 @@ pub enum RunEvent {
         ranks: Vec<u32>,
         /// Where the first of them stands.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        place: Option<Frame>,
+        place: Option<Box<Frame>>,
         /// What all ranks do, those that do the same together.
         stacks: Vec<StackGroup>,
         /// The file with the stacks of all threads.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<PathBuf>,
-        text: Text,
-        hint: Text,
+        text: Box<Text>,
+        hint: Box<Text>,
     },
     /// Things move again.
     #[serde(rename = "hang.passed")]

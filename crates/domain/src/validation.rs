@@ -240,7 +240,7 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
                 return Err(RequestRefusal::CommandEmpty);
             }
             words(&argv, &env)?;
-            given(&env, &secrets)?;
+            check_secrets(&env, &secrets)?;
             Ok(Work::Command { argv, directory: working_directory, env, secrets, interpreter })
         }
     }
@@ -269,7 +269,7 @@ fn words(argv: &[String], env: &BTreeMap<String, String>) -> Result<(), RequestR
 }
 
 /// Variables that are given a secret by its name: each has one value.
-fn given(env: &BTreeMap<String, String>, secrets: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
+fn check_secrets(env: &BTreeMap<String, String>, secrets: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
     if let Some(name) = secrets.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
         return Err(RequestRefusal::VariableInvalid { name: name.clone() });
     }

@@ -489,7 +489,7 @@ impl World {
             NodeCommand::Survey(_) => {
                 vec![NodeReport::Surveyed { found: NodeCheckpoints::default(), mark: None }]
             }
-            NodeCommand::Over | NodeCommand::Alive | NodeCommand::Pong { .. } => Vec::new(),
+            NodeCommand::Over | NodeCommand::Begun { .. } | NodeCommand::Alive | NodeCommand::Pong { .. } => Vec::new(),
         }
     }
 

@@ -168,12 +168,12 @@ impl RankWatch {
             attempt: self.attempt,
             since_ms: self.suspected_ms.unwrap_or_else(|| unix_ms(since_ms, now_ms)),
             kind: case.kind,
-            place: case.place(stacks).cloned(),
+            place: case.place(stacks).cloned().map(Box::new),
             ranks: case.ranks,
             stacks: groups,
             evidence,
-            text,
-            hint,
+            text: Box::new(text),
+            hint: Box::new(hint),
         }
     }
 

@@ -6,11 +6,11 @@ use fermi_domain::access::{Deed, SecretHolder, SecretRefusal, check_secret_name,
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use fermi_store::StoreError;
+use fermi_store::events::NewEvent;
 use fermi_store::secrets::SecretRow;
 
 use super::body::JsonBody;
 use super::params::Params;
-use super::users;
 use crate::access::permit;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -36,10 +36,8 @@ pub async fn set(State(core): State<Core>, Caller(caller): Caller, body: JsonBod
     let sealed = sealed.map_err(|error| ApiProblem::broken("a secret could not be sealed", &error))?;
     let text = Text::new(format!("密钥 {name} 已保存"), format!("the secret {name} was kept"));
     let row = SecretRow { holder: holder.clone(), name: name.clone(), updated_ms: now_ms };
-    users::note(&core, "secret.set", text.clone(), caller, move |tx| {
-        Ok(tx.set_secret(&holder, &name, &sealed, now_ms)?)
-    })
-    .await?;
+    let event = NewEvent::new(now_ms, "secret.set", text.clone(), caller);
+    core.change_accounts(event, move |tx| Ok(tx.set_secret(&holder, &name, &sealed, now_ms)?)).await?;
     EnvelopeAnswer::said(text, &shown(row))
 }
 
@@ -70,7 +68,8 @@ pub async fn delete(
     permit(&caller, Deed::Change, holder.user())?;
     check_secret_name(&name).map_err(|_| ApiProblem::not_found(&SECRET, &name))?;
     let text = Text::new(format!("密钥 {name} 已删除"), format!("the secret {name} was deleted"));
-    users::note(&core, "secret.deleted", text.clone(), caller, move |tx| {
+    let event = NewEvent::new(core.now_ms(), "secret.deleted", text.clone(), caller);
+    core.change_accounts(event, move |tx| {
         if tx.remove_secret(&holder, &name)? { Ok(()) } else { Err(ApiProblem::not_found(&SECRET, &name)) }
     })
     .await?;

@@ -62,7 +62,7 @@ impl Explained for CertificateProblem {
 /// Where the certificate comes from.
 #[derive(Debug)]
 enum Source {
-    Own { authority: Authority, folder: PathBuf, listen: SocketAddr, allowed_hosts: Vec<String>, issue: Issue },
+    Own { authority: Box<Authority>, folder: PathBuf, listen: SocketAddr, allowed_hosts: Vec<String>, issue: Issue },
     Files { certificate: PathBuf, key: PathBuf },
 }
 
@@ -100,7 +100,7 @@ impl CertificateKeeper {
             }
             Encryption::OwnAuthority => {
                 let unreadable = |source: io::Error| CertificateProblem::File { path: folder.to_owned(), source };
-                let authority = Authority::open(folder, now_s()).map_err(unreadable)?;
+                let authority = Box::new(Authority::open(folder, now_s()).map_err(unreadable)?);
                 let issue = Issue { made_s: 0, until_s: 0, names: BTreeSet::new() };
                 let allowed_hosts = allowed_hosts.to_vec();
                 Source::Own { authority, folder: folder.to_owned(), listen, allowed_hosts, issue }

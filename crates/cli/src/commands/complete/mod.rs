@@ -43,6 +43,7 @@ pub fn execute(flags: &CompleteFlags) -> ExitCode {
 /// The names that begin like the word; nothing where the server does not answer, or not to this account.
 fn found(asked: &Asked) -> Option<Vec<String>> {
     let flags = ServerFlags {
+        fingerprint: None,
         server: asked.server.clone().or_else(|| std::env::var(fermi_domain::contract::FERMI_SERVER).ok()),
         token_file: asked.token_file.clone().map(Into::into),
     };

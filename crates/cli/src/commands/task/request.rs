@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 38] = [
+const BESIDE_FILE: [&str; 39] = [
     "envs",
     "group",
     "master",

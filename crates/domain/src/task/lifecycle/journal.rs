@@ -74,7 +74,7 @@ impl Transition<'_> {
             RunEvent::CheckpointsFound { text, .. } => self.note("checkpoints.found", text),
             RunEvent::CheckpointsSuperseded { text, .. } => self.note("checkpoints.superseded", text),
             RunEvent::CheckpointsForeign { text, .. } => self.note("checkpoints.foreign", text),
-            RunEvent::HangVerdict { text, .. } => self.note("hang.verdict", text),
+            RunEvent::HangVerdict { text, .. } => self.note("hang.verdict", *text),
             RunEvent::RunLedger { account } => self.note("run.ledger", account.text()),
             RunEvent::Waiting { .. }
             | RunEvent::RanksPhase { .. }
