@@ -73,9 +73,9 @@ pub(crate) fn all_gather(
     Ok(())
 }
 
-/// Two parts that do not overlap, the second to be changed.
+/// Two parts that do not overlap, the second to be changed. Empty ones may begin where the other does.
 fn apart(values: &mut [f32], first: Range<usize>, second: Range<usize>) -> (&[f32], &mut [f32]) {
-    if first.start < second.start {
+    if first.end <= second.start {
         let (low, high) = values.split_at_mut(second.start);
         (&low[first], &mut high[..second.len()])
     } else {
@@ -94,6 +94,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn parts_are_told_apart_wherever_they_lie_and_however_short_they_are() {
+        let mut values = [0.0, 1.0, 2.0, 3.0];
+        for (first, second) in
+            [(0..2, 2..4), (2..4, 0..2), (0..0, 0..1), (0..1, 0..0), (4..4, 4..4), (1..1, 1..3), (1..3, 3..3)]
+        {
+            let expected = (values[first.clone()].to_vec(), values[second.clone()].to_vec());
+            let (one, other) = apart(&mut values, first, second);
+            assert_eq!((one.to_vec(), other.to_vec()), expected);
+        }
+    }
 
     proptest! {
         #[test]

@@ -23,7 +23,8 @@ pub struct Row {
     pub operation: Measured,
     pub bytes: usize,
     pub rounds: usize,
-    /// Of one operation on the first rank: the median, the shortest, the mean.
+    /// Of one operation on the slowest rank, since one that only sends is done before the others have it: the median, the
+    /// shortest, the mean.
     pub micros: f64,
     pub least_micros: f64,
     pub mean_micros: f64,
@@ -116,9 +117,9 @@ pub fn measure(ranks: &mut Communicator, operation: Measured, bytes: usize) -> R
         times.push(start.elapsed().as_secs_f64() * 1e6);
     }
     times.sort_by(f64::total_cmp);
-    let micros = of_first(ranks, times[rounds / 2])?;
-    let least_micros = of_first(ranks, times[0])?;
-    let mean_micros = of_first(ranks, times.iter().sum::<f64>() / rounds as f64)?;
+    let micros = slowest(ranks, times[rounds / 2])?;
+    let least_micros = slowest(ranks, times[0])?;
+    let mean_micros = slowest(ranks, times.iter().sum::<f64>() / rounds as f64)?;
     let algorithm_bandwidth = bytes as f64 / micros / 1e3;
     let bus_bandwidth = algorithm_bandwidth * operation.bus_factor(count);
     Ok(Row { operation, bytes, rounds, micros, least_micros, mean_micros, algorithm_bandwidth, bus_bandwidth, wrong })
@@ -148,6 +149,10 @@ pub fn least(ranks: &mut Communicator, here: u64) -> Result<u64, OperationError>
 /// What the first rank says, so that all do the same.
 fn of_first(ranks: &mut Communicator, here: f64) -> Result<f64, OperationError> {
     Ok(numbers(ranks, here.to_bits())?.first().map_or(here, |bits| f64::from_bits(*bits)))
+}
+
+fn slowest(ranks: &mut Communicator, here: f64) -> Result<f64, OperationError> {
+    Ok(numbers(ranks, here.to_bits())?.into_iter().map(f64::from_bits).fold(here, f64::max))
 }
 
 fn numbers(ranks: &mut Communicator, here: u64) -> Result<Vec<u64>, OperationError> {
