@@ -48,6 +48,8 @@ fn two_ranks_learn_and_a_run_that_was_killed_goes_on_where_it_was() {
     eventually("a checkpoint", || latest(&place));
     run.signal(9);
     run.ended();
+    // A checkpoint may still be finished until the last of them is gone.
+    eventually("the end of all its processes", || place.alive().is_empty().then_some(()));
     let reached = latest(&place).unwrap();
 
     let last = reached + 2;
