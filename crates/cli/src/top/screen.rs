@@ -35,7 +35,7 @@ const WAITING: usize = 64;
 enum Input {
     Key(Key),
     Resized(Size),
-    ServerNews(ServerNews),
+    ServerNews(Box<ServerNews>),
     /// A signal came, the terminal went away, or a thread ended.
     End,
 }
@@ -57,7 +57,7 @@ pub fn run(client: Client, interval: Duration) -> Outcome {
     spawn(&inputs, wait_for_signal);
     let asking = client.clone();
     spawn(&inputs, move |inputs| {
-        reader::read(&asking, language, every, &wanted, |news| inputs.send(Input::ServerNews(news)).is_ok());
+        reader::read(&asking, language, every, &wanted, |news| inputs.send(Input::ServerNews(Box::new(news))).is_ok());
     });
     let desk = Desk { client, language, inputs, heard, wishes, began };
     let ended = desk.work(&mut screen, &mut state);
@@ -176,7 +176,7 @@ impl Desk {
                 None => {}
             },
             Input::Resized(size) => state.size = size,
-            Input::ServerNews(news) => state.hear(news, self.now_ms()),
+            Input::ServerNews(news) => state.hear(*news, self.now_ms()),
             Input::End => return true,
         }
         false
@@ -190,7 +190,7 @@ impl Desk {
                 Ok(answer) => ServerNews::Ordered(format!("{id}: {}", answer.message)),
                 Err(error) => ServerNews::Refused(format!("{id}: {}", reader::sentence(error, language))),
             };
-            let _ = inputs.send(Input::ServerNews(answer));
+            let _ = inputs.send(Input::ServerNews(Box::new(answer)));
         });
     }
 }
