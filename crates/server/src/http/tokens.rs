@@ -70,8 +70,8 @@ fn join_terms(scope: TokenScope, uses_left: Option<u32>, place: FixedPlace) -> R
         return Err(ApiProblem::unprocessable("uses_invalid", "uses", text).hint(Text::new("1 或更多", "1 or more")));
     }
     let is_unfit = |word: &String| word.is_empty() || word.len() > LONGEST_WORD;
-    let mut labels = place.labels.iter().flat_map(|(key, value)| [key, value]);
-    if place.zone.iter().any(is_unfit) || labels.any(is_unfit) || place.labels.len() > MOST_LABELS {
+    let is_label_unfit = place.labels.iter().any(|(key, value)| is_unfit(key) || is_unfit(value));
+    if place.zone.as_ref().is_some_and(is_unfit) || is_label_unfit || place.labels.len() > MOST_LABELS {
         let text = Text::new("可用区或标签无效", "the zone or a label is not valid");
         let hint = Text::new(
             format!("每项 1 到 {LONGEST_WORD} 个字节，至多 {MOST_LABELS} 个标签"),
