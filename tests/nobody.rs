@@ -121,12 +121,16 @@ fn another_user_of_the_machine_gets_nothing() {
     cluster.ended();
 }
 
+/// The Python of the system, which every user may execute, before one that may lie in somebody's home.
+fn everyones_python() -> &'static Path {
+    let system = Path::new("/usr/bin/python3");
+    if system.exists() { system } else { python() }
+}
+
 /// What each way of the attack has found, as `user` starts it.
 fn tried(user: &mut Command, target: &Value) -> Vec<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/access/nobody.py");
-    // The one of the system, which every user may execute.
-    let system = Path::new("/usr/bin/python3");
-    let command = user.arg(if system.exists() { system } else { python() });
+    let command = user.arg(everyones_python());
     command.arg("-c").arg(fs::read_to_string(script).unwrap()).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut attack = command.current_dir("/").spawn().unwrap();
     attack.stdin.take().unwrap().write_all(target.to_string().as_bytes()).unwrap();
@@ -183,7 +187,8 @@ fn a_training_script_reads_nothing_of_an_agent_and_keepers_that_are_its_own_user
     fleet.environment_is("gn6", "running");
     typed(place, &server, &["secret", "set", "own"], SECRET);
     let go = home.join("go");
-    let script = CLIMB.replace("AGENT", &agent.pid().to_string()).replace("PYTHON", python().to_str().unwrap());
+    let script =
+        CLIMB.replace("AGENT", &agent.pid().to_string()).replace("PYTHON", everyones_python().to_str().unwrap());
     let script = format!("cd {}; {script} while ! test -e {}; do sleep 0.01; done", home.display(), go.display());
     let create = ["task", "create", "--name", "t", "--env", "gn6", "--framework", "command", "--secret", "OWN=own"];
     let create: Vec<&str> = create.into_iter().chain(["--", "/bin/sh", "-c", &script]).collect();

@@ -2046,6 +2046,195 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The names of one's own and of shared secrets; an administrator sees those of everyone. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Secret"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Keeps a secret, in the place of one of the same name: one's own, or as an operator one for all. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["SetSecret"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Secret"];
+                    };
+                };
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a secret: one's own, or as an operator one that is shared or another user's. Tasks that name it and have not
+         *     started are not started any more, and say so.
+         */
+        delete: {
+            parameters: {
+                query?: {
+                    /** @description The one that is everyone's */
+                    shared?: boolean;
+                    /** @description Whose it is; one's own when not given */
+                    owner?: string;
+                };
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/server/status": {
         parameters: {
             query?: never;
@@ -5716,6 +5905,38 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Secret: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example HF_TOKEN */
+                    name: string;
+                    /**
+                     * @description Whose it is; none of what is shared.
+                     * @example ann
+                     */
+                    owner?: string | null;
+                    shared: boolean;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    updatedAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Page_Stray: {
             /** Format: int32 */
             code: number;
@@ -5946,6 +6167,29 @@ export interface components {
                 degraded?: components["schemas"]["Text"] | null;
                 /** @description The loops that run beside the requests. */
                 loops?: components["schemas"]["BackgroundLoop"][];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Secret: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A secret, but for its value. */
+            data: {
+                /** @example HF_TOKEN */
+                name: string;
+                /**
+                 * @description Whose it is; none of what is shared.
+                 * @example ann
+                 */
+                owner?: string | null;
+                shared: boolean;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                updatedAt: number;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -7222,6 +7466,13 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
+            /**
+             * @description Variables whose values are secrets, by the names of these.
+             * @default {}
+             */
+            secrets?: {
+                [key: string]: string;
+            };
             /** @default null */
             interpreter?: string | null;
         };
@@ -7299,6 +7550,22 @@ export interface components {
          * @description A span of time as people configure it.
          */
         Seconds: number;
+        /** @description A secret, but for its value. */
+        Secret: {
+            /** @example HF_TOKEN */
+            name: string;
+            /**
+             * @description Whose it is; none of what is shared.
+             * @example ann
+             */
+            owner?: string | null;
+            shared: boolean;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            updatedAt: number;
+        };
         /** @description Where the workers come from. */
         Selection: "existing" | {
             /**
@@ -7385,6 +7652,24 @@ export interface components {
              * @default null
              */
             current?: string | null;
+        };
+        /** @description The body of `POST /secrets`. */
+        SetSecret: {
+            /**
+             * @default
+             * @example HF_TOKEN
+             */
+            name?: string;
+            /**
+             * @description Up to 32 KiB; no answer holds it.
+             * @default
+             */
+            value?: string;
+            /**
+             * @description For the tasks of everyone.
+             * @default false
+             */
+            shared?: boolean;
         };
         /** @description The answer to `POST /snapshots`. */
         Snapshot: {
@@ -7785,6 +8070,10 @@ export interface components {
             argv: string[];
             directory?: string | null;
             env?: {
+                [key: string]: string;
+            };
+            /** @description Variables whose values are secrets, by the names of these: only the ranks see more than the names. */
+            secrets?: {
                 [key: string]: string;
             };
             /** @description A Python: its path, or a virtual or conda environment's folder. */

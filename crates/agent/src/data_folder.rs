@@ -285,14 +285,19 @@ fn instance(root: &Path) -> io::Result<(String, bool)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
+    /// A folder as an agent makes it: for its own account alone.
+    pub(crate) fn own_folder() -> tempfile::TempDir {
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir().unwrap()
+    }
+
     #[test]
     fn an_agent_is_the_same_for_ever_and_alone_in_its_folder() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = own_folder();
         let first = DataFolder::take(folder.path()).unwrap();
         assert!(matches!(DataFolder::take(folder.path()), Err(AgentError::FolderInUse { .. })));
         let instance = first.instance().to_owned();
@@ -305,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_others_may_enter_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = own_folder();
         for (mode, is_taken) in [(0o755, false), (0o710, false), (0o700, true)] {
             fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
             let taken = DataFolder::take(folder.path());
@@ -324,7 +329,7 @@ mod tests {
 
     #[test]
     fn runs_are_found_by_the_names_of_their_folders_whatever_is_in_them() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = own_folder();
         let data = DataFolder::take(folder.path()).unwrap();
         let cluster = data.cluster("c");
         let never: RunKey = "task-1-g1-n0-i1".parse().unwrap();

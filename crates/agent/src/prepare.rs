@@ -270,6 +270,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::data_folder::DataFolder;
+    use crate::data_folder::tests::own_folder;
 
     pub(crate) fn assignment(run: &str) -> Assignment {
         Assignment {
@@ -303,7 +304,7 @@ pub(crate) mod tests {
     type Change = Box<dyn FnOnce(&mut Assignment)>;
 
     fn try_it(change: impl FnOnce(&mut Assignment)) -> (tempfile::TempDir, Result<NodeBundle, PrepareRefusal>) {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = own_folder();
         let data = DataFolder::take(folder.path()).unwrap();
         let mut assignment = assignment("task-1-g1-n0-i1");
         change(&mut assignment);

@@ -81,7 +81,8 @@ struct Home(tempfile::TempDir);
 
 impl Home {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        Self(tempfile::Builder::new().permissions(private).tempdir().unwrap())
     }
 
     fn path(&self) -> &Path {
