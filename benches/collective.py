@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import resource
 import socket
 import statistics
 import subprocess
@@ -100,11 +99,9 @@ def main(fermi: str, python: str, world: int = 2, rounds: int = 7) -> None:
             us.append(ours(fermi, world, size)["micros"])
             theirs.append(gloo.measure(size, count))
             copies.append(copy_us(size))
-    # Those of gloo have not been waited for yet, so this is of ours.
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     gloo.end()
     print("\r", end="", file=sys.stderr)
-    print(f"all-reduce of {world} processes over loopback, {rounds} turns each; our largest process had {peak >> 10} MiB")
+    print(f"all-reduce of {world} processes over loopback, {rounds} turns each")
     print(f"{'size':>10} {'ours us':>10} {'best':>10} {'gloo us':>10} {'best':>10} {'ours GB/s':>10} {'gloo GB/s':>10} {'ratio':>6} {'best':>6} {'asked':>6} {'copies':>7}")
     for size, _, asked in SIZES:
         us, theirs, copies = seen[size]
