@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { client, q } from './client';
+import { ask, client, q } from './client';
 import { keys } from './queries';
+import type { Page } from './types';
 
 export const ROLES = ['viewer', 'member', 'operator', 'administrator'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -38,3 +39,17 @@ export const auditQuery = (
     },
     placeholderData: keepPreviousData,
   });
+
+/** A secret, but for its value. */
+export type Secret = { name: string; owner?: string | null; shared: boolean; updatedAt: number };
+
+export const secretsQuery = () =>
+  queryOptions({ queryKey: keys.secrets, queryFn: () => ask<Page<Secret>>('GET', '/api/v1/secrets') });
+
+export const setSecret = (secret: { name: string; value: string; shared: boolean }) =>
+  ask<Secret>('POST', '/api/v1/secrets', secret);
+
+export function deleteSecret({ name, owner, shared }: Secret) {
+  const query = new URLSearchParams(shared || !owner ? { shared: 'true' } : { owner });
+  return ask<unknown>('DELETE', `/api/v1/secrets/${encodeURIComponent(name)}?${query}`);
+}

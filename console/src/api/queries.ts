@@ -20,6 +20,7 @@ export const keys = {
   session: ['session'] as const,
   users: ['users'] as const,
   tokens: ['tokens'] as const,
+  secrets: ['secrets'] as const,
 };
 
 /** Looks at everything again that is shown. */

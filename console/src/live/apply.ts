@@ -32,6 +32,9 @@ export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>)
     case 'user':
       found.push(keys.users, keys.tokens);
       break;
+    case 'secret':
+      found.push(keys.secrets);
+      break;
     case 'token':
       found.push(keys.tokens);
       break;

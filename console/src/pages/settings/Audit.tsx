@@ -17,7 +17,7 @@ import { useRoleName } from './roles';
 import { nameOf } from './SessionCard';
 
 const route = getRouteApi('/settings');
-const KINDS = ['task.', 'environment.', 'group.', 'dataset.', 'model.', 'user.', 'token.'] as const;
+const KINDS = ['task.', 'environment.', 'group.', 'dataset.', 'model.', 'user.', 'token.', 'secret.'] as const;
 const ALL = 'all';
 const FIRST = 100;
 /** The API gives no more at once. */

@@ -27,9 +27,6 @@ export function General() {
           <p className="text-sm text-muted">{w.settings.joinToken}</p>
           <Command text={`${join} --token-file ~/.fermi-token`} />
         </Card>
-        <Card title={w.settings.secrets} bodyClass="p-4">
-          <p className="text-sm text-muted">{w.settings.secretsMissing}</p>
-        </Card>
       </div>
       <Loaded
         query={status}

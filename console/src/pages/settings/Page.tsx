@@ -4,12 +4,13 @@ import { Tabs } from '~/ui/Tabs';
 import { useWords } from '~/words';
 import { Audit } from './Audit';
 import { General } from './General';
+import { Secrets } from './Secrets';
 import { TABS } from './search';
 import { Tokens } from './Tokens';
 import { Users } from './Users';
 
 const route = getRouteApi('/settings');
-const PANELS = { general: General, users: Users, tokens: Tokens, audit: Audit };
+const PANELS = { general: General, users: Users, tokens: Tokens, secrets: Secrets, audit: Audit };
 
 export function Page() {
   const { w } = useWords();
