@@ -6,6 +6,7 @@
 mod display;
 mod report;
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,8 @@ pub fn execute(flags: &DemoFlags) -> ExitCode {
 }
 
 fn run(flags: &DemoFlags) -> Outcome {
-    let folder = tempfile::Builder::new().prefix("fermi-demo-").tempdir().map_err(|error| {
+    let private = std::fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("fermi-demo-").permissions(private).tempdir().map_err(|error| {
         let why = reason::of_io(&error);
         CommandProblem::failed(
             Text::new(format!("无法创建临时目录：{}", why.zh), format!("no temporary folder can be made: {}", why.en)),
