@@ -910,6 +910,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/environments/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revokes the credential of an environment: its agent is hung up on, and a machine takes the name only with a token that is
+         *     made from now on. What runs there goes on.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the agent of an environment another credential, at once or when it next comes. Nothing that runs notices. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -4411,6 +4548,250 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All webhooks, with how far each has got. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Webhook"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /** Adds a webhook; it is told of what happens from now on. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["CreateWebhook"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Id"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a webhook; what it has not been told of is not told. */
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a test message now, and says what the receiver made of it. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                502: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers": {
         parameters: {
             query?: never;
@@ -5073,6 +5454,25 @@ export interface components {
              * @default null
              */
             expiresInS?: number | null;
+            /**
+             * Format: int32
+             * @description With the scope `agent`: how many machines may come with it; as many as there are when not given.
+             * @default null
+             */
+            uses?: number | null;
+            /**
+             * @description With the scope `agent`: the zone of machines that come with it, whatever they say.
+             * @default null
+             * @example zone-a
+             */
+            zone?: string | null;
+            /**
+             * @description With the scope `agent`: labels of machines that come with it.
+             * @default {}
+             */
+            labels?: {
+                [key: string]: string;
+            };
         };
         /** @description The body of `POST /users`. */
         CreateUser: {
@@ -5085,6 +5485,43 @@ export interface components {
             role: string;
             /** @description At least 8 bytes. */
             password: string;
+        };
+        /** @description The body of `POST /webhooks`. */
+        CreateWebhook: {
+            /**
+             * @default
+             * @example team-chat
+             */
+            name?: string;
+            /**
+             * @description `http://` or `https://`.
+             * @default
+             * @example https://open.feishu.cn/open-apis/bot/v2/hook/…
+             */
+            url?: string;
+            /** @default null */
+            format?: components["schemas"]["WebhookFormat"] | null;
+            /**
+             * @description What it is told of; everything when not given.
+             * @default null
+             */
+            topics?: components["schemas"]["WebhookTopic"][] | null;
+            /**
+             * @description Only this user's tasks.
+             * @default null
+             */
+            owner?: string | null;
+            /**
+             * @description With which deliveries are signed; never shown again.
+             * @default null
+             */
+            secret?: string | null;
+            /**
+             * @description `zh-CN` or `en`.
+             * @default zh-CN
+             * @example zh-CN
+             */
+            language?: string;
         };
         /** @description A named set of data. */
         Dataset: {
@@ -6055,6 +6492,17 @@ export interface components {
                     createdAt: number;
                     /** Format: int64 */
                     expiresAt?: number | null;
+                    /**
+                     * Format: int32
+                     * @description How many machines may still come with it; none: as many as there are.
+                     */
+                    usesLeft?: number | null;
+                    /** @description The zone of machines that come with it. */
+                    zone?: string | null;
+                    /** @description Labels of machines that come with it. */
+                    labels?: {
+                        [key: string]: string;
+                    };
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6083,6 +6531,59 @@ export interface components {
                      * @description Unix milliseconds.
                      */
                     createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Webhook: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example webhook-1 */
+                    id: string;
+                    name: string;
+                    /**
+                     * @description Scheme and host: what follows is often a key.
+                     * @example https://open.feishu.cn/…
+                     */
+                    url: string;
+                    format: components["schemas"]["WebhookFormat"];
+                    topics: components["schemas"]["WebhookTopic"][];
+                    owner?: string | null;
+                    isSigned: boolean;
+                    /** @example zh-CN */
+                    language: string;
+                    /** Format: int64 */
+                    createdAt: number;
+                    /**
+                     * Format: int64
+                     * @description How many deliveries were taken, and when the last one was.
+                     */
+                    delivered: number;
+                    /** Format: int64 */
+                    deliveredAt?: number | null;
+                    /**
+                     * Format: int64
+                     * @description How many the receiver has refused for good.
+                     */
+                    leftOut: number;
+                    /**
+                     * Format: int64
+                     * @description Since when nothing gets through, and why.
+                     */
+                    failingSince?: number | null;
+                    problem?: components["schemas"]["Text"] | null;
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -7980,6 +8481,17 @@ export interface components {
             createdAt: number;
             /** Format: int64 */
             expiresAt?: number | null;
+            /**
+             * Format: int32
+             * @description How many machines may still come with it; none: as many as there are.
+             */
+            usesLeft?: number | null;
+            /** @description The zone of machines that come with it. */
+            zone?: string | null;
+            /** @description Labels of machines that come with it. */
+            labels?: {
+                [key: string]: string;
+            };
         };
         /** @description A person who may log in. */
         User: {
@@ -8065,6 +8577,53 @@ export interface components {
             text: components["schemas"]["Text"];
             hint?: components["schemas"]["Text"] | null;
         };
+        /** @description A webhook, without what must not be seen. */
+        Webhook: {
+            /** @example webhook-1 */
+            id: string;
+            name: string;
+            /**
+             * @description Scheme and host: what follows is often a key.
+             * @example https://open.feishu.cn/…
+             */
+            url: string;
+            format: components["schemas"]["WebhookFormat"];
+            topics: components["schemas"]["WebhookTopic"][];
+            owner?: string | null;
+            isSigned: boolean;
+            /** @example zh-CN */
+            language: string;
+            /** Format: int64 */
+            createdAt: number;
+            /**
+             * Format: int64
+             * @description How many deliveries were taken, and when the last one was.
+             */
+            delivered: number;
+            /** Format: int64 */
+            deliveredAt?: number | null;
+            /**
+             * Format: int64
+             * @description How many the receiver has refused for good.
+             */
+            leftOut: number;
+            /**
+             * Format: int64
+             * @description Since when nothing gets through, and why.
+             */
+            failingSince?: number | null;
+            problem?: components["schemas"]["Text"] | null;
+        };
+        /**
+         * @description Whose message a body is.
+         * @enum {string}
+         */
+        WebhookFormat: "json" | "feishu" | "dingtalk" | "wecom" | "slack";
+        /**
+         * @description What people ask to be told of.
+         * @enum {string}
+         */
+        WebhookTopic: "succeeded" | "failed" | "stopped" | "waiting";
         /** @description What runs in each rank. */
         Work: {
             argv: string[];
