@@ -67,7 +67,9 @@ async fn a_panic_in_any_loop_is_counted_logged_and_its_work_goes_on() {
     let mut cluster = Cluster::start().await;
     fermi_server::start_reconcilers(&cluster.core);
     let all: Vec<&str> = cluster.core.background().reports().iter().map(|report| report.name).collect();
-    assert_eq!(all, ["event fan-out", "log fan-out", "liveness", "nodes", "placement", "retention", "sample keeper"]);
+    let known =
+        ["event fan-out", "log fan-out", "liveness", "nodes", "placement", "retention", "sample keeper", "webhooks"];
+    assert_eq!(all, known);
     // The reconcilers have not run yet, since nothing was waited for; the fan-outs run when there is something to tell.
     for name in &all {
         assert!(cluster.core.background().panic_in_next_run(name));

@@ -15,7 +15,7 @@ const COMMAND_LINE_ONLY: [&str; 7] = [
 ];
 
 /// Flags of other programs, which an advice may tell to use.
-const OF_OTHER_PROGRAMS: [&str; 13] = [
+const OF_OTHER_PROGRAMS: [&str; 15] = [
     "--add-port",
     "--epochs",
     "--force-reinstall",
@@ -26,6 +26,8 @@ const OF_OTHER_PROGRAMS: [&str; 13] = [
     "--ipc",
     "--list-all",
     "--no-build-isolation",
+    "--no-cache-dir",
+    "--no-deps",
     "--pid",
     "--shm-size",
     "--ulimit",

@@ -251,7 +251,7 @@ impl RequestRefusal {
                     "填写 options.training（training.yaml 的内容）或 recipe.config（节点上的路径）其中一个",
                     "give either options.training (what stands in training.yaml) or recipe.config (a path on the nodes)",
                 )
-                .on_command_line("用 --config 给出 training.yaml", "give a training.yaml by --config"),
+                .on_command_line("给出一个 training.yaml（选项 config）", "give a training.yaml, by the option config"),
             ),
             Self::WorkersUnknown { name, count } => (
                 Text::new(

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fermi_domain::environment::Environment;
+use fermi_domain::environment::{Environment, EnvironmentStatus};
 use fermi_domain::explain::Summary;
+use fermi_domain::fleet::Liveness;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::phase::TaskPhase;
@@ -34,9 +35,14 @@ const LONG: usize = 1_000;
 /// How many tasks that have just come are told in detail why they wait; `explain` tells the others when they are asked about.
 const MOST_EXPLAINED: usize = 64;
 
+/// After a start, machines that have workers of tasks are waited for that long: what is kept for the first in line must not
+/// depend on which of them is back first.
+const SETTLES: Duration = Duration::from_secs(5);
+
 pub struct Placing {
     core: Core,
     seen: Option<Seen>,
+    began: Instant,
 }
 
 /// What the last look has shown.
@@ -52,10 +58,29 @@ struct Seen {
 
 impl Placing {
     pub fn new(core: &Core) -> Self {
-        Self { core: core.clone(), seen: None }
+        Self { core: core.clone(), seen: None, began: Instant::now() }
+    }
+
+    /// Whether all machines that have workers of tasks are back, or have had their time.
+    async fn is_settled(&self) -> Result<bool, StoreError> {
+        if self.began.elapsed() >= SETTLES {
+            return Ok(true);
+        }
+        let leases = self.core.store().read(|view| view.leases()).await?;
+        let is_here = |environment: &Environment| self.core.hub().liveness(&environment.id) == Liveness::Here;
+        let is_awaited =
+            |environment: &Environment| environment.workers().iter().any(|worker| leases.contains_key(&worker.id));
+        Ok(self
+            .core
+            .known_environments()
+            .iter()
+            .all(|it| it.status == EnvironmentStatus::Lost || is_here(it) || !is_awaited(it)))
     }
 
     async fn look(&mut self) -> Result<(), StoreError> {
+        if !self.is_settled().await? {
+            return Ok(());
+        }
         let is_new = |seen: &&Seen| seen.openings != self.core.openings() && seen.restored != *self.core.restored();
         if self.seen.as_ref().filter(is_new).is_some() {
             // Any task may be held back now, or no longer.

@@ -34,13 +34,14 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
     let fitting = fitting(line);
     let advice = Text::new(
         format!(
-            "去掉 train_batch_size{}，只写 train_micro_batch_size_per_gpu 与 gradient_accumulation_steps；或用 \
-             fermi run --framework deepspeed --set config=@ds_config.json，由 Fermi 按进程数重算",
+            "去掉 train_batch_size{}，只写 train_micro_batch_size_per_gpu 与 gradient_accumulation_steps；或让 \
+             Fermi 生成配置（框架 deepspeed，设置 config 为该文件），它会按进程数重算",
             fitting.map_or_else(String::new, |batch| format!("（或改为 {batch}）")),
         ),
         format!(
-            "Leave train_batch_size out{} and keep train_micro_batch_size_per_gpu and gradient_accumulation_steps; or use \
-             fermi run --framework deepspeed --set config=@ds_config.json, and Fermi computes it for the number of processes",
+            "Leave train_batch_size out{} and keep train_micro_batch_size_per_gpu and gradient_accumulation_steps; or let \
+             Fermi write the configuration (framework deepspeed, with the file as its setting config), which computes it for the \
+             number of processes",
             fitting.map_or_else(String::new, |batch| format!(" (or set it to {batch})")),
         ),
     );
