@@ -312,7 +312,17 @@ impl ServerFlags {
         let is_short = given.is_none_or(|text| !text.contains("://"));
         let secure = address.clone().over_tls();
         let is_known = known_servers::fingerprint(&secure).is_some() || known_servers::knows(&secure);
-        Ok(if is_short && (self.fingerprint.is_some() || is_known) { secure } else { address })
+        let address = if is_short && (self.fingerprint.is_some() || is_known) { secure } else { address };
+        if self.fingerprint.is_some() && !address.is_tls() {
+            return Err(CommandProblem::usage(
+                Text::new(
+                    format!("给出了指纹，而 {address} 不加密"),
+                    format!("a fingerprint is given, and {address} is not encrypted"),
+                ),
+                Text::new("写成 https://…，或去掉指纹", "write https://…, or leave the fingerprint out"),
+            ));
+        }
+        Ok(address)
     }
 
     /// By what the server is known: what was given, or what was noted at the log-in or by a server that this account runs.

@@ -112,7 +112,9 @@ impl Verdict {
     }
 
     fn is_hang(&self) -> bool {
-        self.first.is_some() && self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.id == Diagnosis::HANG)
+        // One that has returned, and for which others waited, has ended early.
+        let runs = self.first.as_ref().is_some_and(|first| !first.exit.is_success());
+        runs && self.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.id == Diagnosis::HANG)
     }
 
     /// One line that says what happened, where, and to whom.

@@ -15,8 +15,10 @@ impl Server {
     /// Puts the last backup back; false where there is none. The server must be down.
     pub fn restore(&mut self) -> bool {
         let Some(backup) = self.backup.clone() else { return false };
-        let seen = u64::from(self.database.next_task);
-        self.database = backup;
+        let before = std::mem::replace(&mut self.database, backup);
+        let seen = u64::from(before.next_task);
+        // A backup may be put back twice, and agents must see so: the store counts on from the database of before as well.
+        self.database.history.epoch = self.database.history.epoch.max(before.history.epoch);
         let environments: Vec<EnvironmentId> = self.database.environments.keys().cloned().collect();
         let database = &mut self.database;
         let next = database.history.restored(u64::from(database.next_task), seen, environments);

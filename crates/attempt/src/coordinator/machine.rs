@@ -262,10 +262,14 @@ impl Coordinator {
         }
     }
 
-    /// A rank that hangs has failed, though it runs: the attempt ends for it, and it ends by our signal.
+    /// A rank that hangs has failed, though it runs: the attempt ends for it, and it ends by our signal. One that has returned,
+    /// and for which others wait, has ended early.
     fn rank_hung(&mut self, rank: u32, failure: Failure, now_ms: u64) {
-        if matches!(self.state, State::Running { .. }) && self.alive.contains_key(&rank) {
-            let exit = Exit::Signal { signal: libc::SIGKILL, core_dumped: false };
+        if matches!(self.state, State::Running { .. }) && !self.alive.is_empty() {
+            let exit = match self.alive.contains_key(&rank) {
+                true => Exit::Signal { signal: libc::SIGKILL, core_dumped: false },
+                false => Exit::Code { code: 0 },
+            };
             self.failed.push(Ended { rank, exit, at_ms: now_ms, failure });
             self.stop(StopReason::Failure, now_ms);
         }

@@ -501,9 +501,8 @@ fn a_later_launch_counts_attempts_on_and_resumes() {
     assert_eq!(started(&run.on(found(0, false, []), 1)), Some((3, true, true, None)));
 }
 
-#[test]
-fn a_rank_that_hangs_is_ended_as_the_cause_and_the_others_with_it() {
-    let mut run = run_of(2, policy(1));
+/// A rank is found to hang, and has been waited for long enough.
+fn hung(rank: u32) -> RunInput {
     let diagnosis = Diagnosis {
         id: Diagnosis::HANG.into(),
         class: FailureClass::User,
@@ -514,8 +513,14 @@ fn a_rank_that_hangs_is_ended_as_the_cause_and_the_others_with_it() {
         line: None,
     };
     let failure = Box::new(Failure { diagnosis: Some(diagnosis), ..Failure::default() });
-    let report = NodeReport::RankHung { rank: 1, failure, made_progress: true };
-    let hung = RunInput::Reported { node: 0, report };
+    let report = NodeReport::RankHung { rank, failure, made_progress: true };
+    RunInput::Reported { node: 0, report }
+}
+
+#[test]
+fn a_rank_that_hangs_is_ended_as_the_cause_and_the_others_with_it() {
+    let mut run = run_of(2, policy(1));
+    let hung = hung(1);
     let effects = run.on(hung.clone(), 60_000);
     assert!(effects.contains(&RunEffect::SignalRanks { signal: SIGTERM }), "{effects:?}");
     assert_eq!(run.on(hung, 60_001), [], "it is being ended");
@@ -530,4 +535,12 @@ fn a_rank_that_hangs_is_ended_as_the_cause_and_the_others_with_it() {
     assert_eq!(verdict.headline().en, "rank 1 on gn6 hung and was ended");
     assert!(verdict.others.is_empty(), "{verdict:?}");
     assert!(effects.iter().any(|effect| matches!(effect, RunEffect::Tell(RunEvent::RestartScheduled { .. }))));
+}
+
+#[test]
+fn a_rank_that_returned_while_others_wait_for_it_ends_the_attempt_too() {
+    let mut run = run_of(2, policy(1));
+    run.on(ended(1, Exit::Code { code: 0 }, ""), 1_000);
+    let effects = run.on(hung(1), 60_000);
+    assert!(effects.contains(&RunEffect::SignalRanks { signal: SIGTERM }), "{effects:?}");
 }

@@ -351,7 +351,7 @@ impl CoordinatorDriver {
                 self.begun = *collectives;
                 let _ = self.send_to_all(&NodeCommand::Begun { collectives: *collectives }, node);
             }
-            NodeReport::HangTold { event } if number != 0 => node.record((**event).clone()),
+            NodeReport::HangTold { event: Some(event) } if number != 0 => node.record((**event).clone()),
             _ => {}
         }
     }

@@ -140,7 +140,7 @@ impl RankWatch {
         if let Some(event) = told {
             events.record(event.clone());
             if self.has_others_elsewhere {
-                reports.push(NodeReport::HangTold { event: Box::new(event) });
+                reports.push(NodeReport::HangTold { event: Some(Box::new(event)) });
             }
         }
         reports

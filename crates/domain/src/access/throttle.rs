@@ -52,6 +52,13 @@ impl Throttle {
         *failures = Failures { count: failures.count.saturating_add(1), last_ms: now_ms };
     }
 
+    /// A try that was counted and never judged.
+    pub fn take_back(&mut self, key: &str) {
+        if let Some(failures) = self.failures.get_mut(key) {
+            failures.count = failures.count.saturating_sub(1);
+        }
+    }
+
     pub fn succeeded(&mut self, key: &str) {
         self.failures.remove(key);
     }

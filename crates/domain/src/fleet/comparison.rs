@@ -42,8 +42,10 @@ pub fn compare<'a>(
     seen: Option<&[RunKey]>,
     origin: impl Fn(&RunKey) -> Origin,
 ) -> Vec<Conclusion> {
+    // Of a launch of which nothing can be left no node waits for its run.
     let ours: Vec<(RunKey, NodeRunState)> = tasks
         .into_iter()
+        .filter(|task| !task.is_swept())
         .flat_map(|task| {
             let here = task.nodes.iter().filter(|node| node.environment == *environment);
             here.map(|node| (task.run_key(node), node.state))

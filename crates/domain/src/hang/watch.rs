@@ -21,6 +21,7 @@ const QUIET_IN_FIRST_STEP_MS: u64 = 1_800_000;
 const QUIET_ASLEEP_MS: u64 = 30_000;
 /// Ranks that compute are left alone for so long; those that all wait in a collective may spin.
 const BUSY_MS: u64 = 900_000;
+const ASLEEP_ACTS_MS: u64 = 600_000;
 const SILENT_BUT_BUSY_MS: u64 = 60_000;
 /// A process is busy that has so much of a core, or moves so much in a second.
 const BUSY_CPU_PERCENT: u64 = 20;
@@ -171,8 +172,9 @@ impl HangWatch {
                 self.stage = Stage::Judged { since_ms, kind: case.kind, has_acted: false };
                 Some(HangStep::Judge { since_ms, case })
             }
-            Stage::Judged { since_ms, has_acted, .. } => {
-                let is_due = patience.act_after_ms.is_some_and(|after| now_ms.saturating_sub(*since_ms) >= after);
+            Stage::Judged { since_ms, kind, has_acted } => {
+                let after = patience.act_after_ms.and_then(|after| acts_after(*kind, after));
+                let is_due = after.is_some_and(|after| now_ms.saturating_sub(*since_ms) >= after);
                 if !is_due || *has_acted {
                     return None;
                 }
@@ -196,6 +198,8 @@ impl HangWatch {
 
     /// Notes what has moved since the last look.
     fn notice(&mut self, samples: &[RankSample], now_ms: u64) -> bool {
+        // What was seen of a rank that has ended says nothing any more.
+        self.seen.retain(|rank, _| samples.iter().any(|sample| sample.rank == *rank));
         let (mut has_moved, mut longest_gap) = (false, None);
         for sample in samples {
             let is_new = !self.seen.contains_key(&sample.rank);
@@ -272,10 +276,12 @@ impl HangWatch {
             HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
             HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
-                quiet.max(BUSY_MS)
+                // Who computes while no one waits may do so as long as it likes.
+                let is_awaited = case.waiting > 0 || case.waiting_elsewhere;
+                if is_awaited { quiet.max(BUSY_MS) } else { u64::MAX }
             }
             HangKind::Silent | HangKind::Mismatched if case.ranks.iter().any(busy) => quiet.max(SILENT_BUT_BUSY_MS),
-            HangKind::Asleep if case.ranks.iter().any(busy) => quiet.max(BUSY_MS),
+            HangKind::Asleep if case.ranks.iter().any(busy) => u64::MAX,
             HangKind::Asleep => quiet.max(QUIET_ASLEEP_MS),
             HangKind::NotEntered
             | HangKind::Mismatched
@@ -284,6 +290,16 @@ impl HangWatch {
             | HangKind::DiskWait
             | HangKind::Busy => quiet,
         }
+    }
+}
+
+/// After how long a hang of this kind is acted upon; never where the rank works, late where it may wait for the network, which
+/// `/proc` does not count.
+fn acts_after(kind: HangKind, after_ms: u64) -> Option<u64> {
+    match kind {
+        HangKind::Busy => None,
+        HangKind::Asleep => Some(after_ms.max(ASLEEP_ACTS_MS)),
+        _ => Some(after_ms),
     }
 }
 

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use fermi_api::v1::{Empty, Envelope, Failure};
 use fermi_domain::environment::Duty;
+use fermi_domain::fleet::Identity;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -147,6 +148,10 @@ fn note(
     }
     if word == DutyWord::Replace {
         tx.revoke_identity(id)?;
+        // Tokens that were made before a revocation bring no other machine in either.
+        if let Some(revoked_ms) = row.identity.and_then(|identity| identity.revoked_ms) {
+            tx.set_identity(id, &Identity::revoked(revoked_ms))?;
+        }
     }
     Ok((text, changes))
 }

@@ -34,7 +34,7 @@ pub async fn set(State(core): State<Core>, Caller(caller): Caller, body: JsonBod
     let now_ms = core.now_ms();
     let sealed = core.vault().seal(&holder, &name, &value);
     let sealed = sealed.map_err(|error| ApiProblem::broken("a secret could not be sealed", &error))?;
-    let text = Text::new(format!("密钥 {name} 已保存"), format!("the secret {name} was kept"));
+    let text = said(&holder, &name, Text::new("已保存", "was kept"));
     let row = SecretRow { holder: holder.clone(), name: name.clone(), updated_ms: now_ms };
     let event = NewEvent::new(now_ms, "secret.set", text.clone(), caller);
     core.change_accounts(event, move |tx| Ok(tx.set_secret(&holder, &name, &sealed, now_ms)?)).await?;
@@ -67,13 +67,23 @@ pub async fn delete(
     let holder = holder(&caller, asked.flag("shared")?, asked.text("owner"))?;
     permit(&caller, Deed::Change, holder.user())?;
     check_secret_name(&name).map_err(|_| ApiProblem::not_found(&SECRET, &name))?;
-    let text = Text::new(format!("密钥 {name} 已删除"), format!("the secret {name} was deleted"));
+    let text = said(&holder, &name, Text::new("已删除", "was deleted"));
     let event = NewEvent::new(core.now_ms(), "secret.deleted", text.clone(), caller);
     core.change_accounts(event, move |tx| {
         if tx.remove_secret(&holder, &name)? { Ok(()) } else { Err(ApiProblem::not_found(&SECRET, &name)) }
     })
     .await?;
     EnvelopeAnswer::said(text, &Empty {})
+}
+
+/// Whose secret it is that something has become of.
+fn said(holder: &SecretHolder, name: &str, what: Text) -> Text {
+    match holder.user() {
+        Some(user) => {
+            Text::new(format!("{user} 的密钥 {name} {}", what.zh), format!("the secret {name} of {user} {}", what.en))
+        }
+        None => Text::new(format!("共享密钥 {name} {}", what.zh), format!("the shared secret {name} {}", what.en)),
+    }
 }
 
 fn holder(caller: &Principal, shared: bool, owner: Option<&str>) -> Result<SecretHolder, ApiProblem> {

@@ -131,7 +131,9 @@ pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Res
     let kept = kept?;
     core.accounts().throttle(|throttle| throttle.failed(&key, now_ms));
     let is_known = kept.is_some();
-    let is_right = password::is_right(password, kept.clone()).await?;
+    let is_right = password::is_right(password, kept.clone())
+        .await
+        .inspect_err(|_| core.accounts().throttle(|throttle| throttle.take_back(&key)))?;
     if let Some(hash) = kept.filter(|_| is_right) {
         core.accounts().throttle(|throttle| throttle.succeeded(&key));
         return Ok(hash);
@@ -156,7 +158,7 @@ fn with_token(core: &Core, token: &str) -> Result<Proven, ApiProblem> {
     Ok(Proven { user, role, made_with: Some(digest), ends_at_the_latest, password: None })
 }
 
-fn wrong() -> ApiProblem {
+pub fn wrong() -> ApiProblem {
     let text = Text::new("用户名、密码或令牌不正确", "the name, the password or the token is not right");
     ApiProblem::new(StatusCode::UNAUTHORIZED, "log_in_failed", text).hint(Text::new(
         "检查后重试；管理员可用 fermi user passwd 重设密码",

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -19,6 +20,7 @@ use tokio_util::io::ReaderStream;
 
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, SNAPSHOT};
+use crate::guard::Standing;
 
 /// The largest snapshot.
 const LARGEST: u64 = 512 << 20;
@@ -31,7 +33,12 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
     request_body(content = Vec<u8>, content_type = "application/gzip"),
     responses((status = 200, body = Envelope<Snapshot>), (status = 413, body = Failure), (status = 415, body = Failure),
         (status = 422, body = Failure)))]
-pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> Reply {
+pub async fn take(
+    State(core): State<Core>,
+    Extension(standing): Extension<Standing>,
+    headers: HeaderMap,
+    body: Body,
+) -> Reply {
     must_be_packed(&headers)?;
     let digest = headers.get(DIGEST_HEADER).and_then(|value| value.to_str().ok()).and_then(hexadecimal);
     let digest = digest.ok_or_else(|| {
@@ -50,6 +57,7 @@ pub async fn take(State(core): State<Core>, headers: HeaderMap, body: Body) -> R
     }
     let part = Part::new(&core.snapshots())?;
     let size = write(&part.0, body, &digest).await?;
+    standing.ask_again()?;
     let broken = |error: io::Error| ApiProblem::broken("a snapshot could not be kept", &error);
     tokio::fs::rename(&part.0, &file).await.map_err(broken)?;
     let kept =

@@ -1,5 +1,6 @@
 //! Users: added, listed, given another role or password, removed.
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::Extensions;
 use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, Page, SetPassword, User};
@@ -15,6 +16,7 @@ use crate::access::{password, permit};
 use crate::caller::{Caller, Shower};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, USER};
+use crate::guard::Standing;
 
 impl From<AccountRefusal> for ApiProblem {
     fn from(refusal: AccountRefusal) -> Self {
@@ -25,7 +27,12 @@ impl From<AccountRefusal> for ApiProblem {
 /// Adds a user. One of this name that was removed is back, with what was theirs.
 #[utoipa::path(post, path = "/api/v1/users", tag = "access", request_body = CreateUser,
     responses((status = 200, body = Envelope<User>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn add(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateUser>) -> Reply {
+pub async fn add(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    Extension(standing): Extension<Standing>,
+    body: JsonBody<CreateUser>,
+) -> Reply {
     let CreateUser { name, role, password } = body.value;
     check_name(&name)?;
     check_password(&password)?;
@@ -39,6 +46,8 @@ pub async fn add(State(core): State<Core>, Caller(caller): Caller, body: JsonBod
     let added = User { name: name.clone(), role, created_at: now_ms };
     let event = NewEvent::new(core.now_ms(), "user.added", text.clone(), caller);
     core.change_accounts(event, move |tx| {
+        // Hashing takes its turn, in which the caller may have been removed.
+        standing.ask_again()?;
         if tx.add_user(&name, role, &hash, now_ms)? { Ok(()) } else { Err(names::taken(&USER, &name)) }
     })
     .await?;
@@ -104,11 +113,13 @@ pub async fn set_password(
     body: JsonBody<SetPassword>,
 ) -> Reply {
     check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
+    let standing = extensions.get::<Standing>().cloned();
     let SetPassword { password, current } = body.value;
+    let mut proved = None;
     if caller.principal.user() == Some(&name) {
         let peer = extensions.get::<Peer>().map(|peer| peer.address.to_string());
         let current = current.ok_or_else(current_needed)?;
-        session::prove(&core, &name, current, &peer.unwrap_or_default()).await?;
+        proved = Some(session::prove(&core, &name, current, &peer.unwrap_or_default()).await?);
     } else {
         permit(&caller.principal, Deed::Administer, None)?;
     }
@@ -118,6 +129,13 @@ pub async fn set_password(
     let text = Text::new(format!("{name} 的密码已更改"), format!("the password of {name} was changed"));
     let event = NewEvent::new(core.now_ms(), "user.password_changed", text.clone(), caller.principal);
     core.change_accounts(event, move |tx| {
+        // Another may have been set, and the caller removed, while this one was hashed.
+        if proved.is_some() && tx.password_of(&name)? != proved {
+            return Err(session::wrong());
+        }
+        if let Some(standing) = &standing {
+            standing.ask_again()?;
+        }
         if !tx.set_password(&name, &hash)? {
             return Err(ApiProblem::not_found(&USER, &name));
         }

@@ -79,13 +79,15 @@ fn described(asked: CreateWebhook) -> Result<webhook::Webhook, ApiProblem> {
 /// The host of an address that can be posted to.
 fn host_of(url: &str) -> Result<String, ApiProblem> {
     let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= LONGEST_URL);
-    let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https"));
+    // A name and a password in an address are shown wherever its host is.
+    let is_plain = |uri: &Uri| uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && is_plain(uri);
     let host = parsed.filter(is_http).and_then(|uri| uri.host().map(str::to_owned)).filter(|host| !host.is_empty());
     host.ok_or_else(|| {
         let text = Text::new("地址无效", "this address cannot be used");
         ApiProblem::unprocessable("url_invalid", "url", text).hint(Text::new(
-            "写成 https://主机/路径，不含空格与中文",
-            "write https://HOST/PATH, without spaces and in ASCII",
+            "写成 https://主机/路径，不含用户名、空格与中文",
+            "write https://HOST/PATH, without a user, without spaces, and in ASCII",
         ))
     })
 }
@@ -185,7 +187,16 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused() {
-        for url in ["", "feishu", "ftp://x/y", "https://", "file:///etc/passwd", "http://a b/", "https://例/"] {
+        for url in [
+            "",
+            "feishu",
+            "ftp://x/y",
+            "https://",
+            "file:///etc/passwd",
+            "http://a b/",
+            "https://例/",
+            "https://u:p@x/y",
+        ] {
             assert_eq!(described(asked(url)).map_err(|problem| problem.id).unwrap_err(), "url_invalid", "{url}");
         }
         let nothing = CreateWebhook { topics: Some(Vec::new()), ..asked("http://a/b") };

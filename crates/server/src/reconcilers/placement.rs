@@ -78,9 +78,6 @@ impl Placing {
     }
 
     async fn look(&mut self) -> Result<(), StoreError> {
-        if !self.is_settled().await? {
-            return Ok(());
-        }
         let is_new = |seen: &&Seen| seen.openings != self.core.openings() && seen.restored != *self.core.restored();
         if self.seen.as_ref().filter(is_new).is_some() {
             // Any task may be held back now, or no longer.
@@ -96,7 +93,7 @@ impl Placing {
                 self.follow_tasks().await?;
             }
         }
-        self.place().await
+        if self.is_settled().await? { self.place().await } else { Ok(()) }
     }
 
     /// Makes the queue from what is stored.

@@ -14,7 +14,7 @@ use fermi_domain::webhook::{Delivery, DeliveryFacts, Retry, WebhookState, Webhoo
 use fermi_store::events::{NewEvent, StoredEvent};
 use fermi_store::webhooks::KeptWebhook;
 use fermi_store::{StoreError, Transaction, View, WriteError};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use crate::background::BackgroundLoop;
@@ -38,7 +38,8 @@ pub struct Webhooks {
 #[derive(Default)]
 struct Turn {
     is_under_way: bool,
-    /// Of the delivery that is next.
+    /// The event of the delivery that failed last, and how often it has.
+    failed: u64,
     failures: u32,
     refusals: u32,
     not_before: Option<Instant>,
@@ -61,11 +62,25 @@ impl Webhooks {
         Self { core: core.clone(), turns: HashMap::new(), under_way: JoinSet::new(), back: Vec::new() }
     }
 
+    /// One that panicked is sent again, with all that were under way.
+    fn came_back(&mut self, sent: Result<Sent, JoinError>) {
+        match sent {
+            Ok(sent) => self.back.push(sent),
+            Err(error) => {
+                tracing::error!(%error, "a delivery to a webhook broke off");
+                self.reset();
+            }
+        }
+    }
+
     /// Stores what has become of the deliveries that came back.
     async fn take_back(&mut self) -> Result<(), StoreError> {
         while let Some(sent) = self.back.last().cloned() {
             let turn = self.turns.entry(sent.webhook.clone()).or_default();
             turn.is_under_way = false;
+            if turn.failed != sent.cursor {
+                (turn.failed, turn.failures, turn.refusals) = (sent.cursor, 0, 0);
+            }
             let failed = sent.delivery != Delivery::Taken;
             let failures = turn.failures + u32::from(failed);
             let refusals = turn.refusals + u32::from(matches!(sent.delivery, Delivery::Refused(_)));
@@ -87,14 +102,17 @@ impl Webhooks {
 
     /// Sends to each webhook what is next for it.
     async fn send(&mut self) -> Result<(), StoreError> {
-        let hooks = self.core.store().read(|view| view.webhooks()).await?;
+        let mut hooks = self.core.store().read(|view| view.webhooks()).await?;
         self.turns.retain(|id, turn| turn.is_under_way || hooks.iter().any(|hook| hook.id == *id));
+        // Receivers that do not answer come last, or many of them would hold up all others.
+        hooks.sort_by_key(|hook| self.turns.get(&hook.id).map_or(0, |turn| turn.failures));
         for hook in hooks {
             let turn = self.turns.entry(hook.id.clone()).or_default();
             let is_due = turn.not_before.is_none_or(|at| Instant::now() >= at);
             if turn.is_under_way || !is_due || self.under_way.len() >= MOST_AT_ONCE {
                 continue;
             }
+            turn.not_before = None;
             let after = hook.state.told.max(turn.looked);
             let looked_for = hook.clone();
             let found = self.core.store().read(move |view| next_for(view, &looked_for, after)).await?;
@@ -118,7 +136,10 @@ impl BackgroundLoop for Webhooks {
     const BREATH: Duration = Duration::from_millis(20);
 
     async fn woken(&mut self) {
-        let next = self.turns.values().filter(|turn| !turn.is_under_way).filter_map(|turn| turn.not_before).min();
+        // Where no more can be sent, the next that comes back is what is waited for.
+        let may_send = self.under_way.len() < MOST_AT_ONCE;
+        let waiting = self.turns.values().filter(|turn| may_send && !turn.is_under_way);
+        let next = waiting.filter_map(|turn| turn.not_before).min();
         let is_due = async {
             match next {
                 Some(at) => sleep_until(at).await,
@@ -128,13 +149,13 @@ impl BackgroundLoop for Webhooks {
         tokio::select! {
             () = self.core.bells().webhooks.notified() => {}
             () = is_due => {}
-            Some(sent) = self.under_way.join_next() => self.back.extend(sent),
+            Some(sent) = self.under_way.join_next() => self.came_back(sent),
         }
     }
 
     async fn run(&mut self) -> Result<(), StoreError> {
         while let Some(sent) = self.under_way.try_join_next() {
-            self.back.extend(sent);
+            self.came_back(sent);
         }
         self.take_back().await?;
         self.send().await

@@ -106,8 +106,9 @@ impl CertificateKeeper {
                 Source::Own { authority, folder: folder.to_owned(), listen, allowed_hosts, issue }
             }
         };
+        let before = source.state();
         let first = source.read_or_issue(&provider)?;
-        let seen = source.state();
+        let seen = source.state_after(before);
         Ok(Some(Self { source, current: Arc::new(CurrentCertificate::new(first)), provider, seen }))
     }
 
@@ -134,8 +135,9 @@ impl CertificateKeeper {
         if state == self.seen && !self.source.is_over() {
             return Ok(());
         }
+        self.seen = state;
         let next = self.source.read_or_issue(&self.provider)?;
-        self.seen = self.source.state();
+        self.seen = self.source.state_after(std::mem::take(&mut self.seen));
         self.current.replace(next);
         tracing::info!("another certificate is shown from now on");
         Ok(())
@@ -143,6 +145,15 @@ impl CertificateKeeper {
 }
 
 impl Source {
+    /// What is known of the files once they were read: an operator's may have changed while they were, which is found by the
+    /// next look; one's own was written by the reading.
+    fn state_after(&self, before: Vec<Option<FileState>>) -> Vec<Option<FileState>> {
+        match self {
+            Self::Own { .. } => self.state(),
+            Self::Files { .. } => before,
+        }
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         match self {
             Self::Own { folder, .. } => vec![folder.join(SERVED)],
@@ -215,8 +226,6 @@ impl BackgroundLoop for CertificateKeeper {
         // Small files of a local disk; a certificate on one that hangs holds up no request.
         if let Err(problem) = tokio::task::block_in_place(|| self.refresh()) {
             tracing::error!(%problem, "the certificate cannot be renewed; the last one is shown on");
-            // Said once for each change of the files.
-            self.seen = self.source.state();
         }
         Ok(())
     }

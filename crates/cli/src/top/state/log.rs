@@ -10,6 +10,8 @@ use crate::top::plain::{last_state, plain};
 const MOST: usize = 500;
 /// Letters of a line that are held.
 const LONGEST: usize = 1_000;
+/// The longest line that is not ended yet, in bytes.
+const LONGEST_OPEN: usize = 64 << 10;
 
 /// Lines in the order in which they arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +75,14 @@ impl Log {
         tail.next = piece.next_offset;
         tail.rest.push_str(&piece.text);
         let end = tail.rest.rfind('\n').map_or(0, |at| at + 1);
-        let rest = tail.rest.split_off(end);
+        let mut rest = tail.rest.split_off(end);
+        // A progress bar writes itself anew without ever ending its line.
+        if let Some(anew) = rest.trim_end_matches('\r').rfind('\r') {
+            rest.drain(..=anew);
+        }
+        if rest.len() > LONGEST_OPEN {
+            rest.clear();
+        }
         let whole = std::mem::replace(&mut tail.rest, rest);
         self.lines.extend(whole.lines().map(|line| LogLine { rank: name.0, stream: name.1, text: shown(line) }));
         let surplus = self.lines.len().saturating_sub(MOST);

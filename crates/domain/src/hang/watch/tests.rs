@@ -200,7 +200,31 @@ fn all_in_and_silence_is_the_network_or_a_device() {
     let mut left = Job::under_way(2);
     (left.held, left.ended) = (vec![9], vec![1]);
     left.ranks.remove(1);
-    assert_eq!(left.judged(5_000).1.ranks, [1]);
+    let case = left.judged(5_000).1;
+    assert_eq!(case.ranks, [1]);
+    assert_eq!(case.without_interpreter, [0_u32; 0], "a rank that has ended has no interpreter");
+}
+
+#[test]
+fn who_computes_is_told_of_when_others_wait_and_never_acted_upon() {
+    let mut job = Job::under_way(2);
+    job.patience = HangPatience { act_after_ms: Some(20_000) };
+    (job.held, job.busy) = (vec![1], vec![1]);
+    let mut kinds = Vec::new();
+    let until = job.now_ms + 3_600_000;
+    while job.now_ms < until {
+        match job.run(60_000) {
+            Some(HangStep::Judge { case, .. }) => kinds.push(case.kind),
+            Some(HangStep::Act) => panic!("a rank that works was given up"),
+            _ => {}
+        }
+    }
+    assert_eq!(kinds, [HangKind::Busy]);
+    // An evaluation on all ranks, in which none waits for another.
+    let mut evaluates = Job::under_way(2);
+    evaluates.patience = HangPatience { act_after_ms: Some(20_000) };
+    (evaluates.held, evaluates.busy) = (vec![0, 1], vec![0, 1]);
+    assert_eq!(evaluates.run(7_200_000), None);
 }
 
 #[test]
