@@ -50,6 +50,10 @@ fn a_save_is_no_hang_a_stopped_rank_and_a_late_one_are_and_the_time_of_all_is_to
     assert!(text(&stopped).contains(&format!("process {rank_1}")), "{stopped}");
     run.event_count("hang.passed", 1);
 
+    // What is usual is known by the last steps, and no longer by those around the save and the stop.
+    let steps = || std::fs::read_to_string(folder.join("steps")).ok()?.parse::<u32>().ok();
+    let many = steps().unwrap() + 120;
+    eventually("many more steps", || steps().filter(|steps| *steps >= many));
     std::fs::write(folder.join("late"), "").unwrap();
     let late = run.event_count("hang.verdict", 2).remove(1);
     std::fs::remove_file(folder.join("late")).unwrap();

@@ -1,7 +1,8 @@
 """A training with steps of about 50 ms in which something goes wrong.
 
 usage: torch_hang.py FOLDER [mismatch|gil]
-Rank 0 writes a checkpoint to a file that takes four seconds, after ten steps, and FOLDER/saved is there when it has. Rank 1
+Rank 0 writes a checkpoint to a file that takes four seconds, after ten steps, and FOLDER/saved is there when it has; its steps
+are counted in FOLDER/steps. Rank 1
 waits while FOLDER/late exists. All end when FOLDER/end exists. With `mismatch` rank 1 makes another collective than the
 others after 40 steps; with `gil` it holds the lock of its interpreter then, in the first attempt alone.
 """
@@ -34,6 +35,13 @@ class SlowFile:
 
 def exists(name):
     return os.path.exists(os.path.join(FOLDER, name))
+
+
+def count(step):
+    path = os.path.join(FOLDER, "steps")
+    with open(path + ".new", "w") as file:
+        file.write(str(step))
+    os.rename(path + ".new", path)
 
 
 def comes_late():
@@ -73,6 +81,8 @@ def main():
         for parameter in model.parameters():
             dist.all_reduce(parameter.grad)
         optimizer.step()
+        if rank == 0:
+            count(step)
         ends = torch.tensor([exists("end")], dtype=torch.int32)
         dist.all_reduce(ends)
         if ends.item() > 0 or HOW == ["gil"] and step > 2 * GOES_WRONG_AT:

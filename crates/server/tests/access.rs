@@ -284,7 +284,7 @@ async fn a_secret_is_used_by_its_owner_and_shown_to_no_one() {
         assert!(!shown.contains(value), "{path}: {shown}");
     }
     let events = data(&cluster, ROOT, "GET", "/api/v1/events?newest=true", None).await.to_string();
-    assert!(events.contains("the secret hf was kept") && !events.contains(value), "{events}");
+    assert!(events.contains("the secret hf of ann was kept") && !events.contains(value), "{events}");
 
     assert_eq!(ask(&cluster, &bob, "DELETE", "/api/v1/secrets/hf?owner=ann", None).await.status, 403);
     assert_eq!(ask(&cluster, &bob, "DELETE", "/api/v1/secrets/hf", None).await.status, 404);
