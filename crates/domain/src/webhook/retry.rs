@@ -3,7 +3,7 @@
 use super::Delivery;
 
 /// So often a receiver may refuse a delivery before it is left out, so that it does not hold up those behind it.
-pub const MOST_REFUSALS: u32 = 5;
+const MOST_REFUSALS: u32 = 5;
 const FIRST_MS: u64 = 1_000;
 const LONGEST_MS: u64 = 300_000;
 
