@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, EnvironmentStatus};
 use crate::group;
 use crate::ids::{EnvironmentId, TaskId, WorkerId};
 use crate::language::{Explained, Text};
@@ -324,6 +324,17 @@ impl Scheduler {
     }
 }
 
+/// Whether every machine of which tasks hold workers is back, or given up. Until then what is kept for the first in line would
+/// depend on which of them is back first.
+pub fn are_holders_back(
+    known: &[Environment],
+    is_held: impl Fn(&WorkerId) -> bool,
+    is_here: impl Fn(&EnvironmentId) -> bool,
+) -> bool {
+    let holds = |environment: &Environment| environment.workers().iter().any(|worker| is_held(&worker.id));
+    known.iter().all(|it| it.status == EnvironmentStatus::Lost || is_here(&it.id) || !holds(it))
+}
+
 /// The ranks of a task on the workers that it was given.
 pub fn ranks_on(spec: &TaskSpec, workers: &[WorkerId], known: &[Environment]) -> Result<RankMap, RankMapError> {
     rank_map::of_spec(&on_workers(spec, workers, known), known)
@@ -357,7 +368,7 @@ pub fn on_workers(spec: &TaskSpec, workers: &[WorkerId], known: &[Environment]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::{EnvironmentStatus, tests::environment};
+    use crate::environment::tests::environment;
     use crate::task::TaskInput;
 
     fn known() -> Vec<Environment> {
@@ -391,6 +402,17 @@ mod tests {
     fn ranks(scheduler: &Scheduler, task: &Task, start: &Start) -> Vec<String> {
         let map = ranks_on(&task.spec, &start.workers, &scheduler.environments).unwrap();
         map.slots().iter().map(|slot| slot.worker.to_string()).collect()
+    }
+
+    #[test]
+    fn machines_that_hold_workers_are_waited_for_unless_they_are_given_up() {
+        let mut known = known();
+        let held = known[1].workers()[0].id.clone();
+        let is_held = |worker: &WorkerId| *worker == held;
+        assert!(!are_holders_back(&known, is_held, |id| id.as_str() == "a"));
+        assert!(are_holders_back(&known, is_held, |id| id.as_str() == "b"), "of the others nothing is held");
+        known[1].status = EnvironmentStatus::Lost;
+        assert!(are_holders_back(&known, is_held, |_| false));
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::environment::Environment;
 use fermi_domain::explain::Summary;
 use fermi_domain::fleet::Liveness;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::{Explained, Text};
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::placement::ranks_on;
+use fermi_domain::placement::{are_holders_back, ranks_on};
 use fermi_domain::principal::Principal;
 use fermi_domain::queue::{Decision, Preempt, Start};
 use fermi_domain::rank_map::RankMap;
@@ -67,14 +67,8 @@ impl Placing {
             return Ok(true);
         }
         let leases = self.core.store().read(|view| view.leases()).await?;
-        let is_here = |environment: &Environment| self.core.hub().liveness(&environment.id) == Liveness::Here;
-        let is_awaited =
-            |environment: &Environment| environment.workers().iter().any(|worker| leases.contains_key(&worker.id));
-        Ok(self
-            .core
-            .known_environments()
-            .iter()
-            .all(|it| it.status == EnvironmentStatus::Lost || is_here(it) || !is_awaited(it)))
+        let is_here = |id: &EnvironmentId| self.core.hub().liveness(id) == Liveness::Here;
+        Ok(are_holders_back(&self.core.known_environments(), |worker| leases.contains_key(worker), is_here))
     }
 
     async fn look(&mut self) -> Result<(), StoreError> {
