@@ -8,11 +8,12 @@ VENV := $(CACHE)/venv
 export FERMI_TEST_PYTHON ?= $(VENV)/bin/python
 FERMI := target/release/fermi
 CARGO := cargo
-# Every target builds with the one profile.
-PROFILE := --release --locked
+# What is shipped, shown and measured; what is tested is the development profile of Cargo.toml.
+SHIPPED := --release --locked
+TESTED := --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help build wheel built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench bench-collective bench-heal docs clean test-engines test-recipes test-recipes-long
+.PHONY: help build wheel built console test-console test-pages shots test test-long simulate test-horovod test-gpu lint unit tools venv venv-bench demo demo-run up bench soak bench-collective bench-heal bench-hangs docs clean test-engines test-recipes test-recipes-long
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,12 +21,13 @@ help: ## List the commands
 # Tests must not change the features of what is shipped, or half of the crates are compiled twice and another binary is
 # tested: `cargo tree -e features` of a dev-dependency that is also a dependency shows it.
 build: console ## Build the binary with its web console: target/release/fermi
-	$(CARGO) build $(PROFILE)
+	$(CARGO) build $(SHIPPED)
 	@mkdir -p target/release
 	@cp -f "$(CARGO_TARGET_DIR)/release/fermi" $(FERMI).new && mv -f $(FERMI).new $(FERMI)
 
-wheel: build ## A wheel that carries the binary, for pip: dist/; its tag names the oldest glibc that it runs with
-	@python3 packaging/wheel.py $(FERMI) dist
+# Another target than that of the other commands, so most of it is compiled again.
+wheel: console ## A wheel that carries the binary, for pip: dist/; with zig (from PyPI) for glibc 2.28, else for this machine's
+	@binary="$$(packaging/portable.sh "$(CACHE)/zig")" && python3 packaging/wheel.py "$$binary" dist
 
 # What is built is kept by the checksum of the console's files: a fresh clone finds it again.
 console: ## Build the web console into console/dist, which the binary carries
@@ -52,22 +54,24 @@ test: ## Everything that must hold: formatting, lints, all tests, on the real en
 # with the Python environment instead of using all processors.
 built:
 	@MAKEFLAGS= $(MAKE) --no-print-directory lint
-	@MAKEFLAGS= $(MAKE) --no-print-directory build
+	@MAKEFLAGS= $(CARGO) test $(TESTED) --workspace --no-run --quiet
 
 # The pages are read in this tree, where private items are no less interesting.
 DOC_LINTS := -D warnings -A rustdoc::private-intra-doc-links -A rustdoc::redundant-explicit-links
 lint: ## Formatting, lints, and documents of the code without a dead link
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy $(PROFILE) --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="$(DOC_LINTS)" $(CARGO) doc $(PROFILE) --workspace --no-deps --quiet
+	$(CARGO) clippy $(TESTED) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="$(DOC_LINTS)" $(CARGO) doc $(TESTED) --workspace --no-deps --quiet
 
 # One more than there are processors: many tests wait for real time-outs.
 THREADS := $(shell echo $$(( $$(nproc) + 1 )))
+LONG := test(/^(engines::more|syscalls::whole|partitions::long)::/) + binary(speed)
 unit: ## All tests but those of make test-horovod and test-gpu
-	@echo "left out here: Horovod's own build (make test-horovod), GPUs (make test-gpu)"
+	@echo "left out here: further sizes and stages of the engines, lists of 100,000 tasks, the whole plan of faults (make test-long),"
+	@echo "  Horovod's own build (make test-horovod), GPUs (make test-gpu)"
 	@if $(CARGO) nextest --version >/dev/null 2>&1; \
-	then $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast --test-threads $(THREADS); \
-	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(PROFILE) --workspace --no-fail-fast; fi
+	then $(CARGO) nextest run $(TESTED) --workspace --no-fail-fast --test-threads $(THREADS) -E 'not ($(LONG))'; \
+	else echo "cargo-nextest is not installed: running cargo test instead"; $(CARGO) test $(TESTED) --workspace --no-fail-fast; fi
 
 tools: ## What the tests need of the system: namespaces, sshd, Slurm, a compiler, mpirun
 	@tests/tools.sh
@@ -86,7 +90,7 @@ $(VENV)/.made-from-%: | tools
 	@touch "$@"
 
 test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Megatron-core on the real engines
-	$(CARGO) nextest run $(PROFILE) -p fermi-cli --test it --no-fail-fast -E 'test(/^engines::/)'
+	$(CARGO) nextest run $(TESTED) -p fermi-cli --test it --no-fail-fast -E 'test(/^engines::/)'
 
 # One process at a time: each test forks its ranks from one interpreter that has imported everything.
 RECIPES := python/tests/recipes
@@ -98,17 +102,19 @@ test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agre
 test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX
 	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES)
 
-test-long: build venv ## Slow readers that stall for a minute; the simulator with each repair reverted
-	FERMI_TEST_LONG=1 $(CARGO) nextest run $(PROFILE) --workspace --no-fail-fast -E 'test(/^slow_readers::/)'
+# Every parser of what others send: each calls `fermi_mutator::try_all`.
+STRANGERS := test(/(^|::)strangers_/) + binary(strangers)
+test-long: build venv ## What make test leaves out, slow readers, kills with failing system calls, long partitions, power cuts, torchft's groups, all outcomes, a million cases for every parser, the simulator with each repair reverted
+	FERMI_TEST_LONG=1 $(CARGO) nextest run $(SHIPPED) --workspace --no-fail-fast -E '$(LONG) + $(STRANGERS) + test(/^(slow_readers|fleet_schema|power_loss|torchft|outcomes)::/)'
 	crates/simulator/teeth.sh
 
 HISTORIES := 1000000
 simulate: ## A million seeded histories of a cluster under faults (HISTORIES=n); make test plays ten thousand
-	$(CARGO) run $(PROFILE) -p fermi-simulator --bin simulate -- $(HISTORIES)
+	$(CARGO) run $(SHIPPED) -p fermi-simulator --bin simulate -- $(HISTORIES)
 
 test-horovod: build venv ## Builds Horovod once (minutes, cached) and trains with it under fermi run and through agents
 	@tests/engines/horovod.sh "$(VENV)" "$(CACHE)/horovod"
-	FERMI_HOROVOD_PYTHON="$(CACHE)/horovod/bin/python" $(CARGO) test $(PROFILE) -p fermi-cli --test it -- --nocapture the_real_horovod
+	FERMI_HOROVOD_PYTHON="$(CACHE)/horovod/bin/python" $(CARGO) test $(TESTED) -p fermi-cli --test it -- --nocapture the_real_horovod
 
 test-gpu: ## On a machine with a GPU and PyTorch: DDP and FSDP with NCCL from the generated bundle (FERMI names the binary)
 	@tests/gpu/nccl.sh
@@ -131,14 +137,25 @@ bench: build venv-bench ## Measure beside torchrun, deepspeed and mpirun; tables
 	$(CARGO) bench --locked -p fermi-domain --bench queue
 	"$(VENV)/bin/python" benches/prepare.py
 
+SOAK ?= 600
+soak: build ## Ten minutes of 100 log followers of 16 ranks: CPU, memory and open files of the server (SOAK=seconds)
+	FERMI_SOAK_SECONDS=$(SOAK) $(CARGO) bench --locked -p fermi-cli --bench control_plane -- soak --strict
+
 PROCESSES ?= 2
 TURNS ?= 7
 bench-collective: build venv ## All-reduce of two processes beside torch's gloo, in turn; PROCESSES=2 TURNS=7
 	"$(VENV)/bin/python" benches/collective.py $(FERMI) "$(VENV)/bin/python" $(PROCESSES) $(TURNS)
 
 PAIRS ?= 20
-bench-heal: build venv ## From the kill of a rank to the next attempt's first step, cold and warm in turn; PAIRS=20
+MINUTES ?= 30
+BETWEEN ?= 60
+SEED ?= 1
+bench-heal: build venv ## From the kill of a rank to the next first step, cold and warm (PAIRS=20); then a fault every minute beside torchrun (MINUTES=30 BETWEEN=60 SEED=1)
 	"$(VENV)/bin/python" benches/heal.py $(FERMI) "$(VENV)/bin/python" $(PAIRS)
+	"$(VENV)/bin/python" benches/chaos.py $(FERMI) "$(VENV)/bin/python" $(MINUTES) $(BETWEEN) $(SEED)
+
+bench-hangs: build venv ## Twelve kinds of hangs at five ranks: is the rank named, with its line, in time; KINDS= and RANKS= choose
+	"$(VENV)/bin/python" benches/hangs.py $(FERMI) "$(VENV)/bin/python" "$(KINDS)" "$(RANKS)"
 
 venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt
@@ -146,7 +163,7 @@ venv-bench: venv
 
 docs: build ## Write docs/reference/cli.md from the built binary, and openapi.json
 	$(FERMI) reference > docs/reference/cli.md.new && mv docs/reference/cli.md.new docs/reference/cli.md
-	FERMI_UPDATE_OPENAPI=1 $(CARGO) test $(PROFILE) --quiet -p fermi-server --lib openapi
+	FERMI_UPDATE_OPENAPI=1 $(CARGO) test $(TESTED) --quiet -p fermi-server --lib openapi
 
 clean: ## Remove what was built here and in the cache folder
 	rm -rf target "$(CACHE)"

@@ -6,7 +6,7 @@
 //! FERMI_BENCH_BEFORE=/path/to/fermi every part is played by that build first, and a table compares the two.
 //!
 //! Start reading at a part (`idle`, `creates`, `reads`, `submit`, `flood`, `followers`, `log_followers`,
-//! `agents`);
+//! `agents`, `soak`);
 //! [`fleet`](control_plane::fleet) is what they measure, [`load`](control_plane::load) and
 //! [`wire`](control_plane::wire) are the callers.
 
@@ -20,16 +20,20 @@ mod report;
 mod control_plane {
     pub mod agents;
     pub mod creates;
+    pub mod crowd;
     pub mod disk;
     pub mod fleet;
     pub mod flood;
     pub mod followers;
     pub mod idle;
+    pub mod journals;
     pub mod load;
     pub mod log_followers;
     pub mod options;
     pub mod outside;
     pub mod reads;
+    pub mod simulated;
+    pub mod soak;
     pub mod spread;
     pub mod submit;
     pub mod wire;
@@ -41,7 +45,9 @@ use std::process::ExitCode;
 
 use before::Edition;
 use control_plane::options::Options;
-use control_plane::{agents, creates, fleet, flood, followers, idle, log_followers, outside, reads, submit, writer};
+use control_plane::{
+    agents, creates, fleet, flood, followers, idle, log_followers, outside, reads, soak, submit, writer,
+};
 use report::Report;
 
 /// Why something could not be measured.
@@ -49,7 +55,7 @@ pub type Trouble = Box<dyn Error>;
 
 type Part = fn(&mut Report) -> Result<(), Trouble>;
 
-const PARTS: [(&str, Part); 8] = [
+const PARTS: [(&str, Part); 9] = [
     ("idle", idle::measure),
     ("creates", creates::measure),
     ("reads", reads::measure),
@@ -58,14 +64,18 @@ const PARTS: [(&str, Part); 8] = [
     ("followers", followers::measure),
     ("log-followers", log_followers::measure),
     ("agents", agents::measure),
+    ("many-agents", agents::measure_many),
 ];
+
+/// Too long to be measured unasked.
+const NAMED_PARTS: [(&str, Part); 1] = [("soak", soak::measure)];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if let Some(code) = writer::play(&words) {
         return code;
     }
-    let names = PARTS.map(|(name, _)| name);
+    let names: Vec<&str> = PARTS.iter().chain(&NAMED_PARTS).map(|(name, _)| *name).collect();
     match Options::read(&words, &names).map_err(Trouble::from).and_then(|options| run(&options)) {
         Ok(code) => code,
         Err(trouble) => {
@@ -79,7 +89,8 @@ fn run(options: &Options) -> Result<ExitCode, Trouble> {
     outside::end_marked_when_interrupted(fleet::own_mark())?;
     let mut report = Report::begin(&[]);
     let mut broken = false;
-    for (name, measure) in PARTS.iter().filter(|(name, _)| options.wants(name)) {
+    let usual = PARTS.iter().filter(|(name, _)| options.wants(name));
+    for (name, measure) in usual.chain(NAMED_PARTS.iter().filter(|(name, _)| options.names(name))) {
         if let Err(trouble) = take(name, *measure, &mut report) {
             eprintln!("error: {name} could not be measured: {trouble}");
             report.broke(name, &trouble.to_string());

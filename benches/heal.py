@@ -46,25 +46,25 @@ def events(journal, name):
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def heal(fermi, python, warm):
-    """Milliseconds from the kill to the last first step."""
+def heal(fermi, python, warm, script=SCRIPT, ranks=2):
+    """Milliseconds from the kill of the last rank to the last first step."""
     with tempfile.TemporaryDirectory(prefix="fermi-heal-") as place:
         told = os.path.join(place, "told")
         os.mkdir(told)
         own = {"PYTHON_EXEC": python, "GLOO_SOCKET_IFNAME": "lo", "FERMI_STATE_DIR": os.path.join(place, "state")}
-        words = [fermi, "run", "-q", "-n", "2", "--max-restarts", "1", "--warm", warm]
-        words += ["--log-dir", os.path.join(place, "logs"), SCRIPT, told]
+        words = [fermi, "run", "-q", "-n", str(ranks), "--max-restarts", "1", "--warm", warm]
+        words += ["--log-dir", os.path.join(place, "logs"), script, told]
         run = subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             journal = wait_for(lambda: glob.glob(os.path.join(place, "logs/*/journal.ndjson")))[0]
-            wait_for(lambda: text(os.path.join(told, "losses-1-0")) and text(os.path.join(told, "losses-1-1")))
-            wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == 2)
-            victim = next(event["pid"] for event in events(journal, "rank.started") if event["rank"] == 1)
+            wait_for(lambda: all(text(os.path.join(told, f"losses-1-{rank}")) for rank in range(ranks)))
+            wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == ranks)
+            victim = next(event["pid"] for event in events(journal, "rank.started") if event["rank"] == ranks - 1)
             time.sleep(0.5)
             before = time.monotonic_ns()
             os.kill(victim, signal.SIGKILL)
-            steps = [wait_for(lambda rank=rank: text(os.path.join(told, f"step-2-{rank}"))) for rank in range(2)]
-            if warm == "on" and not events(journal, "ranks.released"):
+            steps = [wait_for(lambda rank=rank: text(os.path.join(told, f"step-2-{rank}"))) for rank in range(ranks)]
+            if warm != "off" and not events(journal, "ranks.released"):
                 raise RuntimeError(f"started cold: {events(journal, 'ranks.cold')}")
             return (max(int(step) for step in steps) - before) / 1e6
         finally:

@@ -145,6 +145,8 @@ fn request(task: String, number: u64, need: Need) -> Request {
         owner: format!("user-{}", number % 200),
         priority: (number % 3) as i32,
         submitted_ms: number % 1_000,
+        waits_since_ms: number % 1_000,
+        is_first: false,
         time_limit: number.is_multiple_of(2).then_some(Seconds(600 + number * 37 % 86_400)),
         preemptible: false,
         standing: Standing::New,
@@ -163,7 +165,7 @@ fn pair(first: u64, second: u64) -> Need {
 }
 
 fn auto(nodes: u64, workers: u64) -> Need {
-    let size = Size::Nodes { nodes: nodes as u32, workers: workers as u32 };
+    let size = Size { nodes: nodes as u32, workers: workers as u32 };
     let kind = if nodes.is_multiple_of(2) { Kind::AnyGpu } else { Kind::Gpu("H100".into()) };
     Need::Auto(Wish { size, kind, zone: None, labels: BTreeMap::new() })
 }

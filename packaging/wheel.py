@@ -2,6 +2,7 @@
 """Writes a wheel that carries the `fermi` binary, so that `pip install` gives the command.
 
 python packaging/wheel.py target/release/fermi dist
+python packaging/wheel.py --check target/release/fermi 2.28    refuses a binary that wants a newer glibc
 
 Its tag names the oldest glibc that the binary runs with, as the binary itself says.
 """
@@ -23,9 +24,12 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def main() -> None:
-    """Writes the wheel and prints its path."""
+    """Writes the wheel and prints its path, or checks a binary."""
+    if len(sys.argv) == 4 and sys.argv[1] == "--check":
+        check(Path(sys.argv[2]).read_bytes(), sys.argv[3])
+        return
     if len(sys.argv) != 3:
-        sys.exit(f"usage: {sys.argv[0]} BINARY FOLDER")
+        sys.exit(f"usage: {sys.argv[0]} BINARY FOLDER | --check BINARY GLIBC")
     print(wheel_of(Path(sys.argv[1]).read_bytes(), version(), Path(sys.argv[2])))
 
 
@@ -42,9 +46,25 @@ def platform_of(binary: bytes) -> str:
     machine = MACHINES.get(int.from_bytes(binary[18:20], "little")) if binary[:4] == b"\x7fELF" else None
     if machine is None:
         sys.exit("error: the binary is no ELF file for x86_64 or aarch64")
-    versions = {tuple(map(int, found.split(b"."))) for found in re.findall(rb"\x00GLIBC_(\d+\.\d+)", binary)}
-    major, minor = max(versions, default=(2, 17))
+    major, minor = glibc_of(binary)
     return f"manylinux_{major}_{minor}_{machine}"
+
+
+def glibc_of(binary: bytes) -> tuple[int, int]:
+    """Gives the newest glibc of which a binary needs a symbol."""
+    versions = [found.split(b".") for found in re.findall(rb"\x00GLIBC_(\d+\.\d+)", binary)]
+    return max(((int(major), int(minor)) for major, minor in versions), default=(2, 17))
+
+
+def check(binary: bytes, newest: str) -> None:
+    """Refuses a binary that needs a symbol of a newer glibc."""
+    major, minor = glibc_of(binary)
+    wanted = newest.split(".")
+    if (major, minor) > (int(wanted[0]), int(wanted[1])):
+        sys.exit(
+            f"error: the binary needs glibc {major}.{minor}, newer than {newest}\n\n"
+            f"hint: objdump -T BINARY | grep GLIBC_{major}.{minor} names the symbols"
+        )
 
 
 def wheel_of(binary: bytes, version: str, folder: Path) -> Path:

@@ -4,29 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::{Ended, Fleet, Place, Run};
+use crate::support::{Fleet, Place, Run};
 use serde_json::Value;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A command as the account `who` types it: each has a state folder of its own.
-fn typed(fleet: &Fleet, who: &str, arguments: &[&str]) -> Ended {
-    let mut command = fleet.place.fermi(arguments);
-    command.env("FERMI_SERVER", format!("http://{}", fleet.address())).env("FERMI_LANG", "en");
-    if who != "owner" {
-        command.env("FERMI_STATE_DIR", fleet.place.path().join(who));
-    }
-    Run::whole(&mut command)
-}
-
 #[test]
 fn who_starts_a_server_is_let_in_and_others_are_not() {
     let fleet = Fleet::of(&[("gn6", 1)]);
     assert_eq!((mode(&fleet.data()), mode(&fleet.data().join("token"))), (0o700, 0o600));
-    typed(&fleet, "owner", &["env", "list"]).expect(0);
-    let refused = typed(&fleet, "ann", &["env", "list"]).expect(4);
+    fleet.typed("owner", &["env", "list"]).expect(0);
+    let refused = fleet.typed("ann", &["env", "list"]).expect(4);
     assert!(refused.err().contains("a token is needed") && refused.err().contains("fermi login"), "{}", refused.err());
     // The log of a server is read by others: the token is not in it.
     let log = fs::read_to_string(fleet.place.path().join("server.log")).unwrap();
@@ -36,49 +26,50 @@ fn who_starts_a_server_is_let_in_and_others_are_not() {
 
 #[test]
 fn people_log_in_act_on_what_is_theirs_and_are_accounted_for() {
-    let fleet = Fleet::of(&[("gn6", 1)]);
+    let mut fleet = Fleet::server();
+    fleet.add("gn6", 1, &["--run-as", "off"]);
     for (name, role) in [("ann", "member"), ("bob", "member"), ("eve", "viewer")] {
         let file = fleet.place.file(&format!("{name}.password"), format!("{name}'s password\n")).display().to_string();
-        typed(&fleet, "owner", &["user", "add", name, "--role", role, "--password-file", &file]).expect(0);
-        typed(&fleet, name, &["login", "--user", name, "--password-file", &file]).expect(0);
+        fleet.typed("owner", &["user", "add", name, "--role", role, "--password-file", &file]).expect(0);
+        fleet.typed(name, &["login", "--user", name, "--password-file", &file]).expect(0);
         assert_eq!(mode(&fleet.place.path().join(name).join("logins")), 0o700);
     }
     let create = ["task", "create", "--name", "long", "--env", "gn6", "--framework", "command", "--", "sleep", "600"];
-    typed(&fleet, "eve", &create).expect(4);
-    let task = typed(&fleet, "ann", &create).expect(0).out().trim().to_owned();
+    fleet.typed("eve", &create).expect(4);
+    let task = fleet.typed("ann", &create).expect(0).out().trim().to_owned();
     fleet.task_is(&task, "running");
-    let refused = typed(&fleet, "bob", &["task", "stop", &task]).expect(4);
+    let refused = fleet.typed("bob", &["task", "stop", &task]).expect(4);
     assert!(refused.err().contains("it belongs to ann"), "{}", refused.err());
-    typed(&fleet, "eve", &["task", "show", &task]).expect(0);
-    typed(&fleet, "ann", &["task", "stop", &task]).expect(0);
+    fleet.typed("eve", &["task", "show", &task]).expect(0);
+    fleet.typed("ann", &["task", "stop", &task]).expect(0);
     fleet.task_is(&task, "stopped");
 
-    let word = typed(&fleet, "ann", &["token", "create", "nightly", "--role", "viewer"]).expect(0).out();
+    let word = fleet.typed("ann", &["token", "create", "nightly", "--role", "viewer"]).expect(0).out();
     let file = fleet.place.file("nightly", word).display().to_string();
-    typed(&fleet, "nobody", &["task", "list", "--token-file", &file]).expect(0);
-    typed(&fleet, "nobody", &["task", "delete", &task, "--token-file", &file]).expect(4);
+    fleet.typed("nobody", &["task", "list", "--token-file", &file]).expect(0);
+    fleet.typed("nobody", &["task", "delete", &task, "--token-file", &file]).expect(4);
     let tokens: Value =
-        serde_json::from_str(&typed(&fleet, "ann", &["token", "list", "--json"]).expect(0).out()).unwrap();
+        serde_json::from_str(&fleet.typed("ann", &["token", "list", "--json"]).expect(0).out()).unwrap();
     let nightly = tokens["items"].as_array().unwrap().iter().find(|token| token["name"] == "nightly").unwrap();
-    typed(&fleet, "ann", &["token", "revoke", nightly["id"].as_str().unwrap()]).expect(0);
-    typed(&fleet, "nobody", &["task", "list", "--token-file", &file]).expect(4);
+    fleet.typed("ann", &["token", "revoke", nightly["id"].as_str().unwrap()]).expect(0);
+    fleet.typed("nobody", &["task", "list", "--token-file", &file]).expect(4);
 
-    let audit = typed(&fleet, "owner", &["audit", "--user", "ann", "--json"]).expect(0).out();
+    let audit = fleet.typed("owner", &["audit", "--user", "ann", "--json"]).expect(0).out();
     let events: Value = serde_json::from_str(&audit).unwrap();
     let kinds: Vec<&str> = events["items"].as_array().unwrap().iter().map(|e| e["kind"].as_str().unwrap()).collect();
     for kind in ["session.opened", "task.created", "token.created", "token.revoked"] {
         assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
     }
-    typed(&fleet, "ann", &["logout"]).expect(0);
-    typed(&fleet, "ann", &["task", "list"]).expect(4);
+    fleet.typed("ann", &["logout"]).expect(0);
+    fleet.typed("ann", &["task", "list"]).expect(4);
 }
 
 #[test]
 fn a_machine_joins_with_a_token_that_opens_nothing_else() {
     let fleet = Fleet::server();
-    let word = typed(&fleet, "owner", &["token", "create", "gn6", "--scope", "agent"]).expect(0).out();
+    let word = fleet.typed("owner", &["token", "create", "gn6", "--scope", "agent"]).expect(0).out();
     let file = fleet.place.file("gn6-token", word).display().to_string();
-    typed(&fleet, "machine", &["env", "list", "--token-file", &file]).expect(4);
+    fleet.typed("machine", &["env", "list", "--token-file", &file]).expect(4);
     let (server, data) =
         (format!("http://{}", fleet.address()), fleet.place.path().join("agent").display().to_string());
     let words = ["agent", "--server", &server, "--name", "gn6", "--token-file", &file, "--data-dir", &data];
@@ -104,4 +95,45 @@ fn folders_that_others_may_enter_and_open_doors_to_the_network_are_refused() {
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
     let said = refused(&["--listen", "0.0.0.0:0", "--no-token"], 2);
     assert!(said.contains("anyone on the network could run programs here"), "{said}");
+}
+
+/// A machine with a data folder and a token, and nothing else.
+fn machine(fleet: &Fleet, folder: &str, token: &str) -> Run {
+    let (server, data) = (format!("http://{}", fleet.address()), fleet.place.path().join(folder).display().to_string());
+    let mut command = fleet.place.fermi(["agent", "--server", &server, "--name", "gn6", "--data-dir", &data]);
+    Run::start(command.env("FERMI_TOKEN", token).env("FERMI_STATE_DIR", fleet.place.path().join("machine")))
+}
+
+fn gone(machine: Run) {
+    machine.signal(libc::SIGTERM);
+    machine.ended();
+}
+
+#[test]
+fn a_join_token_takes_no_name_of_another_and_a_revoked_one_stays_revoked() {
+    let fleet = Fleet::server();
+    let join = || {
+        let made = fleet.typed("owner", &["env", "join", "--uses", "9", "--json"]).expect(0).out();
+        serde_json::from_str::<Value>(&made).unwrap()["token"].as_str().unwrap().to_owned()
+    };
+    let old = join();
+    let first = machine(&fleet, "first", &old);
+    fleet.environment_is("gn6", "running");
+    gone(first);
+    let second = machine(&fleet, "second", &old);
+    second.says("fermi env replace gn6");
+    fleet.typed("owner", &["env", "replace", "gn6"]).expect(0);
+    fleet.environment_is("gn6", "running");
+    // The first one's credential is worth nothing now, nor is its name without one.
+    fleet.typed("owner", &["env", "revoke", "gn6"]).expect(0);
+    second.says("was revoked");
+    gone(second);
+    fleet.environment_is("gn6", "offline");
+    fleet.typed("owner", &["env", "delete", "gn6"]).expect(0);
+    let third = machine(&fleet, "third", &old);
+    third.says("was revoked");
+    gone(third);
+    let new = machine(&fleet, "third", &join());
+    fleet.environment_is("gn6", "running");
+    gone(new);
 }

@@ -48,6 +48,7 @@ fn machines_that_cannot_be_checked_together_are_refused_with_a_hint() {
     let refused =
         |words: &[&str]| Run::whole(place.fermi([&["doctor"], words].concat()).env_remove("MASTER_ADDR")).expect(2);
     refused(&["--nnodes", "2"]).says(&["several machines need the address of node 0", "--master-addr"]);
+    refused(&["--path", "/data"]).says(&["--path compares a folder of several machines", "--folder"]);
     refused(&["--nnodes", "2", "--node-rank", "2", "--master-addr", "x"]).says(&["--node-rank 2 does not exist"]);
     let mut alone = place.fermi(["doctor", "--no-python", "--nnodes", "2", "--node-rank", "1", "--join-timeout", "1"]);
     let alone = Run::whole(alone.args(["--master-addr", "no-such-name.invalid"])).expect(1);

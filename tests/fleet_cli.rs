@@ -150,7 +150,8 @@ fn the_request_of_the_form_trains_the_built_in_model_on_any_number_of_ranks_and_
     let fleet = Fleet::of(&[("pytorch-dev-env", 2), ("llm-training-env", 1)]);
     let id_of = |path: &str, body: Value| fleet.post(path, &body).1["data"]["id"].as_str().unwrap().to_owned();
     let dataset = id_of("/datasets", json!({ "name": "corpus" }));
-    let version = id_of(&format!("/datasets/{dataset}/versions"), json!({ "version": "v1", "path": "/data/corpus" }));
+    let path = fleet.place.file("corpus/a.txt", "text\n");
+    let version = id_of(&format!("/datasets/{dataset}/versions"), json!({ "version": "v1", "path": path }));
     let task = fleet.create(json!({
         "taskName": "gpt3-pretraining",
         "datasetId": dataset,

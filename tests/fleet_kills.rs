@@ -24,7 +24,7 @@ fn struck(fleet: &Fleet) -> PathBuf {
 const LINES: u32 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Victim {
+pub enum Victim {
     Rank,
     MemberSupervisor,
     FirstSupervisor,
@@ -38,10 +38,14 @@ enum Victim {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Moment {
+pub enum Moment {
     Start,
     Middle,
     End,
+}
+
+impl Moment {
+    pub const ALL: [Self; 3] = [Self::Start, Self::Middle, Self::End];
 }
 
 fn fleet() -> Fleet {
@@ -59,6 +63,11 @@ fn wait_for(moment: Moment, fleet: &Fleet, id: &str) {
 }
 
 fn strike(victim: Victim, fleet: &mut Fleet, id: &str) {
+    strike_at(victim, fleet, id, || {});
+}
+
+/// Strikes; does something else when the victim is dead and not back yet.
+pub fn strike_at(victim: Victim, fleet: &mut Fleet, id: &str, meanwhile: impl Fn()) {
     let keepers = |fleet: &Fleet, agent: usize| eventually("keepers", || fleet.keepers(agent));
     match victim {
         Victim::Rank => {
@@ -67,37 +76,68 @@ fn strike(victim: Victim, fleet: &mut Fleet, id: &str) {
                 ranks["items"].as_array()?.iter().find(|rank| rank["rank"] == 2)?["pid"].as_i64()
             });
             signal(pid as i32, libc::SIGKILL);
+            meanwhile();
         }
-        Victim::MemberSupervisor => signal(keepers(fleet, 1).1, libc::SIGKILL),
-        Victim::FirstSupervisor => signal(keepers(fleet, 0).1, libc::SIGKILL),
-        Victim::MemberWarden => signal(keepers(fleet, 1).0, libc::SIGKILL),
-        Victim::FirstWarden => signal(keepers(fleet, 0).0, libc::SIGKILL),
+        Victim::MemberSupervisor => {
+            signal(keepers(fleet, 1).1, libc::SIGKILL);
+            meanwhile();
+        }
+        Victim::FirstSupervisor => {
+            signal(keepers(fleet, 0).1, libc::SIGKILL);
+            meanwhile();
+        }
+        Victim::MemberWarden => {
+            signal(keepers(fleet, 1).0, libc::SIGKILL);
+            meanwhile();
+        }
+        Victim::FirstWarden => {
+            signal(keepers(fleet, 0).0, libc::SIGKILL);
+            meanwhile();
+        }
         Victim::MemberAgent => {
             fleet.kill_agent(1);
+            meanwhile();
             fleet.start_agent(1);
         }
         Victim::FirstAgent => {
             fleet.kill_agent(0);
+            meanwhile();
             fleet.start_agent(0);
         }
         Victim::Server => {
             fleet.kill_server();
+            meanwhile();
             fleet.start_server();
         }
         Victim::MemberEnvironment => {
             fleet.kill_environment(1);
+            meanwhile();
             fleet.start_agent(1);
         }
         Victim::FirstEnvironment => {
             fleet.kill_environment(0);
+            meanwhile();
             fleet.start_agent(0);
         }
     }
 }
 
 impl Victim {
+    pub const ALL: [Self; 10] = [
+        Self::Rank,
+        Self::MemberSupervisor,
+        Self::FirstSupervisor,
+        Self::MemberWarden,
+        Self::FirstWarden,
+        Self::MemberAgent,
+        Self::FirstAgent,
+        Self::Server,
+        Self::MemberEnvironment,
+        Self::FirstEnvironment,
+    ];
+
     /// Whether its death ends an attempt; that of a daemon does not.
-    fn ends_attempt(self) -> bool {
+    pub fn ends_attempt(self) -> bool {
         !matches!(self, Self::MemberAgent | Self::FirstAgent | Self::Server)
     }
 

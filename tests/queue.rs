@@ -65,6 +65,12 @@ fn fermi_picks_one_zone_first_and_says_why_and_the_next_says_for_whom_it_waits()
     assert_eq!(nodes(&fleet.task_is(&third, "running")), ["gn3"]);
     let labelled = auto(&fleet, "labelled", &json!({ "labels": { "disk": "nvme" } }), &json!({}));
     fleet.task_is(&labelled, "queued");
+    let (_, told_never) = fleet.post(
+        "/training-tasks/preview",
+        &json!({ "taskName": "x", "launchMode": { "auto": { "nodes": 4 } }, "command": { "argv": ["true"] },
+            "distributedConfig": { "framework": "command" } }),
+    );
+    assert!(told_never["data"]["warnings"].to_string().contains("never_fits"), "{told_never}");
     let never = auto(&fleet, "never", &json!({ "nodes": 4 }), &json!({}));
     fleet.task_is(&never, "queued");
     assert!(why(&fleet, &never).starts_with("no environments can hold 4 nodes"), "{}", why(&fleet, &never));

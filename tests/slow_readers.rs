@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::relay::Relay;
 use crate::support::sshd::{self, HOSTS, Sshd};
-use crate::support::{Place, eventually, signal};
+use crate::support::{Place, eventually, is_long, signal};
 
 /// Writes numbered lines as fast as it can, says in a file that it is done, and stays until FINISH exists or a signal
 /// comes. What it writes afterwards is `rank R is back`.
@@ -42,8 +42,7 @@ fn flood(place: &Place, options: &[&str], lines: usize) -> Command {
 }
 
 fn stall() -> Duration {
-    let is_long = std::env::var_os("FERMI_TEST_LONG").is_some_and(|value| !value.is_empty());
-    Duration::from_secs(if is_long { 60 } else { 3 })
+    Duration::from_secs(if is_long() { 60 } else { 3 })
 }
 
 /// Both ends of a pipe; nobody reads unless a test does.

@@ -18,6 +18,7 @@ need sbatch slurm-client
 need strace strace
 need mpirun openmpi-bin
 need g++ g++
+need xz xz-utils
 python() { python3 -c "$1" 2>/dev/null; }
 python 'import ensurepip, venv' || missing+=(python3-venv)
 python 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")' || missing+=(python3-dev)

@@ -82,7 +82,9 @@ fn bash_completes_names_and_ids_and_says_nothing_of_a_server_that_is_gone() {
         assert_eq!(Run::whole(create.env("FERMI_SERVER", server(&fleet))).code(), Some(0));
     }
     for (words, offered) in [
-        ("model delete bert", "bert-large\nbert\\ base\n"),
+        // A name that a shell would read otherwise is completed by its id.
+        ("model delete bert", "bert-large\nmodel-002\n"),
+        ("model delete '\"bert'", "bert-large\nmodel-002\n"),
         ("model show model", "model-001\nmodel-002\n"),
         ("task create --env g", "gn6\n"),
         ("task create --env = g", "gn6\n"),

@@ -76,6 +76,8 @@ fn what_the_recipe_does_not_obey_is_refused_before_any_rank_starts() {
         (&["--algorithm", "grpo"][..], "there is no reward"),
         (&["--algorithm", "sfx"][..], "there is no algorithm 'sfx'"),
         (&["train.py"][..], "a script of your own is for fermi run"),
+        (&["-m"][..], "so that --module would have no effect"),
+        (&["--no-python", "prepare"][..], "so that --no-python would have no effect"),
     ] {
         let ended = Run::whole(&mut train(&place, options)).expect(2);
         assert!(ended.err().contains(said), "{options:?}: {}", ended.err());

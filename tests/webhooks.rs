@@ -171,11 +171,15 @@ fn who_waits_for_long_is_told_of_and_a_test_says_what_the_chat_made_of_it() {
     let content = post["content"].to_string();
     assert!(content.contains("it has waited for 0 min; ") && content.contains(&runs), "{content}");
     assert!(content.contains(&format!("https://fermi.example/training/{waits}")), "{content}");
-    // Once is enough.
+    // Once is enough: when the next one is told of, the first was looked at again.
+    let behind = fleet.run_script("exit 0", 0);
+    let came = eventually("the next is told of", || Some(chat.taken()).filter(|came| came.len() >= 4));
+    let next = came[3].body["content"]["post"]["en_us"]["title"].to_string();
+    assert!(next.contains(&behind), "{next}");
     let (status, _) = fleet.post(&format!("/training-tasks/{runs}/stop"), &json!({}));
     assert_eq!(status, 200);
     fleet.task_is(&waits, "succeeded");
-    assert_eq!(chat.taken().len(), 3);
+    assert_eq!(chat.taken().len(), 4);
 }
 
 #[test]

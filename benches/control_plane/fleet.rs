@@ -54,23 +54,33 @@ impl Fleet {
         fs::copy(binary()?, folder.path().join("fermi"))?;
         fs::copy("/proc/self/exe", folder.path().join("bench-rank"))?;
         let mark = format!("{}-{}.", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let address = String::new();
+        let address = "127.0.0.1:0".to_owned();
         let mut fleet = Self { folder, mark, address, server: None, agents: Vec::new(), names: Vec::new() };
-        let data = fleet.data().display().to_string();
-        let mut words = vec!["server", "--listen", "127.0.0.1:0", "--data-dir", &data];
-        // What was built before may not know the word.
-        if !IS_BEFORE.load(Ordering::Relaxed) {
-            words.push("--no-token");
-        }
-        let server = fleet.start("server", &words)?;
-        fleet.server = Some(server);
-        let log = fleet.folder.path().join("server.log");
-        fleet.address = eventually("the server to say where it listens", || said_address(&log))?;
-        eventually("the server to be ready", || {
-            let answer = fleet.wire().ok()?.ask("GET", "/readyz", None).ok()?;
-            (answer.status == 200).then_some(())
-        })?;
+        fleet.start_server()?;
         Ok(fleet)
+    }
+
+    /// Starts the server, at the address that it had before if it had one.
+    fn start_server(&mut self) -> Result<(), Trouble> {
+        let data = self.data().display().to_string();
+        let words = ["server", "--listen", &self.address, "--data-dir", &data, "--no-token"];
+        self.server = Some(self.start("server", &words)?);
+        let log = self.folder.path().join("server.log");
+        self.address = eventually("the server to say where it listens", || said_address(&log))?;
+        eventually("the server to be ready", || {
+            let answer = self.wire().ok()?.ask("GET", "/readyz", None).ok()?;
+            (answer.status == 200).then_some(())
+        })
+    }
+
+    /// Kills the server and starts it anew, on what it has stored.
+    pub fn restart_server(&mut self) -> Result<(), Trouble> {
+        if let Some(mut server) = self.server.take() {
+            server.kill()?;
+            server.wait()?;
+        }
+        outside::usual_files()?;
+        self.start_server()
     }
 
     /// A server and environments with so many workers each, all of them connected.

@@ -40,6 +40,11 @@ impl Options {
     }
 
     pub fn wants(&self, part: &str) -> bool {
-        self.parts.is_empty() || self.parts.iter().any(|name| name == part)
+        self.parts.is_empty() || self.names(part)
+    }
+
+    /// Whether a part was asked for by its name.
+    pub fn names(&self, part: &str) -> bool {
+        self.parts.iter().any(|name| name == part)
     }
 }

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, inject } from 'vitest';
 import { TABS as SETTINGS } from '../src/pages/settings/search';
 import { TABS } from '../src/pages/task/search';
+import { en } from '../src/words/en';
 import { zh } from '../src/words/zh';
 import { settled } from './browser';
 import { test } from './fixture';
@@ -55,32 +56,38 @@ describe.each([
     }
     expect(found).toEqual([]);
   });
-});
 
-test('no dialog, menu or list has a serious fault', async ({ visit }) => {
-  const { page } = await visit(`${base}/groups`, {}, { bypassCSP: true });
-  const found: string[] = [];
-  const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu' | 'listbox') => {
-    await page.goto(`${base}${path}`);
-    await settled(page);
-    await open();
-    await page.getByRole(role).first().waitFor();
-    found.push(...(await faults(page)));
-  };
-  const press = (name: string) => () => page.getByRole('button', { name, exact: true }).first().click();
-  await opened('/groups', press(zh.groups.create), 'dialog');
-  await opened('/environments', press(zh.environments.join), 'dialog');
-  await opened('/environments', press('gn6'), 'dialog');
-  await opened('/environments', press(zh.environments.actionsOf('gn6')), 'menu');
-  await opened('/environments', press(zh.environments.filters.status), 'dialog');
-  await opened('/datasets', press(zh.datasets.create), 'dialog');
-  await opened('/models', press(zh.models.create), 'dialog');
-  await opened('/settings?tab=users', press(zh.settings.addUser), 'dialog');
-  await opened('/settings?tab=tokens', press(zh.settings.makeToken), 'dialog');
-  await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
-  await opened('/', () => page.keyboard.press('?'), 'dialog');
-  const list = (name: string) => () => page.getByRole('combobox', { name }).click();
-  await opened('/training/create', list(zh.create.dataset), 'listbox');
-  await opened('/training/create?mode=auto', list(zh.create.autoGpu), 'listbox');
-  expect(found).toEqual([]);
+  test('no dialog, menu or list has a serious fault', async ({ visit }) => {
+    const w = look.language === 'en' ? en : zh;
+    const { page } = await visit(`${base}/groups`, look, { bypassCSP: true });
+    const found: string[] = [];
+    const opened = async (path: string, open: () => Promise<void>, role: 'dialog' | 'menu' | 'listbox' | 'textbox') => {
+      await page.goto(`${base}${path}`);
+      await settled(page);
+      await open();
+      await page.getByRole(role).first().waitFor();
+      found.push(...(await faults(page)));
+    };
+    const press = (name: string) => () => page.getByRole('button', { name, exact: true }).first().click();
+    const list = (name: string) => () => page.getByRole('combobox', { name }).click();
+    await opened('/groups', press(w.groups.create), 'dialog');
+    await opened('/environments', press(w.environments.join), 'dialog');
+    await opened('/environments', press('gn6'), 'dialog');
+    await opened('/environments', press(w.environments.actionsOf('gn6')), 'menu');
+    await opened('/environments', press(w.environments.filters.status), 'dialog');
+    await opened('/datasets', press(w.datasets.create), 'dialog');
+    await opened('/models', press(w.models.create), 'dialog');
+    await opened('/settings?tab=users', press(w.settings.addUser), 'dialog');
+    await opened('/settings?tab=tokens', press(w.settings.makeToken), 'dialog');
+    await opened('/settings?tab=join', press(w.environments.joinMake), 'dialog');
+    await opened('/settings?tab=secrets', press(w.settings.setSecret), 'dialog');
+    await opened('/settings?tab=webhooks', press(w.settings.addWebhook), 'dialog');
+    await opened('/', () => page.getByRole('button', { name: w.shell.loggedInAs }).click(), 'menu');
+    await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
+    await opened('/', () => page.keyboard.press('?'), 'dialog');
+    await opened('/training/create', list(w.create.dataset), 'listbox');
+    await opened('/training/create', () => page.getByText(w.create.works.recipe, { exact: true }).click(), 'textbox');
+    await opened('/training/create?mode=auto', list(w.create.autoGpu), 'listbox');
+    expect(found).toEqual([]);
+  });
 });

@@ -197,3 +197,33 @@ test('a clone of a task that does not exist says so', async ({ visit, seed }) =>
   const { page } = await visit(`${seed.console}/training/create?from=task-999`);
   await page.locator('main [role="alert"]').first().waitFor();
 });
+
+test('a recipe goes by the training.yaml of the page', async ({ visit, seed }) => {
+  const { page } = await visit(`${seed.console}/training/create`);
+  await choose(page, ['nlp-research-lab']);
+  await name(page).fill('by-recipe');
+  await page.getByText('训练配方', { exact: true }).click();
+  await page.getByRole('combobox', { name: '算法' }).click();
+  await page.getByRole('option', { name: /^DPO/ }).click();
+  const file = page.getByLabel('training.yaml');
+  expect(await file.inputValue()).toContain('beta: 0.1');
+  await file.fill('training: [');
+  await page.getByText(/不是有效的 YAML/).waitFor();
+  const submit = page.getByRole('button', { name: SUBMIT }).first();
+  expect(await submit.getAttribute('aria-disabled')).toBe('true');
+  await file.fill(
+    'model: {name_or_path: preset:opt-125m}\ndata: {train: /data/pairs.jsonl}\ntraining: {max_steps: 3}\n',
+  );
+  await page.getByRole('tab', { name: '命令行' }).click();
+  await page.locator('pre').getByText('--recipe dpo').waitFor();
+  await page.locator('pre').getByText('max_steps: 3').waitFor();
+  const id = await creates(page, '使用环境: nlp-research-lab');
+  const { spec } = await api<{ spec: { work: unknown; options: { training: unknown } } }>(
+    seed.server,
+    `/training-tasks/${id}`,
+  );
+  expect(spec.work).toMatchObject({ kind: 'recipe', name: 'dpo' });
+  expect(spec.options.training).toMatchObject({ training: { max_steps: 3 } });
+  await page.goto(`${seed.console}/training/create?from=${id}`);
+  await expect.poll(() => page.getByLabel('training.yaml').inputValue()).toContain('max_steps: 3');
+});

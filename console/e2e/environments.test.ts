@@ -26,7 +26,11 @@ test('a machine is told how to join', async ({ visit, seed }) => {
   const dialog = page.getByRole('dialog', { name: w.joinTitle });
   await dialog.getByLabel(w.joinName).fill('gn8');
   const address = new URL(seed.console).origin;
-  await dialog.getByText(`fermi agent --server ${address} --name gn8 --zone`).waitFor();
+  await dialog.getByLabel(w.joinZone).fill('zone-a');
+  await dialog.getByLabel(w.labels).fill('team=nlp');
+  await dialog
+    .getByText(`fermi agent --server ${address} --name gn8 --zone zone-a --label team=nlp`, { exact: true })
+    .waitFor();
 });
 
 test('what is drained can be resumed; what answers cannot be deleted, what is gone can', async ({ visit, seed }) => {

@@ -71,7 +71,7 @@ async function fill(server: string) {
   });
   const version = await api<{ id: string }>(server, `/datasets/${dataset.id}/versions`, {
     version: 'v1',
-    path: '/data/wikitext-103',
+    path: 's3://corpora/wikitext-103',
   });
   await api(server, '/datasets', { name: '中文指令数据', description: '指令微调样本' });
   await api(server, '/models', { name: 'llama2-7b', path: '/models/llama2-7b', description: 'Llama 2, 7B' });

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { test as plain } from 'vitest';
 import { type Look, launch, open } from './browser';
-import { type ReverseProxy, startProxy } from './proxy';
+import { type ProxyOptions, type ReverseProxy, startProxy } from './proxy';
 import { type Seed, startSeed } from './seed';
 
 type Visit = (url: string, look?: Look, options?: BrowserContextOptions) => ReturnType<typeof open>;
@@ -14,7 +14,7 @@ type Fixtures = {
   /** Opens a page in a fresh profile. */
   visit: Visit;
   /** Puts a reverse proxy before an address. */
-  behind: (target: string, options?: { isCollecting?: boolean }) => Promise<string>;
+  behind: (target: string, options?: ProxyOptions) => Promise<string>;
 };
 
 export const test = plain.extend<Fixtures>({

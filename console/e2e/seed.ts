@@ -17,6 +17,8 @@ export type Seed = {
   /** The server's own, where it asks for one. */
   token: string | undefined;
   console: string;
+  /** Another machine, with what its agent is given. */
+  join: (name: string, flags: string[], env: Record<string, string>) => void;
   leave: (name: string) => Promise<void>;
   /** As a power cut does. */
   kill: (name: string) => Promise<void>;
@@ -56,12 +58,14 @@ export async function startSeed({ asksForToken = false, prefix = '' } = {}): Pro
       });
     }
     const dataset = await api<{ id: string }>(server, '/datasets', { name: 'wikitext-103' }, token);
-    const version = { version: 'v1', path: '/data/wikitext-103' };
+    const version = { version: 'v1', path: 's3://corpora/wikitext-103' };
     await api(server, `/datasets/${dataset.id}/versions`, version, token);
+    const come = (name: string, flags: string[], env: Record<string, string>) =>
+      processes.run(name, binary(), ['agent', '--data-dir', join(folder, name), ...flags], env);
     const leave = (name: string) => processes.leave(name);
     const kill = (name: string) => processes.kill(name);
     const shown = await consoleOf(server, processes, prefix);
-    return { server, token, console: shown, leave, kill, startServer, stop };
+    return { server, token, console: shown, join: come, leave, kill, startServer, stop };
   } catch (error) {
     await stop();
     throw error;

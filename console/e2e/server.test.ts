@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { zh } from '../src/words/zh';
-import { api } from './fermi';
+import { api, until } from './fermi';
 import { test as plain } from './fixture';
 import { type Seed, startSeed } from './seed';
 
@@ -136,6 +136,47 @@ test('an administrator adds a user, who makes a token that is shown once and can
   await page.getByText('token.created').first().waitFor();
   await bob.context().close();
   await page.close();
+});
+
+test('a machine joins by the command of the settings, whose token is used up then', async ({ browser, guarded }) => {
+  const { server, console: base, token } = guarded;
+  const page = await (await browser.newContext({ locale: 'zh-CN' })).newPage();
+  await page.goto(`${base}/settings?tab=join#token=${token}`);
+  await page.getByText(w.noJoins).waitFor();
+  const make = async (name: string) => {
+    await page.getByRole('button', { name: zh.environments.joinMake }).click();
+    const dialog = page.getByRole('dialog', { name: zh.environments.joinTitle });
+    await dialog.getByLabel(zh.environments.joinName).fill(name);
+    await dialog.getByLabel(zh.environments.joinZone).fill('zone-j');
+    await dialog.getByLabel(zh.environments.labels).fill('team=nlp');
+    await dialog.getByRole('button', { name: zh.environments.joinMake }).click();
+    await dialog.getByText(zh.environments.joinOnce).waitFor();
+    const command = (await dialog.locator('code').textContent()) ?? '';
+    await dialog.getByRole('button', { name: w.tokenKept }).click();
+    return command;
+  };
+  const [variable = '', program, verb, ...flags] = (await make('gn9')).split(' ');
+  expect([program, verb, ...flags]).toEqual(['fermi', 'agent', '--server', base, '--name', 'gn9']);
+  const row = page.getByRole('row', { name: /gn9/ });
+  await row.getByText('zone-j').waitFor();
+  await row.getByText('team=nlp').waitFor();
+  // The pages are behind a prefix; the machine is told where the server itself is.
+  guarded.join('gn9', ['--server', server, '--name', 'gn9'], { FERMI_TOKEN: variable.split('=')[1] ?? '' });
+  await until('gn9', async () => {
+    type Items = { items: { name: string; zone: string; labels: Record<string, string> }[] };
+    const { items } = await api<Items>(server, '/environments', undefined, token);
+    const found = items.find(({ name }) => name === 'gn9');
+    return found?.zone === 'zone-j' && found.labels.team === 'nlp' ? true : null;
+  });
+  await page.reload();
+  await page.getByText(w.noJoins).waitFor();
+
+  await make('gn10');
+  const unused = page.getByRole('row', { name: /gn10/ });
+  await unused.getByRole('button', { name: w.revoke }).click();
+  await page.getByRole('dialog').getByRole('button', { name: w.revoke }).click();
+  await page.getByText(w.noJoins).waitFor();
+  await page.context().close();
 });
 
 test('a server that goes away is missed, and found again when it comes back', async ({ browser, guarded }) => {

@@ -24,6 +24,9 @@ const SHOWN = [
   { name: 'create-auto', path: '/training/create?mode=auto' },
   { name: 'settings-users', path: '/settings?tab=users' },
   { name: 'settings-tokens', path: '/settings?tab=tokens' },
+  { name: 'settings-join', path: '/settings?tab=join' },
+  { name: 'settings-secrets', path: '/settings?tab=secrets' },
+  { name: 'settings-webhooks', path: '/settings?tab=webhooks' },
   { name: 'settings-audit', path: '/settings?tab=audit' },
   { name: 'nowhere', path: '/nowhere' },
 ];

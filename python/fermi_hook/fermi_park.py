@@ -28,13 +28,15 @@ def lift_limits(address_space, file_size):
         resource.setrlimit(limit, (int(soft), resource.getrlimit(limit)[1]))
 
 
-def park(hook, order_fd):
-    """Imports, waits, and returns as the rank."""
+def park(hook, order_fd, takes_device):
+    """Imports, takes the rank's GPU where that is asked for, waits, and returns as the rank."""
     hook.open_page()
     badness = set_badness("1000")
     for number in FOR_RANKS:
         signal.signal(number, signal.SIG_IGN)
     import_all(hook)
+    if takes_device:
+        take_device(sys.modules.get("torch"))
     before = packages(hook)
     order = await_order(hook, order_fd)
     try:
@@ -88,6 +90,20 @@ def import_all(hook):
         give_up(hook, OWN_MODULE)
     if torch is not None and torch.cuda.is_initialized():
         give_up(hook, DEVICE_TAKEN)
+
+
+def take_device(torch):
+    """A context on the GPU of this rank; without one, or without a GPU, the rank makes it itself."""
+    try:
+        if torch is not None and torch.cuda.is_available():
+            own = int(os.environ.get("LOCAL_RANK", "0"))
+            device = own if own < torch.cuda.device_count() else 0
+            torch.zeros(1, device="cuda:%d" % device)
+            torch.cuda.synchronize(device)
+            torch.cuda.empty_cache()
+    except Exception:
+        # A GPU that is full, or not the rank's to take: what it needs of it the script will say.
+        pass
 
 
 def resting():

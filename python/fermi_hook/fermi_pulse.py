@@ -15,11 +15,12 @@ class At:
     """Where the page has what: words first, then texts."""
 
     (MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, PHASE_SINCE, MODULES, START,
-     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING) = range(20)
+     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, ASKED, PLACE, ENDING) = range(23)
     WORDS = 32
     TROUBLE_TEXT, TROUBLE_ROOM = 512, 1024
     PENDING_TEXT, PENDING_ROOM = 2048, 2048
     IMPORTS_TEXT = 4096
+    PLACE_TEXT, PLACE_ROOM = SIZE - 8192, 8192
 
 
 class Phase:
@@ -34,7 +35,7 @@ class Hook:
     at, phase = At, Phase
 
     def __init__(self, imports):
-        self.supervisor, self.page_fd = imports.supervisor, imports.page_fd
+        self.supervisor, self.page_fd, self.is_inherited = imports.supervisor, imports.page_fd, imports.is_inherited
         self.words = self.page = None
         self.environ, self.seen = imports.environ, imports.seen
         self.changes = [(at, self.environ_change(now)) for at, now in imports.changes]
@@ -52,7 +53,17 @@ class Hook:
         return installed or folder in (library, os.path.join(library, "lib-dynload"))
 
     def shared(self, fd):
-        return "/proc/%d/fd/%d" % (self.supervisor, fd)
+        if not self.is_inherited:
+            return "/proc/%d/fd/%d" % (self.supervisor, fd)
+        path = "/proc/self/fd/%d" % fd
+        if not os.readlink(path).startswith("/memfd:fermi-pulse"):
+            raise OSError("the script has taken the descriptor of the page")
+        return path
+
+    def let_go(self):
+        """Scripts find no descriptor of ours, once all is open that is needed."""
+        if self.is_inherited:
+            os.close(self.page_fd)
 
     def open_page(self):
         import mmap
@@ -161,7 +172,7 @@ class Hook:
             if row:
                 rows.append(row)
         text = json.dumps({"rows": rows, "foreign": sorted(foreign)}).encode()
-        if len(text) <= SIZE - At.IMPORTS_TEXT:
+        if len(text) <= At.PLACE_TEXT - At.IMPORTS_TEXT:
             self.page[At.IMPORTS_TEXT : At.IMPORTS_TEXT + len(text)] = text
             self.words[At.IMPORTS] = len(text)
 
@@ -172,6 +183,7 @@ class Hook:
 
         register_optimizer_step_post_hook(self.stepped)
         watch = self.quietly(self.watched)
+        self.quietly(self.let_go)
         self.during(torch, "save", Phase.SAVE)
         self.during(torch, "load", Phase.LOAD)
         if torch.distributed.is_available():

@@ -1,12 +1,19 @@
 """What tells a rank that hangs from one that works: the ticks of its interpreter, the collectives that it has entered and
-left, and its stacks, which it writes behind its page when the supervisor asks by a signal. Loaded when torch is imported.
+left, where its main thread was at the last tick, and its stacks, which it writes behind its page when the supervisor asks by a
+signal. Loaded when torch is imported.
 """
 
 import os
+import sys
+import time
+from _thread import get_ident
 
 TICK_S = 0.5
 # After so many ticks without a change it is told which collectives have not ended.
 TICKS_OF_QUIET = 2
+# Of the collectives so many are told, those that have ended too where the supervisor asks.
+PENDING_TOLD, RECENT_TOLD, LONGEST_SIZES = 4, 8, 100
+PLACES_TOLD = 16
 
 
 class Watch:
@@ -14,7 +21,8 @@ class Watch:
 
     def __init__(self, hook):
         self.hook, self.at = hook, hook.at
-        self.counts, self.quiet = None, 0
+        self.counts, self.quiet, self.asked = None, 0, 0
+        self.main = get_ident()
 
     def arm(self):
         """The handler is C and needs no lock of the interpreter; the file is the page's, beyond its end."""
@@ -52,17 +60,35 @@ class Watch:
         def ticking():
             while hook.words is not None and not stop.acquire(timeout=TICK_S):
                 hook.words[self.at.TICKS] += 1
+                hook.quietly(self.tell_place)
                 hook.quietly(self.count_collectives)
             stopped.release()
 
         def end():
             # A thread that comes back from native code into an interpreter that is going away can end the process.
             if hook.words is not None:
+                hook.words[self.at.ENDING] = time.monotonic_ns()
                 stop.release()
                 stopped.acquire(timeout=1.0)
 
         _thread.start_new_thread(ticking, ())
         atexit.register(end)
+
+    def tell_place(self):
+        """Where the main thread is, in the words of faulthandler: for when it cannot answer a signal, as one that is stopped."""
+        frame, lines = sys._current_frames().get(self.main), []
+        while frame is not None and len(lines) < PLACES_TOLD:
+            code = frame.f_code
+            lines.append('  File "%s", line %s in %s' % (code.co_filename[-256:], frame.f_lineno, code.co_name[:128]))
+            frame = frame.f_back
+        self.write(self.at.PLACE, self.at.PLACE_TEXT, self.at.PLACE_ROOM, "\n".join(lines))
+
+    def write(self, word, offset, room, text):
+        """A text and its length; while it is written there is none."""
+        words, text = self.hook.words, text.encode("utf-8", "replace")[:room]
+        words[word] = 0
+        self.hook.page[offset : offset + len(text)] = text
+        words[word] = len(text)
 
     def count_collectives(self):
         """How many of all groups were begun and have ended."""
@@ -76,8 +102,11 @@ class Watch:
         if counts != self.counts:
             words[self.at.PENDING] = 0
         self.counts = counts
-        if self.quiet == TICKS_OF_QUIET and counts[0] > counts[1]:
-            self.hook.quietly(self.tell_pending)
+        if words[self.at.ASKED] != self.asked:
+            self.asked = words[self.at.ASKED]
+            self.hook.quietly(self.tell_collectives, False, RECENT_TOLD)
+        elif self.quiet == TICKS_OF_QUIET and counts[0] > counts[1]:
+            self.hook.quietly(self.tell_collectives, True, PENDING_TOLD)
 
     @staticmethod
     def recorded(**what):
@@ -89,19 +118,21 @@ class Watch:
         recorders = (getattr(c10d, name, None) for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"))
         return [json.loads(recorder(**what)) for recorder in recorders if recorder is not None]
 
-    def tell_pending(self):
-        """The collectives that have not ended, oldest first."""
+    def tell_collectives(self, only_active, most):
+        """The last collectives, oldest first; those that have not ended, or all: to see who has made another one."""
         import json
 
         rows = []
-        for told in self.recorded(includeCollectives=True, onlyActive=True):
-            for entry in told.get("entries", []):
-                if not entry.get("retired") and not entry.get("is_p2p"):
+        for told in self.recorded(includeCollectives=True, onlyActive=only_active):
+            entries = [entry for entry in told.get("entries", []) if not entry.get("is_p2p")]
+            for entry in entries[-most:]:
+                is_done = bool(entry.get("retired"))
+                if not (is_done and only_active):
                     name = str(entry["profiling_name"]).rpartition(":")[2]
-                    group = str(entry["process_group"][0])
-                    sizes = str(entry["input_sizes"])[:200]
-                    rows.append({"seq": entry["collective_seq_id"], "name": name, "sizes": sizes, "group": group})
-        text = json.dumps(rows[-4:]).encode()
-        if len(text) <= self.at.PENDING_ROOM:
-            self.hook.page[self.at.PENDING_TEXT : self.at.PENDING_TEXT + len(text)] = text
-            self.hook.words[self.at.PENDING] = len(text)
+                    row = {"seq": entry["collective_seq_id"], "name": name, "sizes": str(entry["input_sizes"])}
+                    row.update(sizes=row["sizes"][:LONGEST_SIZES], group=str(entry["process_group"][0]), done=is_done)
+                    rows.append(row)
+        rows = rows[-most:]
+        while len(text := json.dumps(rows)) > self.at.PENDING_ROOM:
+            rows.pop(0)
+        self.write(self.at.PENDING, self.at.PENDING_TEXT, self.at.PENDING_ROOM, text)

@@ -15,8 +15,10 @@ NOT_PARKED = 70
 class Imports:
     """A finder that finds nothing: hears of every import that is not done yet."""
 
-    def __init__(self, supervisor, page_fd):
-        self.supervisor, self.page_fd = supervisor, page_fd
+    def __init__(self, supervisor, page):
+        self.supervisor, self.page_fd, self.is_inherited = supervisor, int(page), page.startswith("+")
+        if self.is_inherited:
+            os.set_inheritable(self.page_fd, False)
         self.environ = self.now = dict(os.environ._data)
         self.seen, self.changes = [], []
         self.path = list(sys.path)
@@ -61,17 +63,22 @@ def clear_traces():
 
 
 def begin(given):
-    """Watches where this process is the rank; a parked one waits here for its order."""
-    supervisor, page_fd, order_fd, *limits = given.split()
+    """Watches where this process is the rank; a parked one waits here for its order.
+
+    The page is a descriptor of the supervisor's, or, with a plus, one that was inherited. Behind the limits stands what else a
+    parked one has to do.
+    """
+    supervisor, page, order_fd, *rest = given.split()
+    limits, wanted = rest[:2], rest[2:]
     is_parked = order_fd != "-"
     if is_parked:
         parked = load("fermi_park")
         parked["lift_limits"](*limits)
     if os.getppid() == int(supervisor):
-        imports = Imports(int(supervisor), int(page_fd))
+        imports = Imports(int(supervisor), page)
         sys.meta_path.insert(0, imports)
         if is_parked:
-            parked["park"](take_over(imports), int(order_fd))
+            parked["park"](take_over(imports), int(order_fd), "cuda" in wanted)
     elif is_parked:
         os._exit(NOT_PARKED)
 

@@ -7,6 +7,7 @@ import importlib
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from . import environment
@@ -37,8 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(not_installed([name]).shown(), file=sys.stderr)
         return _USAGE
     except Refusal as refusal:
-        if environment.place_here().is_first:
-            print(refusal.shown(), file=sys.stderr)
+        # A path may be missing on one node alone: each says so, and the advice is given once there.
+        is_first_here = environment.place_here().local_rank == 0
+        print(refusal.shown() if is_first_here else refusal.text, file=sys.stderr)
         return _USAGE
 
 
@@ -47,14 +49,15 @@ def _train(flags: argparse.Namespace) -> int:
 
     place = environment.place_here()
     changes = tuple(flags.set)
-    file = read(flags.config, flags.algorithm, changes=changes)
+    file = read(flags.config, flags.algorithm, changes=changes, output=flags.output_dir)
     if (
         file.keys.take("model.parameters") is None
         and file.settings.values.get("training.distributed_strategy") == "auto"
     ):
         from .settings import source_of
 
-        file = read(flags.config, flags.algorithm, source_of(file.keys).parameters(), changes)
+        size = source_of(file.keys).parameters()
+        file = read(flags.config, flags.algorithm, size, changes, output=flags.output_dir)
     recipe = importlib.import_module(f".recipes.{_FILES[file.algorithm]}", __package__)
     more: dict[str, Any] = {"kind": _trainer(flags.trainer)} if flags.trainer else {}
     if flags.trainer and file.algorithm != "sft":
@@ -108,6 +111,8 @@ def _flags() -> argparse.ArgumentParser:
     over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
     parser.add_argument("--trainer", metavar="MODULE:CLASS", help=str(Text("自己的训练器", "a trainer of one's own")))
+    results = Text("结果所在的文件夹，优先于文件中的", "where results go; wins over the file's")
+    parser.add_argument("--output-dir", metavar="FOLDER", type=Path, help=str(results))
     # What torch.distributed.launch and deepspeed add behind the script.
     parser.add_argument("--local_rank", "--local-rank", help=argparse.SUPPRESS)
     return parser

@@ -35,7 +35,7 @@ _OF_TRL = ("trl", "datasets", "accelerate")
 
 def needed(run: Run) -> list[str]:
     """Lists the modules that a run imports."""
-    names = list(EVERY)
+    names: list[str] = [*EVERY]
     if run.algorithm in ("reward", "dpo", "grpo"):
         names += _OF_TRL
     if run.lora is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .data.formats import FORMATS
 from .data.prepare import Prepared, Request, prepare, request_of
+from .data.registering import register
 from .messages import Text
 
 if TYPE_CHECKING:
@@ -25,13 +26,17 @@ def prepare_command(words: list[str]) -> int:
     bar = _Bar()
     prepared = prepare(request, tokenizer, folder, flags.processes, bar.show)
     bar.close()
+    registered = register(prepared, flags.register) if flags.register else None
     if flags.json:
         described = {"folder": str(prepared.folder), "format": prepared.format, "fingerprint": prepared.fingerprint}
+        described |= {"registered": registered} if registered else {}
         print(json.dumps({**described, "statistics": asdict(prepared.statistics)}, ensure_ascii=False))
         return 0
     print(described_in_words(prepared))
     for index in range(min(flags.show, len(prepared.train()))):
         print(shown(prepared, index, tokenizer))
+    if registered:
+        print(Text(f"已登记为 {registered}", f"registered as {registered}"))
     return 0
 
 
@@ -71,7 +76,7 @@ def _asked(flags: argparse.Namespace) -> tuple[Request, Any, Path]:
         from .reading import read
         from .settings import run_of, source_of
 
-        file = read(flags.config, flags.algorithm)
+        file = read(flags.config, flags.algorithm, changes=tuple(flags.set))
         run = run_of(file, source_of(file.keys))
         data = run.data
         paths = tuple(flags.files) or data.train
@@ -121,6 +126,8 @@ def _flags() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fermi_train prepare", description=str(about))
     parser.add_argument("files", nargs="*", metavar="FILE", help="JSONL, Parquet, CSV, text")
     parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "take everything from this file")))
+    over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
     parser.add_argument("--algorithm", metavar="NAME")
     parser.add_argument(
         "--model", default="preset:tiny", help=str(Text("分词器所属的模型", "whose tokenizer is taken"))
@@ -135,5 +142,7 @@ def _flags() -> argparse.ArgumentParser:
         "--skip-bad", action="store_true", help=str(Text("跳过有误的行", "leave out rows that are wrong"))
     )
     parser.add_argument("--show", type=int, default=1, metavar="N", help=str(Text("显示几个样本", "samples to show")))
+    as_dataset = Text("在服务器上登记为数据集的一个版本", "register it on the server as a version of a dataset")
+    parser.add_argument("--register", metavar="DATASET[@VERSION]", help=str(as_dataset))
     parser.add_argument("--json", action="store_true")
     return parser

@@ -45,6 +45,10 @@ class File:
     algorithm: str
     deepspeed_json: dict[str, Any] | None
     path: Path
+    # The settings are those of a launch, which has chosen the folder of results.
+    is_of_launch: bool = False
+    # The folder that the command line names.
+    output: Path | None = None
 
 
 def read(
@@ -53,6 +57,7 @@ def read(
     model_parameters: int | None = None,
     changes: tuple[str, ...] = (),
     here: tuple[int, bool] | None = None,
+    output: Path | None = None,
 ) -> File:
     """Reads a file, or the one of the launch; all mistakes of it come as one `Refusal`.
 
@@ -84,13 +89,17 @@ def read(
         ) from None
     except TrainingYamlError as error:
         raise Refusal(
-            Text(f"{file} 有误：\n  " + _lines(error), f"{file} has mistakes:\n  " + _lines(error)),
+            Text(
+                "\n  ".join([f"{file} 有误：", *(mistake.line().zh for mistake in error.mistakes)]),
+                "\n  ".join([f"{file} has mistakes:", *(mistake.line() for mistake in error.mistakes)]),
+            ),
             Text("training.schema.json 列出了所有键", "training.schema.json has every key"),
         ) from None
     keys = Keys(values)
     for key in _DECIDED:
         keys.take(key)
-    return File(settings, keys, _algorithm(algorithm, values.get("training.algorithm")), named, file)
+    word = _algorithm(algorithm, values.get("training.algorithm"))
+    return File(settings, keys, word, named, file, is_of_launch=launched and bool(path), output=output)
 
 
 def _change(document: dict[str, Any], change: str) -> None:
@@ -127,7 +136,3 @@ def _algorithm(given: str | None, in_file: Any) -> str:
             Text("请保留其中一个", "keep one of them"),
         )
     return ALGORITHMS[word]
-
-
-def _lines(error: TrainingYamlError) -> str:
-    return "\n  ".join(mistake.line() for mistake in error.mistakes)

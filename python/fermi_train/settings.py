@@ -132,7 +132,7 @@ def run_of(file: File, source: Source) -> Run:
     """Takes what every recipe obeys; what a recipe has of its own it takes before `Keys.refuse_left`."""
     keys, settings = file.keys, file.settings
     seed = keys.count("training.seed", 42, least=0)
-    name, folder = _folder(keys, file.algorithm)
+    name, folder = _folder(file)
     if keys.word("training.fp16_opt_level", "O1") != "O1":
         level = keys.word("training.fp16_opt_level")
         raise wrong(
@@ -158,7 +158,7 @@ def run_of(file: File, source: Source) -> Run:
         optimiser=_optimiser(keys, file, USUAL_RATE[file.algorithm]),
         loader=LoaderSettings(
             workers,
-            keys.flag("training.dataloader_pin_memory", False),
+            keys.flag("training.dataloader_pin_memory", True),
             keys.take("training.dataloader_prefetch_factor") if workers else None,
         ),
         drop_last=keys.flag("training.dataloader_drop_last", False),
@@ -178,17 +178,26 @@ def run_of(file: File, source: Source) -> Run:
     )
 
 
-def _folder(keys: Keys, algorithm: str) -> tuple[str, Path]:
-    """Gives the experiment's name and its folder: `outputs/<name>` unless another one is named."""
+def _folder(file: File) -> tuple[str, Path]:
+    """Gives the experiment's name and its folder: `outputs/<name>` unless another one is named.
+
+    A launch whose settings these are has a folder for results, which is that of its task or the one that `fermi train`
+    made of the same keys; only an absolute path in the file leads elsewhere.
+    """
+    keys = file.keys
     name, given = keys.word("training.experiment_name"), keys.word("training.output_dir")
     launched = environment.place_here().output_dir
-    if given:
+    if file.output is not None:
+        folder = file.output
+    elif launched is not None and file.is_of_launch and not (given and Path(given).is_absolute()):
+        folder = launched
+    elif given:
         folder = Path(given) / name if name else Path(given)
     elif name or launched is None:
-        folder = Path("outputs") / (name or algorithm)
+        folder = Path("outputs") / (name or file.algorithm)
     else:
         folder = launched
-    return name or algorithm, folder
+    return name or file.algorithm, folder
 
 
 def _max_length(keys: Keys) -> int:

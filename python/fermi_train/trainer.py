@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,7 +20,7 @@ from .checkpoints.export import export
 from .checkpoints.stop import Stop
 from .checkpoints.store import Checkpoint, Note, Store, check_fits, chosen
 from .data.arrow import Shards
-from .data.loading import IGNORED, Collate, StepBatch, StepLoader
+from .data.loading import IGNORED, Collate, NumberedSamples, StepBatch, StepLoader
 from .data.order import Order, Position, share
 from .environment import Place
 from .messages import Text
@@ -67,7 +66,9 @@ class BaseTrainer:
         self.reporter = Reporter(run, place)
         self.micro, self.accumulation = run.micro, run.accumulation
         self.order = Order(len(samples), run.micro * run.accumulation * self.world.ranks, run.seed, run.drop_last)
-        self.trained: list[list[int]] = []
+        # Which samples this rank trained on in the last step.
+        self.trained: list[int] = []
+        self._next: StepBatch | None = None
 
     # What a recipe of one's own may change.
 
@@ -123,10 +124,11 @@ class BaseTrainer:
                 self.after_step(step)
                 ended, saves_now = asked
                 at_end_of_epoch = position.epoch > epoch_before
-                if self._is_due(step, total, at_end_of_epoch) or saves_now or (ended and run.saving.strategy != "no"):
+                due = _is_due(run.saving.strategy, run.saving.steps, step, at_end_of_epoch)
+                if due or saves_now or (ended and run.saving.strategy != "no"):
                     self._save(store, step, position, total)
                     saved = step
-                self._evaluate_if_due(step, total, at_end_of_epoch)
+                self._evaluate_if_due(step, at_end_of_epoch)
                 if ended:
                     break
         finally:
@@ -146,14 +148,13 @@ class BaseTrainer:
     def _one_step(
         self, loader: Any, rate: float, stop: Stop
     ) -> tuple[float, float, float, float, StepBatch, tuple[int, bool]]:
-        batch: StepBatch = next(loader)
+        batch: StepBatch = self._next or next(loader)
         weights = [self.weight(micro) for micro in batch.micro_batches]
-        samples = sum(int((micro["index"] >= 0).sum()) for micro in batch.micro_batches)
-        self.trained.append([int(one) for micro in batch.micro_batches for one in micro["index"] if one >= 0])
+        self.trained = [one for micro in batch.micro_batches for one in micro["index"].tolist() if one >= 0]
         tokens = sum(int(micro["attention_mask"].sum()) for micro in batch.micro_batches)
         # One word of all ranks per step: what the step is divided by, and what was asked of any of them.
         weight, samples, tokens, ends, saves = self.world.sum(
-            sum(weights), samples, tokens, float(stop.signal), float(stop.saves)
+            sum(weights), len(self.trained), tokens, float(stop.signal), float(stop.saves)
         )
         stop.saves = False
         self.strategy.set_rate(rate)
@@ -165,17 +166,19 @@ class BaseTrainer:
             self.strategy.backward(loss, is_last)
             total += loss.detach()
         norm = self.strategy.step()
+        # Read while the GPU works; what follows waits for it.
+        self._next = next(loader)
         mean = self.world.sum(float(total))[0]
         signal = 0 if ends == 0 else 15 if stop.signal == 0 else stop.signal
-        return mean, norm, tokens, samples, batch, (signal, saves > 0)
+        return mean, float(norm), tokens, samples, batch, (signal, saves > 0)
 
     def _set_up(self, resumes_from: Checkpoint | None) -> None:
         if self.run.gradient_checkpointing:
-            self.model.gradient_checkpointing_enable({"use_reentrant": False})
+            self._bare().gradient_checkpointing_enable({"use_reentrant": False})
         self.model.train()
         if self.run.dynamic_batch:
             self._fit_batch()
-        self.strategy.setup(self.model, resumes_from.state if resumes_from else None)
+        self.strategy.setup(self.model)
         run = self.run
         logs.training().info(
             "%s",
@@ -186,12 +189,10 @@ class BaseTrainer:
                 f"{self.order.effective} = {self.micro} x {self.world.ranks} x {self.accumulation}, {len(self.samples)} samples",
             ),
         )
-        for warning in run.warnings:
-            logs.training().warning("%s", warning)
         logs.distributed().info("rank %d of %d, backend %s", self.world.rank, self.world.ranks, self.world.backend)
         if resumes_from is not None:
             self.reporter.phase(resumes_from.note.step, "restoring")
-            self.strategy.load(resumes_from.state, resumes_from.note.ranks)
+            self.strategy.load(resumes_from.state)
             logs.training().info(
                 "%s",
                 Text(
@@ -204,16 +205,29 @@ class BaseTrainer:
         """Finds the largest micro-batch on the longest samples."""
         share_of_rank = self.micro * self.accumulation
         self.micro, self.accumulation = largest(share_of_rank, self.fits, self.world.all_agree)
+        self.strategy.micro, self.strategy.accumulation = self.micro, self.accumulation
         logs.training().info("%s", Text(f"微批次定为 {self.micro}", f"the micro-batch is {self.micro}"))
 
     def fits(self, micro: int) -> bool:
-        """Tries forward and backward with so many samples of full length on this rank."""
-        length = min(self.run.max_length, getattr(self.model.config, "max_position_embeddings", self.run.max_length))
+        """Tries forward and backward with so many samples of full length on this rank.
+
+        What is there only from the first step on is held meanwhile: two states of the optimiser for every trained
+        parameter, and the buckets in which gradients travel.
+        """
+        length = min(self.run.max_length, getattr(self._bare().config, "max_position_embeddings", self.run.max_length))
         ids = torch.ones((micro, length), dtype=torch.long, device=self.device)
         batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
+        later = 3 if self.is_distributed else 2
         try:
-            loss = self.compute_loss(self.model, batch)
+            held = [
+                torch.empty((later, *one.shape), dtype=one.dtype, device=self.device)
+                for one in self.model.parameters()
+                if one.requires_grad and self.device.type != "cpu"
+            ]
+            with self.strategy.autocast():
+                loss = self.compute_loss(self._bare(), batch)
             loss.backward()
+            del held
             return True
         except torch.OutOfMemoryError:
             return False
@@ -221,6 +235,10 @@ class BaseTrainer:
             self.model.zero_grad(set_to_none=True)
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
+
+    def _bare(self) -> Any:
+        """Gives the model itself, where an extending class has wrapped it."""
+        return getattr(self.model, "module", self.model)
 
     def _checkpoints(self) -> tuple[Store, Checkpoint | None]:
         """Gives the folder to save in and the checkpoint to go on from.
@@ -242,7 +260,7 @@ class BaseTrainer:
             own.parent.mkdir(parents=True, exist_ok=True)
             own.symlink_to(folder.resolve())
         if resumes_from is not None:
-            check_fits(resumes_from, self.run.algorithm, self.fingerprint, self.run.seed)
+            check_fits(resumes_from, self.run, self.fingerprint)
             if resumes_from.note.effective != self.order.effective:
                 before, now = resumes_from.note.effective, self.order.effective
                 text = Text(f"有效批次由 {before} 变为 {now}", f"the effective batch was {before} and is {now} now")
@@ -263,23 +281,15 @@ class BaseTrainer:
             seed=self.run.seed,
             algorithm=self.run.algorithm,
             total_steps=total,
+            stage=self.run.stage,
         )
         path = store.save(note, self.strategy.save)
         seconds = time.monotonic() - began
         logs.training().info("%s", Text(f"已保存 {path}（{seconds:.1f} 秒）", f"saved {path} in {seconds:.1f} s"))
 
-    def _is_due(self, step: int, total: int, at_end_of_epoch: bool) -> bool:
-        saving = self.run.saving
-        return (saving.strategy == "steps" and step % saving.steps == 0) or (
-            saving.strategy == "epoch" and at_end_of_epoch
-        )
-
-    def _evaluate_if_due(self, step: int, total: int, at_end_of_epoch: bool) -> None:
+    def _evaluate_if_due(self, step: int, at_end_of_epoch: bool) -> None:
         settings = self.run.evaluation
-        due = (settings.strategy == "steps" and step % settings.steps == 0) or (
-            settings.strategy == "epoch" and at_end_of_epoch
-        )
-        if due and self.evaluation is not None:
+        if self.evaluation is not None and _is_due(settings.strategy, settings.steps, step, at_end_of_epoch):
             self.reporter.evaluated(step, self.evaluate(self.evaluation))
 
     @torch.no_grad()
@@ -288,10 +298,11 @@ class BaseTrainer:
         self.model.eval()
         micro, ranks = self.run.evaluation.micro, self.world.ranks
         collate, loss, weight = Collate(self._pad()), 0.0, 0.0
+        numbered = NumberedSamples(samples)
         step = Order(len(samples), len(samples), 0).permutation(0)
         for begin in range(0, len(samples), micro * ranks):
             (indexes,) = share(step[begin : begin + micro * ranks], self.world.rank, ranks, micro, 1)
-            batch = collate([self._sample(samples, index) for index in indexes])
+            batch = collate([numbered[index] for index in indexes])
             with self.strategy.micro_batch(True), self._in_fp16():
                 loss += float(self.compute_loss(self.strategy.model, self._on_device(batch)))
             weight += self.weight(batch)
@@ -302,11 +313,6 @@ class BaseTrainer:
     def _in_fp16(self) -> Any:
         kind = self.device.type
         return torch.autocast(kind, dtype=torch.float16, enabled=True) if self.run.evaluation.in_fp16 else nullcontext()
-
-    def _sample(self, samples: Shards, index: int) -> dict[str, Any]:
-        from .data.loading import _Samples
-
-        return _Samples(samples)[index]
 
     def _on_device(self, batch: Batch) -> Batch:
         return {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}
@@ -329,6 +335,5 @@ def _drawn(seed: int, step: int, rank: int) -> int:
     return (seed * 1_000_003 + step * 8_191 + rank) % (1 << 63)
 
 
-def folder_of(run: Run) -> Path:
-    """Gives the folder of the trained model."""
-    return run.folder / "model"
+def _is_due(strategy: str, every: int, step: int, at_end_of_epoch: bool) -> bool:
+    return (strategy == "steps" and step % every == 0) or (strategy == "epoch" and at_end_of_epoch)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from .mistakes import Mistake, TrainingYamlError
+from .sentence import Sentence
 from .value import Value
 
 _KEY = "training.deepspeed.config_path"
@@ -21,8 +22,10 @@ def read_named_by(values: dict[str, Value], yaml: Path) -> dict[str, Value] | No
     try:
         found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
-        text = f"cannot read {path}, which {_KEY} names: {error.strerror or error}"
-        raise TrainingYamlError([Mistake(_KEY, text, "look at the path and its permissions")]) from None
+        why = error.strerror or error
+        text = Sentence(f"无法读取 {_KEY} 指定的 {path}：{why}", f"cannot read {path}, which {_KEY} names: {why}")
+        hint = Sentence("请检查路径和权限", "look at the path and its permissions")
+        raise TrainingYamlError([Mistake(_KEY, text, hint)]) from None
     except ValueError as error:
         raise TrainingYamlError([_no_object(path, str(error))]) from None
     if not isinstance(found, dict):
@@ -37,7 +40,8 @@ def _beside(yaml: Path, named: str) -> Path:
 
 
 def _no_object(path: Path, why: str) -> Mistake:
-    return Mistake(_KEY, f"{path} is not one JSON object: {why}", "look at commas and quotes; JSON has no comments")
+    text = Sentence(f"{path} 不是一个 JSON 对象：{why}", f"{path} is not one JSON object: {why}")
+    return Mistake(_KEY, text, Sentence("检查逗号与引号；JSON 没有注释", "look at commas and quotes; JSON has no comments"))
 
 
 def _no_constant(word: str) -> None:

@@ -6,11 +6,17 @@ import math
 
 from . import scalars
 from .keys import Key
+from .sentence import Sentence
 from .value import Value, is_count
 
 
 class WrongKind(Exception):
-    """A value that is not of its key's kind; the text says what was wanted."""
+    """A value that is not of its key's kind."""
+
+    def __init__(self, wanted: Sentence) -> None:
+        """Keeps what was wanted."""
+        super().__init__(wanted)
+        self.wanted = wanted
 
 
 def conform(key: Key, value: Value) -> Value:
@@ -21,29 +27,29 @@ def conform(key: Key, value: Value) -> Value:
     return found
 
 
-def wanted(key: Key) -> str:
+def wanted(key: Key) -> Sentence:
     """Says what a key takes."""
     match key.kind:
         case "flag":
-            return "true or false"
+            return Sentence(" true 或 false", "true or false")
         case "count":
-            return f"a whole number of at least {key.least}"
+            return Sentence(f"不小于 {key.least} 的整数", f"a whole number of at least {key.least}")
         case "up-to":
-            return f"a whole number from 0 to {key.most}"
+            return Sentence(f" 0 到 {key.most} 的整数", f"a whole number from 0 to {key.most}")
         case "share":
-            return "a number from 0 to 1"
+            return Sentence(" 0 到 1 的数", "a number from 0 to 1")
         case "number":
-            return "a number of at least 0"
+            return Sentence("不小于 0 的数", "a number of at least 0")
         case "word":
-            return "a text"
+            return Sentence("文本", "a text")
         case "choice":
-            return f"one of {', '.join(key.words)}"
+            return Sentence(f" {'、'.join(key.words)} 之一", f"one of {', '.join(key.words)}")
         case "words":
-            return "a text or a list of texts"
+            return Sentence("文本或文本列表", "a text or a list of texts")
         case "flag-or-word":
-            return "a path, true or false"
+            return Sentence("路径、true 或 false", "a path, true or false")
         case _:
-            return "anything"
+            return Sentence("任意值", "anything")
 
 
 def _of_kind(key: Key, value: Value) -> Value:

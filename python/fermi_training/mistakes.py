@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .sentence import Sentence, in_chinese
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -14,9 +16,9 @@ class Mistake:
     text: str
     hint: str
 
-    def line(self) -> str:
+    def line(self) -> Sentence:
         """Gives the mistake with its hint."""
-        return f"{self.text} ({self.hint})"
+        return Sentence(f"{in_chinese(self.text)}（{in_chinese(self.hint)}）", f"{self.text} ({self.hint})")
 
 
 class TrainingYamlError(ValueError):
@@ -36,50 +38,63 @@ class TrainingYamlError(ValueError):
 
 def syntax(message: str) -> Mistake:
     """Says that the parser understood nothing."""
-    return Mistake("", f"not YAML: {message}", "look at indentation and quotes")
+    text = Sentence(f"不是有效的 YAML：{message}", f"not YAML: {message}")
+    return Mistake("", text, Sentence("检查缩进与引号", "look at indentation and quotes"))
 
 
 def not_utf8() -> Mistake:
     """Says that the bytes are no text."""
-    return Mistake("", "the file is no UTF-8 text", "save it as UTF-8")
+    text = Sentence("文件不是 UTF-8 文本", "the file is no UTF-8 text")
+    return Mistake("", text, Sentence("另存为 UTF-8", "save it as UTF-8"))
 
 
 def not_sections() -> Mistake:
     """Says that the file is a list or a word."""
-    return Mistake("", "the file must hold keys with values", "such as training: with keys below it")
+    text = Sentence("文件应由键和值组成", "the file must hold keys with values")
+    return Mistake("", text, Sentence("例如 training: 及其下的键", "such as training: with keys below it"))
 
 
 def several_documents() -> Mistake:
     """Says that more than one document stands in the file."""
-    return Mistake("", "the file holds more than one YAML document", "remove what follows the ---")
+    text = Sentence("文件含有多个 YAML 文档", "the file holds more than one YAML document")
+    return Mistake("", text, Sentence("删除 --- 之后的内容", "remove what follows the ---"))
 
 
 def key_not_text() -> Mistake:
     """Says that a key is nothing, a list or a section."""
-    return Mistake("", "a key is no text", "put it in quotes")
+    return Mistake("", Sentence("有一个键不是文本", "a key is no text"), Sentence("为它加上引号", "put it in quotes"))
 
 
 def twice(key: str, line: int) -> Mistake:
     """Says that a key stands twice in one section."""
-    return Mistake(key, f"the key {key} stands twice, again in line {line}", "keep one of them")
+    text = Sentence(f"键 {key} 在第 {line} 行重复", f"the key {key} stands twice, again in line {line}")
+    return Mistake(key, text, _KEEP_ONE)
 
 
 def unknown_key(path: str, suggestion: str | None) -> Mistake:
     """Says that nobody knows a key, and which one was probably meant."""
-    return Mistake(path, f"unknown key {path}", f"did you mean {suggestion}?" if suggestion else "remove it")
+    hint = Sentence("请删除该键", "remove it")
+    if suggestion:
+        hint = Sentence(f"是否指 {suggestion}？", f"did you mean {suggestion}?")
+    return Mistake(path, Sentence(f"未知的键 {path}", f"unknown key {path}"), hint)
 
 
-def wrong_value(path: str, given: str, wanted: str) -> Mistake:
+def wrong_value(path: str, given: str, wanted: Sentence) -> Mistake:
     """Says that a value is not of its key's kind."""
-    return Mistake(path, f"{given} is no value for {path}", f"give {wanted}")
+    text = Sentence(f"{path} 的值 {given} 无效", f"{given} is no value for {path}")
+    return Mistake(path, text, Sentence(f"应为{wanted.zh}", f"give {wanted}"))
 
 
 def disagree(one: tuple[str, str], other: tuple[str, str]) -> Mistake:
     """Says that one thing stands in two spellings, with two values."""
-    return Mistake(one[0], f"{one[0]} is {one[1]}, but {other[0]} is {other[1]}", "keep one of them")
+    zh, en = f"{one[0]} 为 {one[1]}，而 {other[0]} 为 {other[1]}", f"{one[0]} is {one[1]}, but {other[0]} is {other[1]}"
+    return Mistake(one[0], Sentence(zh, en), _KEEP_ONE)
 
 
 def batch_too_large() -> Mistake:
     """Says that the batch of all ranks passes every bound."""
-    hint = "give a smaller batch or fewer accumulation steps"
-    return Mistake("training.per_device_train_batch_size", "The batch is too large", hint)
+    hint = Sentence("请减小批次或累积步数", "give a smaller batch or fewer accumulation steps")
+    return Mistake("training.per_device_train_batch_size", Sentence("批次过大", "The batch is too large"), hint)
+
+
+_KEEP_ONE = Sentence("只保留一处", "keep one of them")

@@ -7,7 +7,10 @@ from .keys import MAIN, Key, Keys, known
 from .kinds import WrongKind, conform
 from .mistakes import Mistake, TrainingYamlError
 from .nearest import nearest
+from .sentence import Sentence
 from .value import Value, in_json, same
+
+_SECTION = Sentence("一组键", "keys with values")
 
 
 def values_of(sections: dict[str, Value]) -> dict[str, Value]:
@@ -39,7 +42,7 @@ class _Reading:
             elif isinstance(value, dict):
                 self.section(path, value)
             elif value is not None:
-                self.mistakes.append(mistakes.wrong_value(path, in_json(value), "keys with values"))
+                self.mistakes.append(mistakes.wrong_value(path, in_json(value), _SECTION))
 
     def spellings(self) -> None:
         """Brings both spellings of a thing under the first one."""
@@ -55,7 +58,7 @@ class _Reading:
         try:
             value = conform(key, given)
         except WrongKind as wrong:
-            self.mistakes.append(mistakes.wrong_value(path, in_json(given), str(wrong)))
+            self.mistakes.append(mistakes.wrong_value(path, in_json(given), wrong.wanted))
             return
         before = self.values.setdefault(key.path, value)
         if not same(before, value):

@@ -9,6 +9,7 @@ from . import mistakes, scalars
 from .batch import Batch
 from .facts import Facts
 from .mistakes import Mistake, TrainingYamlError
+from .sentence import Sentence
 from .settings import Settings
 from .value import Value, is_count
 
@@ -83,9 +84,12 @@ class _Resolving:
         mixed = self.word("training.mixed_precision")
         mixed = "fp32" if mixed == "no" else mixed
         if flags["fp16"] and flags["bf16"]:
-            self.warnings.append("fp16 and bf16 are both true: bf16")
+            self.warn("fp16 与 bf16 同时为 true：使用 bf16", "fp16 and bf16 are both true: bf16")
         if "training.fp16_opt_level" in self.values:
-            self.warnings.append("fp16_opt_level is Apex's; torch's own mixed precision does not use it")
+            self.warn(
+                "fp16_opt_level 属于 Apex，PyTorch 自带的混合精度不使用它",
+                "fp16_opt_level is Apex's; torch's own mixed precision does not use it",
+            )
         for name, flag in flags.items():
             if mixed is not None and flag is not None and flag != (mixed == name):
                 one = ("training.mixed_precision", mixed)
@@ -99,7 +103,7 @@ class _Resolving:
         else:
             wanted = "fp32"
         if wanted == "fp16" and not self.facts.gpus:
-            self.warnings.append("there are no GPUs: fp32 instead of fp16")
+            self.warn("没有 GPU：fp16 改为 fp32", "there are no GPUs: fp32 instead of fp16")
             return "fp32"
         return wanted
 
@@ -114,7 +118,10 @@ class _Resolving:
         """Gives the strategy with its stage and with the reason for it."""
         if self.flag("training.distributed") is False:
             if self.facts.ranks > 1:
-                self.warnings.append("distributed is false, but several ranks are started: each trains alone")
+                self.warn(
+                    "distributed 为 false，但启动了多个 rank：各自训练",
+                    "distributed is false, but several ranks are started: each trains alone",
+                )
             return "single", None, None
         match self.word("training.distributed_strategy"):
             case "deepspeed":
@@ -130,7 +137,10 @@ class _Resolving:
         """Takes the file's own stage, else that of DeepSpeed's JSON, else the usual one where there is none."""
         path = self.word("training.deepspeed.config_path")
         if path is not None and self.facts.deepspeed is None:
-            self.warnings.append(f"{path} was not read: its batch and precision are not counted in")
+            self.warn(
+                f"{path} 未读取：其中的批次与精度未计入",
+                f"{path} was not read: its batch and precision are not counted in",
+            )
         stage = self.count("training.deepspeed.zero_stage")
         if stage is None:
             stage = _count(_below(self.in_deepspeed("zero_optimization"), "stage"))
@@ -143,8 +153,10 @@ class _Resolving:
         size = _parameters(self.values.get("model.parameters"))
         size = self.facts.model_parameters if size is None else size
         if size is None:
-            hint = "give model.parameters, such as 7B"
-            self.warnings.append(f"the model's size is not known, so auto is DDP; {hint}")
+            self.warn(
+                "模型大小未知，auto 使用 DDP；可填写 model.parameters，例如 7B",
+                "the model's size is not known, so auto is DDP; give model.parameters, such as 7B",
+            )
             return "ddp", None, None
         if size < _BILLION:
             return "ddp", None, "fewer than 1B parameters"
@@ -159,7 +171,7 @@ class _Resolving:
             return "gloo"
         if self.facts.gpus:
             return "nccl"
-        self.warnings.append("there are no GPUs: gloo instead of nccl")
+        self.warn("没有 GPU：nccl 改为 gloo", "there are no GPUs: gloo instead of nccl")
         return "gloo"
 
     def learning_rate(self) -> float | None:
@@ -175,6 +187,9 @@ class _Resolving:
                 return rate * math.sqrt(ranks)
             case _:
                 return rate
+
+    def warn(self, zh: str, en: str) -> None:
+        self.warnings.append(Sentence(zh, en))
 
     def in_deepspeed(self, key: str) -> Value:
         return None if self.facts.deepspeed is None else self.facts.deepspeed.get(key)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import os
+import platform
+import subprocess
+import sys
 import tempfile
 import unittest
 import zipfile
@@ -17,6 +21,7 @@ wheel = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(wheel)
 
 X86_64 = 62
+TARGET = f"{platform.machine()}-unknown-linux-gnu/release/fermi"
 
 
 def _binary(machine: int, *symbols: str) -> bytes:
@@ -47,6 +52,49 @@ class Wheel(unittest.TestCase):
                 script = archive.getinfo("fermi_cli-1.2.3.data/scripts/fermi")
         self.assertEqual([row.split(",")[0] for row in rows], names)
         self.assertTrue(script.external_attr >> 16 & 0o111)
+
+
+class Portable(unittest.TestCase):
+    """`packaging/portable.sh`: zig where it can be had, else this machine's glibc, which is said."""
+
+    def _built(self, with_zig: bool, newest: str = "2.28") -> tuple[subprocess.CompletedProcess[str], str]:
+        with tempfile.TemporaryDirectory() as folder:
+            programs, tools, target = Path(folder) / "bin", Path(folder) / "zig/bin", Path(folder) / TARGET
+            for place in (programs, tools, target.parent):
+                place.mkdir(parents=True)
+            target.write_bytes(_binary(X86_64, f"GLIBC_{newest}"))
+            _program(programs / "cargo", f'echo "$@" > {folder}/words')
+            _program(programs / "python3", f'[ "$1" != -m ] && exec {sys.executable} "$@"')
+            if with_zig:
+                _program(tools / "cargo-zigbuild", "exit 0")
+            done = subprocess.run(
+                [str(_AT.parent / "portable.sh"), str(tools.parent)],
+                env={"PATH": f"{programs}:{os.environ['PATH']}", "CARGO_TARGET_DIR": folder, "FERMI_LANG": "en"},
+                capture_output=True,
+                text=True,
+            )
+            done.stdout = done.stdout.strip().removeprefix(f"{folder}/")
+            return done, (Path(folder) / "words").read_text().strip()
+
+    def test_zig_builds_for_the_old_glibc(self) -> None:
+        done, words = self._built(with_zig=True)
+        self.assertEqual((done.returncode, done.stdout), (0, TARGET), done.stderr)
+        self.assertEqual(words, f"zigbuild --release --locked --target {platform.machine()}-unknown-linux-gnu.2.28")
+
+    def test_a_build_that_wants_a_newer_glibc_is_refused(self) -> None:
+        done, _ = self._built(with_zig=True, newest="2.34")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("needs glibc 2.34, newer than 2.28", done.stderr)
+
+    def test_without_zig_that_is_said(self) -> None:
+        done, words = self._built(with_zig=False)
+        self.assertEqual((done.stdout, words), ("release/fermi", "build --release --locked"))
+        self.assertIn("there is no zig", done.stderr)
+
+
+def _program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
 
 
 if __name__ == "__main__":

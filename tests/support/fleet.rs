@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Place, eventually, processes};
+use super::{Ended, Place, Run, eventually, processes};
 
 /// A server with its agents.
 pub struct Fleet {
@@ -31,7 +31,18 @@ struct Agent {
     options: Vec<String>,
     /// Its data folder is a disk of so much; gone with the agent and its runs.
     disk: Option<String>,
+    /// Where it is, if not here.
+    elsewhere: Option<Elsewhere>,
     process: Option<Child>,
+}
+
+/// Where an agent is that is not on this host.
+#[derive(Clone)]
+pub struct Elsewhere {
+    /// The words by which a program is started there.
+    pub words: Vec<String>,
+    /// Where it finds the server.
+    pub server: String,
 }
 
 impl Fleet {
@@ -42,22 +53,41 @@ impl Fleet {
 
     /// A server whose data folder is a small disk, such as `16m`, with options.
     pub fn server_with(disk: Option<&str>, options: &[&str]) -> Self {
+        Self::server_in(Place::new(), disk, options)
+    }
+
+    /// The same in a place that was made before.
+    pub fn server_in(place: Place, disk: Option<&str>, options: &[&str]) -> Self {
+        Self::server_at("127.0.0.1:0", place, disk, options)
+    }
+
+    /// The same at an address of this machine.
+    pub fn server_at(address: &str, place: Place, disk: Option<&str>, options: &[&str]) -> Self {
+        let mut fleet = Self::at_rest_in(address, place, disk, options);
+        fleet.start_server();
+        fleet
+    }
+
+    /// A place where a server has not been started yet: its folders may be there already.
+    pub fn at_rest(disk: Option<&str>, options: &[&str]) -> Self {
+        Self::at_rest_in("127.0.0.1:0", Place::new(), disk, options)
+    }
+
+    fn at_rest_in(address: &str, place: Place, disk: Option<&str>, options: &[&str]) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(30)))
             .build();
-        let mut fleet = Self {
-            place: Place::new(),
-            address: "127.0.0.1:0".to_owned(),
+        Self {
+            place,
+            address: address.to_owned(),
             server: None,
             server_options: options.iter().map(|option| (*option).to_owned()).collect(),
             server_disk: disk.map(str::to_owned),
             agents: Vec::new(),
             hosts: None,
             http: config.into(),
-        };
-        fleet.start_server();
-        fleet
+        }
     }
 
     /// A server and environments of these names with so many workers each, all of them connected.
@@ -99,10 +129,20 @@ impl Fleet {
             workers,
             options: options.iter().map(|option| (*option).to_owned()).collect(),
             disk: disk.map(str::to_owned),
+            elsewhere: None,
             process: None,
         });
         self.start_agent(self.agents.len() - 1);
         self.environment_is(name, "running");
+    }
+
+    /// One more environment, on another host.
+    pub fn add_elsewhere(&mut self, name: &str, workers: u32, elsewhere: Elsewhere) {
+        let zone = format!("zone-{name}");
+        let (name, options, elsewhere) = (name.to_owned(), Vec::new(), Some(elsewhere));
+        self.agents.push(Agent { name: name.clone(), zone, workers, options, disk: None, elsewhere, process: None });
+        self.start_agent(self.agents.len() - 1);
+        self.environment_is(&name, "running");
     }
 
     pub fn address(&self) -> &str {
@@ -118,17 +158,37 @@ impl Fleet {
         self.place.path().join(format!("agent-{}", self.agents[agent].name))
     }
 
+    /// What people send to be let in, alone.
+    pub fn token(&self) -> String {
+        fs::read_to_string(self.token_file()).unwrap_or_default().trim().to_owned()
+    }
+
     /// Where the server's token is: where it is made by itself, but not on a disk that only the server sees.
     fn token_file(&self) -> PathBuf {
         if self.server_disk.is_some() { self.place.path().join("token") } else { self.data().join("token") }
     }
 
+    /// A command as `who` types it: each has a state folder of its own, and `owner` is who has started the server.
+    pub fn typed(&self, who: &str, arguments: &[&str]) -> Ended {
+        let mut command = self.place.fermi(arguments);
+        command.env("FERMI_SERVER", format!("http://{}", self.address())).env("FERMI_LANG", "en");
+        if who != "owner" {
+            command.env("FERMI_STATE_DIR", self.place.path().join(who));
+        }
+        Run::whole(&mut command)
+    }
+
     /// What people send to be let in: `authorization`.
     pub fn bearer(&self) -> String {
-        format!("Bearer {}", fs::read_to_string(self.token_file()).unwrap_or_default().trim())
+        format!("Bearer {}", self.token())
     }
 
     pub fn start_server(&mut self) {
+        assert!(self.try_start_server(), "the server has ended at its start");
+    }
+
+    /// Starts the server and waits until it is ready; false when it has ended before.
+    pub fn try_start_server(&mut self) -> bool {
         let log = self.place.path().join("server.log");
         let out = fs::File::options().create(true).append(true).open(&log).unwrap();
         let before = fs::metadata(&log).map_or(0, |meta| meta.len()) as usize;
@@ -139,14 +199,42 @@ impl Fleet {
         }
         command.arg("--data-dir").arg(self.data()).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
         self.server = Some(command.spawn().unwrap());
-        self.address = eventually("the server to say where it listens", || {
+        let address = eventually("the server to say where it listens", || {
             let text = fs::read_to_string(&log).ok()?;
-            let at = text.get(before..)?.split("http://").nth(1)?;
+            let Some(at) = text.get(before..)?.split("http://").nth(1) else {
+                return self.server_is_over().then_some(None);
+            };
             let address: String =
                 at.chars().take_while(|letter| letter.is_ascii_digit() || ".:".contains(*letter)).collect();
-            at.contains('\n').then_some(address.trim_end_matches(':').to_owned())
+            at.contains('\n').then_some(Some(address.trim_end_matches(':').to_owned()))
         });
-        eventually("the server to be ready", || (self.try_get("/readyz")?.0 == 200).then_some(()));
+        let Some(address) = address else { return false };
+        self.address = address;
+        eventually("the server to be ready", || {
+            let is_ready = self.try_get("/readyz").is_some_and(|(status, _)| status == 200);
+            if is_ready { Some(true) } else { self.server_is_over().then_some(false) }
+        })
+    }
+
+    /// Whether the server has ended by itself.
+    pub fn server_is_over(&mut self) -> bool {
+        self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_some())
+    }
+
+    /// Whether an agent has ended by itself.
+    pub fn agent_is_over(&mut self, agent: usize) -> bool {
+        self.agents[agent].process.as_mut().is_some_and(|agent| agent.try_wait().unwrap().is_some())
+    }
+
+    /// What an agent has said.
+    pub fn agent_log(&self, agent: usize) -> String {
+        let log = self.place.path().join(format!("agent-{}.log", self.agents[agent].name));
+        fs::read_to_string(log).unwrap_or_default()
+    }
+
+    /// What the server has said.
+    pub fn server_log(&self) -> String {
+        fs::read_to_string(self.place.path().join("server.log")).unwrap_or_default()
     }
 
     pub fn start_agent(&mut self, agent: usize) {
@@ -154,10 +242,22 @@ impl Fleet {
         let log = self.place.path().join(format!("agent-{}.log", self.agents[agent].name));
         let out = fs::File::options().create(true).append(true).open(log).unwrap();
         let known = &self.agents[agent];
-        let server = format!("http://{}", self.address);
+        let server = known.elsewhere.as_ref().map_or(&self.address, |elsewhere| &elsewhere.server);
+        let server = format!("http://{server}");
         let workers = known.workers.to_string();
-        let mut command = self.fermi_with_disk(known.disk.as_deref(), &data);
-        command.args(["agent", "--server", &server, "--name", &known.name]);
+        let mut command = match known.elsewhere.as_ref().and_then(|elsewhere| elsewhere.words.split_first()) {
+            None => self.fermi_with_disk(known.disk.as_deref(), &data),
+            Some((first, rest)) => {
+                let mut command = self.place.program(first);
+                command.args(rest).arg(env!("CARGO_BIN_EXE_fermi"));
+                command.arg("agent").arg("--token-file").arg(self.token_file());
+                command
+            }
+        };
+        if known.elsewhere.is_none() {
+            command.arg("agent");
+        }
+        command.args(["--server", &server, "--name", &known.name]);
         command.args(["--zone", &known.zone, "--workers", &workers]).args(&known.options);
         command.arg("--data-dir").arg(data).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
         self.agents[agent].process = Some(command.spawn().unwrap());
@@ -301,14 +401,24 @@ impl Fleet {
         self.create_on(self.agents.iter().map(|agent| self.environment_id(&agent.name)).collect(), request)
     }
 
-    fn create_on(&self, ids: Vec<String>, mut request: Value) -> String {
+    /// The same; status and answer where the server does not do it.
+    pub fn try_create(&self, request: Value) -> Result<String, (u16, Value)> {
+        self.try_create_on(self.agents.iter().map(|agent| self.environment_id(&agent.name)).collect(), request)
+    }
+
+    fn create_on(&self, ids: Vec<String>, request: Value) -> String {
+        self.try_create_on(ids, request).unwrap_or_else(|(status, answer)| panic!("{status} {answer}"))
+    }
+
+    fn try_create_on(&self, ids: Vec<String>, mut request: Value) -> Result<String, (u16, Value)> {
         let nodes = &mut request["distributedConfig"];
         nodes["enabled"] = json!(ids.len() > 1);
         nodes["nodeIds"] = json!(ids);
         nodes["masterNode"] = json!(ids[0]);
-        let (status, answer) = self.post("/training-tasks", &request);
-        assert_eq!(status, 200, "{answer}");
-        answer["data"]["taskId"].as_str().unwrap().to_owned()
+        match self.post("/training-tasks", &request) {
+            (200, answer) => Ok(answer["data"]["taskId"].as_str().unwrap().to_owned()),
+            refused => Err(refused),
+        }
     }
 
     fn environment(&self, name: &str) -> Option<Value> {

@@ -82,6 +82,36 @@ impl Hosts {
         self.filter(host, "door", &format!("tcp dport {port} drop"));
     }
 
+    /// Swallows what comes to a host, but for what this address sends.
+    pub fn hear_only(&self, host: usize, address: &str) {
+        self.filter(host, "alone", &format!("ip saddr != {address} drop"));
+    }
+
+    /// Swallows what this address sends to a host: one way of a connection is cut.
+    pub fn deafen(&self, host: usize, to: &str) {
+        self.filter(host, "deaf", &format!("ip saddr {to} drop"));
+    }
+
+    /// Takes all rules of a host away.
+    pub fn clear(&self, host: usize) {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.space(host), "nft", "flush", "ruleset"]);
+        assert!(command.status().is_ok_and(|status| status.success()), "nft is needed: apt-get install nftables");
+        // There may be no limit of its rate.
+        let _ = Command::new("tc").args(["-n", &self.space(host), "qdisc", "del", "dev", "eth0", "root"]).output();
+    }
+
+    /// The words by which a program is started on a host.
+    pub fn words(&self, host: usize) -> Vec<String> {
+        ["ip", "netns", "exec", &self.space(host)].map(str::to_owned).to_vec()
+    }
+
+    /// This thread, and what it starts from now on, is on a host.
+    pub fn enter(&self, host: usize) {
+        let space = std::fs::File::open(format!("/run/netns/{}", self.space(host))).unwrap();
+        nix::sched::setns(space, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+    }
+
     /// One rule over the packets that reach a host.
     fn filter(&self, host: usize, table: &str, rule: &str) {
         let rules = format!(

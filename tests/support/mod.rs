@@ -5,23 +5,29 @@
 //! number in a file there, and is ended by number when the place is dropped.
 
 mod capture;
+mod faults;
 mod fleet;
 mod hosts;
 mod place;
 mod processes;
+mod recording;
 pub mod relay;
 mod run;
 mod slurm;
 pub mod sshd;
 mod terminal;
+mod trail;
 
-pub use fleet::Fleet;
+pub use faults::{Fault, Faults};
+pub use fleet::{Elsewhere, Fleet};
 pub use hosts::Hosts;
 pub use place::Place;
 pub use processes::Process;
+pub use recording::{Cut, Mark, Recording};
 pub use run::{Ended, Run};
 pub use slurm::Cluster;
 pub use terminal::Terminal;
+pub use trail::Trail;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,6 +84,17 @@ pub fn is_left_out(part: &str) -> bool {
         eprintln!("left out: {part} (FERMI_LEAVE_OUT={named})");
     }
     left_out
+}
+
+/// Whether `make test-long` asks.
+pub fn is_long() -> bool {
+    std::env::var_os("FERMI_TEST_LONG").is_some_and(|value| !value.is_empty())
+}
+
+/// Where what tests fetch once is kept.
+pub fn cache() -> PathBuf {
+    let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    given.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache")).join("fermi")
 }
 
 /// An interpreter with the real torch: FERMI_TEST_PYTHON, else the one that `make venv` made.

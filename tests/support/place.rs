@@ -16,6 +16,8 @@ const MARK: &str = "FERMI_TEST_MARK";
 pub struct Place {
     folder: tempfile::TempDir,
     mark: String,
+    /// What everything that is started here has in its environment.
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Place {
@@ -26,7 +28,12 @@ impl Place {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let mark = format!("{MARK}={}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Self { folder, mark }
+        Self { folder, mark, variables: Vec::new() }
+    }
+
+    /// What is started from now on has this in its environment.
+    pub fn set(&mut self, name: &'static str, value: PathBuf) {
+        self.variables.push((name, value));
     }
 
     pub fn path(&self) -> &Path {
@@ -71,6 +78,7 @@ impl Place {
             .env("FERMI_STATE_DIR", self.state())
             .env("PYTHON_EXEC", super::python())
             .env(name, value)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.work());
         command
     }

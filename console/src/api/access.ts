@@ -26,6 +26,12 @@ export const tokensQuery = () =>
     queryFn: ({ signal }) => q(client.GET('/api/v1/tokens', { signal })),
   });
 
+export const webhooksQuery = () =>
+  queryOptions({
+    queryKey: keys.webhooks,
+    queryFn: ({ signal }) => q(client.GET('/api/v1/webhooks', { signal })),
+  });
+
 /** The last events that somebody asked for; `user` and `kind` narrow them. */
 export const auditQuery = (
   { user, kind }: { user?: string | undefined; kind?: string | undefined },

@@ -79,8 +79,3 @@ export function ordered(environments: readonly Environment[], order: Order): Env
   };
   return [...environments].sort(compare[order]);
 }
-
-/** The command that makes a machine an environment of this server. */
-export function joinCommand(server: string, name = 'my-env', zone = '北京可用区A'): string {
-  return `fermi agent --server ${server} --name ${name} --zone ${zone} --workers 2`;
-}

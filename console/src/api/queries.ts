@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { client, q } from './client';
-import type { CreateRequest } from './types';
+import type { CreateRequest, Task } from './types';
 
 /** Keys of the cache; the live table writes by the same ones. */
 export const keys = {
@@ -13,6 +13,7 @@ export const keys = {
   environment: (id: string) => ['environment', id] as const,
   events: ['events'] as const,
   groups: ['groups'] as const,
+  preflights: ['preflights'] as const,
   datasets: ['datasets'] as const,
   models: ['models'] as const,
   frameworks: ['frameworks'] as const,
@@ -21,6 +22,7 @@ export const keys = {
   users: ['users'] as const,
   tokens: ['tokens'] as const,
   secrets: ['secrets'] as const,
+  webhooks: ['webhooks'] as const,
 };
 
 /** Looks at everything again that is shown. */
@@ -29,6 +31,14 @@ export const lookAgain = (client: QueryClient) =>
 
 /** Samples of machines and progress are no events: they are looked at again and again while something is shown. */
 export const OFTEN = 3_000;
+
+/** A task of more ranks than these is asked for less of each, and less often. */
+const LARGE = 512;
+export const isLarge = ({ worldSize }: Pick<Task, 'worldSize'>) => worldSize > LARGE;
+
+/** How often it is asked what ranks of a task do: not at all once it is over. */
+export const ranksPace = (task: Pick<Task, 'worldSize' | 'endedAt'>): number | false =>
+  task.endedAt != null ? false : isLarge(task) ? 5 * OFTEN : OFTEN;
 
 export const overviewQuery = () =>
   queryOptions({

@@ -2183,6 +2183,190 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/preflights": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The preflights that are going on and the last of those that are over, the newest first. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Page_Preflight"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        /**
+         * Lets the agents of these environments check each other: versions, who reaches whom and how fast, clocks, a real
+         *     all-reduce, a shared folder. It takes a minute at most and goes on by itself; ask for it again by its id.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["StartPreflight"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Preflight"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/preflights/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a preflight is, or what it has found. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Preflight"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/secrets": {
         parameters: {
             query?: never;
@@ -4136,6 +4320,81 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/training-tasks/{id}/stacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks all ranks of a running task where they stand. Each gets a signal, at which its hook writes the stacks of its threads. */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    id: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["Empty"] | null;
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Stacks"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/training-tasks/{id}/stop": {
         parameters: {
             query?: never;
@@ -4444,6 +4703,84 @@ export interface paths {
                 };
             };
         };
+        trace?: never;
+    };
+    "/api/v1/users/{name}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A company account is this user from now on. A user has one, and an account is one user's: what either was linked to before
+         *     is replaced.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["LinkUser"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Envelope_Empty"];
+                    };
+                };
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description The answer did not begin in time (`timeout`); what was asked for may still happen */
+                504: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+                /** @description What is wrong, and what to do */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/users/{name}/password": {
@@ -4758,6 +5095,14 @@ export interface paths {
                         "application/json": components["schemas"]["Failure"];
                     };
                 };
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Failure"];
+                    };
+                };
                 502: {
                     headers: {
                         [name: string]: unknown;
@@ -5038,7 +5383,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which release this is. */
+        /** Which release this is, and where people log in with a company account. */
         get: {
             parameters: {
                 query?: never;
@@ -5183,6 +5528,14 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description A rank for which others wait. */
+        AwaitedRank: {
+            /** Format: int32 */
+            rank: number;
+            node: string;
+            standing: components["schemas"]["Standing"];
+            phase?: components["schemas"]["Phase"] | null;
+        };
         /**
          * @description What carries the collectives.
          * @enum {string}
@@ -5247,6 +5600,11 @@ export interface components {
         CardLine: {
             text: components["schemas"]["Text"];
         };
+        /**
+         * @description Why a second went by.
+         * @enum {string}
+         */
+        Cause: "productive" | "queue" | "spawn" | "import" | "init" | "load" | "firstStep" | "checkpointStall" | "slowRank" | "hang" | "detect" | "stop" | "backOff" | "nodeWait" | "recompute";
         /** @description The body of `PATCH /groups/{id}`. */
         ChangeGroup: {
             /** @default null */
@@ -5278,6 +5636,11 @@ export interface components {
          * @enum {string}
          */
         CheckState: "passed" | "warning" | "failed" | "unknown";
+        /**
+         * @description What became of a stated checksum.
+         * @enum {string}
+         */
+        ChecksumProof: "none" | "matches" | "notChecked";
         /** @description The body of `POST /training-tasks/{id}/clone`; may be left out. */
         CloneRequest: {
             /**
@@ -5317,10 +5680,27 @@ export interface components {
              */
             version?: string;
             /**
-             * @description Where every node finds it.
+             * @description Where every node finds it: an absolute path, or a URI that the training itself reads.
              * @default
              */
             path?: string;
+            /**
+             * Format: int64
+             * @description In bytes, of all files together; compared on each node when a task starts.
+             * @default null
+             */
+            size?: number | null;
+            /**
+             * @description `sha256:…` of one file, or `sampled:…` as `fermi dataset inspect` prints it; compared on each node when a task
+             *     starts.
+             * @default null
+             */
+            checksum?: string | null;
+            /**
+             * @description Such as jsonl, parquet or arrow; compared on each node when a task starts.
+             * @default null
+             */
+            format?: string | null;
         };
         /** @description The body of `POST /groups`. */
         CreateGroup: {
@@ -5349,12 +5729,14 @@ export interface components {
             /** @default  */
             name?: string;
             /**
-             * @description Where every node finds its weights.
+             * @description Where every node finds its weights: an absolute path, a hub's name such as facebook/opt-350m, or a URI.
              * @default null
              */
             path?: string | null;
             /** @default null */
             description?: string | null;
+            /** @default null */
+            architecture?: components["schemas"]["ModelNumbers"] | null;
         };
         /** @description A create request as it came: everything may be missing. */
         CreateRequest: {
@@ -5537,18 +5919,57 @@ export interface components {
              */
             createdAt: number;
         };
-        /** @description One version; it never changes. */
+        /** @description One version; what is stated about it never changes. */
         DatasetVersion: {
             /** @example version-001 */
             id: string;
             datasetId: string;
             version: string;
             path: string;
+            /** @description What `path` is; only a path is looked at when a task starts. */
+            location?: components["schemas"]["LocationKind"];
+            /**
+             * Format: int64
+             * @description In bytes, where it is stated.
+             */
+            size?: number | null;
+            checksum?: string | null;
+            format?: string | null;
+            /** @description The environments that have seen it when a task started, the newest proof first; at most 256 of them. */
+            visibleOn?: components["schemas"]["DatasetVisibility"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            visibleOnCount?: number;
+            visibility?: components["schemas"]["Text"] | null;
             /**
              * Format: int64
              * @description Unix milliseconds.
              */
             createdAt: number;
+        };
+        /** @description An environment that has seen a version. */
+        DatasetVisibility: {
+            environment: string;
+            environmentName: string;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            provenAt: number;
+            /**
+             * Format: int64
+             * @description In bytes, as it was seen.
+             */
+            size: number;
+            /** Format: int64 */
+            files: number;
+            /** @description Whether everything was counted; a huge folder is not. */
+            isWhole: boolean;
+            format?: string | null;
+            /** @description What became of the stated checksum. */
+            checksum: components["schemas"]["ChecksumProof"];
         };
         /** @description The disk of the data folder. */
         DiskStatus: {
@@ -5752,6 +6173,9 @@ export interface components {
                 restartsUsed: number;
                 /** Format: int32 */
                 maxRestarts: number;
+                ledger?: components["schemas"]["Ledger"] | null;
+                hang?: components["schemas"]["HangNote"] | null;
+                waits?: components["schemas"]["WaitNote"] | null;
                 /** @description The last events, oldest first. */
                 events: components["schemas"]["Event"][];
             };
@@ -5934,7 +6358,10 @@ export interface components {
                 id: string;
                 name: string;
                 path?: string | null;
+                location?: components["schemas"]["LocationKind"] | null;
                 description?: string | null;
+                architecture?: components["schemas"]["ModelArchitecture"] | null;
+                planning?: components["schemas"]["Text"] | null;
                 /**
                  * Format: int64
                  * @description Unix milliseconds.
@@ -6048,6 +6475,23 @@ export interface components {
                     datasetId: string;
                     version: string;
                     path: string;
+                    /** @description What `path` is; only a path is looked at when a task starts. */
+                    location?: components["schemas"]["LocationKind"];
+                    /**
+                     * Format: int64
+                     * @description In bytes, where it is stated.
+                     */
+                    size?: number | null;
+                    checksum?: string | null;
+                    format?: string | null;
+                    /** @description The environments that have seen it when a task started, the newest proof first; at most 256 of them. */
+                    visibleOn?: components["schemas"]["DatasetVisibility"][];
+                    /**
+                     * Format: int64
+                     * @description How many there are in all.
+                     */
+                    visibleOnCount?: number;
+                    visibility?: components["schemas"]["Text"] | null;
                     /**
                      * Format: int64
                      * @description Unix milliseconds.
@@ -6269,12 +6713,64 @@ export interface components {
                     id: string;
                     name: string;
                     path?: string | null;
+                    location?: components["schemas"]["LocationKind"] | null;
                     description?: string | null;
+                    architecture?: components["schemas"]["ModelArchitecture"] | null;
+                    planning?: components["schemas"]["Text"] | null;
                     /**
                      * Format: int64
                      * @description Unix milliseconds.
                      */
                     createdAt: number;
+                }[];
+                /** @description Give it as `pageToken` to get the next page; null on the last one. */
+                nextPageToken?: string | null;
+                /**
+                 * Format: int64
+                 * @description How many there are on all pages, where that is known without counting.
+                 */
+                total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Page_Preflight: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A page of a list. */
+            data: {
+                items: {
+                    /** @example preflight-1765432100000 */
+                    id: string;
+                    createdBy: components["schemas"]["Principal"];
+                    /** @description The task before whose ranks it happened. */
+                    taskId?: string | null;
+                    path?: string | null;
+                    /**
+                     * Format: int64
+                     * @description Unix milliseconds.
+                     */
+                    startedAt: number;
+                    /**
+                     * Format: int64
+                     * @description Null while it goes on.
+                     */
+                    endedAt?: number | null;
+                    /** Format: double */
+                    seconds: number;
+                    /** @description Whether there was no error; null while it goes on. */
+                    ok?: boolean | null;
+                    progress: components["schemas"]["PreflightProgress"];
+                    nodes: components["schemas"]["PreflightNode"][];
+                    counts: components["schemas"]["FindingCounts"];
+                    /** @description `nodes` in it are places of the list above. Empty while it goes on. */
+                    findings: components["schemas"]["Finding"][];
+                    differences: components["schemas"]["VersionDifference"][];
+                    /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+                    roundTripsUs: (number | null)[][];
+                    /** @description Bytes per second between two; null where nothing was measured. */
+                    bytesPerSecond: (number | null)[][];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6531,6 +7027,8 @@ export interface components {
                      * @description Unix milliseconds.
                      */
                     createdAt: number;
+                    /** @description Whether the user comes with a company account (OpenID Connect). */
+                    hasCompanyAccount?: boolean;
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6636,6 +7134,46 @@ export interface components {
                  * @description How many there are on all pages, where that is known without counting.
                  */
                 total?: number | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Preflight: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description A preflight, as far as it has come. Kept in memory: the last 64, until the server ends. */
+            data: {
+                /** @example preflight-1765432100000 */
+                id: string;
+                createdBy: components["schemas"]["Principal"];
+                /** @description The task before whose ranks it happened. */
+                taskId?: string | null;
+                path?: string | null;
+                /**
+                 * Format: int64
+                 * @description Unix milliseconds.
+                 */
+                startedAt: number;
+                /**
+                 * Format: int64
+                 * @description Null while it goes on.
+                 */
+                endedAt?: number | null;
+                /** Format: double */
+                seconds: number;
+                /** @description Whether there was no error; null while it goes on. */
+                ok?: boolean | null;
+                progress: components["schemas"]["PreflightProgress"];
+                nodes: components["schemas"]["PreflightNode"][];
+                counts: components["schemas"]["FindingCounts"];
+                /** @description `nodes` in it are places of the list above. Empty while it goes on. */
+                findings: components["schemas"]["Finding"][];
+                differences: components["schemas"]["VersionDifference"][];
+                /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+                roundTripsUs: (number | null)[][];
+                /** @description Bytes per second between two; null where nothing was measured. */
+                bytesPerSecond: (number | null)[][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -6776,6 +7314,24 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_Stacks: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The answer to `POST /training-tasks/{id}/stacks`. */
+            data: {
+                /** Format: int32 */
+                attempt: number;
+                /** @description Those at the same place together, the most ranks first. */
+                groups: components["schemas"]["StackGroup"][];
+                /** @description Ranks that gave no stack: without the hook, stopped, or not at Python's hand. */
+                silent: number[];
+                /** @description Nodes that have not answered in time. */
+                silentNodes: string[];
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_StartGroupAnswer: {
             /** Format: int32 */
             code: number;
@@ -6819,6 +7375,9 @@ export interface components {
                 /** Format: int32 */
                 masterPort?: number | null;
                 verdict?: components["schemas"]["Verdict"] | null;
+                ledger?: components["schemas"]["Ledger"] | null;
+                hang?: components["schemas"]["HangNote"] | null;
+                waits?: components["schemas"]["WaitNote"] | null;
                 warnings: components["schemas"]["Warning"][];
             };
         };
@@ -6890,6 +7449,8 @@ export interface components {
                  * @description Unix milliseconds.
                  */
                 createdAt: number;
+                /** @description Whether the user comes with a company account (OpenID Connect). */
+                hasCompanyAccount?: boolean;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -6912,6 +7473,11 @@ export interface components {
                  * @description The version of the words between agents and server.
                  */
                 link: number;
+                /**
+                 * @description Where a browser begins to log in with a company account (OpenID Connect), where the server was set up for it.
+                 * @example https://fermi.example.com/oidc/log-in
+                 */
+                companyLogIn?: string | null;
             };
         };
         /** @description A place where ranks can run. */
@@ -7037,6 +7603,10 @@ export interface components {
         EventDetail: {
             /** @default null */
             phase?: components["schemas"]["PhaseChange"] | null;
+            /** @default null */
+            hang?: components["schemas"]["HangNote"] | null;
+            /** @default null */
+            end?: components["schemas"]["TaskEnd"] | null;
         };
         /** @description The end of a process as the kernel told it, or the reason why it never began. */
         Exit: {
@@ -7073,6 +7643,9 @@ export interface components {
             restartsUsed: number;
             /** Format: int32 */
             maxRestarts: number;
+            ledger?: components["schemas"]["Ledger"] | null;
+            hang?: components["schemas"]["HangNote"] | null;
+            waits?: components["schemas"]["WaitNote"] | null;
             /** @description The last events, oldest first. */
             events: components["schemas"]["Event"][];
         };
@@ -7103,6 +7676,52 @@ export interface components {
          * @enum {string}
          */
         FailureClass: "user" | "platform" | "infrastructure";
+        /** @description One thing that was checked. */
+        Finding: {
+            /**
+             * @description A stable name, such as `gpu.ecc`.
+             * @example wire.port
+             */
+            check: string;
+            topic: components["schemas"]["FindingTopic"];
+            state: components["schemas"]["FindingState"];
+            /** @description The conclusion. */
+            text: components["schemas"]["Text"];
+            evidence?: components["schemas"]["Text"] | null;
+            fix?: components["schemas"]["Fix"] | null;
+            /** @description The nodes that it concerns, where several were looked at. */
+            nodes?: number[];
+        };
+        /** @description How many findings there are of each state. */
+        FindingCounts: {
+            ok: number;
+            skipped: number;
+            warnings: number;
+            errors: number;
+        };
+        /**
+         * @description How good it is.
+         * @enum {string}
+         */
+        FindingState: "ok" | "skipped" | "warning" | "error";
+        /**
+         * @description Under which heading it stands.
+         * @enum {string}
+         */
+        FindingTopic: "nodes" | "wire" | "versions" | "gpu" | "cpu" | "limits" | "disk" | "clock" | "network" | "launch" | "python";
+        /** @description What to do about it. */
+        Fix: {
+            text: components["schemas"]["Text"];
+            /** @description To be copied into a shell. */
+            command?: string | null;
+        };
+        /** @description A line of somebody's code. */
+        Frame: {
+            file: string;
+            /** Format: int32 */
+            line: number;
+            function: string;
+        };
         /**
          * @description What trains. The distributed engine is the user's own; Fermi configures and starts it.
          * @enum {string}
@@ -7316,6 +7935,31 @@ export interface components {
             status: components["schemas"]["TaskPhase"];
             statusText: components["schemas"]["Text"];
         };
+        /**
+         * @description The ways in which a run stands still.
+         * @enum {string}
+         */
+        HangKind: "stopped" | "notEntered" | "mismatched" | "silent" | "left" | "diskWait" | "asleep" | "busy";
+        /** @description Who hangs, where, since when. */
+        HangNote: {
+            /** Format: int32 */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds of the last progress.
+             */
+            sinceMs: number;
+            kind: components["schemas"]["HangKind"];
+            /** @description Those that it is about. */
+            ranks: number[];
+            /** @description The nodes of these ranks. */
+            nodes: string[];
+            place?: components["schemas"]["Frame"] | null;
+            /** @description What ranks do, those that do the same together, the most ranks first. */
+            stacks: components["schemas"]["StackGroup"][];
+            text: components["schemas"]["Text"];
+            hint: components["schemas"]["Text"];
+        };
         /** @description The id of what was made. */
         Id: {
             id: string;
@@ -7445,6 +8089,11 @@ export interface components {
              * @default null
              */
             checkpointDir?: string | null;
+            /**
+             * @description Whether Python ranks are watched over from inside: steps, phases, collectives, stacks. They are where nothing is said.
+             * @default null
+             */
+            hook?: boolean | null;
             /** @description Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys. */
             framework?: Record<string, never>;
             /** @description A training.yaml as JSON: settings come from it that `framework` does not give. */
@@ -7462,11 +8111,50 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description Every millisecond from the task's creation on has one cause; the time between its end and another start counts for none. */
+        Ledger: {
+            /** Format: int64 */
+            wallMs: number;
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            productiveShare: number;
+            /** @description The productive time first, then the largest; they add up to the whole. */
+            causes: components["schemas"]["LedgerCause"][];
+            /** @description The productive share, and what took the rest. */
+            text: components["schemas"]["Text"];
+        };
+        /** @description What time was spent on. */
+        LedgerCause: {
+            cause: components["schemas"]["Cause"];
+            text: components["schemas"]["Text"];
+            /** Format: int64 */
+            ms: number;
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            share: number;
+        };
+        /** @description The body of `POST /users/{name}/link`. */
+        LinkUser: {
+            /**
+             * @description As the company's log-in service names the account: `sub` of its ID tokens.
+             * @example 248289761001
+             */
+            subject: string;
+        };
         /**
          * Format: int32
          * @description Who a process is among the processes of its node, from 0.
          */
         LocalRank: number;
+        /**
+         * @description What kind of place a text names.
+         * @enum {string}
+         */
+        LocationKind: "path" | "uri" | "name";
         /** @description A piece of one stream. */
         LogChunk: {
             /** Format: int32 */
@@ -7600,12 +8288,137 @@ export interface components {
             id: string;
             name: string;
             path?: string | null;
+            location?: components["schemas"]["LocationKind"] | null;
             description?: string | null;
+            architecture?: components["schemas"]["ModelArchitecture"] | null;
+            planning?: components["schemas"]["Text"] | null;
             /**
              * Format: int64
              * @description Unix milliseconds.
              */
             createdAt: number;
+        };
+        /** @description The numbers by which a plan is made. */
+        ModelArchitecture: components["schemas"]["ModelShape"] & {
+            /**
+             * Format: int64
+             * @description All parameters, as the shape says or as was published.
+             */
+            totalParameters: number;
+            source: components["schemas"]["ShapeSource"];
+            /** @description The entry of the catalogue, where the numbers are that one's. */
+            catalogueName?: string | null;
+        };
+        /** @description A mixture of experts in place of each feed-forward block. */
+        ModelExperts: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            active: number;
+            /** Format: int64 */
+            shared?: number;
+            /** Format: int64 */
+            ffn: number;
+        };
+        /** @description The numbers as they are given: what is left out is usual for the rest. */
+        ModelNumbers: {
+            /**
+             * Format: int64
+             * @default null
+             */
+            layers?: number | null;
+            /**
+             * Format: int64
+             * @description Width of the hidden state.
+             * @default null
+             */
+            hidden?: number | null;
+            /**
+             * Format: int64
+             * @description Attention heads.
+             * @default null
+             */
+            heads?: number | null;
+            /**
+             * Format: int64
+             * @description As many as heads where nothing is said.
+             * @default null
+             */
+            kvHeads?: number | null;
+            /**
+             * Format: int64
+             * @description Four times the width where nothing is said.
+             * @default null
+             */
+            ffn?: number | null;
+            /**
+             * Format: int64
+             * @description 50,304 where nothing is said.
+             * @default null
+             */
+            vocab?: number | null;
+            /**
+             * Format: int64
+             * @default null
+             */
+            headDim?: number | null;
+            /** @default null */
+            family?: string | null;
+            /** @default null */
+            tied?: boolean | null;
+            /**
+             * Format: int64
+             * @default null
+             */
+            maxPositions?: number | null;
+            /** @default null */
+            experts?: components["schemas"]["ModelExperts"] | null;
+            /**
+             * Format: int64
+             * @default null
+             */
+            parameters?: number | null;
+        };
+        /** @description The shape of a transformer, complete. */
+        ModelShape: {
+            /** Format: int64 */
+            layers: number;
+            /**
+             * Format: int64
+             * @description Width of the hidden state.
+             */
+            hidden: number;
+            /**
+             * Format: int64
+             * @description Attention heads.
+             */
+            heads: number;
+            /** Format: int64 */
+            kvHeads: number;
+            /**
+             * Format: int64
+             * @description Width of the feed-forward layer.
+             */
+            ffn: number;
+            /** Format: int64 */
+            vocab: number;
+            /**
+             * Format: int64
+             * @description Width of a head, where it is not `hidden / heads`.
+             */
+            headDim?: number | null;
+            /** @description The family, such as `llama` or `gpt2`, which says what a block is like: `model_type` of a config.json. */
+            family?: string | null;
+            /** @description Whether input and output share their table of tokens; as in the family where nothing is said. */
+            tied?: boolean | null;
+            /** Format: int64 */
+            maxPositions?: number | null;
+            experts?: components["schemas"]["ModelExperts"] | null;
+            /**
+             * Format: int64
+             * @description The published count, where it is not what the shape says.
+             */
+            parameters?: number | null;
         };
         /** @description The answer to `POST /groups/{id}/workers`. */
         MoveAnswer: {
@@ -7661,6 +8474,11 @@ export interface components {
             /** @description Stop the ranks after this long, so that another attempt may begin. The warden of each node keeps the time. */
             stopAfter: components["schemas"]["Seconds"];
         };
+        /**
+         * @description What is done about ranks that hang.
+         * @enum {string}
+         */
+        OnHang: "tell" | "restart";
         /** @description A rank that failed after the first one. */
         OtherFailure: {
             /** Format: int32 */
@@ -7688,6 +8506,11 @@ export interface components {
             /** @description The last events, newest first. */
             events: components["schemas"]["Event"][];
         };
+        /**
+         * @description What a rank is doing.
+         * @enum {string}
+         */
+        Phase: "parked" | "import" | "init" | "load" | "firstStep" | "step" | "save";
         /** @description From one phase to the next. */
         PhaseChange: {
             from: components["schemas"]["TaskPhase"];
@@ -7709,6 +8532,11 @@ export interface components {
             memoryGib: number;
             /**
              * Format: double
+             * @description What one GPU needs at most in four of five such runs.
+             */
+            memoryHighGib?: number;
+            /**
+             * Format: double
              * @description What one GPU has.
              */
             gpuMemoryGib: number;
@@ -7725,6 +8553,13 @@ export interface components {
              * @description Null where it does not fit: what does not run has no speed.
              */
             stepTimeS?: number | null;
+            /**
+             * Format: double
+             * @description Four of five such runs are between these.
+             */
+            stepTimeLowS?: number | null;
+            /** Format: double */
+            stepTimeHighS?: number | null;
             /** Format: double */
             tokensPerS?: number | null;
             suggestion?: components["schemas"]["PlanSuggestion"] | null;
@@ -7819,7 +8654,85 @@ export interface components {
              * @default true
              */
             preemptible?: boolean;
+            /**
+             * @description Whether its nodes check each other before ranks start; left out, they do not.
+             * @default off
+             */
+            preflight?: components["schemas"]["PreflightPolicy"];
+            /**
+             * @description What is done about ranks that hang; it is told in any case.
+             * @default tell
+             */
+            onHang?: components["schemas"]["OnHang"];
+            /** @default null */
+            hangAfter?: components["schemas"]["Seconds"] | null;
         };
+        /** @description A preflight, as far as it has come. Kept in memory: the last 64, until the server ends. */
+        Preflight: {
+            /** @example preflight-1765432100000 */
+            id: string;
+            createdBy: components["schemas"]["Principal"];
+            /** @description The task before whose ranks it happened. */
+            taskId?: string | null;
+            path?: string | null;
+            /**
+             * Format: int64
+             * @description Unix milliseconds.
+             */
+            startedAt: number;
+            /**
+             * Format: int64
+             * @description Null while it goes on.
+             */
+            endedAt?: number | null;
+            /** Format: double */
+            seconds: number;
+            /** @description Whether there was no error; null while it goes on. */
+            ok?: boolean | null;
+            progress: components["schemas"]["PreflightProgress"];
+            nodes: components["schemas"]["PreflightNode"][];
+            counts: components["schemas"]["FindingCounts"];
+            /** @description `nodes` in it are places of the list above. Empty while it goes on. */
+            findings: components["schemas"]["Finding"][];
+            differences: components["schemas"]["VersionDifference"][];
+            /** @description The shortest round trips in microseconds, from row to column; null where two do not reach each other. */
+            roundTripsUs: (number | null)[][];
+            /** @description Bytes per second between two; null where nothing was measured. */
+            bytesPerSecond: (number | null)[][];
+        };
+        /** @description An environment that takes part. */
+        PreflightNode: {
+            environment: string;
+            name: string;
+            zone?: string | null;
+            /**
+             * @description `absent`, `waits`, `asked`, `takesPart`, `done`, `failed`, `silent` or `left`.
+             * @example takesPart
+             */
+            state: string;
+        };
+        /**
+         * @description What a task asks for.
+         * @enum {string}
+         */
+        PreflightPolicy: "off" | "warn" | "require";
+        /** @description How far a preflight is. */
+        PreflightProgress: {
+            step: components["schemas"]["PreflightStep"];
+            text: components["schemas"]["Text"];
+            /**
+             * Format: float
+             * @description 0 to 1.
+             */
+            share: number;
+            /** @description The names of those who are waited for, where that is known. */
+            waitsFor: string[];
+        };
+        /**
+         * @description One step after the other.
+         * @enum {string}
+         */
+        PreflightStep: "asking" | "meeting" | "looking" | "latency" | "bandwidth" | "allReduce" | "folder" | "over";
         /** @description The answer to `POST /training-tasks/preview`. */
         Preview: {
             aggregate?: components["schemas"]["Aggregate"] | null;
@@ -7884,6 +8797,14 @@ export interface components {
             startsBy?: number | null;
             /** @description Whether that is a promise, because workers are kept for it. */
             isPromised: boolean;
+            /** @description The first of those that are before it. */
+            ahead?: components["schemas"]["QueuedTask"][];
+            reservation?: components["schemas"]["ReservedWorkers"] | null;
+        };
+        /** @description A task in the queue. */
+        QueuedTask: {
+            taskId: string;
+            name: string;
         };
         /** @description One rank of an attempt. */
         Rank: {
@@ -8029,6 +8950,21 @@ export interface components {
              */
             interpreter?: string | null;
         };
+        /** @description What is kept for a task that is first in line. */
+        ReservedWorkers: {
+            taskId: string;
+            name: string;
+            /** @description The first of them. */
+            workers: string[];
+            /** Format: int64 */
+            workerCount: number;
+            /**
+             * Format: int64
+             * @description When all of them are there at the latest; null where that is not known.
+             */
+            from?: number | null;
+            text: components["schemas"]["Text"];
+        };
         /** @description How often a task may be started anew. */
         RestartPolicy: {
             /** Format: int32 */
@@ -8172,6 +9108,11 @@ export interface components {
              */
             shared?: boolean;
         };
+        /**
+         * @description Where the numbers of a model come from.
+         * @enum {string}
+         */
+        ShapeSource: "given" | "config" | "catalogue";
         /** @description The answer to `POST /snapshots`. */
         Snapshot: {
             /** @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
@@ -8190,11 +9131,33 @@ export interface components {
             /** @description A folder that was sent once, by its digest; agents fetch it. */
             snapshot: string;
         };
+        /** @description Ranks whose main threads stand at the same place. */
+        StackGroup: {
+            ranks: number[];
+            /** @description The innermost first; empty for ranks that gave none. */
+            frames: components["schemas"]["Frame"][];
+        };
+        /** @description The answer to `POST /training-tasks/{id}/stacks`. */
+        Stacks: {
+            /** Format: int32 */
+            attempt: number;
+            /** @description Those at the same place together, the most ranks first. */
+            groups: components["schemas"]["StackGroup"][];
+            /** @description Ranks that gave no stack: without the hook, stopped, or not at Python's hand. */
+            silent: number[];
+            /** @description Nodes that have not answered in time. */
+            silentNodes: string[];
+        };
         /**
          * @description Whether those who stand by take the place of workers whose machine is gone.
          * @enum {string}
          */
         Standby: "wait" | "replace";
+        /**
+         * @description Where a rank is on its way to the others.
+         * @enum {string}
+         */
+        Standing: "notJoined" | "joined" | "ended";
         /** @description The body of `POST /groups/{id}/start`: a task on the group's ranks. */
         StartGroup: {
             /** @default null */
@@ -8266,6 +9229,35 @@ export interface components {
             /** @description What was looked at before the start. */
             checks: components["schemas"]["Check"][];
             ranks: components["schemas"]["GroupRanks"];
+        };
+        /** @description The body of `POST /preflights`. */
+        StartPreflight: {
+            /**
+             * @description Names or ids, at most 64. The first that the others can reach is where they meet.
+             * @default []
+             * @example [
+             *       "gn6",
+             *       "gn7"
+             *     ]
+             */
+            environments?: string[];
+            /**
+             * @description A folder that all shall have, such as that of a data set. An empty file is left there for a moment.
+             * @default null
+             * @example /data/wiki
+             */
+            path?: string | null;
+            /**
+             * Format: int32
+             * @description The port at which ranks will meet; the first free one from 29500 on when not given.
+             * @default null
+             */
+            masterPort?: number | null;
+            /**
+             * @description Whether Python and its engines are asked too; they are when not given.
+             * @default null
+             */
+            python?: boolean | null;
         };
         /** @description How the ranks of a task are stopped. SIGKILL always follows the last rung. */
         StopLadder: {
@@ -8348,7 +9340,7 @@ export interface components {
          * @description One of the two streams of a rank.
          * @enum {string}
          */
-        Stream: "stdout" | "stderr";
+        Stream: "stdout" | "stderr" | "hang";
         /** @description A task with everything about it. */
         Task: components["schemas"]["TaskRow"] & {
             distributedInfo?: components["schemas"]["DistributedInfo"] | null;
@@ -8374,7 +9366,38 @@ export interface components {
             /** Format: int32 */
             masterPort?: number | null;
             verdict?: components["schemas"]["Verdict"] | null;
+            ledger?: components["schemas"]["Ledger"] | null;
+            hang?: components["schemas"]["HangNote"] | null;
+            waits?: components["schemas"]["WaitNote"] | null;
             warnings: components["schemas"]["Warning"][];
+        };
+        /** @description The end of a task, for those who are told of it later. */
+        TaskEnd: {
+            /**
+             * @description What was found, why, and what to do.
+             * @default []
+             */
+            lines?: components["schemas"]["Text"][];
+            /**
+             * @description The signature of the failure, such as `cuda_out_of_memory`.
+             * @default null
+             */
+            cause?: string | null;
+            /**
+             * Format: int64
+             * @default null
+             */
+            startedMs?: number | null;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            attempts?: number;
+            /**
+             * @description It was stopped in order to wait again: it gave way, or is restarted.
+             * @default false
+             */
+            waitsAgain?: boolean;
         };
         /** @description A task's run on one node. */
         TaskNode: {
@@ -8504,6 +9527,8 @@ export interface components {
              * @description Unix milliseconds.
              */
             createdAt: number;
+            /** @description Whether the user comes with a company account (OpenID Connect). */
+            hasCompanyAccount?: boolean;
         };
         /** @description The end of an attempt. */
         Verdict: {
@@ -8543,6 +9568,24 @@ export interface components {
              * @description The version of the words between agents and server.
              */
             link: number;
+            /**
+             * @description Where a browser begins to log in with a company account (OpenID Connect), where the server was set up for it.
+             * @example https://fermi.example.com/oidc/log-in
+             */
+            companyLogIn?: string | null;
+        };
+        /** @description Something of which nodes have different versions. */
+        VersionDifference: {
+            /** @description Such as `torch` or `driver`. */
+            what: string;
+            /** @description How much it matters. */
+            state: components["schemas"]["FindingState"];
+            versions: components["schemas"]["VersionOf"][];
+        };
+        /** @description A version and who has it. */
+        VersionOf: {
+            version: string;
+            nodes: number[];
         };
         /** @description What is installed; compared between nodes before a launch. */
         Versions: {
@@ -8558,6 +9601,21 @@ export interface components {
             driver?: string | null;
             /** @default null */
             nccl?: string | null;
+        };
+        /** @description Who waits for whom in the attempt of a task that starts, as it is kept with the task. */
+        WaitNote: {
+            /** Format: int32 */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description Unix milliseconds since when somebody waits.
+             */
+            sinceMs: number;
+            /** @description The first of the ranks that wait. */
+            waiting: number[];
+            /** @description The first of those that they wait for. */
+            awaited: components["schemas"]["AwaitedRank"][];
+            text: components["schemas"]["Text"];
         };
         /** @description A worker that the task needs and does not have. */
         WaitingFor: {

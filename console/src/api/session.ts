@@ -28,6 +28,14 @@ export async function logIn(credentials: Credentials): Promise<boolean> {
   return isTaken;
 }
 
+/** Where people log in with their company account; null where the server knows of none, or does not answer. */
+export async function companyLogIn(): Promise<string | null> {
+  const response = await fetch(`${PREFIX}/version`).catch(() => null);
+  const answer: unknown = response?.ok ? await response.json().catch(() => null) : null;
+  const found = (answer as { data?: { companyLogIn?: unknown } } | null)?.data?.companyLogIn;
+  return typeof found === 'string' && /^https?:\/\//.test(found) ? found : null;
+}
+
 /** Ends the session; the next refusal asks to log in again. */
 export function logOut(): Promise<boolean> {
   return call('DELETE');

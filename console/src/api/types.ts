@@ -27,10 +27,17 @@ export type LogChunk = Schemas['LogChunk'];
 export type LogMatch = Schemas['LogMatch'];
 export type CreateRequest = Schemas['CreateRequest'];
 export type AutoSelection = Schemas['AutoSelection'];
+export type Preflight = Schemas['Preflight'];
+export type Finding = Schemas['Finding'];
+export type VersionDifference = Schemas['VersionDifference'];
 export type Preview = Schemas['Preview'];
 export type Warning = Schemas['Warning'];
 export type User = Schemas['User'];
 export type Token = Schemas['Token'];
+export type Ledger = Schemas['Ledger'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookFormat = Schemas['WebhookFormat'];
+export type WebhookTopic = Schemas['WebhookTopic'];
 export type Verdict = Schemas['Verdict'];
 
 export type Page<T> = { items: T[]; nextPageToken?: string | null; total?: number | null };

@@ -1,8 +1,10 @@
+import { memo, useDeferredValue } from 'react';
 import type { Course } from './Plot';
 import { join, thin } from './thin';
 
 const SERIES = 25;
-const ROWS = 100;
+const ROWS = 40;
+const NONE: Course[] = [];
 
 type DataTableProps = {
   caption: string;
@@ -12,9 +14,12 @@ type DataTableProps = {
   formatX: (value: number) => string;
 };
 
-/** What a plot shows, for those who cannot see it. */
-export function DataTable({ caption, head, courses, format, formatX }: DataTableProps) {
-  const shown = courses.slice(0, SERIES);
+/** What a plot shows, for those who cannot see it. The cross-hair changes nothing of it. */
+export const DataTable = memo(Rows, (a, b) => a.courses === b.courses && a.caption === b.caption && a.head === b.head);
+
+function Rows({ caption, head, courses, format, formatX }: DataTableProps) {
+  // What is seen is drawn first.
+  const shown = useDeferredValue(courses, NONE).slice(0, SERIES);
   const { xs, ys } = join(
     shown.map((course) => thin(course.samples, Math.floor(ROWS / Math.max(shown.length, 1)) + 4)),
   );

@@ -1,4 +1,4 @@
-import { type PointerEvent, useCallback, useState } from 'react';
+import { memo, type PointerEvent, useCallback, useDeferredValue, useState } from 'react';
 import { useWords } from '~/words';
 import { useCanvas } from './canvas';
 import { colour } from './colours';
@@ -22,47 +22,57 @@ type HeatMapProps = {
 /** Rank by time, the slowest rank on top: a straggler is a stripe. */
 export function HeatMap({ label, heat, format, formatX, onPick }: HeatMapProps) {
   const { w, number } = useWords();
-  const rows = heat.rows.length;
+  const { columns } = heat;
+  const rows = heat.ranks.length;
   const row = Math.max(rows > MANY ? 1 : 2, Math.min(18, Math.floor(TALLEST / Math.max(rows, 1))));
-  const columns = heat.rows[0]?.cells.length ?? 1;
   const [at, setAt] = useState<{ row: number; column: number } | null>(null);
+  // The canvas is as high as what is in sight, and stays there while the rows scroll by.
+  const height = Math.min(rows * row, BOX);
+  const [top, setTop] = useState(0);
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
-      paintHeat(context, width, heat, row, { cold: colour('track'), hot: colour('bad-fill'), text: colour('faint') });
+      const inks = { cold: colour('track'), hot: colour('bad-fill'), text: colour('faint') };
+      paintHeat(context, heat, { width, height, top, row }, inks);
     },
-    [heat, row],
+    [heat, height, top, row],
   );
-  const { canvas, width } = useCanvas(rows * row, draw);
+  const { canvas, width } = useCanvas(height, draw);
   const place = (event: PointerEvent<HTMLCanvasElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const column = Math.floor(((event.clientX - box.left - LABELS) / (width - LABELS)) * columns);
-    const index = Math.floor((event.clientY - box.top) / row);
+    const index = Math.floor((event.clientY - box.top + top) / row);
     return index >= 0 && index < rows ? { row: index, column: Math.min(Math.max(column, 0), columns - 1) } : null;
   };
-  const line = at ? heat.rows[at.row] : undefined;
-  const value = at && line ? line.cells[at.column] : null;
+  const rank = at ? heat.ranks[at.row] : undefined;
+  const value = at ? heat.cells[at.row * columns + at.column] : undefined;
   const x = at ? heat.from + ((at.column + 0.5) / columns) * (heat.to - heat.from) : 0;
   return (
     <figure>
-      <div tabIndex={rows * row > BOX ? 0 : undefined} className="max-h-130 overflow-y-auto">
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={label}
-          className="block w-full cursor-pointer"
-          style={{ height: rows * row }}
-          onPointerMove={(event) => setAt(place(event))}
-          onPointerLeave={() => setAt(null)}
-          onClick={() => line && onPick(line.rank)}
-        />
+      <div
+        tabIndex={rows * row > BOX ? 0 : undefined}
+        className="max-h-130 overflow-y-auto"
+        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      >
+        <div style={{ height: rows * row }}>
+          <canvas
+            ref={canvas}
+            role="img"
+            aria-label={label}
+            className="sticky top-0 block w-full cursor-pointer"
+            style={{ height }}
+            onPointerMove={(event) => setAt(place(event))}
+            onPointerLeave={() => setAt(null)}
+            onClick={() => rank !== undefined && onPick(rank)}
+          />
+        </div>
       </div>
       <figcaption className="mt-2 flex min-h-5 flex-wrap items-center gap-x-3 text-xs text-muted">
-        {line ? (
-          <span className="text-text">
-            rank {number(line.rank)} · {value == null ? '–' : format(value)} · {formatX(x)}
-          </span>
-        ) : (
+        {rank === undefined ? (
           <span>{w.task.heatHint}</span>
+        ) : (
+          <span className="text-text">
+            rank {number(rank)} · {value === undefined || Number.isNaN(value) ? '–' : format(value)} · {formatX(x)}
+          </span>
         )}
         <span className="ml-auto flex items-center gap-2">
           {format(heat.low)}
@@ -70,25 +80,37 @@ export function HeatMap({ label, heat, format, formatX, onPick }: HeatMapProps) 
           {format(heat.high)}
         </span>
       </figcaption>
-      <table className="sr-only">
-        <caption>{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">rank</th>
-            <th scope="col">{w.task.meanStep}</th>
-            <th scope="col">{w.task.worstStep}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {heat.rows.slice(0, 100).map((entry) => (
-            <tr key={entry.rank}>
-              <th scope="row">{entry.rank}</th>
-              <td>{format(entry.mean)}</td>
-              <td>{format(entry.worst)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Slowest label={label} heat={heat} format={format} />
     </figure>
   );
 }
+
+/** So many of the slowest are told to those who cannot see the map. */
+const TOLD = 25;
+
+const Slowest = memo(function Slowest({ label, heat, format }: Pick<HeatMapProps, 'label' | 'heat' | 'format'>) {
+  const { w } = useWords();
+  // What is seen is drawn first.
+  const told = useDeferredValue(heat, null);
+  return (
+    <table className="sr-only">
+      <caption>{label}</caption>
+      <thead>
+        <tr>
+          <th scope="col">rank</th>
+          <th scope="col">{w.task.meanStep}</th>
+          <th scope="col">{w.task.worstStep}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {[...(told?.ranks.subarray(0, TOLD) ?? [])].map((rank, at) => (
+          <tr key={rank}>
+            <th scope="row">{rank}</th>
+            <td>{format(told?.means[at] ?? 0)}</td>
+            <td>{format(told?.worsts[at] ?? 0)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+});

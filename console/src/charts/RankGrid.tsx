@@ -5,7 +5,7 @@ import { colour } from './colours';
 import { byNode, place, rankAt } from './squares';
 
 export type SquareTone = 'waiting' | 'running' | 'succeeded' | 'failed' | 'victim';
-export type RankSquare = { rank: number; node: string; tone: SquareTone; label: string };
+export type RankSquare = { rank: number; node: string; tone: SquareTone };
 
 const FILLS: Record<SquareTone, string> = {
   waiting: 'fill-track stroke-line-strong',
@@ -30,6 +30,8 @@ const PER_ROW = 16;
 type RankGridProps = {
   label: string;
   squares: readonly RankSquare[];
+  /** What is said of a rank to those who point at its square. */
+  labelOf: (rank: number) => string;
   onPick: (rank: number) => void;
   onHover?: (rank: number | null) => void;
 };
@@ -39,7 +41,7 @@ export function RankGrid(props: RankGridProps) {
   return props.squares.length > ELEMENTS ? <DrawnGrid {...props} /> : <ElementGrid {...props} />;
 }
 
-function ElementGrid({ label, squares, onPick, onHover }: RankGridProps) {
+function ElementGrid({ label, squares, labelOf, onPick, onHover }: RankGridProps) {
   const nodes = useMemo(() => byNode(squares), [squares]);
   return (
     <section aria-label={label} className="flex flex-wrap gap-x-6 gap-y-3">
@@ -58,28 +60,28 @@ function ElementGrid({ label, squares, onPick, onHover }: RankGridProps) {
               height={lines * (SIZE + GAP)}
               className="block overflow-visible"
             >
-              {node.squares.map((square, at) => (
+              {node.squares.map(({ rank, tone }, at) => (
                 <a
-                  key={square.rank}
-                  href={`#rank-${square.rank}`}
-                  aria-label={square.label}
+                  key={rank}
+                  href={`#rank-${rank}`}
+                  aria-label={labelOf(rank)}
                   onClick={(event) => {
                     event.preventDefault();
-                    onPick(square.rank);
+                    onPick(rank);
                   }}
-                  onPointerEnter={() => onHover?.(square.rank)}
+                  onPointerEnter={() => onHover?.(rank)}
                   onPointerLeave={() => onHover?.(null)}
-                  onFocus={() => onHover?.(square.rank)}
+                  onFocus={() => onHover?.(rank)}
                   onBlur={() => onHover?.(null)}
                 >
-                  <title>{square.label}</title>
+                  <title>{labelOf(rank)}</title>
                   <rect
                     x={(at % PER_ROW) * (SIZE + GAP) + 0.5}
                     y={Math.floor(at / PER_ROW) * (SIZE + GAP) + 0.5}
                     width={SIZE - 1}
                     height={SIZE - 1}
                     rx="3"
-                    className={classes('hover:opacity-75', FILLS[square.tone])}
+                    className={classes('hover:opacity-75', FILLS[tone])}
                   />
                 </a>
               ))}
@@ -99,12 +101,15 @@ function DrawnGrid({ label, squares, onPick, onHover }: RankGridProps) {
   const draw = useCallback(
     (context: CanvasRenderingContext2D, width: number) => {
       const step = Math.min(SMALL, width / perRow);
-      const fills = new Map(Object.entries(TOKENS).map(([tone, token]) => [tone, colour(token)]));
-      squares.forEach((square, at) => {
-        const { x, y } = place(at, perRow, step);
-        context.fillStyle = fills.get(square.tone) ?? '';
-        context.fillRect(x, y, step - 1, step - 1);
-      });
+      // A colour after the other: to change it costs more than a square.
+      for (const [tone, token] of Object.entries(TOKENS)) {
+        context.fillStyle = colour(token);
+        squares.forEach((square, at) => {
+          if (square.tone !== tone) return;
+          const { x, y } = place(at, perRow, step);
+          context.fillRect(x, y, step - 1, step - 1);
+        });
+      }
     },
     [squares],
   );

@@ -20,7 +20,9 @@ test.each([
     [keys.overview, keys.events, keys.environment('e1'), keys.environments, keys.groups],
   ],
   [event('group.changed'), [keys.overview, keys.events, keys.groups]],
+  [event('preflight.ended'), [keys.overview, keys.events, keys.preflights]],
   [event('user.added'), [keys.overview, keys.events, keys.users, keys.tokens]],
+  [event('webhook.failing'), [keys.overview, keys.events, keys.webhooks]],
   [event('something.new'), [keys.overview, keys.events]],
 ])('%o touches %o', (given, expected) => {
   expect(touched(given)).toEqual(expected);

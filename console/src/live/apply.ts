@@ -23,6 +23,9 @@ export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>)
     case 'group':
       found.push(keys.groups);
       break;
+    case 'preflight':
+      found.push(keys.preflights);
+      break;
     case 'dataset':
       found.push(keys.datasets);
       break;
@@ -34,6 +37,9 @@ export function touched(event: Pick<Event, 'kind' | 'taskId' | 'environmentId'>)
       break;
     case 'secret':
       found.push(keys.secrets);
+      break;
+    case 'webhook':
+      found.push(keys.webhooks);
       break;
     case 'token':
       found.push(keys.tokens);

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button } from '~/ui/Button';
 import { ArrowDownIcon } from '~/ui/icons';
 import { useWords } from '~/words';
@@ -24,7 +24,8 @@ type LogListProps = {
 };
 
 /** The lines in sight; at the end it follows, at either edge it fetches what is beyond. */
-export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf, onChoose, onNewest }: LogListProps) {
+export const LogList = memo(function LogList(props: LogListProps) {
+  const { store, state, shown, query, isWrapped, nodeOf, hrefOf, onChoose, onNewest } = props;
   const { w } = useWords();
   const scroller = useRef<HTMLDivElement>(null);
   const gone = useRef<string | null>(null);
@@ -133,4 +134,4 @@ export function LogList({ store, state, shown, query, isWrapped, nodeOf, hrefOf,
       ) : null}
     </div>
   );
-}
+});

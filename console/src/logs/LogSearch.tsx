@@ -1,10 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { IconButton } from '~/ui/Button';
 import { SearchInput } from '~/ui/Field';
 import { ArrowDownIcon, ArrowUpIcon } from '~/ui/icons';
 import { useWords } from '~/words';
 import { hitsOf, type LogQuestion, MOST_MATCHES, searchQuery, stepTo } from './search';
+
+/** Who has not typed for so long is not about to type on. */
+const PAUSE = 200;
 
 type LogSearchProps = {
   question: LogQuestion;
@@ -17,18 +20,28 @@ type LogSearchProps = {
 export function LogSearch({ question, shown, onText, onHit }: LogSearchProps) {
   const { w, number } = useWords();
   const [typed, setTyped] = useState(question.text);
+  // What is looked for: at once, while the address and the page that reads it come after.
+  const [text, setText] = useState(question.text);
   const [from, setFrom] = useState(question.text);
   if (from !== question.text) {
     setFrom(question.text);
     setTyped(question.text);
+    setText(question.text);
   }
+  const seek = useCallback(
+    (wanted: string) => {
+      setText(wanted);
+      onText(wanted);
+    },
+    [onText],
+  );
   useEffect(() => {
-    if (typed === question.text) return;
-    const due = setTimeout(() => onText(typed), 300);
+    if (typed === text) return;
+    const due = setTimeout(() => seek(typed), PAUSE);
     return () => clearTimeout(due);
-  }, [typed, question.text, onText]);
+  }, [typed, text, seek]);
 
-  const found = useInfiniteQuery(searchQuery(question));
+  const found = useInfiniteQuery(searchQuery({ ...question, text }));
   const hits = useMemo(() => hitsOf(found.data?.pages ?? [], question.ranks), [found.data, question.ranks]);
   const wantsMore = found.hasNextPage && !found.isFetchingNextPage && hits.length < MOST_MATCHES;
   const { fetchNextPage } = found;
@@ -41,7 +54,7 @@ export function LogSearch({ question, shown, onText, onHit }: LogSearchProps) {
     const hit = stepTo(hits, shown, by);
     if (hit) onHit(hit.key);
   };
-  const isAsked = question.text.trim() !== '';
+  const isAsked = text.trim() !== '';
   const isSearching = isAsked && (found.isPending || found.hasNextPage) && hits.length < MOST_MATCHES;
   const all = `${number(hits.length)}${found.hasNextPage ? '+' : ''}`;
   const status = !isAsked
@@ -57,8 +70,8 @@ export function LogSearch({ question, shown, onText, onHit }: LogSearchProps) {
       className="flex w-full min-w-0 items-center gap-1 sm:w-auto sm:max-w-105 sm:flex-1"
       onKeyDown={(event) => {
         if (event.key !== 'Enter') return;
-        if (typed === question.text) step(event.shiftKey ? -1 : 1);
-        else onText(typed);
+        if (typed === text) step(event.shiftKey ? -1 : 1);
+        else seek(typed);
       }}
     >
       <SearchInput label={w.logs.search} value={typed} onChange={setTyped} className="min-w-0 flex-1" />

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { Problem } from '~/api/Loaded';
 import { Button } from '~/ui/Button';
 import { Empty } from '~/ui/Empty';
@@ -87,11 +87,13 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
     [store, onSearch],
   );
   const choose = useCallback((key: string) => onSearch({ line: key }), [onSearch]);
-  const newest = () => {
+  const newest = useCallback(() => {
     setAround(null);
     setTurn((before) => before + 1);
     onSearch({ line: undefined });
-  };
+  }, [onSearch]);
+  // Words are marked after it is told how many lines have them.
+  const marked = useDeferredValue(search.q ?? '');
   const hrefOf = useCallback((key: string) => {
     const url = new URL(window.location.href);
     url.searchParams.set('line', key);
@@ -153,7 +155,7 @@ export function LogView({ taskId, worldSize, attempts, nodeOf, error, search, on
           store={store}
           state={state}
           shown={shown}
-          query={search.q ?? ''}
+          query={marked}
           isWrapped={search.wrap ?? false}
           nodeOf={nodeOf}
           hrefOf={hrefOf}

@@ -1,6 +1,6 @@
 import type { Folded } from './fold';
 
-export type StreamKind = 'stdout' | 'stderr';
+export type StreamKind = 'stdout' | 'stderr' | 'hang';
 
 /** A piece of one stream, as the server tells it: by chunk or as it is written. */
 export type Piece = {
@@ -24,7 +24,7 @@ export function lineKey({ attempt, rank, stream, offset }: Place): string {
 }
 
 export function parseLineKey(text: string): Place | null {
-  const match = /^(\d+)\.(\d+)\.(stdout|stderr)\.(\d+)$/.exec(text);
+  const match = /^(\d+)\.(\d+)\.(stdout|stderr|hang)\.(\d+)$/.exec(text);
   if (!match) return null;
   return {
     attempt: Number(match[1]),

@@ -7,6 +7,7 @@ import { MenuIcon, MoonIcon, SearchIcon, SunIcon } from '~/ui/icons';
 import { Menu, MenuItem } from '~/ui/Menu';
 import { setTheme, useTheme } from '~/ui/theme';
 import { speak, useWords } from '~/words';
+import { SessionMenu } from './SessionMenu';
 
 const DOTS = { live: 'bg-good-fill', waiting: 'bg-warn-fill animate-pulse', mute: 'bg-warn-fill' };
 
@@ -68,6 +69,7 @@ export function Header({ onMenu, onPalette }: { onMenu: () => void; onPalette: (
             </MenuItem>
           ))}
         </Menu>
+        <SessionMenu />
       </div>
     </header>
   );

@@ -1,7 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { logIn, useLogInMissing } from '~/api/session';
-import { Button } from '~/ui/Button';
+import { companyLogIn, logIn, useLogInMissing } from '~/api/session';
+import { Button, buttonClass } from '~/ui/Button';
 import { Dialog } from '~/ui/Dialog';
 import { Field, Input } from '~/ui/Field';
 import { useWords } from '~/words';
@@ -10,6 +10,12 @@ export function LogInDialog() {
   const { w } = useWords();
   const client = useQueryClient();
   const isMissing = useLogInMissing();
+  const company = useQuery({
+    queryKey: ['companyLogIn'],
+    queryFn: companyLogIn,
+    enabled: isMissing,
+    staleTime: 60_000,
+  });
   const [isByName, setByName] = useState(false);
   const [user, setUser] = useState('');
   const [secret, setSecret] = useState('');
@@ -43,12 +49,17 @@ export function LogInDialog() {
           >
             {isByName ? w.shell.logInByToken : w.shell.logInByName}
           </Button>
-          <Button tone="primary" type="submit" form="log-in">
+          <Button tone={company.data ? 'plain' : 'primary'} type="submit" form="log-in">
             {w.shell.tokenSave}
           </Button>
         </>
       }
     >
+      {company.data ? (
+        <a href={company.data} className={buttonClass('primary', 'lg', 'mb-4 w-full')}>
+          {w.shell.logInByCompany}
+        </a>
+      ) : null}
       <form id="log-in" onSubmit={submit} className="flex flex-col gap-3">
         {isByName ? (
           <Field label={w.shell.logInUser}>

@@ -16,7 +16,7 @@ export function Card({ title, note, actions, children, className, bodyClass }: C
     <section className={classes('flex min-w-0 flex-col rounded-lg border border-line bg-surface', className)}>
       {title || actions ? (
         <header className="flex min-h-11 items-center gap-3 border-b border-line px-4 py-2">
-          <h2 className="text-sm font-semibold">{title}</h2>
+          <h2 className={classes('text-sm font-semibold', note !== undefined && 'max-w-2/3 shrink-0')}>{title}</h2>
           {note ? <span className="min-w-0 truncate text-xs text-muted">{note}</span> : null}
           <div className="ml-auto flex shrink-0 items-center gap-2">{actions}</div>
         </header>

@@ -45,7 +45,7 @@ export function Command({ text, className }: { text: string; className?: string 
         className,
       )}
     >
-      <code className="min-w-0 flex-1 overflow-x-auto py-1 font-mono text-xs whitespace-pre-wrap break-all">
+      <code className="min-w-0 flex-1 overflow-x-auto py-1 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
         {text}
       </code>
       <Copy text={text} />

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { Banner } from './Banner';
 import { Button } from './Button';
 import { Dialog } from './Dialog';
@@ -19,6 +19,14 @@ type FormDialogProps = {
 /** A form in a dialog: it says what was refused, and cannot be sent twice. */
 export function FormDialog(props: FormDialogProps) {
   const id = useId();
+  const form = useRef<HTMLFormElement>(null);
+  // Where a field was refused one goes on, and what is said of it is in sight.
+  useEffect(() => {
+    if (props.isBusy) return;
+    const refused = form.current?.querySelector<HTMLElement>('[aria-invalid=true]');
+    refused?.focus({ preventScroll: true });
+    refused?.parentElement?.scrollIntoView({ block: 'nearest' });
+  }, [props.isBusy]);
   return (
     <Dialog
       open
@@ -35,6 +43,7 @@ export function FormDialog(props: FormDialogProps) {
       }
     >
       <form
+        ref={form}
         id={id}
         className="flex flex-col gap-4"
         onSubmit={(event) => {

@@ -56,6 +56,11 @@ export function MenuItem({ onSelect, icon, tone = 'plain', disabledReason, isChe
   );
 }
 
+/** What is said in a menu and cannot be chosen. */
+export function MenuNote({ children }: { children: ReactNode }) {
+  return <div className="px-2 py-1.5 text-xs text-muted">{children}</div>;
+}
+
 export function MenuSeparator() {
   return <Base.Separator className="my-1 h-px bg-line" />;
 }

@@ -111,4 +111,7 @@ export const GlobeIcon = icon(
     <path d="M2.25 8h11.5M8 2.25c2 1.6 2.75 3.6 2.75 5.75S10 12.15 8 13.75C6 12.15 5.25 10.15 5.25 8S6 3.85 8 2.25z" />
   </>,
 );
+export const PersonIcon = icon(
+  <path d="M8 8a2.75 2.75 0 1 0 0-5.5A2.75 2.75 0 0 0 8 8zM2.75 13.5c.6-2.2 2.7-3.5 5.25-3.5s4.65 1.3 5.25 3.5" />,
+);
 export const PulseIcon = icon(<path d="M1.5 8.5h3l2-5 3 9 2-4h3" />);

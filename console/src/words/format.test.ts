@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatFor } from './format';
+import { formatFor, sentence } from './format';
 
 const zh = formatFor('zh-CN');
 const en = formatFor('en');
@@ -26,4 +26,14 @@ test('values keep four figures', () => {
 
 test('what was a moment ago is just now', () => {
   expect([zh.ago(0, 2_000), en.ago(0, 2_000), zh.ago(0, 65_000)]).toEqual(['刚刚', 'just now', '1分钟前']);
+});
+
+test.each([
+  ["the dataset 'wiki' was created", "The dataset 'wiki' was created"],
+  ['dataset-001 was deleted', 'dataset-001 was deleted'],
+  ['ann has logged in', 'ann has logged in'],
+  ['数据集“wiki”已创建', '数据集“wiki”已创建'],
+  ['', ''],
+])('the sentence %o is shown as %o', (text, shown) => {
+  expect(sentence(text)).toBe(shown);
 });

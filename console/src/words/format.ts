@@ -11,6 +11,18 @@ const UNITS: Record<Language, [string, string, string, string]> = {
 };
 const SIZES = ['B', 'KB', 'MB', 'GB', 'TB'];
 
+/** Words with which a sentence of the API begins that does not begin with a name. */
+const OPENERS = new Set(
+  'a all an another as at before by every for held if in it its kept no nobody nothing on once one out passed somebody starts the then there this too until waits what when with without would'.split(
+    ' ',
+  ),
+);
+
+/** A sentence with a capital letter, unless it begins with a name: names are shown as they were given. */
+export function sentence(text: string): string {
+  return OPENERS.has(text.split(' ', 1)[0] ?? '') ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
 /** How numbers, times and sizes are written in a language. */
 export function formatFor(language: Language) {
   const whole = new Intl.NumberFormat(language);

@@ -12,24 +12,30 @@ use std::time::{Duration, Instant};
 use fermi_api::link::{AgentMessage, Assignment, LaunchFailed, ServerMessage, Welcome};
 use fermi_attempt::bundle::NodeBundle;
 use fermi_attempt::run_result::{self, RunResult};
+use fermi_domain::access::RunAs;
+use fermi_domain::contract::FERMI_TOKEN;
 use fermi_domain::fleet::Life;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use fermi_hardware::gpu::Gpus;
-use fermi_process::lease::{self, ServerLease};
+use fermi_process::lease::{self, STACKS_ASKED, ServerLease};
 use fermi_process::stale::{self, Ended};
 use fermi_process::sweep;
+use nix::unistd::geteuid;
 
 use crate::adoption::{self, Traces};
 use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan};
+use crate::dataset;
 use crate::error::AgentError;
 use crate::keepers;
 use crate::link::{self, Dialer, LinkNews, Outbox, RunsOfCluster};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
+use crate::preflight::Preflights;
 use crate::prepare::{self, PrepareRefusal};
 use crate::probe;
 use crate::retention;
+use crate::run_as;
 use crate::run_registry::{AgentEffect, AgentInput, RunRegistry};
 use crate::sample::{LiveRuns, Sampler};
 use crate::trace;
@@ -60,6 +66,12 @@ struct Owned {
 /// Lives until the flag is raised. Ranks go on without it.
 pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> Result<(), AgentError> {
     let server = options.server.clone();
+    run_as::check(&options.run_as)?;
+    if geteuid().is_root() {
+        let news = AgentNews::RanksRunAs { text: options.run_as.told() };
+        trace::news(&news, None);
+        tell(news);
+    }
     let data = DataFolder::take(&options.data_dir)?;
     if data.is_copy {
         tracing::warn!(folder = %options.data_dir.display(), "the data folder is a copy; this agent is another one");
@@ -85,9 +97,10 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         trace::news(&news, None);
         tell(news);
     }
-    if let Some(name) = data.last_cluster() {
+    let mut found = Vec::new();
+    if let Some(name) = data.last_cluster()? {
         let folder = data.cluster(&name);
-        adopt(&folder, &mut registry);
+        found = adopt(&folder, &mut registry)?;
         cluster = Some(folder);
     }
     let known = RunsOfCluster { cluster: cluster.as_ref().map(|folder| folder.name.clone()), runs: registry.known() };
@@ -98,7 +111,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         token: options.token.clone(),
         hello,
         runs: shared.known.clone(),
-        passes: data.passes(),
+        passes: data.passes()?,
         stop: stop.clone(),
     };
     let link_events = events.clone();
@@ -106,18 +119,22 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     start_sampler(Sampler::new(gpus, shared.live.clone()), shared.pulse.clone(), outbox.clone())?;
     let wakes = events.clone();
     wake::start(stop.clone(), move || drop(wakes.send(Event::Woken)))?;
+    let preflights = Preflights::new(options.data_dir.clone());
     let mut agent = Agent {
         client: HttpUploadClient::new(server, options.fingerprint, options.token.as_deref()),
         hidden: variables_that_hold(options.token.as_deref()),
+        run_as: options.run_as,
         data,
         cluster,
         registry,
         ready: HashMap::new(),
         assignments: HashMap::new(),
+        unwatched: Vec::new(),
         environment: None,
         epoch: None,
         server_heard_ms: 0,
         probes: Arc::default(),
+        preflights,
         shared,
         journals,
         streams,
@@ -125,8 +142,8 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
         events,
         tell,
     };
-    agent.take_over();
-    agent.live(&inbox, &stop);
+    agent.take_over(found);
+    let lived = agent.live(&inbox, &stop);
     agent.shared.pulse.set(Beat::Over);
     outbox.ring();
     // It says good-bye, which must not take long.
@@ -134,7 +151,7 @@ pub fn run(options: AgentOptions, stop: StopFlag, tell: impl Fn(AgentNews)) -> R
     while !link.is_finished() && Instant::now() < deadline {
         thread::sleep(Duration::from_millis(2));
     }
-    Ok(())
+    lived
 }
 
 /// What other threads see of the agent.
@@ -146,23 +163,41 @@ struct Shared {
 }
 
 /// Takes in the runs that an earlier agent left in the folder of a cluster. What was never started goes.
-fn adopt(folder: &ClusterFolder, registry: &mut RunRegistry) {
-    for RunOnDisk { run, is_refused, has_journal, .. } in folder.runs() {
-        let life = keepers::life(&folder.run_id(&run), &folder.keepers_lock(&run), &folder.live);
+fn adopt(folder: &ClusterFolder, registry: &mut RunRegistry) -> Result<Vec<RunOnDisk>, AgentError> {
+    let found = folder.runs()?;
+    for RunOnDisk { run, is_refused, has_journal, .. } in &found {
+        let life = keepers::life(&folder.run_id(run), &folder.keepers_lock(run), &folder.live);
         if life == Life::Unknown {
             tracing::warn!(%run, "whether a run lives cannot be told; it is taken for alive");
         }
-        match adoption::adopt(Traces { life, is_refused, has_journal }) {
-            Some(state) => registry.found(run, state),
-            None => folder.delete_run(&run),
+        match adoption::adopt(Traces { life, is_refused: *is_refused, has_journal: *has_journal }) {
+            Some(state) => registry.found(run.clone(), state),
+            None => folder.delete_run(run),
         }
     }
+    Ok(found)
 }
 
-/// The names of variables whose value is the token: ranks do not need it and must not have it.
+/// The names of variables whose value is the token, or that of another one: ranks do not need it and must not have it.
 fn variables_that_hold(token: Option<&str>) -> Vec<OsString> {
-    let Some(token) = token.filter(|token| !token.is_empty()) else { return Vec::new() };
-    std::env::vars_os().filter(|(_, value)| value == token).map(|(name, _)| name).collect()
+    let token = token.map(str::trim).filter(|token| !token.is_empty());
+    let holds = |name: &OsString, value: &OsString| {
+        name == FERMI_TOKEN || value.to_str().is_some_and(|value| Some(value.trim()) == token)
+    };
+    std::env::vars_os().filter(|(name, value)| holds(name, value)).map(|(name, _)| name).collect()
+}
+
+/// Looks at the dataset that came with an assignment as its ranks would, and tells the server what is there.
+fn see_dataset(assignment: &Assignment, rule: &RunAs, outbox: &Outbox) -> Result<(), PrepareRefusal> {
+    let Some(expected) = &assignment.dataset else { return Ok(()) };
+    let account = run_as::account_for(rule, assignment.owner.as_deref()).map_err(PrepareRefusal::RunAs)?;
+    let looked = dataset::check(expected, account);
+    outbox.send(AgentMessage::DatasetLooked {
+        run: assignment.run.clone(),
+        version: expected.version_id.clone(),
+        seen: looked.as_ref().ok().cloned(),
+    });
+    looked.map(|_| ()).map_err(PrepareRefusal::Dataset)
 }
 
 /// Measuring may take long on a machine in trouble; the link must not wait for it.
@@ -180,12 +215,15 @@ fn start_sampler(mut sampler: Sampler, pulse: Arc<Pulse>, outbox: Outbox) -> io:
 struct Agent<T> {
     client: HttpUploadClient,
     hidden: Vec<OsString>,
+    run_as: RunAs,
     data: DataFolder,
     cluster: Option<ClusterFolder>,
     registry: RunRegistry,
     /// Launches that are ready to start.
     ready: HashMap<RunKey, Box<NodeBundle>>,
     assignments: HashMap<RunKey, Box<Assignment>>,
+    /// Runs whose keepers live and whose end nobody waits for yet.
+    unwatched: Vec<RunKey>,
     environment: Option<EnvironmentId>,
     /// That of the last welcome.
     epoch: Option<u64>,
@@ -193,6 +231,7 @@ struct Agent<T> {
     server_heard_ms: u64,
     /// How many threads look for a master.
     probes: Arc<AtomicUsize>,
+    preflights: Preflights,
     shared: Shared,
     journals: Uploader,
     streams: Uploader,
@@ -207,16 +246,18 @@ impl<T: Fn(AgentNews)> Agent<T> {
         (self.tell)(news);
     }
 
-    fn live(&mut self, inbox: &Receiver<Event>, stop: &StopFlag) {
+    fn live(&mut self, inbox: &Receiver<Event>, stop: &StopFlag) -> Result<(), AgentError> {
         while !stop.is_raised() {
-            let Ok(event) = inbox.recv() else { return };
-            self.hear(event);
+            let Ok(event) = inbox.recv() else { return Ok(()) };
+            self.hear(event)?;
         }
+        Ok(())
     }
 
-    fn hear(&mut self, event: Event) {
+    /// The error where its own folder cannot be read: the next agent takes all over as it is then.
+    fn hear(&mut self, event: Event) -> Result<(), AgentError> {
         match event {
-            Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome),
+            Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome)?,
             Event::Link(LinkNews::Message(message)) => self.obey(message),
             Event::Link(LinkNews::Answered { asked_ms }) => self.answered(asked_ms),
             Event::Link(LinkNews::Lost { reason, retry_in }) => {
@@ -241,11 +282,17 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 self.shared.live.remove(&run);
                 self.apply(AgentInput::KeepersGone(run));
             }
-            Event::Taken(run, kind) => self.apply(AgentInput::Taken(run, kind)),
+            Event::Taken(run, kind) => {
+                if kind == UploadKind::Journal {
+                    self.streams.order(UploadOrder::JournalTaken(run.clone()));
+                }
+                self.apply(AgentInput::Taken(run, kind));
+            }
             // Wardens of ours, and whatever else became ours as subreaper or as the first process of a container. Reaped
             // by this thread alone, which also starts wardens and must not lose one that fails to start.
             Event::Woken => drop(sweep::reap(&mut |_, _| {})),
         }
+        Ok(())
     }
 
     /// The server was there when it was asked: runs that hold a lease from it may go on. An answer that has lain about is
@@ -255,6 +302,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         if lease::boot_ms().saturating_sub(asked_ms) > OLDEST_ANSWER_MS {
             return;
         }
+        self.watch_again();
         let Some(cluster) = &self.cluster else { return };
         for known in self.registry.known().into_iter().filter(|known| known.alive) {
             keepers::renew_lease(&cluster.run_id(&known.run), &cluster.live);
@@ -275,18 +323,18 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.cluster.as_ref().is_some_and(|cluster| cluster.name == owned.cluster)
     }
 
-    fn welcomed(&mut self, welcome: Welcome) {
+    fn welcomed(&mut self, welcome: Welcome) -> Result<(), AgentError> {
         if !data_folder::is_cluster(&welcome.cluster) {
             let (zh, en) = ("服务器的集群名称无法使用", "the server's cluster has a name that cannot be used");
             let reason = fermi_domain::language::Text::new(zh, en);
             self.tell(AgentNews::Refused { hint: reason.clone(), reason });
-            return;
+            return Ok(());
         }
         let is_other = self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster);
         // What was sent to a database that was put back since is sent again.
         let is_restored = self.epoch.replace(welcome.epoch).is_some_and(|epoch| epoch != welcome.epoch);
         if is_other || is_restored {
-            self.move_to(&welcome.cluster);
+            self.move_to(&welcome.cluster)?;
         }
         self.shared.pulse.set(Beat::Every(Duration::from_millis(welcome.heartbeat_ms.clamp(10, 60_000))));
         self.environment = Some(welcome.environment.clone());
@@ -294,6 +342,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
             environment: welcome.environment.clone(),
             cluster: welcome.cluster.clone(),
             credential: welcome.credential,
+            epoch: welcome.epoch.to_string(),
         };
         self.client.sender = Some(sender.clone());
         for uploader in [&self.journals, &self.streams] {
@@ -302,11 +351,12 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.tell(AgentNews::Connected { environment: welcome.environment, cluster: welcome.cluster });
         self.answered(lease::boot_ms());
         self.apply(AgentInput::Welcomed);
+        Ok(())
     }
 
     /// Takes in the runs of a server's cluster as a new agent would. Another server's runs are strangers: they go on, and are
     /// nothing to this one.
-    fn move_to(&mut self, name: &str) {
+    fn move_to(&mut self, name: &str) -> Result<(), AgentError> {
         for known in self.registry.known() {
             for uploader in [&self.journals, &self.streams] {
                 uploader.order(UploadOrder::Drop(known.run.clone()));
@@ -314,21 +364,23 @@ impl<T: Fn(AgentNews)> Agent<T> {
         }
         self.shared.live.clear();
         self.assignments.clear();
+        self.unwatched.clear();
         let folder = self.data.cluster(name);
         self.registry = RunRegistry::default();
-        adopt(&folder, &mut self.registry);
+        let found = adopt(&folder, &mut self.registry)?;
         self.cluster = Some(folder);
         // Without it the next hello names no runs, and the welcome finds them all the same.
         let _ = self.data.remember_cluster(name);
-        self.take_over();
+        self.take_over(found);
+        Ok(())
     }
 
     /// Watches and uploads what an earlier agent left.
-    fn take_over(&mut self) {
+    fn take_over(&mut self, found: Vec<RunOnDisk>) {
         let Some(cluster) = self.cluster.clone() else { return };
         let alive: HashMap<RunKey, bool> =
             self.registry.known().into_iter().map(|known| (known.run, known.alive)).collect();
-        for found in cluster.runs() {
+        for found in found {
             let Some(alive) = alive.get(&found.run).filter(|_| !found.is_refused) else { continue };
             self.upload(&found.run, found.plan, &cluster, false);
             if *alive {
@@ -361,7 +413,15 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 trace::asked("forget", &run, self.environment.as_ref());
                 self.apply(AgentInput::Forget(run));
             }
+            ServerMessage::Stacks { run } => {
+                trace::asked("stacks", &run, self.environment.as_ref());
+                self.carry_out(AgentEffect::Signal { run, signal: STACKS_ASKED as i32 });
+            }
             ServerMessage::Probe(order) => probe::start(order, self.outbox.clone(), &self.probes),
+            ServerMessage::Preflight { number, part } => {
+                self.preflights.start(number, &part, &self.hidden, &self.outbox);
+            }
+            ServerMessage::EndPreflight { number } => self.preflights.end(number),
             // The link has heard these.
             ServerMessage::Welcome(_) | ServerMessage::Refused { .. } => {}
         }
@@ -426,12 +486,14 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.assignments.insert(run.clone(), assignment.clone());
         let events = self.events.clone();
         let client = self.client.clone();
+        let rule = self.run_as.clone();
         let owned = Owned { cluster: cluster.name.clone(), run };
         let failed = owned.clone();
-        let span = tracing::Span::current();
+        let (span, outbox) = (tracing::Span::current(), self.outbox.clone());
         let started = thread::Builder::new().name("prepare".into()).stack_size(1 << 20).spawn(move || {
             let _span = span.entered();
-            let made = prepare::prepare(&assignment, &cluster, |digest| client.snapshot(digest));
+            let made = see_dataset(&assignment, &rule, &outbox)
+                .and_then(|()| prepare::prepare(&assignment, &cluster, &rule, |digest| client.snapshot(digest)));
             let _ = events.send(Event::Ready(owned, made.map(Box::new)));
         });
         if let Err(error) = started {
@@ -447,11 +509,17 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Ok(lease) => bundle.server_lease = lease,
             Err(refusal) => return self.failed(refusal.for_run(run.clone())),
         }
+        let of_agent = run_as::OF_THE_AGENT.iter().filter(|_| bundle.account.is_some()).map(OsString::from);
+        let hidden: Vec<OsString> = self.hidden.iter().cloned().chain(of_agent).collect();
         let started = cluster
             .write_assignment(&assignment)
-            .and_then(|()| keepers::start(*bundle, &cluster.keepers_lock(run), &self.hidden));
-        if let Err(error) = started {
-            self.failed(PrepareRefusal::keepers(&error).for_run(run.clone()));
+            .map_err(|error| PrepareRefusal::folder(&cluster.run(run), &error))
+            .and_then(|()| {
+                keepers::start(*bundle, &cluster.keepers_lock(run), &hidden)
+                    .map_err(|error| PrepareRefusal::keepers(&error))
+            });
+        if let Err(refusal) = started {
+            self.failed(refusal.for_run(run.clone()));
             return;
         }
         self.upload(run, StreamPlan::of(&assignment), cluster, true);
@@ -465,14 +533,22 @@ impl<T: Fn(AgentNews)> Agent<T> {
         self.apply(AgentInput::Failed(failed));
     }
 
-    fn watch(&self, run: &RunKey, cluster: &ClusterFolder) {
+    fn watch(&mut self, run: &RunKey, cluster: &ClusterFolder) {
         self.shared.live.add(run.clone(), cluster.run(run));
         let events = self.events.clone();
         let owned = Owned { cluster: cluster.name.clone(), run: run.clone() };
         let gone = move |ended| drop(events.send(Event::KeepersGone(owned, ended)));
         if keepers::watch(cluster.run_id(run), cluster.keepers_lock(run), cluster.live.clone(), gone).is_err() {
-            // No thread to be had: a machine in that state is better off asked again by the next agent.
-            self.shared.live.remove(run);
+            // No thread to be had for now.
+            self.unwatched.push(run.clone());
+        }
+    }
+
+    /// Watches the runs for which there was no thread.
+    fn watch_again(&mut self) {
+        let Some(cluster) = self.cluster.clone().filter(|_| !self.unwatched.is_empty()) else { return };
+        for run in std::mem::take(&mut self.unwatched) {
+            self.watch(&run, &cluster);
         }
     }
 

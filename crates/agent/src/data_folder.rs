@@ -12,6 +12,7 @@
 //! <data>/<cluster>/runs/<run>/never               this run must not be started
 //! <data>/<cluster>/tasks/<task>/outputs           what ranks write, over all launches of the task
 //! <data>/<cluster>/tasks/<task>/source            the task's own copy of its code, where ranks start
+//! <data>/<cluster>/hook/<fingerprint>             what Python ranks load before their script
 //! <data>/<cluster>/sources/<digest>               code that was sent
 //! ```
 
@@ -23,13 +24,18 @@ use std::path::{Path, PathBuf};
 use fermi_api::link::Assignment;
 use fermi_domain::ids::TaskId;
 use fermi_domain::task::RunKey;
+use fermi_process::account::{PASSABLE, SystemAccount, let_pass};
 use fermi_process::journal;
 pub use fermi_process::private_folder::make;
 use fermi_process::private_folder::{self, TooOpen};
+use nix::unistd::geteuid;
 
 use crate::error::AgentError;
 use crate::identity::{self, Home, PassBook};
+use crate::prepare::PrepareRefusal;
+use crate::run_as;
 
+const TASKS: &str = "tasks";
 const NEVER: &str = "never";
 const ASSIGNMENT: &str = "assignment.json";
 pub const PASS: &str = "pass.json";
@@ -53,7 +59,12 @@ impl DataFolder {
         };
         let root = std::path::absolute(folder).map_err(failed(folder))?;
         make(&root).map_err(failed(&root))?;
-        if let Err(TooOpen { mode }) = private_folder::check(&root).map_err(failed(&root))? {
+        let serves_accounts = geteuid().is_root() && serves_accounts(&root);
+        if serves_accounts {
+            let_pass(&root).map_err(failed(&root))?;
+        } else if let Err(TooOpen { mode }) = private_folder::check(&root).map_err(failed(&root))?
+            && !(geteuid().is_root() && mode == PASSABLE)
+        {
             return Err(AgentError::TooOpen { folder: root, mode });
         }
         let lock_path = root.join("agent.lock");
@@ -77,10 +88,11 @@ impl DataFolder {
         self.root.join("live")
     }
 
-    /// The cluster of the last welcome.
-    pub fn last_cluster(&self) -> Option<String> {
-        let name = fs::read_to_string(self.root.join("cluster")).ok()?;
-        Some(name.trim().to_owned()).filter(|name| is_cluster(name))
+    /// The cluster of the last welcome; the error where that cannot be told.
+    pub fn last_cluster(&self) -> Result<Option<String>, AgentError> {
+        let path = self.root.join("cluster");
+        let text = if_there(fs::read_to_string(&path)).map_err(|source| AgentError::Folder { path, source })?;
+        Ok(text.map(|name| name.trim().to_owned()).filter(|name| is_cluster(name)))
     }
 
     /// Remembers the cluster for the next hello.
@@ -89,13 +101,19 @@ impl DataFolder {
     }
 
     /// What the agent shows to servers.
-    pub fn passes(&self) -> PassBook {
-        PassBook::open(self.root.clone(), self.last_cluster())
+    pub fn passes(&self) -> Result<PassBook, AgentError> {
+        PassBook::open(self.root.clone(), self.last_cluster()?)
     }
 
     pub fn cluster(&self, name: &str) -> ClusterFolder {
-        ClusterFolder { name: name.to_owned(), root: self.root.join(name), live: self.live() }
+        ClusterFolder { name: name.to_owned(), root: self.root.join(name), data: self.root.clone(), live: self.live() }
     }
+}
+
+/// Whether ranks of other accounts have folders in here.
+fn serves_accounts(root: &Path) -> bool {
+    let mut clusters = fs::read_dir(root).into_iter().flatten().flatten();
+    clusters.any(|entry| run_as::is_passable(&entry.path().join(TASKS)).unwrap_or(false))
 }
 
 /// Whether a cluster's name can be the name of a folder.
@@ -113,6 +131,8 @@ pub fn is_cluster(name: &str) -> bool {
 pub struct ClusterFolder {
     pub name: String,
     root: PathBuf,
+    /// The agent's.
+    data: PathBuf,
     pub live: PathBuf,
 }
 
@@ -179,13 +199,37 @@ impl ClusterFolder {
         self.run(run).join("keepers.lock")
     }
 
+    fn task(&self, task: &TaskId) -> PathBuf {
+        self.root.join(TASKS).join(task.as_str())
+    }
+
+    /// Makes the folders of a run and of its task, and lets the account of its ranks into what is theirs; nobody but the
+    /// agent where there is none.
+    pub fn make_folders(&self, run: &RunKey, account: Option<&SystemAccount>) -> Result<(), PrepareRefusal> {
+        let (task, outputs) = (self.task(&run.task), self.outputs(&run.task));
+        for folder in [&self.launch(run), &outputs] {
+            make(folder).map_err(|error| PrepareRefusal::folder(folder, &error))?;
+        }
+        let Some(account) = account else {
+            return run_as::close(&task).map_err(|error| PrepareRefusal::folder(&task, &error));
+        };
+        let opened = run_as::let_through(&self.data, &self.root)
+            .and_then(|()| [self.run(run), task].iter().try_for_each(|folder| let_pass(folder)));
+        opened.map_err(|error| PrepareRefusal::folder(&self.root, &error))?;
+        hand_over(&outputs, account)
+    }
+
     pub fn outputs(&self, task: &TaskId) -> PathBuf {
-        self.root.join("tasks").join(task.as_str()).join("outputs")
+        self.task(task).join("outputs")
     }
 
     /// The task's own copy of the code that was sent.
     pub fn source_of(&self, task: &TaskId) -> PathBuf {
-        self.root.join("tasks").join(task.as_str()).join("source")
+        self.task(task).join("source")
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     pub fn sources(&self) -> PathBuf {
@@ -218,23 +262,49 @@ impl ClusterFolder {
         let _ = fs::remove_dir_all(self.run(run));
     }
 
-    /// All runs that are on disk. The name of a folder suffices: what is in it may be torn, or of another release.
-    pub fn runs(&self) -> Vec<RunOnDisk> {
-        let entries = fs::read_dir(self.root.join("runs")).into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| {
-                let run: RunKey = entry.file_name().to_str()?.parse().ok()?;
-                let folder = entry.path();
-                let plan = fs::read(folder.join(ASSIGNMENT)).ok().and_then(|bytes| StreamPlan::read(&bytes));
-                Some(RunOnDisk {
-                    run,
-                    is_refused: folder.join(NEVER).exists(),
-                    has_journal: folder.join(journal::FILE_NAME).exists(),
-                    plan: plan.unwrap_or_default(),
-                })
-            })
-            .collect()
+    /// All runs that are on disk. The name of a folder suffices: what is in it may be torn, or of another release. The error
+    /// where a folder cannot be read: what cannot be seen is not gone.
+    pub fn runs(&self) -> Result<Vec<RunOnDisk>, AgentError> {
+        let folder = self.root.join("runs");
+        let unreadable = |source| AgentError::Folder { path: folder.clone(), source };
+        let Some(entries) = if_there(fs::read_dir(&folder)).map_err(unreadable)? else { return Ok(Vec::new()) };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(unreadable)?;
+            if let Some(run) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+                let path = entry.path();
+                runs.push(RunOnDisk::look_at(run, &path).map_err(|source| AgentError::Folder { path, source })?);
+            }
+        }
+        Ok(runs)
     }
+}
+
+impl RunOnDisk {
+    fn look_at(run: RunKey, folder: &Path) -> io::Result<Self> {
+        let assignment = if_there(fs::read(folder.join(ASSIGNMENT)))?;
+        Ok(Self {
+            run,
+            is_refused: folder.join(NEVER).try_exists()?,
+            has_journal: folder.join(journal::FILE_NAME).try_exists()?,
+            plan: assignment.and_then(|bytes| StreamPlan::read(&bytes)).unwrap_or_default(),
+        })
+    }
+}
+
+/// What was found; none where there is nothing. Any other error is not taken for that.
+pub fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a folder of a task its account's own.
+pub fn hand_over(folder: &Path, account: &SystemAccount) -> Result<(), PrepareRefusal> {
+    let done = run_as::hand_over(folder, account).map_err(PrepareRefusal::RunAs)?;
+    done.map_err(|error| PrepareRefusal::folder(folder, &error))
 }
 
 /// Writes a file in one piece that only its owner reads.
@@ -252,8 +322,8 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// of the original are none of its.
 fn instance(root: &Path) -> io::Result<(String, bool)> {
     let (path, home_path) = (root.join("instance"), root.join("home.json"));
-    let known = fs::read_to_string(&path).ok().map(|text| text.trim().to_owned()).filter(|id| !id.is_empty());
-    let home = fs::read(&home_path).ok().and_then(|bytes| serde_json::from_slice::<Home>(&bytes).ok());
+    let known = if_there(fs::read_to_string(&path))?.map(|text| text.trim().to_owned()).filter(|id| !id.is_empty());
+    let home = if_there(fs::read(&home_path))?.and_then(|bytes| serde_json::from_slice::<Home>(&bytes).ok());
     let is_copy = match (&known, &home) {
         (Some(_), Some(home)) => home.is_copied(&Home::of(&path)?),
         _ => false,
@@ -311,7 +381,7 @@ pub(crate) mod tests {
     #[test]
     fn a_folder_that_others_may_enter_is_refused() {
         let folder = own_folder();
-        for (mode, is_taken) in [(0o755, false), (0o710, false), (0o700, true)] {
+        for (mode, is_taken) in [(0o755, false), (0o710, false), (0o750, false), (0o700, true)] {
             fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
             let taken = DataFolder::take(folder.path());
             assert_eq!(taken.is_ok(), is_taken, "{mode:o}: {taken:?}");
@@ -344,10 +414,15 @@ pub(crate) mod tests {
         let text = r#"{"ranks":[{"rank":4,"of":"a newer release"},{"rank":5}],"attemptsBefore":2}"#;
         fs::write(cluster.run(&newer).join(ASSIGNMENT), text).unwrap();
         fs::write(cluster.run(&newer).join(journal::FILE_NAME), "").unwrap();
-        let mut found = cluster.runs();
+        let mut found = cluster.runs().unwrap();
         found.sort_by(|one, other| one.run.cmp(&other.run));
         let seen: Vec<_> = found.iter().map(|run| (run.is_refused, run.has_journal, run.plan.ranks.len())).collect();
         assert_eq!(seen, [(true, false, 0), (false, false, 0), (false, false, 0), (false, true, 2)]);
         assert_eq!(found[3].plan, StreamPlan { ranks: vec![4, 5], first_attempt: 3 });
+        // Reading a folder as a file fails, as a bad sector does.
+        let unreadable = cluster.run(&torn).join(ASSIGNMENT);
+        fs::remove_file(&unreadable).unwrap();
+        make(&unreadable).unwrap();
+        assert!(matches!(cluster.runs(), Err(AgentError::Folder { path, .. }) if path == cluster.run(&torn)));
     }
 }

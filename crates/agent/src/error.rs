@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use fermi_domain::access::RunAsRefusal;
 use fermi_domain::language::{Explained, Hint, Text};
 use thiserror::Error;
 
@@ -15,6 +16,11 @@ pub enum AgentError {
     /// Other users of the machine get at what is in it.
     #[error("others may enter {}: its mode is {mode:o}", folder.display())]
     TooOpen { folder: PathBuf, mode: u32 },
+    /// Accounts were asked for that only root can give.
+    #[error("only an agent that is root starts ranks as other accounts")]
+    NotRoot,
+    #[error("{}", .0.text().en)]
+    RunAs(RunAsRefusal),
     #[error("the machine refuses what an agent needs")]
     Machine(#[from] io::Error),
 }
@@ -32,6 +38,8 @@ impl Explained for AgentError {
             Self::TooOpen { folder, mode } => {
                 Text::new(format!("其他用户可以进入 {}：权限为 {mode:o}", folder.display()), self.to_string())
             }
+            Self::NotRoot => Text::new("只有以 root 运行的 agent 才能以其他账户启动 rank", self.to_string()),
+            Self::RunAs(refusal) => refusal.text(),
             Self::Folder { path, source } => Text::new(
                 format!("无法使用 {}：{source}", path.display()),
                 format!("cannot use {}: {source}", path.display()),
@@ -56,6 +64,11 @@ impl Explained for AgentError {
                     format!("it holds a credential and logs; run `{command}` first"),
                 )
             }
+            Self::NotRoot => Hint::new(
+                "以 root 启动 agent，或去掉 --run-as：rank 会以这个 agent 的账户运行",
+                "start the agent as root, or leave --run-as out: ranks run as the account of this agent",
+            ),
+            Self::RunAs(refusal) => return refusal.hint(),
             Self::Folder { .. } => Hint::new(
                 "检查权限和磁盘空间，或用 --data-dir 指定另一个文件夹",
                 "check permissions and disk space, or name another folder with --data-dir",

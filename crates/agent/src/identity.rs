@@ -13,6 +13,7 @@ use fermi_process::procfs;
 use serde::{Deserialize, Serialize};
 
 use crate::data_folder::{self, PASS, write_private};
+use crate::error::AgentError;
 
 /// Where a data folder is at home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub struct Home {
 impl Home {
     /// As things are now.
     pub fn of(instance_file: &Path) -> io::Result<Self> {
-        Ok(Self { machine: machine(), boot: procfs::boot_id(), inode: fs::metadata(instance_file)?.ino() })
+        Ok(Self { machine: machine(), boot: procfs::boot_id()?, inode: fs::metadata(instance_file)?.ino() })
     }
 
     /// Whether a folder that was at home there is a copy here. Numbers of files are compared within one boot only: not
@@ -54,7 +55,13 @@ pub struct Pass {
     pub seal: Option<String>,
     /// The one that the next welcome confirms.
     pub next_seal: Option<String>,
+    /// Those that were proposed before it since the last welcome.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pending_seals: Vec<String>,
 }
+
+/// So many proposals are kept that no welcome has confirmed; then the last one is made again.
+const MOST_PENDING: usize = 64;
 
 /// The passes of a data folder, one for each cluster, and the one that is shown now.
 #[derive(Clone, Debug)]
@@ -66,18 +73,23 @@ pub struct PassBook {
 }
 
 impl PassBook {
-    pub fn open(root: PathBuf, cluster: Option<String>) -> Self {
-        let pass = read(&path(&root, cluster.as_deref())).unwrap_or_default();
-        Self { root, cluster, pass }
+    /// The error where a pass is there and cannot be read: another one in its place would lose the credential.
+    pub fn open(root: PathBuf, cluster: Option<String>) -> Result<Self, AgentError> {
+        let path = path(&root, cluster.as_deref());
+        let pass = read(&path).map_err(|source| AgentError::Folder { path, source })?.unwrap_or_default();
+        Ok(Self { root, cluster, pass })
     }
 
-    /// What to show at a hello, with a seal for the welcome that is on disk before anyone sees it. On a full disk none is
-    /// proposed, and the old one holds.
+    /// What to show at a hello, with another seal for the welcome that is on disk before anyone sees it. On a full disk no
+    /// other is proposed, and the old one holds.
     pub fn propose(&mut self) -> &Pass {
-        if self.pass.next_seal.is_none() {
-            self.pass.next_seal = random().ok();
+        if self.pass.pending_seals.len() < MOST_PENDING
+            && let Ok(seal) = random()
+        {
+            let before = self.pass.clone();
+            self.pass.pending_seals.extend(self.pass.next_seal.replace(seal));
             if self.write().is_err() {
-                self.pass.next_seal = None;
+                self.pass = before;
             }
         }
         &self.pass
@@ -89,7 +101,7 @@ impl PassBook {
         let is_same = self.cluster.as_deref() == Some(cluster);
         let known = std::mem::take(&mut self.pass);
         let credential = credential.or(known.credential.filter(|_| is_same));
-        self.pass = Pass { credential, seal: known.next_seal.or(known.seal), next_seal: None };
+        self.pass = Pass { credential, seal: known.next_seal.or(known.seal), ..Pass::default() };
         let is_first = self.cluster.replace(cluster.to_owned()).is_none();
         // Should the disk be full: the proposal stands there, and the server takes it for the seal.
         if self.write().is_ok() && is_first {
@@ -101,7 +113,7 @@ impl PassBook {
     /// Turns to the pass of the cluster that has refused the agent, if there is one and another was shown.
     pub fn turn_to(&mut self, cluster: &str) {
         if self.cluster.as_deref() != Some(cluster)
-            && let Some(pass) = read(&path(&self.root, Some(cluster)))
+            && let Ok(Some(pass)) = read(&path(&self.root, Some(cluster)))
         {
             (self.cluster, self.pass) = (Some(cluster.to_owned()), pass);
         }
@@ -120,8 +132,9 @@ fn path(root: &Path, cluster: Option<&str>) -> PathBuf {
     cluster.map_or_else(|| root.to_owned(), |cluster| root.join(cluster)).join(PASS)
 }
 
-fn read(path: &Path) -> Option<Pass> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+/// The pass; none where there is none, or one that was torn.
+fn read(path: &Path) -> io::Result<Option<Pass>> {
+    Ok(data_folder::if_there(fs::read(path))?.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// 128 random bits as text.
@@ -146,24 +159,27 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_is_proposed_until_it_is_confirmed_and_survives_the_agent() {
+    fn another_seal_is_proposed_at_each_hello_and_those_without_a_welcome_survive_the_agent() {
         let folder = tempfile::tempdir().unwrap();
         let root = || folder.path().to_owned();
-        let proposed = PassBook::open(root(), None).propose().next_seal.clone();
-        let mut book = PassBook::open(root(), None);
-        assert_eq!(book.propose().next_seal, proposed, "the welcome may have been lost");
+        let lost = PassBook::open(root(), None).unwrap().propose().next_seal.clone();
+        let mut book = PassBook::open(root(), None).unwrap();
+        let shown = book.propose();
+        assert_eq!(shown.pending_seals.first(), lost.as_ref(), "the welcome may have been lost");
+        let proposed = shown.next_seal.clone();
+        assert_ne!(proposed, lost);
         assert_eq!(book.confirm("c", Some("k".into())).as_deref(), Some("k"));
-        let mut book = PassBook::open(root(), Some("c".into()));
+        let mut book = PassBook::open(root(), Some("c".into())).unwrap();
         let shown = book.propose().clone();
         assert_eq!((shown.credential.as_deref(), &shown.seal), (Some("k"), &proposed));
-        assert_ne!(shown.next_seal, proposed);
+        assert!(shown.next_seal != proposed && shown.pending_seals.is_empty());
         assert_eq!(book.confirm("c", None).as_deref(), Some("k"));
     }
 
     #[test]
     fn each_cluster_has_its_own_pass() {
         let folder = tempfile::tempdir().unwrap();
-        let mut book = PassBook::open(folder.path().to_owned(), None);
+        let mut book = PassBook::open(folder.path().to_owned(), None).unwrap();
         book.propose();
         book.confirm("a", Some("of a".into()));
         book.propose();
@@ -172,5 +188,13 @@ mod tests {
         assert_eq!(book.propose().credential.as_deref(), Some("of b"));
         book.turn_to("a");
         assert_eq!(book.propose().credential.as_deref(), Some("of a"));
+    }
+
+    #[test]
+    fn a_pass_that_cannot_be_read_is_not_taken_for_none() {
+        let folder = tempfile::tempdir().unwrap();
+        // Reading a folder as a file fails, as a bad sector does.
+        fs::create_dir(folder.path().join(PASS)).unwrap();
+        assert!(matches!(PassBook::open(folder.path().to_owned(), None), Err(AgentError::Folder { .. })));
     }
 }

@@ -55,8 +55,12 @@ fn lock_says(lock: &Path) -> Witness {
 /// The keepers' note is there as long as something of the run may live.
 fn note_says(live_notes: &Path, run_id: &str) -> Witness {
     match LiveRun::find(live_notes, run_id) {
-        Ok(Some(note)) if note.has_keepers() => Witness::Alive,
-        Ok(_) => Witness::Dead,
+        Ok(Some(note)) => match note.has_keepers() {
+            Ok(true) => Witness::Alive,
+            Ok(false) => Witness::Dead,
+            Err(_) => Witness::Silent,
+        },
+        Ok(None) => Witness::Dead,
         Err(_) => Witness::Silent,
     }
 }
@@ -80,9 +84,9 @@ pub fn watch(
     live_notes: PathBuf,
     gone: impl FnOnce(Vec<Ended>) + Send + 'static,
 ) -> io::Result<()> {
-    let file = open(&lock)?;
     thread::Builder::new().name("watch".into()).stack_size(128 * 1024).spawn(move || {
-        while let Err(error) = file.lock() {
+        let file = open_in_time(&lock);
+        while let Some(Err(error)) = file.as_ref().map(File::lock) {
             if error.kind() != io::ErrorKind::Interrupted {
                 // Without locks the look below is all there is.
                 break;
@@ -105,6 +109,18 @@ pub fn watch(
         gone(ended);
     })?;
     Ok(())
+}
+
+/// The lock, as soon as it can be opened; none where its folder was deleted.
+fn open_in_time(lock: &Path) -> Option<File> {
+    loop {
+        match open(lock) {
+            Ok(file) => return Some(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            // Descriptors that are all in use come back.
+            Err(_) => thread::sleep(LOOK_AGAIN_EVERY),
+        }
+    }
 }
 
 /// Tells the warden of a run, and nobody else, that the server was heard.
@@ -167,7 +183,7 @@ mod tests {
         let held = open(&lock).unwrap();
         held.try_lock().unwrap();
         let me = stale::Keeper::of(std::process::id().cast_signed()).unwrap();
-        let note = LiveRun { run: "r".into(), boot: procfs::boot_id(), keepers: vec![me], cgroup: None };
+        let note = LiveRun { run: "r".into(), boot: procfs::boot_id().unwrap(), keepers: vec![me], cgroup: None };
         note.write(&notes).unwrap();
         std::fs::remove_file(&lock).unwrap();
         assert_eq!(life("r", &lock, &notes), Life::Alive);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fermi_api::link::{Hello, LINK_VERSION};
+use fermi_api::link::{ABILITY_PREFLIGHT, Hello, LINK_VERSION};
 use fermi_domain::contract;
 use fermi_domain::environment::{Gpus, Versions};
 use fermi_domain::units::Bytes;
@@ -28,6 +28,7 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         credential: None,
         seal: None,
         next_seal: None,
+        pending_seals: Vec::new(),
         name: options.name.clone(),
         kind: options.kind,
         zone: options.zone.clone(),
@@ -40,10 +41,11 @@ pub fn hello(options: &AgentOptions, instance: &str, gpus: Option<&gpu::Gpus>) -
         declared: options.declared.is_some(),
         address: options.address.clone(),
         versions: versions(gpus),
-        boot: procfs::boot_id(),
+        boot: procfs::boot_id().unwrap_or_default(),
         runs: Vec::new(),
         cluster: None,
         seen: None,
+        abilities: vec![ABILITY_PREFLIGHT.to_owned()],
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
-use fermi_domain::access::Fingerprint;
+use fermi_domain::access::{Fingerprint, RunAs};
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::language::Text;
@@ -39,11 +39,17 @@ pub struct AgentOptions {
     pub declared: Option<Declared>,
     /// Where other nodes reach this one.
     pub address: Option<String>,
+    /// Whose processes ranks are, where the agent is root.
+    pub run_as: RunAs,
 }
 
 /// What happens to an agent, for whoever sits in front of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentNews {
+    /// Under which accounts ranks will run; told where there is a choice.
+    RanksRunAs {
+        text: Text,
+    },
     Connected {
         environment: EnvironmentId,
         cluster: String,

@@ -3,20 +3,25 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fermi_api::link::{Assignment, LaunchFailed};
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, NodeBundle, RankNumbering};
+use fermi_attempt::hook::HookPlan;
 use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunIdentity, Site, unseen_ranks};
+use fermi_domain::access::{RunAs, RunAsRefusal};
 use fermi_domain::contract;
+use fermi_domain::dataset::DatasetRefusal;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text};
-use fermi_domain::launch::Placeholder;
+use fermi_domain::launch::{Placeholder, RunPolicy};
 use fermi_domain::task::{RunKey, Source};
 use fermi_hardware::gpu::visible_devices;
 use fermi_hardware::network::interface_to;
+use fermi_process::account::SystemAccount;
 
 use crate::data_folder::{self, ClusterFolder};
+use crate::run_as;
 use crate::source::{self, SourceError};
 
 /// Why a launch comes to nothing here.
@@ -41,6 +46,10 @@ pub enum PrepareRefusal {
     },
     /// The server has not been heard for longer than the task may go on without it.
     ServerLost,
+    /// The task's dataset is not here as it is stated.
+    Dataset(DatasetRefusal),
+    /// There is no account under which its ranks may run.
+    RunAs(RunAsRefusal),
     /// The launch itself is refused.
     Launch(Notice),
 }
@@ -54,7 +63,7 @@ impl PrepareRefusal {
         Self::NoKeepers { error: error.to_string() }
     }
 
-    fn folder(path: &Path, error: &dyn Display) -> Self {
+    pub fn folder(path: &Path, error: &dyn Display) -> Self {
         Self::Unwritable { path: path.to_owned(), error: error.to_string() }
     }
 
@@ -75,6 +84,8 @@ impl Explained for PrepareRefusal {
             Self::NoFolder { .. } => "folder_missing",
             Self::NoSnapshot { .. } => "snapshot_missing",
             Self::ServerLost => "server_lost",
+            Self::Dataset(refusal) => refusal.id(),
+            Self::RunAs(refusal) => refusal.id(),
             Self::Launch(notice) => notice.id(),
         }
     }
@@ -103,6 +114,8 @@ impl Explained for PrepareRefusal {
                 "准备期间与服务器失联的时间超过任务允许的时限（stopAfter）",
                 "the server was out of reach for longer than the task allows (stopAfter) while its start was prepared",
             ),
+            Self::Dataset(refusal) => refusal.text(),
+            Self::RunAs(refusal) => refusal.text(),
             Self::Launch(notice) => notice.text(),
         }
     }
@@ -131,6 +144,8 @@ impl Explained for PrepareRefusal {
                 "检查该节点与服务器之间的网络，再重启任务",
                 "look at the network between this node and the server, then restart the task",
             ),
+            Self::Dataset(refusal) => return refusal.hint(),
+            Self::RunAs(refusal) => return refusal.hint(),
             Self::Launch(notice) => return notice.hint(),
         })
     }
@@ -140,9 +155,11 @@ impl Explained for PrepareRefusal {
 pub fn prepare(
     assignment: &Assignment,
     cluster: &ClusterFolder,
+    rule: &RunAs,
     fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
 ) -> Result<NodeBundle, PrepareRefusal> {
     let run = &assignment.run;
+    let account = run_as::account_for(rule, assignment.owner.as_deref()).map_err(PrepareRefusal::RunAs)?;
     let folders = Folders {
         live: cluster.live.clone(),
         run: Some(cluster.run(run)),
@@ -154,17 +171,23 @@ pub fn prepare(
         },
         source: PathBuf::new(),
     };
-    for folder in folders.run.iter().chain([&folders.launch]) {
-        data_folder::make(folder).map_err(|error| PrepareRefusal::folder(folder, &error))?;
+    cluster.make_folders(run, account.as_ref())?;
+    if let Some(account) = &account {
+        enter(&folders.output, account)?;
     }
-    fs::create_dir_all(&folders.checkpoint).map_err(|error| PrepareRefusal::folder(&folders.checkpoint, &error))?;
-    let source = source_folder(assignment, cluster, fetch)?;
-    let work = work_folder(assignment.launch.directory.as_deref(), source.as_deref());
+    acting(account.as_ref(), || fs::create_dir_all(&folders.checkpoint))
+        .map_err(|error| PrepareRefusal::folder(&folders.checkpoint, &error))?;
+    let source = source_folder(assignment, cluster, account.as_ref(), fetch)?;
+    let work = work_folder(assignment.launch.directory.as_deref(), source.as_deref(), account.as_ref());
     for folder in source.iter().chain([&work]) {
         if !folder.is_dir() {
             return Err(PrepareRefusal::NoFolder { path: folder.clone() });
         }
+        if let Some(account) = &account {
+            enter(folder, account)?;
+        }
     }
+    let launch_folder = folders.launch.clone();
     let site = site(assignment, Folders { source: source.unwrap_or_else(|| work.clone()), ..folders }, &work)?;
     let ranks = unseen_ranks(&assignment.launch, run.node_rank.get(), Some(&work));
     let identity = RunIdentity {
@@ -177,9 +200,59 @@ pub fn prepare(
     let meeting = meeting(assignment, &cluster.name);
     let prepared = launch::prepare(&assignment.launch, &site, &assignment.policy, identity, meeting, ranks)
         .map_err(|outside| PrepareRefusal::Launch(Notice::of(&outside)))?;
-    let Prepared { bundle, files } = prepared;
+    let Prepared { mut bundle, files } = prepared;
     files.write(data_folder::make).map_err(|failed| PrepareRefusal::folder(&failed.path, &failed.error))?;
+    // Ranks of another account do not get into the cluster's folder.
+    let hook_root = if account.is_some() { launch_folder.as_path() } else { cluster.root() };
+    bundle.hook = hook(&assignment.policy, &site, hook_root);
+    if let Some(account) = account {
+        run_as::open_launch(&launch_folder, &account)
+            .map_err(|error| PrepareRefusal::folder(&launch_folder, &error))?;
+        for env in bundle.ranks.iter_mut().map(|rank| &mut rank.command.env) {
+            let is_new = |name: &str| env.iter().all(|(known, _)| known != name);
+            let own = account.variables().into_iter().filter(|(name, _)| is_new(name));
+            let own: Vec<_> = own.map(|(name, value)| (name.to_owned(), value)).collect();
+            env.extend(own);
+        }
+        bundle.account = Some(account);
+    }
     Ok(bundle)
+}
+
+/// What Python ranks load before their script; none where the task wants none, or where it cannot be written.
+fn hook(policy: &RunPolicy, site: &Site, root: &Path) -> Option<HookPlan> {
+    let plan = HookPlan { restart_hung_after_ms: policy.restart_hung_after_ms, ..HookPlan::below(root, false) };
+    let is_wanted = policy.has_hook && site.python.is_some();
+    if !is_wanted {
+        return None;
+    }
+    match plan.write() {
+        Ok(()) => Some(plan),
+        Err(error) => {
+            tracing::warn!(%error, folder = %plan.folder.display(), "ranks go without the hook, which cannot be written");
+            None
+        }
+    }
+}
+
+/// Whether ranks of this account can be in a folder.
+fn enter(folder: &Path, account: &SystemAccount) -> Result<(), PrepareRefusal> {
+    let inside = folder.join(".");
+    match account.acting(|| fs::metadata(&inside)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(PrepareRefusal::RunAs(RunAsRefusal::unreachable(&account.name, folder)))
+        }
+        Err(error) => Err(PrepareRefusal::folder(folder, &error)),
+    }
+}
+
+/// Does something with files as the account of the ranks.
+fn acting<T: Send>(account: Option<&SystemAccount>, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    match account {
+        Some(account) => account.acting(work),
+        None => work(),
+    }
 }
 
 /// What this node has for the launch; Python and the interface are looked for only where the launch names them.
@@ -237,6 +310,7 @@ fn meeting(assignment: &Assignment, cluster: &str) -> Meeting {
 fn source_folder(
     assignment: &Assignment,
     cluster: &ClusterFolder,
+    account: Option<&SystemAccount>,
     fetch: impl FnOnce(&str) -> Result<Box<dyn Read>, SourceError>,
 ) -> Result<Option<PathBuf>, PrepareRefusal> {
     match &assignment.source {
@@ -246,15 +320,22 @@ fn source_folder(
                 |error: SourceError| PrepareRefusal::NoSnapshot { digest: digest.clone(), error: error.to_string() };
             let sent = source::folder(&cluster.sources(), digest, || fetch(digest)).map_err(missing)?;
             let home = cluster.source_of(&assignment.run.task);
-            source::own_copy(&sent, &home).map(Some).map_err(|error| PrepareRefusal::folder(&home, &error))
+            let home = source::own_copy(&sent, &home).map_err(|error| PrepareRefusal::folder(&home, &error))?;
+            account.map_or(Ok(()), |account| data_folder::hand_over(&home, account))?;
+            Ok(Some(home))
         }
         None => Ok(None),
     }
 }
 
-/// The folder that the task names, inside its code where the path is relative; else the code's; else the user's home.
-fn work_folder(directory: Option<&str>, source: Option<&Path>) -> PathBuf {
-    let home = || std::env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+/// The folder that the task names, inside its code where the path is relative; else the code's; else the home of the
+/// account, where it has one.
+fn work_folder(directory: Option<&str>, source: Option<&Path>, account: Option<&SystemAccount>) -> PathBuf {
+    let root = || PathBuf::from("/");
+    let home = || match account {
+        Some(account) => Some(account.home.clone()).filter(|home| home.is_dir()).unwrap_or_else(root),
+        None => std::env::var_os("HOME").map_or_else(root, PathBuf::from),
+    };
     let base = source.map_or_else(home, Path::to_owned);
     match directory.filter(|directory| !directory.is_empty()) {
         Some(directory) => base.join(directory),
@@ -266,7 +347,7 @@ fn work_folder(directory: Option<&str>, source: Option<&Path>) -> PathBuf {
 pub(crate) mod tests {
     use fermi_api::link::Master;
     use fermi_domain::ids::{Rank, WorkerId};
-    use fermi_domain::launch::{LaunchFile, NodeLaunch, RankLaunch, RunPolicy, Template};
+    use fermi_domain::launch::{LaunchFile, NodeLaunch, RankLaunch, Template};
 
     use super::*;
     use crate::data_folder::DataFolder;
@@ -296,8 +377,10 @@ pub(crate) mod tests {
             interpreter: None,
             source: None,
             checkpoint_dir: None,
+            dataset: None,
             secret: "s".into(),
             secret_variables: Vec::new(),
+            owner: Some("system".into()),
         }
     }
 
@@ -308,7 +391,8 @@ pub(crate) mod tests {
         let data = DataFolder::take(folder.path()).unwrap();
         let mut assignment = assignment("task-1-g1-n0-i1");
         change(&mut assignment);
-        let made = prepare(&assignment, &data.cluster("c"), |_| Err(SourceError::NotFetched("404".into())));
+        let made =
+            prepare(&assignment, &data.cluster("c"), &RunAs::Usual, |_| Err(SourceError::NotFetched("404".into())));
         (folder, made)
     }
 
@@ -329,7 +413,7 @@ pub(crate) mod tests {
         let text = fs::read_to_string(launch.join("conf/ds 甲.json")).unwrap();
         assert_eq!(text, format!("{{\"out\": \"{}\"}}", outputs.display()));
         assert!(!launch.join("late").exists());
-        bundle.deferred.write_files(29_500);
+        bundle.deferred.write_files(29_500, None);
         assert_eq!(fs::read_to_string(launch.join("late")).unwrap(), "29500");
         assert_eq!(bundle.checkpoint_dir, outputs.join("checkpoints"));
         assert!(bundle.checkpoint_dir.is_dir());

@@ -9,6 +9,18 @@ use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tar::{Archive, EntryType};
 
+/// Files, folders and links of one archive.
+const MOST_ENTRIES: u64 = 200_000;
+/// Of all that is unpacked.
+const LARGEST_TREE: u64 = 4 << 30;
+/// Of a long name or what else stands before an entry, which is read into memory.
+const LARGEST_EXTENSION: u64 = 1 << 20;
+
+/// How much an archive of so many bytes may become: code shrinks to a tenth, not to a thousandth.
+fn most_unpacked(packed: u64) -> u64 {
+    packed.saturating_mul(20).saturating_add(256 << 20).min(LARGEST_TREE)
+}
+
 /// Why the code is not here.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -20,6 +32,8 @@ pub enum SourceError {
     OtherDigest(String),
     #[error("the archive holds `{0}`, which would leave its folder")]
     Escapes(String),
+    #[error("the archive holds more than {MOST_ENTRIES} files, or more than {} MiB when it is unpacked", .most >> 20)]
+    TooLarge { most: u64 },
     #[error("cannot unpack it")]
     Io(#[from] io::Error),
 }
@@ -95,7 +109,33 @@ fn fetch(
     if found != digest {
         return Err(SourceError::OtherDigest(found));
     }
-    unpack(File::open(&path)?, &draft.join("tree"))
+    let packed = File::open(&path)?;
+    let most = most_unpacked(packed.metadata()?.len());
+    measure(GzDecoder::new(packed), most)?;
+    unpack(GzDecoder::new(File::open(&path)?), &draft.join("tree"), most)
+}
+
+/// Adds up what the entries say of themselves, before anything of them is written or kept.
+fn measure(archive: impl Read, most: u64) -> Result<(), SourceError> {
+    let too_large = || SourceError::TooLarge { most };
+    let mut left = most;
+    let mut archive = Archive::new(archive);
+    for (number, entry) in (0_u64..).zip(archive.entries()?.raw(true)) {
+        let entry = entry?;
+        let header = entry.header();
+        let size = header.entry_size()?;
+        let is_extension = matches!(
+            header.entry_type(),
+            EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName | EntryType::GNULongLink
+        );
+        if number >= MOST_ENTRIES || is_extension && size > LARGEST_EXTENSION {
+            return Err(too_large());
+        }
+        let whole = header.as_gnu().filter(|_| header.entry_type() == EntryType::GNUSparse);
+        let whole = whole.map(|header| header.real_size()).transpose()?.unwrap_or(0);
+        left = left.checked_sub(size.max(whole)).ok_or_else(too_large)?;
+    }
+    Ok(())
 }
 
 /// Writes down what comes and says its digest.
@@ -115,13 +155,18 @@ fn copy(mut from: impl Read, to: &mut impl Write) -> io::Result<String> {
 }
 
 /// Unpacks files, folders and links that stay inside; anything else is refused before it is written.
-fn unpack(archive: impl Read, tree: &Path) -> Result<(), SourceError> {
+fn unpack(archive: impl Read, tree: &Path, most: u64) -> Result<(), SourceError> {
     crate::data_folder::make(tree)?;
-    let mut archive = Archive::new(GzDecoder::new(archive));
+    let mut left = most;
+    let mut archive = Archive::new(archive);
     archive.set_preserve_permissions(true);
+    // Whoever unpacks it may be root: no file of it is executed as its owner.
+    archive.set_mask(0o7000);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let path = entry.path()?.into_owned();
+        // An extension may say another size than the header that was measured.
+        left = left.checked_sub(entry.size()).ok_or(SourceError::TooLarge { most })?;
         let escapes = || SourceError::Escapes(path.display().to_string());
         let depth = inner_depth(&path).ok_or_else(escapes)?;
         match entry.header().entry_type() {
@@ -135,9 +180,15 @@ fn unpack(archive: impl Read, tree: &Path) -> Result<(), SourceError> {
             EntryType::Link => {
                 let target = entry.link_name()?.ok_or_else(escapes)?;
                 inner_depth(&target).ok_or_else(escapes)?;
+                // Each becomes a file of its own when the tree is copied for a task.
+                let bytes = fs::symlink_metadata(tree.join(&target))?.len();
+                left = left.checked_sub(bytes).ok_or(SourceError::TooLarge { most })?;
             }
             EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName | EntryType::GNULongLink => continue,
             _ => return Err(escapes()),
+        }
+        if leads_through_link(tree, &path) {
+            return Err(escapes());
         }
         // It checks once more on disk that no link of the archive itself leads outside.
         if !entry.unpack_in(tree)? {
@@ -145,6 +196,12 @@ fn unpack(archive: impl Read, tree: &Path) -> Result<(), SourceError> {
         }
     }
     Ok(())
+}
+
+/// Whether a folder above this path is a link, so that the path is elsewhere than it says.
+fn leads_through_link(tree: &Path, path: &Path) -> bool {
+    let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| fs::symlink_metadata(tree.join(above)).is_ok_and(|about| about.is_symlink()))
 }
 
 /// How many folders deep a plain relative path is; none for one that is absolute or climbs.
@@ -227,7 +284,9 @@ mod tests {
     #[test]
     fn what_would_leave_the_folder_is_refused_and_nothing_stays() {
         let sources = tempfile::tempdir().unwrap();
-        let cases: [&[Item<'_>]; 6] = [
+        let cases: [&[Item<'_>]; 7] = [
+            // Each of the two stays inside by its words; the second lies elsewhere than its words say.
+            &[Item::File("a/b/c/f"), Item::Symlink("a/b/c/s", "../../.."), Item::Symlink("a/b/c/s/l", "../../../..")],
             &[Item::File("../evil")],
             &[Item::File("/tmp/fermi-evil")],
             &[Item::Symlink("out", "/etc")],
@@ -241,6 +300,71 @@ mod tests {
             assert!(matches!(refused, Err(SourceError::Escapes(_))), "{refused:?}");
             assert_eq!(fs::read_dir(sources.path()).unwrap().count(), 0);
         }
+    }
+
+    #[test]
+    fn an_archive_that_grows_beyond_all_measure_is_refused_before_it_is_written() {
+        let sources = tempfile::tempdir().unwrap();
+        let entry = |kind: EntryType, size: u64| {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(0o4755);
+            header.set_path("big").unwrap();
+            header.set_size(size);
+            header.set_cksum();
+            header
+        };
+        // 10 GB of nothing in a few bytes: the body need not be there for its size to be refused.
+        let packed = |header: &Header, body: &[u8]| {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(header.as_bytes()).unwrap();
+            gzip.write_all(body).unwrap();
+            let bytes = gzip.finish().unwrap();
+            let digest = copy(Cursor::new(&bytes), &mut io::sink()).unwrap();
+            (bytes, digest)
+        };
+        for header in [
+            entry(EntryType::Regular, 10 << 30),
+            entry(EntryType::GNULongName, 2 << 20),
+            entry(EntryType::XHeader, 10 << 30),
+        ] {
+            let (bytes, digest) = packed(&header, &[0; 1_024]);
+            let refused = get(sources.path(), bytes, &digest);
+            assert!(matches!(refused, Err(SourceError::TooLarge { .. })), "{refused:?}");
+            assert_eq!(fs::read_dir(sources.path()).unwrap().count(), 0);
+        }
+        let (bytes, digest) = packed(&entry(EntryType::Regular, 512), &[[7; 512].as_slice(), &[0; 1_024]].concat());
+        let home = get(sources.path(), bytes, &digest).unwrap();
+        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(home.join("big")).unwrap());
+        assert_eq!(mode & 0o7777, 0o755, "it is nobody's by being executed");
+        assert_eq!((most_unpacked(10 << 20), most_unpacked(1 << 40)), (456 << 20, LARGEST_TREE));
+    }
+
+    #[test]
+    fn strangers_archives_stay_inside_and_within_their_measure() {
+        let packed =
+            archive(&[Item::File("a/x"), Item::Symlink("a/l", "x"), Item::File("b/c/y"), Item::Symlink("s", "b/c")]).0;
+        let mut plain = Vec::new();
+        GzDecoder::new(packed.as_slice()).read_to_end(&mut plain).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, most) = (folder.path().join("tree"), 1 << 20);
+        fermi_mutator::try_all(&[&plain, &packed], 400, |case| {
+            for mut reader in [Box::new(case) as Box<dyn Read>, Box::new(GzDecoder::new(case))] {
+                let mut bytes = Vec::new();
+                let _ = reader.by_ref().take(LARGEST_EXTENSION).read_to_end(&mut bytes);
+                if measure(bytes.as_slice(), most).is_ok() {
+                    let _ = unpack(bytes.as_slice(), &tree, most);
+                }
+                assert_eq!(
+                    fs::read_dir(folder.path())
+                        .unwrap()
+                        .filter(|it| it.as_ref().unwrap().file_name() != "tree")
+                        .count(),
+                    0
+                );
+                let _ = fs::remove_dir_all(&tree);
+            }
+        });
     }
 
     #[test]

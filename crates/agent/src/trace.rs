@@ -26,9 +26,13 @@ pub fn effect(effect: &AgentEffect, environment: Option<&EnvironmentId>) -> Span
         AgentEffect::Delete(run) => ("delete", run),
         AgentEffect::Send(AgentMessage::Gone { run, .. }) => ("tell that it is gone", run),
         AgentEffect::Send(AgentMessage::LaunchFailed(failed)) => ("tell that it failed", &failed.run),
-        AgentEffect::Send(AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) | AgentMessage::Probed { .. }) => {
-            return Span::none();
-        }
+        AgentEffect::Send(
+            AgentMessage::Hello(_)
+            | AgentMessage::Heartbeat(_)
+            | AgentMessage::Probed { .. }
+            | AgentMessage::DatasetLooked { .. }
+            | AgentMessage::Preflight { .. },
+        ) => return Span::none(),
     };
     let span = info_span!("effect", task = %run.task, %run, attempt, environment);
     span.in_scope(|| info!(what, "the agent does something for a run"));
@@ -57,6 +61,7 @@ pub fn asked(what: &'static str, run: &RunKey, environment: Option<&EnvironmentI
 pub fn news(news: &AgentNews, environment: Option<&EnvironmentId>) {
     let environment = environment.map(EnvironmentId::as_str);
     match news {
+        AgentNews::RanksRunAs { text } => info!(what = %text.en, "under which accounts ranks run"),
         AgentNews::Connected { environment, cluster } => info!(%environment, cluster, "connected to the server"),
         AgentNews::Lost { reason, .. } => warn!(environment, reason, "no connection to the server"),
         AgentNews::Refused { reason, .. } => warn!(environment, reason = %reason.en, "the server refused"),

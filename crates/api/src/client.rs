@@ -50,6 +50,26 @@ pub struct ClientOptions {
     pub front_end: FrontEnd,
     /// How long one request may take.
     pub timeout: Duration,
+    /// What is done when the connection breaks.
+    pub retries: Retries,
+}
+
+/// Whether a request is sent again when the connection broke.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retries {
+    #[default]
+    Usual,
+    /// For those who rather have no answer than a late one.
+    None,
+}
+
+impl Retries {
+    fn waits(self) -> &'static [Duration] {
+        match self {
+            Self::Usual => &RETRIES,
+            Self::None => &[],
+        }
+    }
 }
 
 impl ClientOptions {
@@ -61,6 +81,7 @@ impl ClientOptions {
             language: Language::default(),
             front_end: FrontEnd::Api,
             timeout: Duration::from_secs(30),
+            retries: Retries::Usual,
         }
     }
 }
@@ -184,7 +205,7 @@ impl Client {
     }
 
     fn answer<T: DeserializeOwned>(&self, request: &ApiRequest<'_>) -> Result<ApiAnswer<T>, ClientError> {
-        let mut waits = RETRIES.iter();
+        let mut waits = self.options.retries.waits().iter();
         loop {
             match self.send(request) {
                 Err(error @ ClientError::Unreachable { .. }) => match waits.next() {

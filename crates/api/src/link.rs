@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::access::secret::MASK;
+use fermi_domain::dataset::{DatasetExpectation, DatasetSighting};
 use fermi_domain::environment::{EnvironmentKind, Gpus, Versions};
 use fermi_domain::event::RunEvent;
 pub use fermi_domain::fleet::KnownRun;
@@ -13,6 +14,7 @@ use fermi_domain::group::Probe;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{Setting, StoredMessage, Text};
 use fermi_domain::launch::{NodeLaunch, RunPolicy};
+use fermi_domain::preflight::{PreflightNews, PreflightPart};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,10 @@ pub const ENVIRONMENT_HEADER: &str = "x-fermi-environment";
 pub const CLUSTER_HEADER: &str = "x-fermi-cluster";
 /// And the credential of the environment's agent in this one.
 pub const CREDENTIAL_HEADER: &str = "x-fermi-credential";
+/// And the epoch of the welcome in this one: what was sent to a database that was put back since is not taken.
+pub const EPOCH_HEADER: &str = "x-fermi-epoch";
+/// The ability of agents that take part in preflights.
+pub const ABILITY_PREFLIGHT: &str = "preflight";
 /// Where the WebSocket is.
 pub const LINK_PATH: &str = "/api/agent/v1/link";
 
@@ -53,6 +59,21 @@ pub enum AgentMessage {
         /// The question's.
         number: u64,
         found: Probe,
+    },
+    /// What a node has seen of the dataset that came with an assignment, before anything of the run is started. A server that
+    /// does not know the message has sent no dataset.
+    DatasetLooked {
+        run: RunKey,
+        /// The version's id.
+        version: String,
+        /// None where it is not there as it is stated; the launch fails then.
+        seen: Option<DatasetSighting>,
+    },
+    /// How it goes with this node's part in a preflight.
+    Preflight {
+        /// The order's.
+        number: u64,
+        news: PreflightNews,
     },
 }
 
@@ -83,8 +104,22 @@ pub enum ServerMessage {
     Forget {
         run: RunKey,
     },
+    /// Say in the journal where the ranks of the run stand. An agent that does not know the question is silent.
+    Stacks {
+        run: RunKey,
+    },
     /// Look whether a master can be found and reached from here. An agent that does not know the question is silent.
     Probe(ProbeOrder),
+    /// Take part in a preflight. Sent to agents alone that have [`ABILITY_PREFLIGHT`].
+    Preflight {
+        /// Stands in what is said about it.
+        number: u64,
+        part: Box<PreflightPart>,
+    },
+    /// Nobody waits for this part any more.
+    EndPreflight {
+        number: u64,
+    },
 }
 
 /// Whom to look for.
@@ -127,6 +162,9 @@ pub struct Hello {
     pub seal: Option<String>,
     #[serde(default)]
     pub next_seal: Option<String>,
+    /// Those that it has proposed since its last welcome: the server has one of them where a welcome was lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_seals: Vec<String>,
     pub name: String,
     pub kind: EnvironmentKind,
     #[serde(default)]
@@ -160,6 +198,9 @@ pub struct Hello {
     /// Runs of which it has no files and has seen processes; none where it has not looked.
     #[serde(default)]
     pub seen: Option<Vec<RunKey>>,
+    /// What it can be asked for beyond what every release knows, such as [`ABILITY_PREFLIGHT`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abilities: Vec<String>,
 }
 
 /// The server's answer to a hello.
@@ -267,11 +308,17 @@ pub struct Assignment {
     /// Where the task's checkpoints live; a folder of the task on this node where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_dir: Option<String>,
+    /// What must be there before ranks start; agents of older releases do not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<DatasetExpectation>,
     /// What the supervisors of this run must know to talk to each other.
     pub secret: String,
     /// The variables of the launch whose values are secrets; agents of older releases take them for any others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secret_variables: Vec<String>,
+    /// Who made the task, as a [`fermi_domain::principal::Principal`] is written; none of what nobody with a name made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl Assignment {
@@ -342,6 +389,8 @@ mod tests {
         let mut first: serde_json::Value = serde_json::from_str(FIRST).unwrap();
         let fields = first.as_object_mut().unwrap();
         assert!(fields.remove("startTimeoutMs").is_some() && fields.remove("outputDir").is_some());
+        // What came later stands as it is meant where it is absent.
+        assert!(fields.insert("hasHook".into(), true.into()).is_none());
         assert_eq!(serde_json::to_value(&assignment).unwrap(), first);
     }
 

@@ -274,8 +274,10 @@ impl Assembly {
         if nodes.iter().all(|(role, _)| Some(*role) == nodes.first().map(|(first, _)| *first)) {
             return vec![None; order.len()];
         }
-        let sum =
-            |nodes: &[(&str, u32)], role: &str| nodes.iter().filter(|(other, _)| *other == role).map(|it| it.1).sum();
+        let sum = |nodes: &[(&str, u32)], role: &str| {
+            let ranks = nodes.iter().filter(|(other, _)| *other == role).map(|it| it.1);
+            ranks.fold(0, u32::saturating_add)
+        };
         let position = |(index, (role, _)): (usize, &(&str, u32))| {
             Some(RolePosition { first_rank: sum(&nodes[..index], role), world_size: sum(&nodes, role) })
         };
@@ -293,11 +295,11 @@ impl Assembly {
         let mut order: Vec<(usize, &Peer)> = self.present().collect();
         order.sort_by_key(|(number, peer)| (peer.wants.is_none(), peer.wants, *number));
         self.fill_gaps(&mut order);
-        let mut first = 0;
+        let mut first: u32 = 0;
         order
             .into_iter()
             .map(|(number, peer)| {
-                let ranks = first..first + peer.ranks;
+                let ranks = first..first.saturating_add(peer.ranks);
                 first = ranks.end;
                 (number, NodeRanks { name: peer.name.clone(), ranks, tells_checkpoints: peer.tells_checkpoints })
             })
@@ -366,6 +368,36 @@ mod tests {
 
     fn assembly(nodes: u32) -> Assembly {
         Assembly::new(nodes, nodes, "r".into(), "s".into())
+    }
+
+    #[test]
+    fn strangers_greetings_are_read_or_refused() {
+        let frame = |body: &[u8]| [&u32::try_from(body.len()).unwrap().to_le_bytes(), body].concat();
+        let samples: Vec<Vec<u8>> =
+            [greeting("a", Some(0), 2), Greeting { role: None, ..greeting("b", None, u32::MAX) }]
+                .iter()
+                .map(|greeting| frame(&serde_json::to_vec(greeting).unwrap()))
+                .collect();
+        let samples: Vec<&[u8]> = samples.iter().map(Vec::as_slice).collect();
+        let mut gathered = assembly(3);
+        fermi_mutator::try_all(&samples, 4_000, |case| {
+            // As much as a stranger may say; what has come so far may be cut anywhere.
+            let mut inbox = crate::frame::Inbox::for_messages_up_to(4 << 10);
+            let (first, second) = case.split_at(case.len() / 3);
+            for mut part in [first, second] {
+                let _ = inbox.fill(&mut part);
+                while let Ok(Some(greeting)) = inbox.take::<Greeting>() {
+                    if let Err(refusal) = gathered.welcome(&greeting) {
+                        assert!(!refusal.text().en.contains('\x1b'), "it may be shown on a terminal");
+                    }
+                }
+            }
+            let nodes: Vec<NodeRanks> = gathered.node_ranks().into_iter().map(|(_, node)| node).collect();
+            let _ = node_positions(&nodes);
+            if gathered.is_full() {
+                gathered = assembly(3);
+            }
+        });
     }
 
     #[test]

@@ -7,6 +7,7 @@ use fermi_domain::contract::{self, AttemptFacts, RankFiles, RankPosition};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::StopLadder;
 use fermi_domain::launch::{RunPolicy, Serves};
+use fermi_process::account::SystemAccount;
 use fermi_process::lease::ServerLease;
 use fermi_process::output::Show;
 use fermi_process::spawn::RankCommand;
@@ -78,6 +79,9 @@ pub struct NodeBundle {
     /// What ranks load before their script; none where they are not Python's, or the user wants none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<HookPlan>,
+    /// Whose processes the ranks are; the supervisor's own account where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<SystemAccount>,
 }
 
 /// How the nodes of a run come together.
@@ -262,6 +266,7 @@ impl NodeBundle {
         RankCommand {
             argv: self.deferred.argv(&rank.command.argv, facts.master_port),
             env: self.variables(rank, facts),
+            account: self.account.clone(),
             ..rank.command.clone()
         }
     }

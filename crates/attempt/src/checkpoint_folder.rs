@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fermi_domain::checkpoint::{Entry, EntryKind, Fence, LeftBehind, Listing, OWN_FOLDER, step_in_name};
+use fermi_process::account::SystemAccount;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -35,12 +36,21 @@ pub struct CheckpointFolder {
     path: PathBuf,
     /// Makes the names of drafts differ where several nodes write into one folder.
     writer: String,
+    /// Who keeps checkpoints there. Its links must lead nowhere that it may not go itself, so that [`CheckpointFolder`] is
+    /// used by a thread that acts as the account.
+    pub account: Option<SystemAccount>,
 }
 
 impl CheckpointFolder {
     /// The folder as the run of this name uses it.
     pub fn new(path: PathBuf, writer: &str) -> Self {
-        Self { path, writer: writer.replace('/', "-") }
+        Self { path, writer: writer.replace('/', "-"), account: None }
+    }
+
+    /// The same, as this account keeps it.
+    #[must_use]
+    pub fn of(self, account: Option<SystemAccount>) -> Self {
+        Self { account, ..self }
     }
 
     pub fn path(&self) -> &Path {
@@ -172,11 +182,18 @@ impl CheckpointFolder {
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         match fs::create_dir(self.path.join(OWN_FOLDER)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+            Err(_) => {}
+            Ok(()) => self.widen(&self.path.join(OWN_FOLDER), 0o777)?,
         }
         let draft = self.own(&format!(".{name}-{}", self.writer));
         fs::write(&draft, bytes)?;
+        self.widen(&draft, 0o666)?;
         fs::rename(draft, self.own(name))
+    }
+
+    /// Who may read checkpoints may read these notes: the supervisor's own files are narrower.
+    fn widen(&self, path: &Path, widest: u32) -> io::Result<()> {
+        self.account.as_ref().map_or(Ok(()), |account| fs::set_permissions(path, account.mode(widest)))
     }
 }
 

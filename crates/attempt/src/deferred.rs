@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use fermi_domain::launch::{Placeholder, Template};
+use fermi_process::account::SystemAccount;
 use serde::{Deserialize, Serialize};
 
 /// What is filled in when an attempt starts. All other placeholders were known when the bundle was made.
@@ -48,10 +49,11 @@ impl Deferred {
             .map(move |(_, name, template)| (name.clone(), self.fill(template, master_port)))
     }
 
-    /// Writes the files that hold the port. A rank that misses one says so itself.
-    pub fn write_files(&self, master_port: u16) {
+    /// Writes the files that hold the port, for the account of the ranks. A rank that misses one says so itself.
+    pub fn write_files(&self, master_port: u16, account: Option<&SystemAccount>) {
         for (path, template) in &self.files {
             let _ = fs::write(path, self.fill(template, master_port));
+            let _ = account.map(|account| account.own(path));
         }
     }
 }
@@ -89,7 +91,7 @@ mod tests {
             files: vec![(path.clone(), Template::placeholder(Placeholder::MasterPort))],
             ..Deferred::default()
         };
-        deferred.write_files(4711);
+        deferred.write_files(4711, None);
         assert_eq!(fs::read_to_string(path).unwrap(), "4711");
     }
 }

@@ -1,6 +1,8 @@
 //! What a rank left behind when it failed: its last lines, torch's error file, the kernel's word on memory.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use fermi_domain::exit::Exit;
@@ -58,10 +60,15 @@ fn lines_of(text: &str) -> Vec<String> {
 /// `{"message": {"message": "Type: text", "extraInfo": {"py_callstack": …}}}`, written by torch's `@record`; its
 /// `message` may also be plain text.
 fn read_error_file(path: &Path) -> Option<ErrorFile> {
-    if fs::metadata(path).ok()?.len() > LARGEST_ERROR_FILE {
+    // The rank's: it may be a pipe, be held by a lease, or grow while it is read.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_ERROR_FILE + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > LARGEST_ERROR_FILE {
         return None;
     }
-    let json: serde_json::Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     let outer = json.get("message")?;
     let message = outer.get("message").unwrap_or(outer).as_str()?.to_owned();
     let callstack = outer.pointer("/extraInfo/py_callstack").and_then(|stack| stack.as_str()).map(str::to_owned);

@@ -24,6 +24,9 @@ pub struct HookPlan {
     pub folder: PathBuf,
     /// Whether interpreters are parked beside ranks.
     pub warm: bool,
+    /// Whether they take the GPU of their rank as well.
+    #[serde(default)]
+    pub warm_cuda: bool,
     /// After how long a hang ends the attempt; none where it is only told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_hung_after_ms: Option<u64>,
@@ -33,7 +36,7 @@ impl HookPlan {
     /// In the folder where Fermi keeps its records; other contents have another folder.
     pub fn below(state: &Path, warm: bool) -> Self {
         let folder = state.join("hook").join(FILES.fingerprint());
-        Self { folder, warm, restart_hung_after_ms: None }
+        Self { folder, warm, warm_cuda: false, restart_hung_after_ms: None }
     }
 
     /// Writes the files, unless they are there as they should be.
@@ -64,7 +67,8 @@ mod tests {
 
     #[test]
     fn the_folder_comes_before_what_the_rank_has() {
-        let hook = HookPlan { folder: "/state/hook".into(), warm: false, restart_hung_after_ms: None };
+        let hook = HookPlan::below(Path::new("/state"), false);
+        let hook = HookPlan { folder: "/state/hook".into(), ..hook };
         let own = [("PYTHONPATH".to_owned(), "/mine".to_owned()), ("A".to_owned(), "b".to_owned())];
         let variables = hook.variables(&own, "1 2 -".to_owned()).unwrap();
         let value = |name: &str| variables.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());

@@ -1,8 +1,8 @@
 //! A connection between two supervisors of one run.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -111,6 +111,20 @@ impl Link {
     pub fn flush(&mut self) -> io::Result<()> {
         let sent = if self.is_broken { Ok(()) } else { self.outbox.flush(&mut self.stream) };
         self.cut_unless(sent)
+    }
+
+    /// Whether the other machine has not said yet that it has all that was sent. What it says meanwhile is read and dropped:
+    /// a link that is closed over unread bytes takes back what is still on its way.
+    pub fn is_on_its_way(&mut self) -> bool {
+        if self.is_broken {
+            return false;
+        }
+        let mut dropped = [0; 4096];
+        while matches!((&self.stream).read(&mut dropped), Ok(length) if length > 0) {}
+        let mut unconfirmed: libc::c_int = 0;
+        // SAFETY: the descriptor is open as long as the stream lives, and the answer fits one number.
+        let asked = unsafe { libc::ioctl(self.stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut unconfirmed) };
+        self.has_waiting() || (asked == 0 && unconfirmed > 0)
     }
 
     fn cut_unless(&mut self, sent: io::Result<()>) -> io::Result<()> {

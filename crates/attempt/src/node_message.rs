@@ -6,6 +6,7 @@
 use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
+use fermi_domain::pulse::Phase;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -79,6 +80,19 @@ pub struct SharedMark {
     pub nonce: String,
 }
 
+/// What a node sees of one of its ranks that run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RankSeen {
+    pub rank: u32,
+    /// None without the hook, and where a later release names one that is not known here.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_phase")]
+    pub phase: Option<Phase>,
+    /// Its processes that talk to the master's port.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<i32>,
+}
+
 /// What a node is told to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -140,8 +154,12 @@ pub enum NodeReport {
         failure: Box<Failure>,
         made_progress: bool,
     },
+    /// The answer to [`NodeCommand::CheckJoined`].
     NotJoined {
         missing: Vec<u32>,
+        /// What is seen of the ranks that run; a node of an older release does not say.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ranks: Vec<RankSeen>,
     },
     /// The answer to a [`Survey`].
     Surveyed {
@@ -186,9 +204,27 @@ fn known_event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<
     }
 }
 
+fn known_phase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Phase>, D::Error> {
+    let told = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(told.and_then(|told| Phase::deserialize(told).ok()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_seen_of_ranks_is_read_from_older_and_later_releases() {
+        let read = |message: &str| serde_json::from_str::<NodeReport>(message).unwrap();
+        let older = NodeReport::NotJoined { missing: vec![3], ranks: Vec::new() };
+        assert_eq!(read(r#"{"notJoined":{"missing":[3]}}"#), older);
+        assert_eq!(serde_json::to_string(&older).unwrap(), r#"{"notJoined":{"missing":[3]}}"#);
+        let seen =
+            |phase| NodeReport::NotJoined { missing: vec![], ranks: vec![RankSeen { rank: 1, phase, pids: vec![] }] };
+        let told = serde_json::to_string(&seen(Some(Phase::Import))).unwrap();
+        assert_eq!(read(&told), seen(Some(Phase::Import)));
+        assert_eq!(read(&told.replace("import", "dreams")), seen(None));
+    }
 
     #[test]
     fn an_event_that_this_release_does_not_know_is_passed_over() {

@@ -3,6 +3,7 @@
 //! ```text
 //! <base>/<run id>/{journal.ndjson, result.json}
 //! <base>/<run id>/attempt_<n>/<local rank>/{stdout.log, stderr.log, error.json, exit.json, progress.ndjson}
+//! <base>/<run id>/attempt_<n>/hang.txt
 //! <base>/<run id>/outputs/checkpoints
 //! ```
 //! The part below the run id is torchrun's; `attempt_` counts from 0 as there.
@@ -11,6 +12,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use fermi_process::account::{SystemAccount, let_pass};
 
 /// The files of one rank in one attempt.
 #[derive(Clone, Debug)]
@@ -27,6 +30,17 @@ impl RankFolder {
         fs::create_dir_all(&self.path)
     }
 
+    /// Lets a rank of another account write its own files here, and neither list the folder nor read the others. On a disk
+    /// that is full it does without.
+    pub fn open_to(&self, account: &SystemAccount) {
+        for folder in [self.path.parent(), Some(&self.path)].into_iter().flatten() {
+            let _ = let_pass(folder);
+        }
+        for file in [self.error_file(), self.progress_file()] {
+            let _ = account.own_new_file(&file);
+        }
+    }
+
     pub fn error_file(&self) -> PathBuf {
         self.path.join("error.json")
     }
@@ -39,6 +53,11 @@ impl RankFolder {
 /// The folder of one attempt, counted from 1.
 pub fn attempt_folder(run_folder: &Path, attempt: u32) -> PathBuf {
     run_folder.join(format!("attempt_{}", attempt.saturating_sub(1)))
+}
+
+/// The stacks of the ranks of a node that hung in an attempt.
+pub fn hang_file(run_folder: &Path, attempt: u32) -> PathBuf {
+    attempt_folder(run_folder, attempt).join("hang.txt")
 }
 
 /// What is kept of old runs.

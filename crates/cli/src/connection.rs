@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fermi_api::client::{
-    ApiAnswer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, RefusedAnswer, ServerAddress,
-    TlsRefusal,
+    ApiAnswer, BadAddress, Client, ClientError, ClientOptions, DEFAULT_SERVER, Query, RefusedAnswer, Retries,
+    ServerAddress, TlsRefusal,
 };
 use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::access::Fingerprint;
@@ -275,7 +275,14 @@ impl AskFlags {
             speech::say(&format!("{none}\n\n  {example}\n"));
             return Ok(ExitCode::SUCCESS);
         }
-        self.show(answer, |page, paint| table(&page.items).render(paint))
+        self.show(answer, |page, paint| {
+            let more = page.next_page_token.as_ref().map(|_| {
+                let shown = page.items.len();
+                let more = Text::new(format!("只显示前 {shown} 个"), format!("only the first {shown} are shown"));
+                format!("{}\n", more.in_language(speech::language()))
+            });
+            table(&page.items).render(paint) + &more.unwrap_or_default()
+        })
     }
 
     /// Ends a command whose answer is a sentence.
@@ -353,6 +360,11 @@ impl ServerFlags {
     /// A client none of whose requests takes longer.
     pub fn connect_within(&self, timeout: Duration) -> Result<Client, CommandProblem> {
         Ok(Client::new(ClientOptions { timeout, ..self.options()? }))
+    }
+
+    /// A client that asks once and gives up after so long.
+    pub fn connect_once(&self, timeout: Duration) -> Result<Client, CommandProblem> {
+        Ok(Client::new(ClientOptions { timeout, retries: Retries::None, ..self.options()? }))
     }
 
     fn options(&self) -> Result<ClientOptions, CommandProblem> {

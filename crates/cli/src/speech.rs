@@ -49,7 +49,7 @@ impl Paint {
         Self { on: terminal && !refused && !dumb }
     }
 
-    #[cfg(test)]
+    /// For texts that are measured before they are shown.
     pub fn none() -> Self {
         Self { on: false }
     }

@@ -129,6 +129,17 @@ mod tests {
     }
 
     #[test]
+    fn strangers_words_are_read_or_refused() {
+        let hello = Hello { run_id: "r".into(), rank: 1, world_size: 2, purpose: HelloPurpose::Join { ring_port: 7 } };
+        let hello = frame(VERSION, &serde_json::to_vec(&hello).unwrap());
+        let reply = HelloReply::Welcome { ring: vec![([10, 0, 0, 1], 7).into(), ([10, 0, 0, 2], 8).into()] };
+        let reply = frame(VERSION, &serde_json::to_vec(&reply).unwrap());
+        fermi_mutator::try_all(&[&hello, &reply], 4_000, |case| {
+            let _ = (parse::<Hello>(case), parse::<HelloReply>(case));
+        });
+    }
+
+    #[test]
     fn a_hello_is_complete_only_with_its_last_byte() {
         let hello = Hello { run_id: "r".into(), rank: 1, world_size: 2, purpose: HelloPurpose::Join { ring_port: 7 } };
         let whole = frame(VERSION, &serde_json::to_vec(&hello).unwrap());

@@ -11,8 +11,7 @@
 
 pub mod check;
 pub mod facts;
-mod finding;
 pub mod look;
 pub mod nodes;
 
-pub use finding::{Counts, Finding, Fix, State, Topic};
+pub use fermi_domain::finding::{Finding, FindingCounts as Counts, FindingState as State, FindingTopic as Topic, Fix};

@@ -75,6 +75,8 @@ pub const FERMI_SERVER: &str = "FERMI_SERVER";
 pub const FERMI_TOKEN: &str = "FERMI_TOKEN";
 /// By what that server is known over https.
 pub const FERMI_FINGERPRINT: &str = "FERMI_FINGERPRINT";
+/// Which `fermi` the recipes and scripts call.
+pub const FERMI_BIN: &str = "FERMI_BIN";
 /// The language Fermi speaks on the terminal; read by Fermi itself.
 pub const FERMI_LANG: &str = "FERMI_LANG";
 

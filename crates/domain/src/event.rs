@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use crate::device_fault::DeviceFaultClass;
 use crate::exit::Exit;
 use crate::hang::{Frame, HangKind, StackGroup};
 use crate::healing::GiveUp;
@@ -11,6 +12,7 @@ use crate::healing::warm::ColdReason;
 use crate::language::{Setting, Text};
 use crate::ledger::Account;
 use crate::pulse::Phase;
+use crate::start_up::RanksWait;
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +119,19 @@ pub enum RunEvent {
     /// Something went wrong in the hook of a rank, which went on without it.
     #[serde(rename = "hook.trouble")]
     HookTrouble { attempt: u32, rank: u32, error: String },
+    /// A GPU of this node has reported an error.
+    #[serde(rename = "device.fault")]
+    DeviceFault {
+        attempt: u32,
+        /// Its number in the machine.
+        gpu: u32,
+        xid: u64,
+        class: DeviceFaultClass,
+        /// The ranks that use it, as far as that is known.
+        ranks: Vec<u32>,
+        text: Box<Text>,
+        hint: Box<Text>,
+    },
     /// The ranks of this node have all come to this phase. Told in the first step and not again.
     #[serde(rename = "ranks.phase")]
     RanksPhase {
@@ -125,6 +140,19 @@ pub enum RunEvent {
         /// Unix milliseconds.
         since_ms: u64,
     },
+    /// Ranks that have joined wait for others, while the attempt starts.
+    #[serde(rename = "ranks.waiting")]
+    RanksWaiting {
+        attempt: u32,
+        /// For how long somebody waits.
+        waited_ms: u64,
+        #[serde(flatten)]
+        wait: RanksWait,
+        text: Box<Text>,
+    },
+    /// Nobody waits for others any more, after it was told that somebody did.
+    #[serde(rename = "ranks.met")]
+    RanksMet { attempt: u32, waited_ms: u64 },
     /// What the ranks of this node have counted, told when the attempt has ended.
     #[serde(rename = "attempt.measured")]
     AttemptMeasured {
@@ -155,6 +183,15 @@ pub enum RunEvent {
         evidence: Option<PathBuf>,
         text: Box<Text>,
         hint: Box<Text>,
+    },
+    /// What the ranks of this node do, because somebody has asked.
+    #[serde(rename = "stacks.taken")]
+    StacksTaken {
+        attempt: u32,
+        /// Those that do the same together.
+        stacks: Vec<StackGroup>,
+        /// Ranks that gave no stack: without the hook, stopped, or not at Python's hand.
+        silent: Vec<u32>,
     },
     /// Things move again.
     #[serde(rename = "hang.passed")]

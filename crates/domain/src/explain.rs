@@ -6,9 +6,11 @@ use std::collections::HashMap;
 
 use crate::{
     environment::{Environment, EnvironmentStatus},
+    hang::HangNote,
     ids::{EnvironmentId, TaskId, WorkerId},
     language::{Hint, Text},
     phase::TaskPhase,
+    start_up::{RanksWait, WaitNote},
     task::{DesiredState, NodeRun, NodeRunState, StopCause, Task},
     verdict::Verdict,
 };
@@ -40,6 +42,10 @@ pub enum Summary<'a> {
     Training {
         ranks: u32,
     },
+    /// Nothing moves any more.
+    Hangs(&'a HangNote),
+    /// Some of its ranks have joined and wait for others.
+    RanksWait(&'a WaitNote),
     /// Every rank has been started, and none has reported a step yet.
     Unheard {
         ranks: u32,
@@ -66,10 +72,18 @@ pub enum Obstacle {
 pub enum Advice {
     /// What the verdict advises.
     OfVerdict(Hint),
+    /// What the verdict on a hang advises.
+    OfHang(Text),
+    /// What to look at of the ranks that others wait for.
+    OfWait(Hint),
     WaitOrStop {
         holder: TaskId,
     },
     StartAgent {
+        environment: String,
+    },
+    /// Of an environment that an operator has taken out of service.
+    Resume {
         environment: String,
     },
     /// Whether the ranks have found each other stands in what they write.
@@ -114,6 +128,13 @@ fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
     if let Some(reason) = &task.reason {
         return Summary::Noted(reason);
     }
+    if let Some(hang) = task.hang.as_ref().filter(|_| task.phase == TaskPhase::Running) {
+        return Summary::Hangs(hang);
+    }
+    let starts = matches!(task.phase, TaskPhase::Starting | TaskPhase::Running);
+    if let Some(waits) = task.waits.as_ref().filter(|_| starts) {
+        return Summary::RanksWait(waits);
+    }
     match task.phase {
         TaskPhase::Initializing => Summary::Preparing,
         TaskPhase::Queued => Summary::WaitsForWorkers,
@@ -138,8 +159,12 @@ fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerI
     let mut found = Vec::new();
     for environment in task.spec.chosen(environments) {
         let (id, name) = (&environment.id, &environment.name);
-        let is_absent = !environment.status.is_reachable();
-        if is_absent && !task.phase.is_final() {
+        // What runs on a drained machine goes on.
+        let is_absent = match environment.status {
+            EnvironmentStatus::Drained => is_queued,
+            status => !status.is_reachable() && !task.phase.is_final(),
+        };
+        if is_absent {
             found.push(Obstacle::Absent { environment: id.clone(), name: name.clone(), status: environment.status });
         }
         if !is_queued {
@@ -174,6 +199,11 @@ fn advice(task: &Task, obstacles: &[Obstacle], summary: &Summary<'_>) -> Option<
         return Some(Advice::WaitOrStop { holder: holder.clone() });
     }
     match (obstacles.first(), summary) {
+        (_, Summary::Hangs(hang)) => Some(Advice::OfHang(hang.hint.clone())),
+        (Some(Obstacle::Absent { name, status: EnvironmentStatus::Drained, .. }), _) => {
+            Some(Advice::Resume { environment: name.clone() })
+        }
+        (None, Summary::RanksWait(waits)) => Some(Advice::OfWait(RanksWait::hint(&waits.awaited))),
         (Some(Obstacle::Absent { name, .. }), _) => Some(Advice::StartAgent { environment: name.clone() }),
         (_, Summary::Unheard { .. }) => Some(Advice::LookAtLogs),
         _ => None,
@@ -185,6 +215,10 @@ impl Summary<'_> {
         match self {
             Self::Judged(verdict) => verdict.headline(),
             Self::Noted(text) => (*text).clone(),
+            Self::Hangs(hang) => hang.text.clone(),
+            Self::RanksWait(waits) => {
+                Text::new(format!("正在启动：{}", waits.text.zh), format!("is coming up: {}", waits.text.en))
+            }
             Self::Preparing => Text::new("任务刚刚创建，正在准备", "the task was just created and is being prepared"),
             Self::WaitsForWorkers => Text::new("等待分配 Worker", "waits for its workers"),
             Self::ComingUp { ready, nodes } => Text::new(
@@ -238,7 +272,8 @@ impl Obstacle {
 impl Advice {
     pub fn hint(&self) -> Hint {
         match self {
-            Self::OfVerdict(hint) => hint.clone(),
+            Self::OfVerdict(hint) | Self::OfWait(hint) => hint.clone(),
+            Self::OfHang(hint) => hint.clone().into(),
             Self::WaitOrStop { holder } => {
                 Hint::new(format!("等待 {holder} 结束，或停止它"), format!("wait for {holder}, or stop it"))
                     .on_command_line(
@@ -249,6 +284,10 @@ impl Advice {
             Self::LookAtLogs => Hint::new(
                 "查看各 rank 的日志；脚本把每一步写入 FERMI_PROGRESS_FILE 后这里会显示进度",
                 "look at what the ranks write; once the script writes its steps to FERMI_PROGRESS_FILE they are shown here",
+            ),
+            Self::Resume { environment } => Hint::new(
+                format!("由管理员恢复：fermi env resume {environment}"),
+                format!("an operator puts it back into service: fermi env resume {environment}"),
             ),
             Self::StartAgent { environment } => Hint::new(
                 format!("在 {environment} 上启动 fermi agent"),
@@ -318,6 +357,17 @@ mod tests {
         let texts: Vec<String> = found.obstacles.iter().map(|it| it.text().en.into_owned()).collect();
         assert_eq!(texts, ["gn1-0 is held by task-1"]);
         assert_eq!(found.advice, Some(Advice::WaitOrStop { holder: "task-1".into() }));
+    }
+
+    #[test]
+    fn a_drained_machine_holds_up_those_who_wait_and_not_who_runs() {
+        let (mut task, mut known) = task();
+        known[1].status = EnvironmentStatus::Drained;
+        let waits = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        assert_eq!(waits.advice, Some(Advice::Resume { environment: "gn2".into() }));
+        task.phase = TaskPhase::Running;
+        let runs = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        assert_eq!((runs.obstacles, runs.advice), (Vec::new(), Some(Advice::LookAtLogs)));
     }
 
     #[test]

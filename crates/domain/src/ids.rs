@@ -218,9 +218,26 @@ impl fmt::Display for WorkerId {
     }
 }
 
+/// Whether a text is an id of things whose ids begin so, or could become one: the prefix, a dash, digits.
+pub fn is_id(text: &str, prefix: &str) -> bool {
+    let digits = text.split_at_checked(prefix.len()).filter(|(start, _)| start.eq_ignore_ascii_case(prefix));
+    let digits = digits.and_then(|(_, rest)| rest.strip_prefix('-'));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_are_told_from_names() {
+        for id in ["dataset-001", "Dataset-1", "dataset-123456"] {
+            assert!(is_id(id, "dataset"), "{id}");
+        }
+        for name in ["dataset", "dataset-", "dataset-a1", "dataset1", "数据集-1", "my-dataset-1", ""] {
+            assert!(!is_id(name, "dataset"), "{name}");
+        }
+    }
 
     #[test]
     fn a_worker_is_split_at_the_last_hyphen() {

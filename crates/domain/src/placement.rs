@@ -6,10 +6,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::environment::{Environment, EnvironmentStatus};
+use crate::explain::Summary;
 use crate::group;
 use crate::ids::{EnvironmentId, TaskId, WorkerId};
 use crate::language::{Explained, Text};
-use crate::queue::{Decision, Need, Offer, Preemption, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish};
+use crate::queue::{
+    self, Decision, Need, Offer, Preemption, Queue, Request, Rules, Running, Start, Stopping, Waiting, Wish,
+};
 use crate::rank_map::{self, RankMap, RankMapError};
 use crate::task::{Selection, Standby, StopCause, Task, TaskSpec};
 use crate::units::Seconds;
@@ -24,6 +27,8 @@ pub struct Scheduler {
     replaceable: HashMap<TaskId, Task>,
     /// Since when those wait of whom it has not been told that they wait for long.
     untold: HashMap<TaskId, u64>,
+    /// Of these it is stored that they are first in line.
+    first: HashSet<TaskId>,
     /// When it was last decided, if nothing has changed since.
     decided_ms: Option<u64>,
 }
@@ -42,7 +47,7 @@ struct Aside {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitReason {
     Aside(Text),
-    Queued(Waiting),
+    Queued(Box<Waiting>),
 }
 
 /// What would become of a task.
@@ -71,8 +76,8 @@ impl Prospect {
 const MOST_TRIED: usize = 10_000;
 /// Of so many that are first in line the reasons are kept up to date.
 const MOST_FIRST: usize = 16;
-/// So many are told of at a time.
-const MOST_LONG_WAITS: usize = 64;
+/// Of so many something is stored at a time.
+const MOST_AT_A_TIME: usize = 64;
 
 impl WaitReason {
     pub fn text(&self) -> Text {
@@ -101,7 +106,7 @@ impl Scheduler {
     pub fn charge(&mut self, task: &Task, now_ms: u64) {
         if let (Some(from), Some(to)) = (task.placed_ms.or(task.started_ms), task.ended_ms) {
             let request = Request::from_task(task, Need::Workers(Vec::new()));
-            self.queue.charge(&request.owner, u64::from(task.world_size()), from, to, now_ms);
+            self.queue.charge(&request, u64::from(task.world_size()), from, to, now_ms);
         }
     }
 
@@ -199,6 +204,9 @@ impl Scheduler {
         // What it had is given back, or it would not wait.
         self.queue.ended(&task.id, now_ms);
         self.aside.remove(&task.id);
+        if task.first_in_line {
+            self.first.insert(task.id.clone());
+        }
         if !task.told_long_wait {
             self.untold.insert(task.id.clone(), task.phase_since_ms.unwrap_or(task.created_ms));
         }
@@ -234,6 +242,7 @@ impl Scheduler {
         self.aside.remove(task);
         self.replaceable.remove(task);
         self.untold.remove(task);
+        self.first.remove(task);
         self.queue.remove(task, now_ms);
         self.queue.ended(task, now_ms);
     }
@@ -252,16 +261,19 @@ impl Scheduler {
             if let Decision::Start(start) = decision {
                 self.replaceable.remove(&start.task);
                 self.untold.remove(&start.task);
+                self.first.remove(&start.task);
             }
         }
         decisions
     }
 
-    /// What would become of a task that came now, tried out on a copy; `None` where that would take long to find out.
+    /// A copy to try a task out on; none where that would take long.
+    pub fn for_trial(&self) -> Option<Self> {
+        (self.queue.waiting() <= MOST_TRIED).then(|| self.clone())
+    }
+
+    /// What would become of a task that came now; a [`Scheduler::for_trial`] is used up by it.
     pub fn would(mut self, task: Task, now_ms: u64) -> Option<Prospect> {
-        if self.queue.waiting() > MOST_TRIED {
-            return None;
-        }
         let id = task.id.clone();
         self.add(task, None, now_ms);
         let start = self.decide(now_ms).into_iter().find_map(|decision| match decision {
@@ -287,11 +299,12 @@ impl Scheduler {
         let Some(long) = self.queue.rules().long_wait.map(Seconds::as_millis) else { return Vec::new() };
         let is_long = |since: &u64| now_ms.saturating_sub(*since) >= long;
         let found = self.untold.iter().filter(|(_, since)| is_long(since));
-        let found: Vec<TaskId> = found.map(|(task, _)| task.clone()).take(MOST_LONG_WAITS).collect();
+        let found: Vec<TaskId> = found.map(|(task, _)| task.clone()).take(MOST_AT_A_TIME).collect();
+        let is_long = self.queue.waiting() > MOST_TRIED;
         let told = found.into_iter().filter_map(|task| {
             self.untold.remove(&task);
-            let reason = self.explain(&task, now_ms)?;
-            Some((task, reason.text()))
+            let reason = if is_long { None } else { Some(self.explain(&task, now_ms)?.text()) };
+            Some((task, reason.unwrap_or_else(|| Summary::WaitsForWorkers.text())))
         });
         told.collect()
     }
@@ -303,6 +316,14 @@ impl Scheduler {
     /// All that wait.
     pub fn waiting(&self) -> impl Iterator<Item = &TaskId> {
         self.queue.tasks().chain(self.aside.keys())
+    }
+
+    /// Those that have come to be the first in line; each once.
+    pub fn newly_first(&mut self) -> Vec<TaskId> {
+        let kept = self.queue.reservations().map(|kept| &kept.task).filter(|task| !self.first.contains(*task));
+        let new: Vec<TaskId> = kept.take(MOST_AT_A_TIME).cloned().collect();
+        self.first.extend(new.iter().cloned());
+        new
     }
 
     /// Why those wait for whom workers are kept.
@@ -319,9 +340,17 @@ impl Scheduler {
     pub fn explain(&mut self, task: &TaskId, now_ms: u64) -> Option<WaitReason> {
         match self.aside.get(task) {
             Some(aside) => Some(WaitReason::Aside(aside.reason.clone())),
-            None => self.queue.explain(task, now_ms).map(WaitReason::Queued),
+            None => self.queue.explain(task, now_ms).map(|waiting| WaitReason::Queued(Box::new(waiting))),
         }
     }
+}
+
+/// Why the environments that are registered could not hold a task of launch mode `auto` if all were free; none where they
+/// could, or where the task names its workers.
+pub fn never_fits(spec: &TaskSpec, environments: &[Environment]) -> Option<Text> {
+    let Selection::Auto(auto) = &spec.selection else { return None };
+    let offers: Vec<Offer> = environments.iter().map(Offer::of).collect();
+    queue::never_fits(&Wish::of(auto), &offers)
 }
 
 /// Whether every machine of which tasks hold workers is back, or given up. Until then what is kept for the first in line would

@@ -40,6 +40,11 @@ pub const LOCAL: &str = "local";
 /// The name of who holds the server's own token.
 pub const TOKEN: &str = "token";
 
+/// Who holds a token of this name that an administrator has made and that is no user's. No user has a colon in the name.
+pub fn token_owner(name: &str) -> String {
+    format!("{TOKEN}:{name}")
+}
+
 /// Why a text names no principal.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` names nobody: write system, agent:ENVIRONMENT or user:ROLE:NAME")]

@@ -15,8 +15,8 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        AutoSelection, DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Selection, Source,
-        Strategy, TaskSpec, Work,
+        AutoSelection, DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Selection,
+        Source, Strategy, TaskSpec, Work,
     },
     units::Seconds,
     warnings::{Warning, of_work, warnings},
@@ -115,7 +115,7 @@ pub const RECIPES: [&str; 6] = ["sft", "rm", "reward", "dpo", "grpo", "ppo"];
 pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accepted, RequestRefusal> {
     let name = name(&request.task_name)?;
     let dataset = dataset(request)?;
-    supported(&request.selection, &request.policies)?;
+    supported(&request.selection, &request.policies, &request.options)?;
     if request.options.master_port == Some(0) {
         return Err(RequestRefusal::MasterPortInvalid);
     }
@@ -202,7 +202,7 @@ pub fn validate_copy(
     known: &[Environment],
 ) -> Result<Accepted, RequestRefusal> {
     let name = copy_name.map_or_else(|| Ok(name_of_copy(&spec.name)), name)?;
-    supported(&spec.selection, &spec.policies)?;
+    supported(&spec.selection, &spec.policies, &spec.options)?;
     let wanted = &spec.distributed;
     let environments = chosen(&spec.selection, &wanted.node_ids, known)?;
     let workers = workers(&wanted.workers, &environments)?;
@@ -343,7 +343,7 @@ fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRef
 }
 
 /// What can be written down and read back, and would not be carried out.
-fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRefusal> {
+fn supported(selection: &Selection, policies: &Policies, options: &LaunchOptions) -> Result<(), RequestRefusal> {
     match selection {
         // The workers of a group are written into the request before it is checked.
         Selection::Environments | Selection::Group(_) => {}
@@ -352,6 +352,9 @@ fn supported(selection: &Selection, policies: &Policies) -> Result<(), RequestRe
     }
     if policies.node_lost_after < Policies::SHORTEST_NODE_LOST {
         return Err(RequestRefusal::NodeLostAfterTooShort);
+    }
+    if policies.on_hang == OnHang::Restart && options.hook == Some(false) {
+        return Err(RequestRefusal::HangWithoutHook);
     }
     if policies.start_timeout == Some(Seconds(0)) {
         return Err(RequestRefusal::StartTimeoutInvalid);
@@ -378,6 +381,12 @@ fn picks(auto: &AutoSelection) -> Result<(), RequestRefusal> {
     let fits = |size: u32| (1..=MOST_NODES).contains(&size);
     if is_twice || !sizes.into_iter().flatten().all(fits) {
         return Err(RequestRefusal::AutoInvalid { most: MOST_NODES });
+    }
+    for (field, word) in [("gpuType", &auto.gpu_type), ("zone", &auto.zone)] {
+        let is_wrong = |word: &String| word.chars().count() > LONGEST_NAME || word.chars().any(char::is_control);
+        if word.as_ref().is_some_and(is_wrong) {
+            return Err(RequestRefusal::AutoWordInvalid { field });
+        }
     }
     labels(&auto.labels)
 }

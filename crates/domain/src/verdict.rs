@@ -7,6 +7,8 @@ use crate::{
     failure::{Diagnosis, FailureClass, Role, Traceback},
     ids::Rank,
     language::{Hint, Setting, Text},
+    pulse::Phase,
+    start_up::{AwaitedRank, Standing, waited_in_vain},
     units::Seconds,
 };
 
@@ -40,7 +42,12 @@ pub enum VerdictKind {
     /// A rank ended with anything else.
     RankFailed,
     /// Ranks or nodes did not come up in time.
-    StartTimedOut { missing: Vec<MissingRank> },
+    StartTimedOut {
+        missing: Vec<MissingRank>,
+        /// Those that were there and waited; not known of an attempt whose nodes did not all come.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        joined: Vec<Rank>,
+    },
     /// Somebody asked for the end.
     StoppedByUser,
     /// It has had its workers for as long as it may.
@@ -86,6 +93,9 @@ pub struct OtherFailure {
 pub struct MissingRank {
     pub rank: Rank,
     pub node: String,
+    /// What it did; not known of ranks without the hook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
 }
 
 impl Verdict {
@@ -132,7 +142,7 @@ impl Verdict {
             VerdictKind::RankFailed => {
                 self.first.as_ref().map_or_else(|| Text::new("有 rank 失败", "a rank failed"), FailedRank::headline)
             }
-            VerdictKind::StartTimedOut { missing } => missing_headline(missing),
+            VerdictKind::StartTimedOut { missing, joined } => missing_headline(missing, joined),
             VerdictKind::StoppedByUser => Text::new("训练已被用户停止", "the training was stopped by its user"),
             VerdictKind::TimeLimitReached { limit } => {
                 let limit = limit.written();
@@ -189,7 +199,7 @@ impl VerdictKind {
 
     fn advice(&self) -> Option<Hint> {
         match self {
-            Self::StartTimedOut { missing } if missing.is_empty() => {
+            Self::StartTimedOut { missing, .. } if missing.is_empty() => {
                 let [nodes, address, port, patience] =
                     [Setting::Nodes, Setting::MasterAddress, Setting::MasterPort, Setting::JoinTimeout];
                 let hint = Hint::new(
@@ -270,25 +280,18 @@ impl FailedRank {
 }
 
 /// Names the first few that are missing; a list of hundreds is of no help.
-fn missing_headline(missing: &[MissingRank]) -> Text {
-    const NAMED: usize = 4;
-    let named = |separator: &str, joint: &str| {
-        let names: Vec<String> =
-            missing.iter().take(NAMED).map(|rank| format!("rank {}{joint}{}", rank.rank, rank.node)).collect();
-        names.join(separator)
-    };
-    let more = missing.len().saturating_sub(NAMED);
-    let (zh_more, en_more) = match more {
-        0 => (String::new(), String::new()),
-        _ => (format!(" 等共 {} 个", missing.len()), format!(" and {more} more")),
-    };
-    match missing {
-        [] => Text::new("启动超时：节点没有全部到齐", "the start timed out: not all nodes came"),
-        _ => Text::new(
-            format!("启动超时，未到达：{}{zh_more}", named("、", " @ ")),
-            format!("the start timed out waiting for {}{en_more}", named(", ", " on ")),
-        ),
+fn missing_headline(missing: &[MissingRank], joined: &[Rank]) -> Text {
+    if missing.is_empty() {
+        return Text::new("启动超时：节点没有全部到齐", "the start timed out: not all nodes came");
     }
+    let awaited = missing.iter().map(|missing| AwaitedRank {
+        rank: missing.rank.0,
+        node: missing.node.clone(),
+        standing: Standing::NotJoined,
+        phase: missing.phase,
+    });
+    let joined: Vec<u32> = joined.iter().map(|rank| rank.0).collect();
+    waited_in_vain(&awaited.collect::<Vec<_>>(), &joined)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub struct LaunchOrder<'a> {
     pub nodes: &'a [NodeFacts],
     pub dataset_path: Option<String>,
     pub model_path: Option<String>,
+    /// How many parameters the task's model has, where its numbers are registered; for `distributed_strategy: auto`.
+    pub model_parameters: Option<u64>,
     /// How many parameters a model has whose name is known; for `distributed_strategy: auto`.
     pub known_models: KnownModels,
 }

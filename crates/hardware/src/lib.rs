@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod gpu;
+pub mod gpu_events;
 pub mod gpu_health;
 pub mod load;
 pub mod memory;

@@ -4,6 +4,7 @@ use fermi_domain::framework::Framework;
 use fermi_domain::language::Text;
 use serde::Serialize;
 
+use crate::interval::Verdict;
 use crate::job::Layout;
 use crate::memory;
 use crate::plan::Plan;
@@ -17,7 +18,7 @@ use crate::strategy::{CLEARLY, Strategy};
 #[serde(rename_all = "camelCase")]
 pub enum AdviceId {
     Fits,
-    /// Fits with less than a tenth of the card to spare.
+    /// Fits as predicted, but not at the upper end of what such runs need.
     FitsTightly,
     DoesNotFit,
 }
@@ -47,8 +48,9 @@ pub struct Advice {
     pub fits: bool,
     /// GiB by which a GPU is too small; 0 where it fits.
     pub missing_gib: f64,
-    /// What one GPU needs, and has.
+    /// What one GPU needs, what it may need, and has.
     pub memory_gib: f64,
+    pub memory_high_gib: f64,
     pub gpu_memory_gib: f64,
     pub strategy: Strategy,
     pub name: &'static str,
@@ -56,6 +58,9 @@ pub struct Advice {
     pub global_batch: u64,
     /// Present where it fits: what does not run has no speed.
     pub step_time_s: Option<f64>,
+    /// Four of five such runs are between these.
+    pub step_time_low_s: Option<f64>,
+    pub step_time_high_s: Option<f64>,
     pub tokens_per_s: Option<f64>,
     pub suggestion: Option<Suggestion>,
     /// To be shown; a warning where `fits` is false.
@@ -134,22 +139,25 @@ impl Plan<'_> {
         let card = self.request.cluster.gpu.memory_gib;
         let needed = asked.memory.needed_gib();
         Some(Advice {
-            id: match asked.fits {
-                false => AdviceId::DoesNotFit,
-                true if needed > 0.9 * card => AdviceId::FitsTightly,
-                true => AdviceId::Fits,
+            id: match asked.verdict {
+                Verdict::DoesNotFit => AdviceId::DoesNotFit,
+                Verdict::Tight => AdviceId::FitsTightly,
+                Verdict::Fits => AdviceId::Fits,
             },
             fits: asked.fits,
             missing_gib: asked.missing_gib(),
             memory_gib: needed,
+            memory_high_gib: asked.needed_interval().high,
             gpu_memory_gib: card,
             strategy: Strategy::of(&asked),
             name: Strategy::of(&asked).name(),
             micro_batch: asked.job.layout.micro_batch,
             global_batch: asked.job.layout.global_batch(),
             step_time_s: asked.fits.then(|| asked.seconds()),
+            step_time_low_s: asked.fits.then(|| asked.seconds_interval().low),
+            step_time_high_s: asked.fits.then(|| asked.seconds_interval().high),
             tokens_per_s: asked.fits.then(|| asked.tokens_per_s()),
-            sentence: sentence(&asked, suggestion.as_ref()),
+            sentence: sentence(&asked, suggestion.as_ref(), self.short_of_host_memory(&asked)),
             suggestion,
         })
     }
@@ -183,6 +191,15 @@ impl Plan<'_> {
         );
         Some(suggestion(&found, reason))
     }
+
+    /// GiB by which the processors' memory is too small for the offload that would let the GPUs hold it.
+    fn short_of_host_memory(&self, asked: &Candidate) -> Option<f64> {
+        if asked.fits {
+            return None;
+        }
+        let short = self.remedies_here().into_iter().filter(|remedy| remedy.host_missing_gib > 0.0);
+        short.filter(|remedy| remedy.candidate.fits).map(|remedy| remedy.host_missing_gib).reduce(f64::min)
+    }
 }
 
 fn suggestion(c: &Candidate, reason: Text) -> Suggestion {
@@ -195,7 +212,7 @@ fn suggestion(c: &Candidate, reason: Text) -> Suggestion {
         recompute: layout.recompute,
         offload: layout.offload,
         memory_gib: c.memory.needed_gib(),
-        host_gib: memory::host_gib(&c.job),
+        host_gib: memory::host::of(&c.job).gib(),
         step_time_s: c.seconds(),
         tokens_per_s: c.tokens_per_s(),
         reason,
@@ -236,15 +253,25 @@ fn in_words(s: &Suggestion) -> (String, String) {
     (zh, en)
 }
 
-fn sentence(asked: &Candidate, instead: Option<&Suggestion>) -> Text {
+fn sentence(asked: &Candidate, instead: Option<&Suggestion>, host_missing: Option<f64>) -> Text {
     let name = Strategy::of(asked).name();
     let (needed, card) = (asked.memory.needed_gib(), asked.job.cluster.gpu.memory_gib);
     let micro = asked.job.layout.micro_batch;
     let change = instead.map(in_words);
     if asked.fits {
         let speed = asked.tokens_per_s();
-        let zh = format!("{name} 放得下：每张 GPU 约 {needed:.0} / {card:.0} GiB，预计每秒 {speed:.0} tokens");
-        let en = format!("{name} fits: about {needed:.0} of {card:.0} GiB per GPU, {speed:.0} tokens/s expected");
+        let high = asked.needed_interval().high;
+        let (fits_zh, fits_en, up_zh, up_en) = match asked.verdict {
+            Verdict::Tight => {
+                ("勉强放得下", "just fits", format!("，可能到 {high:.0}"), format!(", up to {high:.0} possible"))
+            }
+            _ => ("放得下", "fits", String::new(), String::new()),
+        };
+        let zh =
+            format!("{name} {fits_zh}：每张 GPU 约 {needed:.0} / {card:.0} GiB{up_zh}，预计每秒 {speed:.0} tokens");
+        let en = format!(
+            "{name} {fits_en}: about {needed:.0} of {card:.0} GiB per GPU{up_en}, {speed:.0} tokens/s expected"
+        );
         return match (change, instead) {
             (Some((z, e)), Some(s)) => {
                 Text::new(format!("{zh}；{z} {}", s.reason.zh), format!("{en}; {e} would be {}", s.reason.en))
@@ -255,9 +282,16 @@ fn sentence(asked: &Candidate, instead: Option<&Suggestion>) -> Text {
     let missing = asked.missing_gib();
     let zh = format!("{name}（微批 {micro}）放不下：每张 GPU 差 {missing:.1} GiB");
     let en = format!("{name} with micro-batch {micro} does not fit: {missing:.1} GiB too much per GPU");
-    match change {
-        Some((z, e)) => Text::new(format!("{zh}；改用{z}就放得下"), format!("{en}; with {e} it does")),
-        None => Text::new(
+    match (change, host_missing) {
+        (Some((z, e)), _) => Text::new(format!("{zh}；改用{z}就放得下"), format!("{en}; with {e} it does")),
+        (None, Some(host)) => Text::new(
+            format!("{zh}；卸载后 GPU 放得下，但主机内存放不下：每个节点差 {host:.0} GiB；需要更多内存、节点或 GPU"),
+            format!(
+                "{en}; offloaded it would fit the GPUs, but does not fit in host memory: {host:.0} GiB too much per node; it \
+                 needs more memory, nodes or GPUs"
+            ),
+        ),
+        (None, None) => Text::new(
             format!("{zh}；重计算、分片和卸载都不够，需要更多或更大的 GPU"),
             format!("{en}; checkpointing, sharding and offload are not enough: it needs more or larger GPUs"),
         ),

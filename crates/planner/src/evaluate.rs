@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::catalogue::Catalogue;
 use crate::constants::Constants;
+use crate::interval::{Intervals, Verdict};
 use crate::job::Job;
 use crate::memory;
 use crate::resolve;
@@ -47,7 +48,10 @@ pub struct Compared {
     pub step: Option<f64>,
     pub peak: Option<f64>,
     pub ran: bool,
-    pub called_fitting: bool,
+    pub verdict: Verdict,
+    /// The measurement lies in the interval, where there is one.
+    pub step_inside: Option<bool>,
+    pub peak_inside: Option<bool>,
     sweep: Option<Sweep>,
 }
 
@@ -81,6 +85,10 @@ pub struct Evaluation {
     pub out_of_memory_called_fitting: usize,
     pub ran: usize,
     pub ran_called_not_fitting: usize,
+    pub ran_called_tight: usize,
+    /// Of the measurements, as many as lie in their intervals, in percent.
+    pub step_inside: f64,
+    pub peak_inside: f64,
     /// What the predicted best of a sweep costs against its true best, in percent.
     pub sweeps: usize,
     pub sweep_cost_mean: f64,
@@ -94,12 +102,20 @@ pub fn compare(run: &Run, catalogue: &Catalogue, constants: &Constants) -> Optio
     let used = memory::estimate(&resolved.for_memory());
     let group = run.group.clone().unwrap_or_default();
     let model = run.model_name.clone().unwrap_or_default();
+    let intervals = Intervals::builtin();
+    let measured_peak = run.peak_mem_gib.filter(|p| *p > 0.0);
     Some(Compared {
         step: run.measured_step().map(|measured| seconds / measured - 1.0),
-        peak: run.peak_mem_gib.filter(|p| *p > 0.0).map(|measured| used.peak_gib() / measured - 1.0),
+        peak: measured_peak.map(|measured| used.peak_gib() / measured - 1.0),
         several_nodes: resolved.job.cluster.nodes() > 1,
         ran: run.fits != Some(false),
-        called_fitting: used.fits(resolved.job.cluster.gpu.memory_gib),
+        verdict: Verdict::of(
+            used.needed_gib(),
+            intervals.memory(&resolved.job, used.needed_gib()).high,
+            resolved.job.cluster.gpu.memory_gib,
+        ),
+        step_inside: run.measured_step().map(|measured| intervals.step(&resolved.job, seconds).holds(measured)),
+        peak_inside: measured_peak.map(|measured| intervals.memory(&resolved.job, used.peak_gib()).holds(measured)),
         sweep: run.measured_step().map(|measured| Sweep {
             key: sweep_key(&group, &model, run, &resolved.job),
             measured: measured / resolved.job.tokens_per_step(),
@@ -155,14 +171,26 @@ pub fn report(compared: &[Compared], refused: usize) -> Evaluation {
         step_one_node: over_groups(&|g| g.step_one_node),
         step_several_nodes: over_groups(&|g| g.step_several_nodes),
         peak_memory: Spread::of(&peaks),
-        out_of_memory_called_fitting: compared.iter().filter(|c| !c.ran && c.called_fitting).count(),
+        out_of_memory_called_fitting: compared.iter().filter(|c| !c.ran && c.verdict == Verdict::Fits).count(),
         ran: compared.iter().filter(|c| c.ran).count(),
-        ran_called_not_fitting: compared.iter().filter(|c| c.ran && !c.called_fitting).count(),
+        ran_called_not_fitting: compared.iter().filter(|c| c.ran && c.verdict == Verdict::DoesNotFit).count(),
+        ran_called_tight: compared.iter().filter(|c| c.ran && c.verdict == Verdict::Tight).count(),
+        step_inside: inside(compared.iter().filter_map(|c| c.step_inside)),
+        peak_inside: inside(compared.iter().filter_map(|c| c.peak_inside)),
         sweeps: costs.len(),
         sweep_cost_mean: costs.iter().sum::<f64>() / costs.len().max(1) as f64,
         sweep_cost_worst: costs.iter().copied().fold(0.0, f64::max),
         groups,
     }
+}
+
+fn inside(flags: impl Iterator<Item = bool>) -> f64 {
+    let (mut held, mut all) = (0usize, 0usize);
+    for flag in flags {
+        held += usize::from(flag);
+        all += 1;
+    }
+    held as f64 / all.max(1) as f64 * 100.0
 }
 
 /// For each sweep of at least three layouts: measured time of the predicted best over that of the true best.

@@ -90,6 +90,8 @@ pub struct Job {
     pub half_gradients: bool,
     /// Kernels are fused by a compiler.
     pub compiled: bool,
+    /// Tensor-parallel messages travel while products are computed.
+    pub hides_tensor: bool,
     pub lora: Option<Lora>,
 }
 

@@ -13,6 +13,7 @@ pub mod error;
 pub mod evaluate;
 pub mod fit;
 pub mod framework;
+pub mod interval;
 pub mod job;
 pub mod machines;
 pub mod memory;

@@ -81,6 +81,17 @@ impl Precision {
         if matches!(self, Self::Fp32 | Self::Tf32) { 4.0 } else { 2.0 }
     }
 
+    /// Bytes of one activation element in tensor-parallel messages: 8-bit products gather their inputs in 8 bits, and
+    /// reduce their outputs in 16.
+    pub fn gathered_activation_bytes(self) -> f64 {
+        if self.scales_whole_tensors() { 1.5 } else { self.activation_bytes() }
+    }
+
+    /// One scale for a tensor, or for blocks of it, so that it travels in 8 bits.
+    pub fn scales_whole_tensors(self) -> bool {
+        matches!(self, Self::Fp8 | Self::AmpFp8 | Self::Mxfp8 | Self::Nvfp4)
+    }
+
     /// Parameters are held in 32 bits and cast for each product.
     pub fn casts_parameters(self) -> bool {
         matches!(self, Self::AmpBf16 | Self::AmpFp8)

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::catalogue::Catalogue;
 use crate::constants::Constants;
 use crate::error::PlanError;
+use crate::interval::{Intervals, Verdict};
 use crate::memory::{self, GIB, Memory};
 use crate::resolve;
 use crate::run::Run;
@@ -15,9 +16,16 @@ use crate::time::{self, StepTime};
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     pub step_time_s: f64,
+    /// Four of five such runs are between these.
+    pub step_time_low_s: f64,
+    pub step_time_high_s: f64,
     pub tokens_per_s: f64,
     pub peak_mem_gib: f64,
+    pub peak_mem_low_gib: f64,
+    pub peak_mem_high_gib: f64,
+    /// Also at the upper end of its memory.
     pub fits: bool,
+    pub verdict: Verdict,
     pub explain: String,
 }
 
@@ -67,11 +75,19 @@ fn numbers(
         return Err(PlanError::too_large("params"));
     }
     let card = resolved.job.cluster.gpu.memory_gib;
+    let intervals = Intervals::builtin();
+    let (within, peak) = (intervals.step(&resolved.job, seconds), intervals.memory(&resolved.job, used.peak_gib()));
+    let verdict = Verdict::of(used.needed_gib(), intervals.memory(&resolved.job, used.needed_gib()).high, card);
     Ok(Prediction {
         step_time_s: rounded(seconds),
+        step_time_low_s: rounded(within.low),
+        step_time_high_s: rounded(within.high),
         tokens_per_s: rounded(resolved.job.tokens_per_step() / seconds),
         peak_mem_gib: rounded(used.peak_gib()),
-        fits: used.fits(card),
+        peak_mem_low_gib: rounded(peak.low),
+        peak_mem_high_gib: rounded(peak.high),
+        fits: verdict == Verdict::Fits,
+        verdict,
         explain: explain(&step, &used, card).in_language(language).to_owned(),
     })
 }

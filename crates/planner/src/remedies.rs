@@ -4,7 +4,8 @@ use fermi_domain::language::Text;
 use serde::Serialize;
 
 use crate::constants::Constants;
-use crate::job::Layout;
+use crate::interval::Verdict;
+use crate::job::{Cluster, Layout};
 use crate::memory;
 use crate::recompute::Recompute;
 use crate::search::{Candidate, Request, rank};
@@ -15,8 +16,9 @@ use crate::sharding::{Offload, Sharding};
 pub struct Remedy {
     pub what: Text,
     pub needed_gib: f64,
-    /// What a node needs in the memory of its processors besides.
+    /// What a node needs in the memory of its processors besides, and by how much that is too much.
     pub host_gib: f64,
+    pub host_missing_gib: f64,
     pub fits: bool,
     pub step_time_s: f64,
     /// What it would run as.
@@ -57,15 +59,23 @@ pub(crate) fn within_these_gpus(request: &Request, constants: &Constants) -> Vec
 /// The share of a machine's memory that a training may take; the rest is for data loaders and the system.
 const FOR_STATES: f64 = 0.9;
 
-/// A memory that is not known is not counted; what is needed is said.
-fn fits_host(has: Option<f64>, needed: f64) -> bool {
-    has.is_none_or(|has| needed <= has * FOR_STATES)
+/// GiB by which the memory of a node's processors is too small. One that is not known is taken for twice that of the
+/// node's GPUs, the least that people build.
+fn host_missing(cluster: &Cluster, needed: f64) -> f64 {
+    let on_gpus = cluster.gpu.memory_gib * cluster.gpus_per_node.min(cluster.gpus) as f64;
+    let has = cluster.host_gib.unwrap_or(2.0 * on_gpus);
+    (needed - has * FOR_STATES).max(0.0)
 }
 
 fn remedy(what: Text, candidate: &Candidate) -> Remedy {
-    let host_gib = memory::host_gib(&candidate.job);
-    let what = match host_gib {
-        needed if needed > 0.0 => Text::new(
+    let host_gib = memory::host::of(&candidate.job).gib();
+    let host_missing_gib = host_missing(&candidate.job.cluster, host_gib);
+    let what = match (host_gib, host_missing_gib) {
+        (needed, missing) if missing > 0.0 => Text::new(
+            format!("{}（每个节点约 {needed:.0} GiB 内存，差 {missing:.0} GiB）", what.zh),
+            format!("{} (about {needed:.0} GiB of memory per node, {missing:.0} GiB too much)", what.en),
+        ),
+        (needed, _) if needed > 0.0 => Text::new(
             format!("{}（每个节点约 {needed:.0} GiB 内存）", what.zh),
             format!("{} (about {needed:.0} GiB of memory per node)", what.en),
         ),
@@ -75,7 +85,8 @@ fn remedy(what: Text, candidate: &Candidate) -> Remedy {
         what,
         needed_gib: candidate.memory.needed_gib(),
         host_gib,
-        fits: candidate.fits && fits_host(candidate.job.cluster.host_gib, host_gib),
+        host_missing_gib,
+        fits: candidate.verdict == Verdict::Fits && host_missing_gib <= 0.0,
         step_time_s: candidate.seconds(),
         candidate: *candidate,
     }
@@ -88,7 +99,7 @@ pub(crate) fn more_gpus(request: &Request, constants: &Constants) -> Option<Reme
         let mut larger = *request;
         larger.cluster.gpus = request.cluster.gpus.checked_mul(factor).filter(|gpus| *gpus <= 16_384)?;
         larger.global_batch = request.global_batch.max(larger.cluster.gpus);
-        let best = *rank(&larger, constants).first().filter(|c| c.fits)?;
+        let best = *rank(&larger, constants).first().filter(|c| c.verdict == Verdict::Fits)?;
         let gpus = larger.cluster.gpus;
         Some(remedy(Text::new(format!("用 {gpus} 张同样的 GPU"), format!("use {gpus} of these GPUs")), &best))
     })

@@ -44,7 +44,7 @@ pub fn job(run: &Run, catalogue: &Catalogue) -> Result<Resolved, PlanError> {
         })?,
         None => Precision::Bf16,
     };
-    let mut layout = layout(run, &cluster, family)?;
+    let mut layout = layout(run, &cluster, family, &note)?;
     let stated = run.recompute.as_deref().and_then(Recompute::parse);
     layout.recompute = stated.unwrap_or(Recompute::None);
     let mut job = Job {
@@ -57,6 +57,7 @@ pub fn job(run: &Run, catalogue: &Catalogue) -> Result<Resolved, PlanError> {
         family,
         half_gradients: family == Family::MegatronCore && note.contains("nemo"),
         compiled: !(note.contains("eager") || matches!(family, Family::Transformers | Family::Pytorch)),
+        hides_tensor: hides_tensor(family, &note),
         lora: whole("lora_rank", run.lora_rank)?.filter(|rank| *rank > 0).map(|rank| Lora { rank }),
     };
     job.check()?;
@@ -197,7 +198,7 @@ fn cluster(run: &Run, catalogue: &Catalogue) -> Result<Cluster, PlanError> {
     Ok(Cluster { gpu, gpus, gpus_per_node: per_node, network, zones: None, host_gib: None })
 }
 
-fn layout(run: &Run, cluster: &Cluster, family: Family) -> Result<Layout, PlanError> {
+fn layout(run: &Run, cluster: &Cluster, family: Family, note: &str) -> Result<Layout, PlanError> {
     let one = |field, value| whole(field, value).map(|v| v.filter(|v| *v > 0).unwrap_or(1));
     let (tp, pp, cp) = (one("tp", run.tp)?, one("pp", run.pp)?, one("cp", run.cp)?);
     let model = tp.saturating_mul(pp).saturating_mul(cp);
@@ -208,8 +209,14 @@ fn layout(run: &Run, cluster: &Cluster, family: Family) -> Result<Layout, PlanEr
     let global = whole("global_batch", run.global_batch)?.filter(|g| *g > 0);
     let accumulation = whole("grad_accum", run.grad_accum)?.filter(|g| *g > 0);
     let per_replica = global.map(|g| (g as f64 / dp as f64).max(1.0));
-    let micro_batch = match (whole("micro_batch", run.micro_batch)?.filter(|b| *b > 0), per_replica, accumulation) {
+    let vp = one("vp", run.vp)?;
+    let stated = whole("micro_batch", run.micro_batch)?.filter(|b| *b > 0 && !note.contains("micro-batch not stated"));
+    let micro_batch = match (stated, per_replica, accumulation) {
         (Some(b), _, _) => b,
+        // Its pipelines cut a batch into as many micro-batches as there are stages, unless told otherwise.
+        (None, Some(each), _) if family == Family::Torchtitan && pp > 1 => {
+            (each / pp.saturating_mul(vp) as f64).floor().max(1.0) as u64
+        }
         (None, Some(each), Some(m)) => (each / m as f64).round().max(1.0) as u64,
         // Nobody says: pipelines run single sequences, others a few.
         (None, Some(each), None) => {
@@ -240,7 +247,7 @@ fn layout(run: &Run, cluster: &Cluster, family: Family) -> Result<Layout, PlanEr
     Ok(Layout {
         tp,
         pp,
-        vp: one("vp", run.vp)?,
+        vp,
         cp,
         ep: one("ep", run.ep)?,
         dp,
@@ -249,8 +256,26 @@ fn layout(run: &Run, cluster: &Cluster, family: Family) -> Result<Layout, PlanEr
         sharding,
         offload,
         recompute: Recompute::None,
-        sequence_parallel: run
-            .seq_parallel
-            .unwrap_or(tp > 1 && matches!(family, Family::MegatronCore | Family::Torchtitan)),
+        sequence_parallel: run.seq_parallel.unwrap_or(tp > 1 && shards_the_sequence(family, pp)),
     })
+}
+
+/// Norms between tensor-parallel blocks work on a part of the sequence, unless the program is told otherwise.
+fn shards_the_sequence(family: Family, pp: u64) -> bool {
+    match family {
+        Family::MegatronCore | Family::Torchtitan => true,
+        // Its pipeline stages hand on whole tensors.
+        Family::Fsdp2 => pp == 1,
+        _ => false,
+    }
+}
+
+/// Megatron overlaps tensor-parallel messages where it is told to, which the recipes of NeMo do; XLA always does.
+fn hides_tensor(family: Family, note: &str) -> bool {
+    let says = |words: &[&str]| words.iter().any(|word| note.contains(word));
+    match family {
+        Family::MaxText => true,
+        Family::MegatronCore => says(&["nemo", "bridge", "overlap"]),
+        _ => says(&["async tp", "asynctp"]),
+    }
 }

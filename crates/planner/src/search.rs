@@ -8,6 +8,7 @@ use crate::architecture::Architecture;
 use crate::constants::Constants;
 use crate::error::PlanError;
 use crate::framework::Family;
+use crate::interval::{Interval, Intervals, Verdict};
 use crate::job::{Cluster, Job, Layout, Lora};
 use crate::memory::{self, Memory};
 use crate::optimizer::Optimizer;
@@ -34,7 +35,9 @@ pub struct Candidate {
     pub job: Job,
     pub memory: Memory,
     pub step: StepTime,
+    /// As predicted; [`Self::verdict`] looks at the upper end.
     pub fits: bool,
+    pub verdict: Verdict,
 }
 
 impl Candidate {
@@ -52,9 +55,19 @@ impl Candidate {
         flops / (self.job.cluster.gpu.bf16_flops * self.job.cluster.gpus as f64)
     }
 
-    /// Those that fit come first, the fastest first; among the rest the nearest to fitting.
+    /// Four of five such runs take so many seconds a step.
+    pub fn seconds_interval(&self) -> Interval {
+        Intervals::builtin().step(&self.job, self.seconds())
+    }
+
+    /// Four of five such runs need so many GiB of a card.
+    pub fn needed_interval(&self) -> Interval {
+        Intervals::builtin().memory(&self.job, self.memory.needed_gib())
+    }
+
+    /// Those that fit come first, then those that are tight, the fastest first; among the rest the nearest to fitting.
     pub(crate) fn better_first(a: &Self, b: &Self) -> Ordering {
-        b.fits.cmp(&a.fits).then_with(|| {
+        a.verdict.cmp(&b.verdict).then_with(|| {
             if a.fits { a.seconds().total_cmp(&b.seconds()) } else { a.missing_gib().total_cmp(&b.missing_gib()) }
         })
     }
@@ -98,6 +111,7 @@ impl Request {
             half_gradients: false,
             // Layouts are compared under software of one quality; memory is counted for plain kernels all the same.
             compiled: true,
+            hides_tensor: three_dimensional,
             lora: self.lora,
         }
     }
@@ -124,7 +138,9 @@ impl Request {
         let job = self.job(layout);
         let memory = memory::estimate(&job);
         let step = time::estimate(&job, constants);
-        Candidate { job, memory, step, fits: memory.fits(self.cluster.gpu.memory_gib) }
+        let (needed, card) = (memory.needed_gib(), self.cluster.gpu.memory_gib);
+        let verdict = Verdict::of(needed, Intervals::builtin().memory(&job, needed).high, card);
+        Candidate { job, memory, step, fits: verdict != Verdict::DoesNotFit, verdict }
     }
 
     pub fn check(&self) -> Result<(), PlanError> {
@@ -216,7 +232,7 @@ fn divisors(n: u64) -> Vec<u64> {
     small
 }
 
-/// All layouts estimated: those that fit first, the fastest first; among the rest the nearest to fitting.
+/// All layouts estimated, in the order of [`Candidate::better_first`].
 pub fn rank(request: &Request, constants: &Constants) -> Vec<Candidate> {
     let mut all: Vec<Candidate> =
         layouts(request).into_iter().map(|layout| request.estimate(layout, constants)).collect();

@@ -105,9 +105,11 @@ pub(crate) const CLEARLY: f64 = 1.10;
 /// Chooses among ranked candidates; none where nothing fits.
 pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
     let first = ranked.first().filter(|c| c.fits)?;
+    // What is tight is taken only where nothing has room to spare.
+    let safe = |c: &&Candidate| c.verdict == first.verdict;
     let params = first.job.architecture.params();
     // A model that fits whole on a GPU is not cut for a few percent, which do not pay for a second stack.
-    let simple = ranked.iter().find(|c| c.fits && Strategy::of(c) != Strategy::ThreeD);
+    let simple = ranked.iter().filter(safe).find(|c| Strategy::of(c) != Strategy::ThreeD);
     let fastest = simple.filter(|_| params < SMALL).unwrap_or(first);
     let table = by_table(params);
     let size = params as f64 / 1e9;
@@ -126,11 +128,17 @@ pub fn choose(ranked: &[Candidate]) -> Option<Choice> {
         return Some(chosen(fastest, Decision::OneGpu, reason));
     }
     let winner = Strategy::of(fastest).name();
-    let Some(by_rule) = ranked.iter().find(|c| c.fits && Strategy::of(c) == table) else {
+    let Some(by_rule) = ranked.iter().filter(safe).find(|c| Strategy::of(c) == table) else {
+        let tight = ranked.iter().any(|c| c.fits && Strategy::of(c) == table);
+        let (zh, en) = if tight {
+            ("显存余量太小", "leaves too little memory to spare")
+        } else {
+            ("显存放不下", "does not fit")
+        };
         let reason = Text::new(
-            format!("规则表（{size:.1}B 参数）选 {}，但显存放不下；{winner} 是能放下的最快方案", table.name()),
+            format!("规则表（{size:.1}B 参数）选 {}，但{zh}；{winner} 是能放下的最快方案", table.name()),
             format!(
-                "the table says {} for {size:.1}B parameters, but it does not fit; {winner} is the fastest that does",
+                "the table says {} for {size:.1}B parameters, but it {en}; {winner} is the fastest that fits",
                 table.name()
             ),
         );

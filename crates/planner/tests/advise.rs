@@ -37,7 +37,8 @@ fn advice(model: &str, framework: Framework, kinds: &[(usize, u64, &str)]) -> Ad
 #[test]
 fn what_fits_is_told_with_its_memory_and_speed() {
     let answer = advice("gpt2", Framework::PytorchDdp, &[(1, 8, "NVIDIA A100-SXM4-80GB")]);
-    assert!(answer.fits && answer.missing_gib == 0.0);
+    assert!(answer.fits && answer.missing_gib == 0.0 && answer.memory_high_gib > answer.memory_gib);
+    assert!(answer.step_time_low_s < answer.step_time_s && answer.step_time_s < answer.step_time_high_s);
     assert_eq!(answer.strategy, Strategy::Ddp);
     assert!(answer.step_time_s.unwrap() > 0.0 && answer.tokens_per_s.unwrap() > 1e5);
     assert!(answer.sentence.en.starts_with("DDP fits: about"), "{}", answer.sentence.en);
@@ -60,6 +61,26 @@ fn where_nothing_fits_more_gpus_are_asked_for() {
     let answer = advice("llama3.1-405b", Framework::Deepspeed, &[(1, 2, "RTX 4090")]);
     assert!(!answer.fits && answer.suggestion.is_none(), "{answer:?}");
     assert!(answer.sentence.en.contains("more or larger GPUs"), "{}", answer.sentence.en);
+}
+
+#[test]
+fn states_that_the_machines_cannot_hold_are_told_as_such() {
+    let known = Knowledge::builtin();
+    let architecture = known.catalogue.model("gpt3-175b").unwrap().architecture();
+    let ask = |host_gib: f64| {
+        let machine = Machine { gpu: "A100-80G".to_owned(), gpus: 2, memory_gib: None, host_gib: Some(host_gib) };
+        let cluster = Cluster::of_machines(&vec![machine; 7], &known.catalogue).unwrap();
+        let plan = Plan::of(Request::usual(architecture, cluster), &known.constants).unwrap();
+        plan.advice(decided(Framework::Deepspeed, Some(3))).unwrap()
+    };
+    // 16 GiB hold not even the buffers of an offload to drives.
+    let small = ask(16.0);
+    assert!(!small.fits && small.suggestion.is_none(), "{}", small.sentence.en);
+    assert!(small.sentence.en.contains("does not fit in host memory"), "{}", small.sentence.en);
+    assert!(small.sentence.zh.contains("主机内存放不下"), "{}", small.sentence.zh);
+    let offload = |host_gib: f64| ask(host_gib).suggestion.map(|said| said.offload);
+    assert_eq!(offload(128.0), Some(Offload::AllNvme));
+    assert_eq!(offload(1024.0), Some(Offload::OptimizerCpu));
 }
 
 /// The table of cases in which a task and `fermi plan` are asked about the same machines.

@@ -61,6 +61,50 @@ fn a_measured_run_is_met_within_two_percent() {
     }
 }
 
+/// DeepSpeed's BF16 optimizer keeps 8 bytes per parameter on every rank and spreads 16; its 16-bit one keeps 4.5.
+#[test]
+fn gradients_accumulated_in_32_bits_are_not_spread() {
+    let catalogue = Catalogue::builtin();
+    let states = |precision: &str, dp: u32| {
+        let run = row(&format!(
+            r#"{{"model_name":"GPT","layers":40,"hidden":8192,"heads":64,"vocab":51200,"seq_len":2048,"gpu":"A100-80","tp":8,
+            "pp":1,"dp":{dp},"micro_batch":1,"grad_accum":8,"sharding":"zero1","precision":"{precision}","recompute":"full",
+            "framework":"Megatron-DeepSpeed 2022"}}"#
+        ));
+        let used = memory::estimate(&resolve::job(&run, &catalogue).unwrap().job);
+        // Buckets have a fixed size.
+        used.parameters + used.gradients + used.optimizer - 3e9
+    };
+    let per_rank = states("bf16", 1) / 24.0;
+    for (dp, bytes) in [(1, 24.0), (2, 16.0), (4, 12.0), (16, 9.0)] {
+        let got = states("bf16", dp) / per_rank;
+        assert!((got - bytes).abs() < 0.01, "{dp}: {got} bytes instead of {bytes}");
+    }
+    assert!(states("bf16", 16) > 1.4 * states("fp16", 16));
+}
+
+/// Measured by KempnerForge on H200: the sequence is cut between blocks, the embedding is whole on every rank, logits are
+/// gathered, and gradients stay whole in 32 bits while they are accumulated.
+#[test]
+fn fsdp2_with_tensor_parallelism_is_met_within_one_percent() {
+    let catalogue = Catalogue::builtin();
+    for (shape, tp, dp, micro_batch, accumulation, measured) in [
+        (r#""layers":32,"hidden":4096,"heads":32,"ffn":14336"#, 2, 2, 4, 2, 45.9),
+        (r#""layers":32,"hidden":4096,"heads":32,"ffn":14336"#, 4, 8, 4, 2, 27.6),
+        (r#""layers":80,"hidden":8192,"heads":64,"ffn":28672"#, 4, 8, 2, 4, 93.2),
+    ] {
+        let run = row(&format!(
+            r#"{{"model_name":"Llama3-like",{shape},"kv_heads":8,"vocab":128256,"seq_len":4096,"gpu":"H200","tp":{tp},"dp":{dp},
+            "micro_batch":{micro_batch},"grad_accum":{accumulation},"sharding":"fsdp_full","recompute":"full",
+            "precision":"bf16_pure_fp32reduce","framework":"PyTorch FSDP2+DTensor TP, torch.compile"}}"#
+        ));
+        let job = resolve::job(&run, &catalogue).unwrap().job;
+        assert!(job.layout.sequence_parallel);
+        let peak = memory::estimate(&job).peak_gib();
+        assert!((peak / measured - 1.0).abs() < 0.01, "{shape} tp{tp}: {peak} instead of {measured}");
+    }
+}
+
 proptest! {
     #[test]
     fn more_replicas_never_raise_the_states_of_a_gpu(

@@ -4,6 +4,7 @@
 use fermi_domain::language::Language;
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
+use fermi_planner::interval::Verdict;
 use fermi_planner::predict::{RowPrediction, predict};
 use fermi_planner::run::Run;
 use proptest::prelude::*;
@@ -60,6 +61,34 @@ fn what_describes_no_run_gets_a_sentence() {
         let said = reason(&row);
         assert!(said.contains(words), "{row}: {said}");
     }
+}
+
+#[test]
+fn a_pipeline_of_torchtitan_has_as_many_micro_batches_as_stages() {
+    let layout = |extra: &str| {
+        let run: Run = serde_json::from_str(&format!(
+            r#"{{"model_name":"llama3.1-405b","seq_len":8192,"gpu":"H100","gpus":512,"tp":8,"pp":8,"dp":8,"global_batch":256,
+            "sharding":"fsdp_full","precision":"fp8","recompute":"full","framework":"torchtitan FSDP2"{extra}}}"#
+        ))
+        .unwrap();
+        let job = fermi_planner::resolve::job(&run, &Catalogue::builtin()).unwrap().job;
+        (job.layout.micro_batch, job.layout.accumulation, job.hides_tensor)
+    };
+    assert_eq!(layout(""), (4, 8, false));
+    assert_eq!(layout(r#","micro_batch":1,"note":"AsyncTP; micro-batch not stated""#), (4, 8, true));
+    assert_eq!(layout(r#","vp":2"#), (2, 16, false));
+    assert_eq!(layout(r#","micro_batch":1"#), (1, 32, false));
+}
+
+#[test]
+fn every_number_comes_with_the_interval_around_it() {
+    let row = r#"{"model_name":"llama2-7b","seq_len":4096,"gpu":"A100-80","nodes":2,"gpus_per_node":8,"sharding":"zero1",
+        "precision":"bf16","global_batch":128,"framework":"NeMo"}"#;
+    let answer = answer(row);
+    let numbers = answer.numbers().unwrap();
+    assert!(numbers.step_time_low_s < numbers.step_time_s && numbers.step_time_s < numbers.step_time_high_s);
+    assert!(numbers.peak_mem_low_gib < numbers.peak_mem_gib && numbers.peak_mem_gib < numbers.peak_mem_high_gib);
+    assert_eq!(numbers.fits, numbers.verdict == Verdict::Fits);
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub struct Activity {
     pub io_bytes: u64,
     /// One of its children that is stopped.
     pub stopped_child: Option<i32>,
+    /// How often its main thread has waited for something, or touched memory for the first time.
+    pub pauses: u64,
 }
 
 /// The activity of each of these, by one look at all processes.
@@ -26,7 +28,7 @@ pub fn of_all(pids: &[i32]) -> Vec<Activity> {
 }
 
 fn with_children(pid: i32, children: &HashMap<i32, Vec<Stat>>) -> Activity {
-    let mut all = Activity { cpu_ms: cpu_ms(pid), io_bytes: io_bytes(pid), stopped_child: None };
+    let mut all = Activity { cpu_ms: cpu_ms(pid), io_bytes: io_bytes(pid), stopped_child: None, pauses: pauses(pid) };
     let mut below: Vec<&Stat> = children.get(&pid).into_iter().flatten().collect();
     while let Some(child) = below.pop() {
         all.cpu_ms += cpu_ms(child.pid);
@@ -47,6 +49,15 @@ fn cpu_ms(pid: i32) -> u64 {
     // SAFETY: asks for a constant of the system.
     let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     (ticks * 1_000).checked_div(u64::try_from(per_second).unwrap_or(100)).unwrap_or(0)
+}
+
+/// Of the main thread alone: a loop in native code has none.
+fn pauses(pid: i32) -> u64 {
+    let status = procfs::read_text(&format!("/proc/{pid}/task/{pid}/status")).unwrap_or_default();
+    let waited = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")?.trim().parse().ok());
+    let stat = procfs::read_text(&format!("/proc/{pid}/task/{pid}/stat")).unwrap_or_default();
+    let faults = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(7)?.parse().ok());
+    waited.unwrap_or(0) + faults.unwrap_or(0)
 }
 
 /// What it has read and written; nothing where that is hidden.
@@ -121,7 +132,7 @@ mod tests {
         };
         assert_eq!(procfs::stat(stopped).unwrap().parent, pid);
         let me = i32::try_from(std::process::id()).unwrap();
-        assert!(of_all(&[me])[0].io_bytes > 0);
+        assert!(of_all(&[me])[0].io_bytes > 0 && of_all(&[pid])[0].pauses > 0);
         assert_eq!(of_all(&[0x3fff_ffff]), [Activity::default()]);
         // SAFETY: a child of our own child, which is stopped and not reaped.
         unsafe { libc::kill(stopped, libc::SIGKILL) };

@@ -115,15 +115,16 @@ impl ForkExec {
                     return last();
                 }
             }
-            if let Some(folder) = &self.folder
-                && libc::chdir(folder.as_ptr()) != 0
-            {
-                return last();
-            }
             // Rust programs start with SIGPIPE ignored; others do not expect that.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             if let Err(error) = prepare() {
                 return error.raw_os_error().unwrap_or(libc::EINVAL);
+            }
+            // As whoever it has become: a folder that is closed to that account is not entered.
+            if let Some(folder) = &self.folder
+                && libc::chdir(folder.as_ptr()) != 0
+            {
+                return last();
             }
             // The program is looked for on the PATH that it will have.
             environ = env.as_ptr();

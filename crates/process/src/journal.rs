@@ -4,6 +4,7 @@
 //! may be torn by a crash and is then left out. The file has room behind its end before the disk is full ([`reserve`]), so
 //! that the result of a run fits whatever its ranks have written.
 
+mod backlog;
 mod reserve;
 
 use std::fs::{self, File};
@@ -13,6 +14,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use backlog::{Backlog, WaitingLine};
 pub use reserve::Importance;
 use reserve::Reserve;
 
@@ -38,14 +40,15 @@ pub enum ReadError {
     Damaged { line: usize, source: serde_json::Error },
 }
 
-/// The writing end. A full disk loses lines and never stops the run; how many is known, so that it can be told when the
-/// disk takes lines again.
+/// The writing end. A disk that takes no lines never stops the run: they wait in memory and are tried again. Those that did
+/// not fit there are lost; how many is known, so that it can be told when the disk takes lines again.
 #[derive(Debug)]
 pub struct Journal {
     file: Option<File>,
     reserve: Reserve,
     /// What the file has.
     length: u64,
+    backlog: Backlog,
     /// Lines that were lost since [`Journal::append_loss`] told of some.
     lost: u64,
     /// Whether the file may end in a part of a line.
@@ -65,12 +68,51 @@ impl Journal {
 
     /// Keeps nothing: for runs whose logs go to `/dev/null`.
     pub fn none() -> Self {
-        Self { file: None, reserve: Reserve::default(), length: 0, lost: 0, is_torn: false }
+        Self {
+            file: None,
+            reserve: Reserve::default(),
+            length: 0,
+            backlog: Backlog::default(),
+            lost: 0,
+            is_torn: false,
+        }
     }
 
     pub fn append(&mut self, event: &impl Serialize, importance: Importance) {
-        // The launcher hears of the event all the same.
-        self.lost += u64::from(!self.write(event, importance));
+        let Ok(text) = serde_json::to_vec(event) else {
+            self.lost += 1;
+            return;
+        };
+        self.retry();
+        // A result goes ahead of what the disk has not taken before; that would stand behind it, and is lost.
+        let may_be_tried = self.backlog.is_empty() || importance == Importance::Result;
+        if may_be_tried && self.write(&text, importance) {
+            self.lost += self.backlog.clear();
+        } else {
+            // The launcher hears of the event all the same.
+            self.lost += self.backlog.push(WaitingLine { text, importance });
+        }
+    }
+
+    /// Writes what waits, as far as the disk takes it.
+    pub fn retry(&mut self) {
+        while let Some(WaitingLine { text, importance }) = self.backlog.first() {
+            let (text, importance) = (text.clone(), *importance);
+            if !self.write(&text, importance) {
+                return;
+            }
+            self.backlog.first_is_done();
+        }
+    }
+
+    /// Whether lines wait for the disk.
+    pub fn has_waiting(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Whether one waits without which the result of the run would not be known.
+    pub fn has_waiting_result(&self) -> bool {
+        self.backlog.has_result()
     }
 
     /// How many lines were lost and not told of yet.
@@ -78,9 +120,16 @@ impl Journal {
         self.lost
     }
 
+    /// How many lines the file lacks, lost or waiting.
+    pub fn missing(&self) -> u64 {
+        self.lost + self.backlog.len()
+    }
+
     /// Tells of the lines that were lost; false when the disk still takes nothing.
     pub fn append_loss(&mut self, event: &impl Serialize) -> bool {
-        let is_written = self.write(event, Importance::Usual);
+        self.retry();
+        let is_written =
+            self.backlog.is_empty() && serde_json::to_vec(event).is_ok_and(|text| self.write(&text, Importance::Usual));
         if is_written {
             self.lost = 0;
         }
@@ -88,12 +137,10 @@ impl Journal {
     }
 
     /// Writes one line; false when the disk did not take it whole.
-    fn write(&mut self, event: &impl Serialize, importance: Importance) -> bool {
+    fn write(&mut self, text: &[u8], importance: Importance) -> bool {
         let Some(file) = &mut self.file else { return true };
         let mut line = if self.is_torn { vec![b'\n'] } else { Vec::new() };
-        if serde_json::to_writer(&mut line, event).is_err() {
-            return false;
-        }
+        line.extend_from_slice(text);
         line.push(b'\n');
         let bytes = line.len() as u64;
         self.reserve.extend(file, self.length, bytes);
@@ -164,18 +211,35 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_disk_does_not_take_is_counted_and_the_next_line_stands_alone() {
+    fn what_the_disk_does_not_take_waits_and_stands_in_its_order() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path()).unwrap();
         let disk = journal.file.replace(File::options().write(true).open("/dev/full").unwrap());
         journal.append(&1, Importance::Usual);
-        journal.append(&2, Importance::Usual);
-        assert!(journal.lost() == 2 && !journal.append_loss(&"2 lost"), "the disk still takes nothing");
+        journal.append(&2, Importance::Result);
+        assert_eq!((journal.lost(), journal.missing()), (0, 2));
+        assert!(journal.has_waiting() && journal.has_waiting_result());
         journal.file = disk;
-        assert!(journal.append_loss(&3));
+        journal.append(&3, Importance::Usual);
+        assert!(!journal.has_waiting() && journal.missing() == 0);
+        assert_eq!(read::<u32>(folder.path()).unwrap(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_does_not_fit_in_memory_is_counted_and_told_of_when_the_disk_is_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let disk = journal.file.replace(File::options().write(true).open("/dev/full").unwrap());
+        for letter in ["a", "b", "c"] {
+            journal.append(&letter.repeat(100 << 10), Importance::Usual);
+        }
+        assert_eq!((journal.lost(), journal.missing()), (1, 3));
+        assert!(!journal.append_loss(&"1 lost"), "the disk still takes nothing");
+        journal.file = disk;
+        assert!(journal.append_loss(&"1 lost"));
         assert_eq!(journal.lost(), 0);
-        journal.append(&4, Importance::Usual);
-        assert_eq!(read::<u32>(folder.path()).unwrap(), [3, 4]);
+        let lines: Vec<String> = read::<String>(folder.path()).unwrap().iter().map(|line| line[..1].into()).collect();
+        assert_eq!(lines, ["b", "c", "1"]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ use nix::time::{ClockId, clock_gettime};
 /// Sent to the warden by the process that launched the run: the server has been heard. A process that is not a warden
 /// ignores it.
 pub const SERVER_HEARD: Signal = Signal::SIGURG;
+/// The same to a supervisor asks where its ranks stand; one of an older release ignores it.
+pub const STACKS_ASKED: Signal = Signal::SIGURG;
 
 /// Milliseconds of the clock that counts the time during which the machine sleeps.
 pub fn boot_ms() -> u64 {

@@ -13,9 +13,11 @@
 //! This crate knows processes, bytes and signals. It never knows tasks, restarts or verdicts: those are `fermi-attempt`'s.
 //! It forks only from threads that live as long as the process, because PR_SET_PDEATHSIG follows the thread.
 
+pub mod account;
 pub mod activity;
 pub mod cgroup;
 pub mod clock;
+pub mod connections;
 pub mod descriptors;
 pub mod exit_record;
 pub mod fork_exec;

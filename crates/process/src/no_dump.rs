@@ -6,6 +6,11 @@ pub fn set() {
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 
+/// Whether processes of the same user can open `/proc/<us>/fd`.
+pub fn is_set() -> bool {
+    nix::sys::prctl::get_dumpable().is_ok_and(|is_dumpable| !is_dumpable)
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -14,7 +19,7 @@ mod tests {
     fn what_is_executed_begins_anew() {
         let was = nix::sys::prctl::get_dumpable().unwrap();
         super::set();
-        assert!(!nix::sys::prctl::get_dumpable().unwrap());
+        assert!(super::is_set());
         let mut shell = Command::new("/bin/sh");
         let told = shell.args(["-c", "tr '\\0' '\\n' < /proc/self/environ"]).env("MARK", "seen").output().unwrap();
         nix::sys::prctl::set_dumpable(was).unwrap();

@@ -25,12 +25,15 @@ impl Stat {
 /// Most files of `/proc` fit: one read brings all, a second one the end.
 const USUAL_SIZE: usize = 16 * 1024;
 
+/// More is not read: what a process shows of itself is as long as it wants. No program is started with as much.
+const LONGEST: u64 = 8 << 20;
+
 /// A whole file of `/proc`. Such files say that they are empty, so that [`fs::read`] would ask for their size in vain and
 /// then feel its way in small reads.
 pub fn read(path: &str) -> io::Result<Vec<u8>> {
     let mut text = Vec::with_capacity(USUAL_SIZE);
-    // Limited, though not really, since only then it is not asked for the size.
-    File::open(path)?.take(u64::MAX).read_to_end(&mut text)?;
+    // Limited, since only then it is not asked for the size.
+    File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -170,19 +173,48 @@ pub fn carrying(name: &str, value: &str) -> Vec<Stat> {
 /// Whether a process carries the variable with this value; the error where processes cannot be looked at.
 pub fn is_carried(name: &str, value: &str) -> io::Result<bool> {
     can_look()?;
-    Ok(!carrying(name, value).is_empty())
+    let mark = format!("{name}={value}");
+    for pid in pids() {
+        if environ_of(pid)?.split(|byte| *byte == 0).any(|pair| pair == mark.as_bytes()) && lives(pid)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether there is a process of this number that is not dead already; the error where that cannot be told.
+fn lives(pid: i32) -> io::Result<bool> {
+    match stat(pid) {
+        Ok(stat) => Ok(!stat.is_zombie()),
+        Err(error) if is_gone(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error of `/proc/<pid>` says that there is no such process.
+pub fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// The values that a variable has in the environments of all processes that can be read.
 pub fn values_of(name: &str) -> io::Result<BTreeSet<String>> {
     can_look()?;
     let prefix = format!("{name}=");
-    let value_in = |pid: i32| {
-        let environ = read(&format!("/proc/{pid}/environ")).ok()?;
-        let pair = environ.split(|byte| *byte == 0).find(|pair| pair.starts_with(prefix.as_bytes()))?;
-        String::from_utf8(pair[prefix.len()..].to_vec()).ok()
-    };
-    Ok(pids().filter_map(value_in).collect())
+    let mut values = BTreeSet::new();
+    for pid in pids() {
+        let environ = environ_of(pid)?;
+        let pair = environ.split(|byte| *byte == 0).find(|pair| pair.starts_with(prefix.as_bytes()));
+        values.extend(pair.and_then(|pair| String::from_utf8(pair[prefix.len()..].to_vec()).ok()));
+    }
+    Ok(values)
+}
+
+/// The environment of a process. One that is gone meanwhile, or another user's, has none.
+fn environ_of(pid: i32) -> io::Result<Vec<u8>> {
+    match read(&format!("/proc/{pid}/environ")) {
+        Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
+        environ => environ,
+    }
 }
 
 /// Whether processes can be looked at: with all descriptors in use, for one, nothing would be found.
@@ -212,8 +244,8 @@ pub fn oom_kills() -> u64 {
 }
 
 /// Which boot of the machine this is: process numbers mean nothing beyond it.
-pub fn boot_id() -> String {
-    read_text("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+pub fn boot_id() -> io::Result<String> {
+    read_text("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
 }
 
 #[cfg(test)]

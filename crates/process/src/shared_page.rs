@@ -3,12 +3,16 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// The other process opens it as `/proc/<us>/fd/<number>`: nothing is inherited, and nothing reaches grandchildren.
+/// More than stacks of all threads of a rank take.
+const MOST_BEHIND: u64 = 1 << 20;
+
+/// The other process opens it as `/proc/<us>/fd/<number>`: nothing is inherited, and nothing reaches grandchildren. Where this
+/// process cannot be dumped it inherits the descriptor instead.
 #[derive(Debug)]
 pub struct SharedPage(File);
 
@@ -22,6 +26,10 @@ impl SharedPage {
     /// The number of its descriptor in this process.
     pub fn number(&self) -> i32 {
         self.0.as_raw_fd()
+    }
+
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// The words at its beginning.
@@ -43,9 +51,9 @@ impl SharedPage {
         Ok(bytes)
     }
 
-    /// What was appended behind it.
+    /// What was appended behind it; who has appended may say any length.
     pub fn read_behind(&self, size: u64) -> io::Result<Vec<u8>> {
-        let length = self.0.metadata()?.len().saturating_sub(size);
+        let length = self.0.metadata()?.len().saturating_sub(size).min(MOST_BEHIND);
         self.read_at(size, usize::try_from(length).unwrap_or(0))
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -12,6 +12,7 @@ use nix::sys::resource::Resource;
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use crate::account::SystemAccount;
 use crate::cgroup::Entrance;
 use crate::fork_exec::{ExecOutcome, ForkExec, Forked};
 use crate::pidfd::PidFd;
@@ -31,6 +32,9 @@ pub struct RankCommand {
     pub stdin: StdinPlan,
     /// Give it a pseudo-terminal of this size instead of pipes.
     pub terminal: Option<WindowSize>,
+    /// Whose process it is; the supervisor's own account where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<SystemAccount>,
 }
 
 /// Where a rank reads from.
@@ -62,19 +66,36 @@ pub struct Spawned {
 ///
 /// Call it from a thread that lives as long as the process: the rank dies with that thread.
 pub fn spawn(command: &RankCommand, entrance: Option<&Entrance>) -> io::Result<Spawned> {
-    start(command, entrance, None)
+    start(command, entrance, None, None)
+}
+
+/// The same for a rank that inherits a descriptor, under the number that it has here.
+pub fn spawn_inheriting(
+    command: &RankCommand,
+    entrance: Option<&Entrance>,
+    inherited: BorrowedFd<'_>,
+) -> io::Result<Spawned> {
+    start(command, entrance, None, Some(inherited.as_raw_fd()))
 }
 
 /// Starts a process under a fence that it has to lift itself.
 pub fn spawn_fenced(command: &RankCommand, entrance: Option<&Entrance>, fence: &Fence) -> io::Result<Spawned> {
-    start(command, entrance, Some(fence))
+    start(command, entrance, Some(fence), None)
 }
 
-fn start(command: &RankCommand, entrance: Option<&Entrance>, fence: Option<&Fence>) -> io::Result<Spawned> {
+fn start(
+    command: &RankCommand,
+    entrance: Option<&Entrance>,
+    fence: Option<&Fence>,
+    inherited: Option<RawFd>,
+) -> io::Result<Spawned> {
     let mut fork_exec = ForkExec::new(&command.argv, &command.env, command.folder.as_deref())?;
     let streams = Streams::open(command, &mut fork_exec)?;
+    if let Some(account) = &command.account {
+        [&streams.stdout, &streams.stderr].into_iter().try_for_each(|pipe| account.own_pipe(pipe))?;
+    }
     // SAFETY: what happens between fork and exec is system calls only.
-    let (handle, outcome) = unsafe { fork_exec.start(entrance, harden(command, entrance, fence)) }?;
+    let (handle, outcome) = unsafe { fork_exec.start(entrance, harden(command, entrance, fence, inherited)) }?;
     streams.ours(handle, outcome)
 }
 
@@ -83,22 +104,17 @@ fn harden(
     command: &RankCommand,
     entrance: Option<&Entrance>,
     fence: Option<&Fence>,
+    inherited: Option<RawFd>,
 ) -> impl Fn(Forked) -> io::Result<()> {
     let fence = fence.cloned();
     let parent = nix::unistd::getpid();
     let cpus = command.cpus.as_ref().and_then(|cpus| cpu_set(cpus));
     let entrance = entrance.map(|entrance| entrance.members().as_raw_fd());
     let takes_terminal = command.terminal.is_some();
+    let account = command.account.clone();
     // SAFETY: the closure makes system calls only: no allocation, no lock.
     move |forked| unsafe {
         libc::setsid();
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // Were we too late to be told of the parent's death, we are an orphan by now.
-        if libc::getppid() != parent.as_raw() {
-            libc::_exit(1);
-        }
         if takes_terminal {
             libc::ioctl(1, libc::TIOCSCTTY, 0);
         }
@@ -114,6 +130,23 @@ fn harden(
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        if let Some(account) = &account {
+            // What is open here is root's. A kernel that cannot do it leaves those that were opened without the flag.
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            account.become_it()?;
+        }
+        if let Some(inherited) = inherited {
+            // Should this fail the rank is without its page, and goes on.
+            libc::fcntl(inherited, libc::F_SETFD, 0);
+        }
+        // After that: another account would clear it.
+        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Were we too late to be told of the parent's death, we are an orphan by now.
+        if libc::getppid() != parent.as_raw() {
+            libc::_exit(1);
+        }
         fence.as_ref().map_or(Ok(()), Fence::raise)
     }
 }

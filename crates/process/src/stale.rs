@@ -25,8 +25,13 @@ impl Keeper {
         Ok(Self { pid, started: procfs::stat(pid)?.started })
     }
 
-    fn lives(self) -> bool {
-        procfs::stat(self.pid).is_ok_and(|stat| stat.started == self.started && !stat.is_zombie())
+    /// Whether it lives; the error where that cannot be told, as without a descriptor to read `/proc` by.
+    fn lives(self) -> io::Result<bool> {
+        match procfs::stat(self.pid) {
+            Ok(stat) => Ok(stat.started == self.started && !stat.is_zombie()),
+            Err(error) if procfs::is_gone(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -48,8 +53,13 @@ impl LiveRun {
     pub fn write(&self, live: &Path) -> io::Result<()> {
         fs::create_dir_all(live)?;
         let draft = live.join(format!(".{}.new", self.run));
-        fs::write(&draft, serde_json::to_vec(self)?)?;
-        fs::rename(draft, Self::path(live, &self.run))
+        let written =
+            fs::write(&draft, serde_json::to_vec(self)?).and_then(|()| fs::rename(&draft, Self::path(live, &self.run)));
+        if written.is_err() {
+            // A part of a note is nobody's.
+            let _ = fs::remove_file(draft);
+        }
+        written
     }
 
     /// The note of a run, if there is one that can be read.
@@ -66,9 +76,17 @@ impl LiveRun {
         }
     }
 
-    /// Whether a keeper lives that wrote the note.
-    pub fn has_keepers(&self) -> bool {
-        self.boot == procfs::boot_id() && self.keepers.iter().any(|keeper| keeper.lives())
+    /// Whether a keeper lives that wrote the note; the error where that cannot be told.
+    pub fn has_keepers(&self) -> io::Result<bool> {
+        if self.boot != procfs::boot_id()? {
+            return Ok(false);
+        }
+        for keeper in &self.keepers {
+            if keeper.lives()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The supervisor, if it is the very process that wrote the note.
@@ -82,12 +100,12 @@ impl LiveRun {
     }
 
     fn keeper(&self, keeper: &Keeper) -> Option<PidFd> {
-        if self.boot != procfs::boot_id() {
+        if procfs::boot_id().ok()? != self.boot {
             return None;
         }
         let handle = PidFd::open(keeper.pid).ok()?;
         // The handle is held before the look: the number cannot have changed hands in between.
-        keeper.lives().then_some(handle)
+        keeper.lives().ok()?.then_some(handle)
     }
 
     pub fn remove(live: &Path, run: &str) {
@@ -103,15 +121,14 @@ pub struct Ended {
     pub killed: usize,
 }
 
-/// Ends what is left of runs whose keepers are dead.
+/// Ends what is left of runs whose keepers are dead. One of which that cannot be told is left alone.
 pub fn sweep_stale(live: &Path) -> Vec<Ended> {
-    let Ok(entries) = fs::read_dir(live) else { return Vec::new() };
-    let boot = procfs::boot_id();
+    let (Ok(entries), Ok(boot)) = (fs::read_dir(live), procfs::boot_id()) else { return Vec::new() };
     entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();
             let run: LiveRun = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-            if run.boot == boot && run.keepers.iter().any(|keeper| keeper.lives()) {
+            if run.has_keepers().ok()? {
                 return None;
             }
             let killed = if run.boot == boot { end(&run) } else { 0 };

@@ -4,19 +4,23 @@ use std::borrow::Cow;
 
 use fermi_api::link::{Assignment, Master};
 use fermi_domain::access::SecretProblem;
+use fermi_domain::dataset::{DatasetExpectation, LocationKind};
 use fermi_domain::environment::Environment;
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::language::{StoredMessage, Text};
 use fermi_domain::launch::{RunPolicy, TaskLaunch};
+use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{self, RankMap};
 use fermi_domain::task::{NodeRun, Task, TaskSpec, Work};
 use fermi_domain::units::Seconds;
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts};
 use fermi_store::StoreError;
+use fermi_store::datasets::Version;
 
 use crate::access::vault::SecretVariable;
 use crate::core::Core;
+use crate::model_numbers::{self, KnownModel};
 use crate::run_secret;
 
 /// The launch of a task on these ranks, as the engines want it.
@@ -32,12 +36,17 @@ pub fn launch(
         nodes: &nodes(ranks, environments),
         dataset_path: paths.dataset.clone(),
         model_path: paths.model.clone(),
+        model_parameters: paths.model_parameters,
         known_models: fermi_planner::catalogue::parameters_of,
     })
 }
 
 /// The task as its training.yaml makes it; itself where it has none, or one that will be refused anyway.
-pub fn with_training<'a>(spec: &'a TaskSpec, environments: &[Environment]) -> Cow<'a, TaskSpec> {
+pub fn with_training<'a>(
+    spec: &'a TaskSpec,
+    environments: &[Environment],
+    model_parameters: Option<u64>,
+) -> Cow<'a, TaskSpec> {
     let Some(ranks) = spec.options.training.as_ref().and(rank_map::of_spec(spec, environments).ok()) else {
         return Cow::Borrowed(spec);
     };
@@ -48,6 +57,7 @@ pub fn with_training<'a>(spec: &'a TaskSpec, environments: &[Environment]) -> Co
         nodes: &nodes,
         dataset_path: None,
         model_path: None,
+        model_parameters,
         known_models: fermi_planner::catalogue::parameters_of,
     };
     fermi_frameworks::with_training(&order).map_or(Cow::Borrowed(spec), Cow::Owned)
@@ -65,11 +75,17 @@ fn nodes(ranks: &RankMap, environments: &[Environment]) -> Vec<NodeFacts> {
     ranks.nodes().map(|node| facts(node.node, known(node.environment))).collect()
 }
 
-/// Where the chosen dataset and model are.
+/// Where the chosen dataset and model are, and what is known of them.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     pub dataset: Option<String>,
     pub model: Option<String>,
+    /// Whether the chosen model is registered; it may have no path.
+    pub is_model_known: bool,
+    /// How large the model is, where its numbers are known.
+    pub model_parameters: Option<u64>,
+    /// What each node must see before it starts ranks; none where nothing can be seen by looking.
+    pub expectation: Option<DatasetExpectation>,
 }
 
 /// Looks up where a task's dataset and model are.
@@ -80,14 +96,29 @@ pub async fn paths(core: &Core, spec: &TaskSpec) -> Result<Paths, StoreError> {
     }
     core.store()
         .read(move |view| {
-            let version = dataset.map(|dataset| view.version(&dataset.dataset_version_id)).transpose()?.flatten();
-            let model = model.map(|id| view.model(&id)).transpose()?.flatten();
+            let version = dataset.as_ref().map(|dataset| view.version(&dataset.dataset_version_id));
+            let version = version.transpose()?.flatten();
+            let named = dataset.map(|dataset| view.dataset(&dataset.dataset_id)).transpose()?.flatten();
+            let name = named.map_or_else(String::new, |dataset| dataset.name);
+            let model = model.map(|id| model_numbers::find(view, &id)).transpose()?.flatten();
             Ok::<_, StoreError>(Paths {
-                dataset: version.map(|version| version.path),
-                model: model.and_then(|model| model.path),
+                dataset: version.as_ref().map(|version| version.path.clone()),
+                is_model_known: model.is_some(),
+                model_parameters: model.as_ref().and_then(KnownModel::parameters),
+                model: model.and_then(|model| model.entry.path),
+                expectation: version.and_then(|version| expectation(name, version)),
             })
         })
         .await
+}
+
+/// What nodes can see for themselves.
+fn expectation(dataset: String, version: Version) -> Option<DatasetExpectation> {
+    if !LocationKind::of(&version.path).can_be_proven() {
+        return None;
+    }
+    let Version { id: version_id, version, path, size, checksum, format, .. } = version;
+    Some(DatasetExpectation { version_id, dataset, version, path, size, checksum, format })
 }
 
 /// Why a node has no assignment.
@@ -113,6 +144,12 @@ async fn newest_written(core: &Core, task: &TaskId) -> u32 {
 pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, AssignmentError> {
     let refused = |zh, en| AssignmentError::Refused(StoredMessage { reason: Text::new(zh, en), settings: Vec::new() });
     let paths = paths(core, &task.spec).await?;
+    if task.spec.dataset.is_some() && paths.dataset.is_none() {
+        return Err(refused("任务所用的数据集版本已被删除", "the dataset version of the task was deleted"));
+    }
+    if task.spec.model_id.is_some() && !paths.is_model_known {
+        return Err(refused("任务所用的模型已被删除", "the model of the task was deleted"));
+    }
     let environments = core.known_environments();
     let ranks = task.rank_map.as_ref().ok_or_else(|| refused("尚未分配 rank", "no ranks are given yet"))?;
     let launch = launch(&task.spec, ranks, &environments, &paths)
@@ -140,6 +177,8 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
             node_lost_after_ms: policies.node_lost_after.as_millis(),
             start_timeout_ms: policies.start_timeout.map(Seconds::as_millis),
             server_lease_ms: policies.server_lease_ms(),
+            has_hook: task.spec.options.hook.unwrap_or(true),
+            restart_hung_after_ms: policies.restart_hung_after_ms(),
             attempts_before: task.attempts_before(written),
             resume: task.resume,
             ..RunPolicy::default()
@@ -154,8 +193,10 @@ pub async fn of(core: &Core, task: &Task, node: &NodeRun) -> Result<Assignment, 
         },
         source: task.spec.source.clone(),
         checkpoint_dir: task.spec.options.checkpoint_dir.clone(),
+        dataset: paths.expectation,
         secret: run_secret::of(core.secret(), task),
         secret_variables: secrets.into_iter().map(|(name, _)| name).collect(),
+        owner: Some(task.created_by.as_ref().unwrap_or(&Principal::System).to_string()),
     })
 }
 

@@ -6,26 +6,30 @@ use axum::extract::connect_info::Connected;
 use axum::http::HeaderMap;
 use axum::serve::IncomingStream;
 use fermi_domain::access::{Forwarded, Peer, TrustedProxies};
-use tokio::net::TcpListener;
 
+use crate::connections::{BoundedListener, Ticket};
 use crate::tls::TlsListener;
 
 /// One end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Connection {
     pub peer: SocketAddr,
     pub is_encrypted: bool,
+    /// None where no listener has taken it.
+    pub ticket: Option<Ticket>,
 }
 
-impl Connected<IncomingStream<'_, TcpListener>> for Connection {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        Self { peer: *stream.remote_addr(), is_encrypted: false }
+impl Connected<IncomingStream<'_, BoundedListener>> for Connection {
+    fn connect_info(stream: IncomingStream<'_, BoundedListener>) -> Self {
+        let ticket = Some(stream.io().ticket().clone());
+        Self { peer: *stream.remote_addr(), is_encrypted: false, ticket }
     }
 }
 
 impl Connected<IncomingStream<'_, TlsListener>> for Connection {
     fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        Self { peer: *stream.remote_addr(), is_encrypted: true }
+        let ticket = Some(stream.io().get_ref().0.ticket().clone());
+        Self { peer: *stream.remote_addr(), is_encrypted: true, ticket }
     }
 }
 

@@ -2,27 +2,32 @@
 //! and the bells that wake them.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
 use fermi_domain::fleet::Liveness;
-use fermi_domain::ids::{EnvironmentId, Generation, TaskId};
+use fermi_domain::ids::{EnvironmentId, Generation, TaskId, WorkerId};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::Scheduler;
 use fermi_domain::queue::Rules;
 use fermi_domain::task::{PhaseChange, Task};
+use fermi_domain::worker::Worker;
 use fermi_store::chunks::ChunkStore;
+use fermi_store::environments::EnvironmentRow;
 use fermi_store::{Store, StoreError};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::access::oidc::OidcClient;
 use crate::access::{Accounts, Vault};
 use crate::background::Background;
 use crate::disk::{Disk, DiskLimits};
 use crate::hub::Hub;
 use crate::kept::Account;
+use crate::preflights::Preflights;
 use crate::refreshes::Refreshes;
 use crate::restored::Restored;
 use crate::webhooks::WebhookSender;
@@ -55,6 +60,8 @@ struct Inner {
     disk: Disk,
     account: Account,
     environments: RwLock<Arc<Vec<Environment>>>,
+    /// What of them is stored, as it was last read.
+    rows: Mutex<Arc<HashMap<EnvironmentId, Arc<EnvironmentRow>>>>,
     refreshes: Refreshes,
     /// What is held back after a restore.
     restored: RwLock<Arc<Restored>>,
@@ -72,15 +79,21 @@ struct Inner {
     attempts: Mutex<HashMap<(TaskId, u32), Generation>>,
     /// Held while accounts are read: what was read first must not be taken last.
     account_turns: tokio::sync::Mutex<()>,
-    /// Held while an agent is admitted: two of one name must not both find it free.
-    admissions: tokio::sync::Mutex<()>,
+    /// One is held while an agent is admitted, chosen by its name: two of one name must not both find it free.
+    admissions: [tokio::sync::Mutex<()>; ADMISSIONS],
     webhook_sender: WebhookSender,
+    preflights: Preflights,
     public_url: Option<String>,
+    oidc: OnceLock<OidcClient>,
     shutdown: watch::Sender<bool>,
 }
 
 /// Attempts whose launch is remembered; beyond them it is looked up again.
 const MOST_ATTEMPTS: usize = 10_000;
+
+/// So many agents of different names are admitted side by side, and their registrations stored together: after a restart of
+/// the server all of them come at once.
+const ADMISSIONS: usize = 256;
 
 /// Each wakes one reconciler.
 #[derive(Debug, Default)]
@@ -116,6 +129,7 @@ impl Core {
             folder,
             account: Account::default(),
             environments: RwLock::default(),
+            rows: Mutex::default(),
             refreshes: Refreshes::default(),
             restored: RwLock::default(),
             credentials: RwLock::default(),
@@ -126,9 +140,11 @@ impl Core {
             logs: broadcast::channel(1_024).0,
             attempts: Mutex::default(),
             account_turns: tokio::sync::Mutex::default(),
-            admissions: tokio::sync::Mutex::default(),
+            admissions: [const { tokio::sync::Mutex::const_new(()) }; ADMISSIONS],
             webhook_sender: WebhookSender::default(),
+            preflights: Preflights::default(),
             public_url,
+            oidc: OnceLock::new(),
             shutdown: watch::channel(false).0,
         }))
     }
@@ -141,9 +157,11 @@ impl Core {
         &self.0.chunks
     }
 
-    /// One agent is admitted at a time.
-    pub async fn admission_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.0.admissions.lock().await
+    /// One agent of a name is admitted at a time.
+    pub async fn admission_turn(&self, name: &str) -> tokio::sync::MutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        self.0.admissions[hasher.finish() as usize % ADMISSIONS].lock().await
     }
 
     pub fn hub(&self) -> &Hub {
@@ -208,9 +226,25 @@ impl Core {
         &self.0.webhook_sender
     }
 
+    /// Checks of several environments at once that are going on, and the last that are over.
+    pub fn preflights(&self) -> &Preflights {
+        &self.0.preflights
+    }
+
     /// Where people find the console, if operators have said so.
     pub fn public_url(&self) -> Option<&str> {
         self.0.public_url.as_deref()
+    }
+
+    /// Who asks the company's service; none where no such service was named.
+    pub fn oidc(&self) -> Option<&OidcClient> {
+        self.0.oidc.get()
+    }
+
+    /// From now on people may come with a company account.
+    pub fn let_in_by(&self, client: OidcClient) {
+        // It is set once, when the server starts.
+        let _ = self.0.oidc.set(client);
     }
 
     pub fn bells(&self) -> &Bells {
@@ -296,19 +330,23 @@ impl Core {
     }
 
     async fn read_environments(&self) -> Result<(), StoreError> {
-        let read = self.0.store.read(|view| {
+        let known = self.0.rows.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let read = self.0.store.read(move |view| {
             let restored = Restored { history: view.history()?, strays: view.strays()? };
-            Ok::<_, StoreError>((view.environments()?, view.leases()?, restored))
+            Ok::<_, StoreError>((view.environments_beyond(&known)?, view.leases()?, restored))
         });
         let (rows, leases, restored) = read.await?;
         *self.0.restored.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(restored);
-        let mut credentials = HashMap::new();
+        let with_leases: HashSet<&str> = leases.keys().map(WorkerId::node).collect();
         let environments: Vec<Environment> = rows
-            .into_iter()
+            .iter()
             .map(|row| {
-                let mut environment = row.environment;
-                environment.labels = row.labels;
-                let is_busy = environment.workers().iter().all(|worker| leases.contains_key(&worker.id));
+                let mut environment = row.environment.clone();
+                environment.labels = row.labels.clone();
+                let is_leased = |worker: &Worker| leases.contains_key(&worker.id);
+                // Most of many are idle, and the names of their workers need not be made.
+                let may_be_busy = with_leases.contains(environment.name.as_str()) || environment.worker_count() == 0;
+                let is_busy = may_be_busy && environment.workers().iter().all(is_leased);
                 environment.status = match (row.duty, self.0.hub.liveness(&environment.id)) {
                     (Duty::Lost | Duty::LostAndDrained, _) => EnvironmentStatus::Lost,
                     (_, Liveness::Offline) => EnvironmentStatus::Offline,
@@ -317,11 +355,14 @@ impl Core {
                     (Duty::Serves, Liveness::Here) if is_busy => EnvironmentStatus::Busy,
                     (Duty::Serves, Liveness::Here) => EnvironmentStatus::Running,
                 };
-                credentials
-                    .extend(row.identity.and_then(|identity| Some((environment.id.clone(), identity.credential?))));
                 environment
             })
             .collect();
+        let credential =
+            |row: &Arc<EnvironmentRow>| Some((row.environment.id.clone(), row.identity.as_ref()?.credential.clone()?));
+        let credentials: HashMap<EnvironmentId, String> = rows.iter().filter_map(credential).collect();
+        let rows = rows.into_iter().map(|row| (row.environment.id.clone(), row)).collect();
+        *self.0.rows.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
         *self.0.environments.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environments);
         self.0.accounts.take_credentials(&credentials);
         *self.0.credentials.write().unwrap_or_else(PoisonError::into_inner) = credentials;

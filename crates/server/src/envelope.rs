@@ -151,6 +151,18 @@ impl From<StoreError> for ApiProblem {
                 Text::new("服务器正在关闭", "the server is shutting down"),
             )
             .hint(Text::new("稍后重试", "try again in a moment")),
+            error if error.is_full() => {
+                tracing::error!(error = %Chain(&error), "a request failed: the disk is full");
+                Self::new(
+                    StatusCode::INSUFFICIENT_STORAGE,
+                    "no_space",
+                    Text::new("服务器的磁盘已满，未保存任何内容", "the server's disk is full, nothing was stored"),
+                )
+                .hint(Text::new(
+                    "在服务器上腾出空间后重试；fermi server status 显示各部分占用",
+                    "make room on the server and try again; fermi server status shows what takes it",
+                ))
+            }
             error => Self::broken("the store failed", &error),
         }
     }
@@ -173,6 +185,7 @@ pub const TASK: Text = noun("训练任务", "task");
 pub const ENVIRONMENT: Text = noun("开发环境", "environment");
 pub const DATASET: Text = noun("数据集", "dataset");
 pub const GROUP: Text = noun("分组", "group");
+pub const PREFLIGHT: Text = noun("预检", "preflight");
 pub const MODEL: Text = noun("模型", "model");
 pub const USER: Text = noun("用户", "user");
 pub const TOKEN: Text = noun("令牌", "token");

@@ -66,7 +66,7 @@ impl Guard {
 
     /// Who asks over this connection. A request that says it is another's is refused where the network can reach the server,
     /// unless a proxy that is trusted says so; on loopback what it says is passed over.
-    pub fn asker(&self, connection: Connection, headers: &HeaderMap) -> Result<Peer, ApiProblem> {
+    pub fn asker(&self, connection: &Connection, headers: &HeaderMap) -> Result<Peer, ApiProblem> {
         let is_believed = self.on_loopback || self.proxies.trusts(connection.peer.ip());
         if !is_believed && is_forwarded(headers) {
             return Err(not_believed(connection));
@@ -141,6 +141,11 @@ impl Guard {
         }
     }
 
+    /// Whether the agent of an environment shows its credential, whatever else it shows.
+    pub fn is_joined(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        self.joined(uri, headers).is_some()
+    }
+
     /// Whose agent shows its credential, where agents ask.
     fn joined(&self, uri: &Uri, headers: &HeaderMap) -> Option<EnvironmentId> {
         let shown = headers.get(CREDENTIAL_HEADER).filter(|_| uri.path().starts_with(AGENTS))?.to_str().ok()?;
@@ -189,7 +194,7 @@ impl Guard {
     }
 }
 
-fn not_believed(connection: Connection) -> ApiProblem {
+fn not_believed(connection: &Connection) -> ApiProblem {
     let peer = connection.peer.ip().to_canonical();
     forbidden(
         "proxy_not_trusted",
@@ -332,6 +337,35 @@ mod tests {
         guard.judge(&method, &uri, &map).err().map(|problem| problem.id.into_owned())
     }
 
+    #[test]
+    fn strangers_heads_pass_no_guard_without_a_token() {
+        let closed = closed("a-token-that-nobody-has-guessed");
+        let guards = [Guard { on_loopback: true, ..closed.clone() }, closed];
+        let sample: &[u8] = b"POST /api/v1/training-tasks?x=y\nhost: localhost:7070\norigin: http://localhost:7070\n\
+            authorization: Bearer x\ncookie: fermi-7070=abc; b=c\nx-fermi-environment: env-1\nx-fermi-credential: c\n\
+            x-forwarded-for: 10.0.0.1, [::1]\nsec-fetch-site: cross-site";
+        let upgrade: &[u8] = b"GET /api/agent/v1/link\nhost: [::1]:1\nupgrade: websocket\nauthorization: Basic eA==";
+        let connection = Connection { peer: ([10, 0, 0, 1], 1).into(), is_encrypted: false, ticket: None };
+        fermi_mutator::try_all(&[sample, upgrade], 4_000, |case| {
+            let mut lines = case.split(|byte| *byte == b'\n');
+            let first = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
+            let (method, path) = first.split_once(' ').unwrap_or(("GET", &first));
+            let (Ok(method), Ok(uri)) = (Method::from_bytes(method.as_bytes()), Uri::try_from(path)) else { return };
+            let headers: HeaderMap = lines
+                .filter_map(|line| {
+                    let at = line.iter().position(|byte| *byte == b':')?;
+                    let name = axum::http::HeaderName::from_bytes(&line[..at]).ok()?;
+                    Some((name, HeaderValue::from_bytes(&line[at + 1..]).ok()?))
+                })
+                .collect();
+            for guard in &guards {
+                let _ = guard.asker(&connection, &headers);
+                let judged = guard.judge(&method, &uri, &headers);
+                assert!(!matches!(judged, Ok(Some(_))), "{first}");
+            }
+        });
+    }
+
     fn closed(word: &str) -> Guard {
         let guard = Guard::default();
         guard.accounts.close(secret_word::digest(word.as_bytes()));
@@ -390,13 +424,13 @@ mod tests {
         let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
         let asker = |on_loopback: bool, peer: [u8; 4], forwarded: bool| {
             let guard = Guard { on_loopback, ..Guard::default() }.trusting(proxies.clone());
-            let connection = Connection { peer: (peer, 1).into(), is_encrypted: false };
+            let connection = Connection { peer: (peer, 1).into(), is_encrypted: false, ticket: None };
             let mut headers = HeaderMap::new();
             if forwarded {
                 headers.insert("x-forwarded-for", HeaderValue::from_static("1.1.1.1"));
                 headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
             }
-            let asker = guard.asker(connection, &headers).map_err(|problem| problem.id.into_owned());
+            let asker = guard.asker(&connection, &headers).map_err(|problem| problem.id.into_owned());
             asker.map(|asker| (asker.address.to_string(), asker.is_encrypted))
         };
         let is = |address: &str, is_encrypted| Ok((address.to_owned(), is_encrypted));

@@ -7,10 +7,12 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fermi_api::link::{Heartbeat, ProbeOrder, ServerMessage};
+use fermi_api::link::{ABILITY_PREFLIGHT, Heartbeat, ProbeOrder, ServerMessage};
 use fermi_domain::fleet::{Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
 use fermi_domain::group::Probe;
+use fermi_domain::hang::StackGroup;
 use fermi_domain::ids::{EnvironmentId, TaskId};
+use fermi_domain::preflight::{NodeReadiness, PreflightNews, PreflightPart};
 use fermi_domain::task::RunKey;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,6 +26,13 @@ pub enum Delivery {
     Before,
     /// There is no connection, or it takes nothing.
     Not,
+}
+
+/// Where the ranks of a node stand, as its journal tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StacksTold {
+    pub stacks: Vec<StackGroup>,
+    pub silent: Vec<u32>,
 }
 
 /// One connection of an agent; a later one of the same environment has another number.
@@ -51,7 +60,12 @@ struct AgentSession {
     samples: Samples,
     /// What was sent over which connection, so that nothing is sent twice over one.
     sent: HashMap<(RunKey, &'static str), u64>,
+    /// What it can be asked for beyond what every release knows.
+    abilities: Vec<String>,
 }
+
+/// Who listens to what nodes say of their parts in a preflight, by the number of the part.
+pub type PreflightListener = mpsc::Sender<(u64, PreflightNews)>;
 
 /// Everybody who has been heard since the server started.
 #[derive(Debug)]
@@ -62,8 +76,12 @@ pub struct Hub {
     before: Mutex<HashMap<EnvironmentId, Samples>>,
     next_line: std::sync::atomic::AtomicU64,
     messages: std::sync::atomic::AtomicU64,
+    /// Whoever waits for the stacks of a run; with a newer question the older one has no answer.
+    stacks: Mutex<HashMap<RunKey, oneshot::Sender<StacksTold>>>,
     /// Probes that have not been answered, by their numbers.
     probes: Mutex<HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>>,
+    /// Parts in preflights that are going on, by their numbers.
+    preflights: Mutex<HashMap<u64, (EnvironmentId, PreflightListener)>>,
 }
 
 impl Default for Hub {
@@ -74,7 +92,9 @@ impl Default for Hub {
             before: Mutex::default(),
             next_line: std::sync::atomic::AtomicU64::new(1),
             messages: std::sync::atomic::AtomicU64::default(),
+            stacks: Mutex::default(),
             probes: Mutex::default(),
+            preflights: Mutex::default(),
         }
     }
 }
@@ -98,6 +118,7 @@ impl Hub {
         &self,
         environment: &EnvironmentId,
         process: Option<&str>,
+        abilities: &[String],
         messages: mpsc::Sender<ServerMessage>,
     ) -> AgentConnection {
         let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -110,7 +131,9 @@ impl Hub {
             heard: Instant::now(),
             samples: self.before().remove(environment).unwrap_or_default(),
             sent: HashMap::new(),
+            abilities: Vec::new(),
         });
+        session.abilities = abilities.to_vec();
         session.process = process.map(str::to_owned);
         session.connection = Some(connection.clone());
         (session.connected, session.heard) = (Instant::now(), Instant::now());
@@ -159,13 +182,15 @@ impl Hub {
     }
 
     /// Something was heard, whatever it was: what an agent concludes from our answers must not outlast what is known of it
-    /// here.
-    pub fn heard_of(&self, environment: &EnvironmentId, connection: u64) {
-        if let Some(session) = self.sessions().get_mut(environment)
-            && session.connection.as_ref().is_some_and(|current| current.number == connection)
-        {
-            session.heard = Instant::now();
-        }
+    /// here. Says whether it came over the connection that the agent has now.
+    pub fn heard_of(&self, environment: &EnvironmentId, connection: u64) -> bool {
+        let mut sessions = self.sessions();
+        let session = sessions.get_mut(environment);
+        let is_current =
+            |session: &AgentSession| session.connection.as_ref().is_some_and(|current| current.number == connection);
+        let Some(session) = session.filter(|session| is_current(session)) else { return false };
+        session.heard = Instant::now();
+        true
     }
 
     fn heard(&self, session: Option<&AgentSession>) -> Instant {
@@ -229,6 +254,32 @@ impl Hub {
         }
     }
 
+    /// Asks for the stacks of a run's ranks; none where there is no connection.
+    pub fn ask_for_stacks(&self, environment: &EnvironmentId, run: &RunKey) -> Option<oneshot::Receiver<StacksTold>> {
+        let (answer, answered) = oneshot::channel();
+        self.stacks().insert(run.clone(), answer);
+        let sessions = self.sessions();
+        let connection = sessions.get(environment).and_then(|session| session.connection.as_ref())?;
+        connection.send(ServerMessage::Stacks { run: run.clone() }).then_some(answered)
+    }
+
+    /// What a journal has told, for whoever waits for it.
+    pub fn stacks_told(&self, run: &RunKey, told: StacksTold) {
+        if let Some(answer) = self.stacks().remove(run) {
+            // Nobody may wait for it any more.
+            let _ = answer.send(told);
+        }
+    }
+
+    /// Nobody waits for this answer any more.
+    pub fn forget_stacks(&self, run: &RunKey) {
+        self.stacks().retain(|known, answer| known != run || !answer.is_closed());
+    }
+
+    fn stacks(&self) -> MutexGuard<'_, HashMap<RunKey, oneshot::Sender<StacksTold>>> {
+        self.stacks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks an environment's agent to look for a master; none where there is no connection.
     pub fn probe(
         &self,
@@ -266,6 +317,55 @@ impl Hub {
 
     fn probes(&self) -> MutexGuard<'_, HashMap<u64, (EnvironmentId, oneshot::Sender<Probe>)>> {
         self.probes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an environment's agent can be asked to take part in a preflight.
+    pub fn readiness(&self, environment: &EnvironmentId) -> NodeReadiness {
+        let sessions = self.sessions();
+        let session = sessions.get(environment).filter(|session| session.heard.elapsed() < OFFLINE_AFTER);
+        match session.filter(|session| session.connection.is_some()) {
+            None => NodeReadiness::Offline,
+            Some(session) if session.abilities.iter().any(|it| it == ABILITY_PREFLIGHT) => NodeReadiness::Ready,
+            Some(_) => NodeReadiness::CannotBeAsked,
+        }
+    }
+
+    /// Asks an agent to take part in a preflight; the numbers of its part and of its connection, none where there is none.
+    pub fn ask_preflight(
+        &self,
+        environment: &EnvironmentId,
+        part: PreflightPart,
+        listener: &PreflightListener,
+    ) -> Option<(u64, u64)> {
+        let number = self.next_line.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let connection = self.sessions().get(environment).and_then(|session| session.connection.clone())?;
+        self.preflights().insert(number, (environment.clone(), listener.clone()));
+        let is_sent = connection.send(ServerMessage::Preflight { number, part: Box::new(part) });
+        if !is_sent {
+            self.preflights().remove(&number);
+        }
+        is_sent.then_some((number, connection.number))
+    }
+
+    /// What an agent says of its part; of another's nothing is taken. More than the listener takes is dropped.
+    pub fn preflight_said(&self, environment: &EnvironmentId, number: u64, news: PreflightNews) {
+        let preflights = self.preflights();
+        if let Some((_, listener)) = preflights.get(&number).filter(|(asked, _)| asked == environment) {
+            let _ = listener.try_send((number, news));
+        }
+    }
+
+    /// Nobody waits for this part any more.
+    pub fn end_preflight(&self, number: u64) {
+        let Some((environment, _)) = self.preflights().remove(&number) else { return };
+        let connection = self.sessions().get(&environment).and_then(|session| session.connection.clone());
+        if let Some(connection) = connection {
+            connection.send(ServerMessage::EndPreflight { number });
+        }
+    }
+
+    fn preflights(&self) -> MutexGuard<'_, HashMap<u64, (EnvironmentId, PreflightListener)>> {
+        self.preflights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The newest sample of an environment.
@@ -323,7 +423,7 @@ mod tests {
 
     fn connected(hub: &Hub, process: &str) -> (AgentConnection, mpsc::Receiver<ServerMessage>) {
         let (send, messages) = mpsc::channel(8);
-        (hub.connect(&"env-001".into(), Some(process), send), messages)
+        (hub.connect(&"env-001".into(), Some(process), &[], send), messages)
     }
 
     #[test]
@@ -345,6 +445,34 @@ mod tests {
         let (_new, _words) = connected(&hub, "a");
         hub.leave(&environment, old.number);
         assert_eq!(hub.liveness(&environment), Liveness::Here);
+    }
+
+    #[test]
+    fn a_part_in_a_preflight_is_heard_of_its_own_agent_alone() {
+        let hub = Hub::default();
+        let environment = EnvironmentId::from("env-001");
+        let (listener, mut heard) = mpsc::channel(4);
+        let part: PreflightPart = serde_json::from_value(serde_json::json!({
+            "nodeRank": 0, "names": ["a"], "masterAddress": "10.0.0.1", "joinMs": 1, "wholeMs": 1
+        }))
+        .unwrap();
+        assert_eq!(hub.readiness(&environment), NodeReadiness::Offline);
+        assert_eq!(hub.ask_preflight(&environment, part.clone(), &listener), None);
+        let (_line, _words) = connected(&hub, "a");
+        assert_eq!(hub.readiness(&environment), NodeReadiness::CannotBeAsked, "it is of an older release");
+        let (send, mut messages) = mpsc::channel(8);
+        let connection = hub.connect(&environment, Some("a"), &[ABILITY_PREFLIGHT.to_owned()], send);
+        assert_eq!(hub.readiness(&environment), NodeReadiness::Ready);
+        let (number, line) = hub.ask_preflight(&environment, part, &listener).unwrap();
+        assert_eq!(line, connection.number);
+        hub.preflight_said(&EnvironmentId::from("env-002"), number, PreflightNews::Over);
+        hub.preflight_said(&environment, number, PreflightNews::Started);
+        assert_eq!(heard.try_recv().unwrap(), (number, PreflightNews::Started));
+        hub.end_preflight(number);
+        hub.preflight_said(&environment, number, PreflightNews::Over);
+        assert!(heard.try_recv().is_err());
+        assert!(matches!(messages.try_recv(), Ok(ServerMessage::Preflight { .. })));
+        assert!(matches!(messages.try_recv(), Ok(ServerMessage::EndPreflight { number: it }) if it == number));
     }
 
     #[test]

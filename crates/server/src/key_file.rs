@@ -40,7 +40,7 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
     }
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        outcome => outcome,
+        outcome => outcome.and_then(|()| keep_name(path)),
     }
 }
 
@@ -61,7 +61,17 @@ pub fn read_or_make(path: &Path) -> io::Result<Key> {
     file.write_all(format!("{word}\n").as_bytes())?;
     file.sync_all()?;
     fs::rename(&aside, path)?;
+    keep_name(path)?;
     Ok(Key { word, is_new: true })
+}
+
+/// Waits until the name of a file survives a power cut, as its bytes do.
+pub fn keep_name(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), |folder| {
+        // A name alone is in the working folder.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder)?.sync_all()
+    })
 }
 
 #[cfg(test)]

@@ -83,13 +83,22 @@ pub fn apply(
     let mut is_told_once = false;
     for input in inputs {
         is_told_once |= matches!(input, TaskInput::Journal { .. });
+        let generation = task.generation;
         notes.extend(task.apply(input, cause.now_ms));
+        if task.generation > generation {
+            task.pass_over_lost_launches(generation, &tx.history()?);
+        }
     }
     let mut phases = Vec::new();
     let mut has_freed = false;
     let has_changed = task != before;
     if has_changed {
         tx.update_task(&task, revision, cause.now_ms)?;
+        if let (Some(now), Some(then)) = (&task.ledger, &before.ledger) {
+            for time in now.settled_since(then) {
+                tx.add_spent(time.cause.name(), time.ms)?;
+            }
+        }
     }
     // A line of a journal comes once, and is told though it changes nothing; anything else may be said again and again.
     if has_changed || is_told_once {

@@ -62,15 +62,22 @@ impl Core {
     }
 }
 
-/// What an agent's hello leads to, by what is stored.
+/// What an agent's hello leads to.
+pub struct Comparison {
+    pub conclusions: Vec<Conclusion>,
+    /// Whether a task has a part on its node, or may have.
+    pub has_tasks: bool,
+}
+
+/// Compares an agent's hello with what is stored.
 pub fn compare(
     view: &View<'_>,
     environment: &EnvironmentId,
     known: &[KnownRun],
     seen: Option<&[RunKey]>,
-) -> Result<Vec<Conclusion>, StoreError> {
+) -> Result<Comparison, StoreError> {
     let (history, strays, last) = (view.history()?, view.strays()?, view.last_task_number()?);
-    let mut tasks: Vec<Task> = view.live_tasks()?.into_iter().map(|task| task.value).collect();
+    let mut tasks: Vec<Task> = view.live_tasks_on(environment)?.into_iter().map(|task| task.value).collect();
     let live = tasks.len();
     for KnownRun { run, .. } in known {
         if !tasks.iter().any(|task| task.id == run.task) {
@@ -93,7 +100,8 @@ pub fn compare(
         }),
         _ => true,
     });
-    error.map_or(Ok(conclusions), Err)
+    let has_tasks = live > 0 || !known.is_empty();
+    error.map_or(Ok(Comparison { conclusions, has_tasks }), Err)
 }
 
 /// Stores that an environment has been heard since the last restore, with the runs there that the database has never

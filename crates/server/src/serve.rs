@@ -9,16 +9,18 @@ use fermi_domain::access::{Fingerprint, TrustedProxies};
 use fermi_domain::language::{Explained, Hint, Text};
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::access::oidc::{OidcClient, OidcSettings};
 use crate::access::{Vault, secret_word};
 use crate::connection::Connection;
+use crate::connections::{BoundedListener, Connections};
 use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
 use crate::key_file::TooOpen;
 use crate::tls::{CertificateKeeper, CertificateProblem, Encryption, TlsListener};
-use crate::{agents, background, http, key_file, reconcilers, restored, sample_files};
+use crate::{agents, background, http, key_file, reconcilers, restored, sample_files, webhooks};
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct ServerOptions {
     pub encryption: Encryption,
     /// Proxies whose word is taken on whom they ask for.
     pub proxies: TrustedProxies,
+    /// The company's service, by which people may log in.
+    pub oidc: Option<OidcSettings>,
     pub settings: CoreSettings,
 }
 
@@ -83,6 +87,8 @@ pub enum ServerError {
     TooOpen { path: PathBuf, mode: u32, wanted: u32 },
     #[error("the token in {file} has fewer than {SHORTEST_TOKEN} letters")]
     ShortToken { file: PathBuf },
+    #[error("cannot read the client secret in {file}: {source}")]
+    ClientSecret { file: PathBuf, source: io::Error },
     #[error(transparent)]
     Store(#[from] fermi_store::OpenError),
     #[error(transparent)]
@@ -105,6 +111,7 @@ impl Explained for ServerError {
             Self::Folder { folder, source } => format!("无法使用数据文件夹 {}：{source}", folder.display()),
             Self::TooOpen { path, mode, .. } => format!("其他用户可以读取 {}：权限为 {mode:o}", path.display()),
             Self::ShortToken { file } => format!("{} 中的令牌少于 {SHORTEST_TOKEN} 个字符", file.display()),
+            Self::ClientSecret { file, source } => format!("无法读取 {} 中的客户端密钥：{source}", file.display()),
             Self::Store(error) => return error.text(),
             Self::Certificate(problem) => return problem.text(),
             Self::Listen { address, source } => format!("无法监听 {address}：{source}"),
@@ -128,6 +135,10 @@ impl Explained for ServerError {
             Self::ShortToken { file } => Hint::new(
                 format!("删除 {} 后重新启动，服务器会生成一个新的", file.display()),
                 format!("remove {} and start again: the server makes a new one", file.display()),
+            ),
+            Self::ClientSecret { .. } => Hint::new(
+                "--oidc-client-secret-file 指向只含该密钥的文件，权限 600",
+                "--oidc-client-secret-file names a file that holds the secret alone, with mode 600",
             ),
             Self::Listen { address, source } if source.kind() == io::ErrorKind::AddrInUse => Hint::new(
                 format!("{address} 已被占用；用 --listen 换一个端口，或先结束占用它的程序"),
@@ -170,7 +181,8 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let in_folder = |source: io::Error| ServerError::Folder { folder: folder.clone(), source };
     key_file::make_private_folder(folder).map_err(in_folder)?;
     refuse_if_open(folder, 0o700)?;
-    std::fs::create_dir_all(folder.join("snapshots")).map_err(in_folder)?;
+    let snapshots = folder.join("snapshots");
+    std::fs::create_dir_all(&snapshots).and_then(|()| key_file::keep_name(&snapshots)).map_err(in_folder)?;
     let store = Store::open(folder)?;
     let chunks = LocalChunks::open(&folder.join("streams")).map_err(in_folder)?;
     let secret = key_file::read_or_make(&folder.join("secret")).map_err(in_folder)?;
@@ -181,12 +193,17 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     restored::find_out(&core).await?;
     core.refresh_environments().await?;
     core.refresh_accounts().await?;
+    webhooks::seal_old(&core).await?;
+    if let Some(settings) = options.oidc.clone() {
+        let secret = settings.client_secret_file.as_deref().map(client_secret).transpose()?;
+        core.let_in_by(OidcClient::new(settings, secret));
+    }
     for (environment, means) in sample_files::read(&core.samples()) {
         core.hub().restore(environment, means);
     }
 
     let refused = |source: io::Error| ServerError::Listen { address: options.listen, source };
-    let listener = TcpListener::bind(options.listen).await.map_err(refused)?;
+    let listener = listen(options.listen).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let token = server_token(&options)?;
     if let Some(token) = &token {
@@ -198,26 +215,35 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     let app = guard.protect(http::router(core.clone()).merge(agents::router(core.clone())));
     let fingerprint = keeper.as_ref().and_then(CertificateKeeper::fingerprint);
     let encrypted = keeper.as_ref().map(CertificateKeeper::config).transpose()?;
+    // Before anyone hears that it is up: a stop may come at once.
+    let mut signals = StopSignals::take()?;
     tell(ServerNews::Listening { address, token, is_encrypted: keeper.is_some(), fingerprint });
     if let Some(keeper) = keeper {
         background::start(&core, keeper);
     }
 
-    let ending = core.clone();
+    let connections = Connections::default();
+    tokio::spawn(connections.clone().look_after());
+    let (ending, strangers) = (core.clone(), connections.clone());
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
     let stop = async move {
-        until_signalled().await;
+        signals.next().await;
         tell(ServerNews::Stopping);
-        // Open streams would hold the end up for ever.
+        // Open streams would hold the end up for ever, and whoever has asked for nothing yet gets no answer any more.
         ending.shut_down();
+        strangers.end_strangers(Duration::ZERO);
         drop(stopping);
     };
     let served = async {
         let service = app.into_make_service_with_connect_info::<Connection>();
         match encrypted {
-            None => axum::serve(listener, service).with_graceful_shutdown(stop).await,
+            None => {
+                let listener = BoundedListener::new(listener, connections);
+                axum::serve(listener, service).with_graceful_shutdown(stop).await
+            }
             Some(config) => {
-                axum::serve(TlsListener::start(listener, config)?, service).with_graceful_shutdown(stop).await
+                let listener = TlsListener::start(listener, config, connections)?;
+                axum::serve(listener, service).with_graceful_shutdown(stop).await
             }
         }
     };
@@ -235,8 +261,19 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     Ok(())
 }
 
+/// How many connections may wait to be taken: after a restart thousands of agents dial within a second, and who finds no place
+/// is heard a second later.
+const WAITING: u32 = 4_096;
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
+
 /// How long requests that are under way may take once the server shall end.
-const LAST_REQUESTS: Duration = Duration::from_secs(5);
+const LAST_REQUESTS: Duration = Duration::from_secs(4);
 
 /// A client that sends half a request, or reads nothing, is not waited for: [`LAST_REQUESTS`] after the stop, or at a second
 /// signal, the server ends.
@@ -245,7 +282,7 @@ async fn out_of_patience(stopped: tokio::sync::oneshot::Receiver<()>) {
     let _ = stopped.await;
     tokio::select! {
         () = tokio::time::sleep(LAST_REQUESTS) => {}
-        () = until_signalled() => {}
+        () = another_signal() => {}
     }
 }
 
@@ -264,6 +301,16 @@ fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerEr
     Ok(Some(ServerToken { file, word: key.word, is_new: key.is_new }))
 }
 
+fn client_secret(file: &Path) -> Result<String, ServerError> {
+    refuse_if_open(file, 0o600)?;
+    let unreadable = |source: io::Error| ServerError::ClientSecret { file: file.to_owned(), source };
+    let text = std::fs::read_to_string(file).map_err(unreadable)?;
+    match text.trim() {
+        "" => Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is empty"))),
+        secret => Ok(secret.to_owned()),
+    }
+}
+
 fn refuse_if_open(path: &Path, wanted: u32) -> Result<(), ServerError> {
     let unreadable = |source: io::Error| ServerError::Folder { folder: path.to_owned(), source };
     match key_file::check_private(path).map_err(unreadable)? {
@@ -272,13 +319,28 @@ fn refuse_if_open(path: &Path, wanted: u32) -> Result<(), ServerError> {
     }
 }
 
-async fn until_signalled() {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+async fn another_signal() {
+    match StopSignals::take() {
+        Ok(mut signals) => signals.next().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// SIGTERM and SIGINT, which from then on end nothing by themselves.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn take() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }

@@ -31,7 +31,7 @@ async fn closed() -> Cluster {
 }
 
 async fn ask(cluster: &Cluster, token: &str, method: &str, path: &str, body: Option<&Value>) -> Came {
-    let peer = Connection { peer: ([127, 0, 0, 1], 4_000).into(), is_encrypted: false };
+    let peer = Connection { peer: ([127, 0, 0, 1], 4_000).into(), is_encrypted: false, ticket: None };
     let mut request = Request::builder().method(method).uri(path).extension(ConnectInfo(peer));
     request = request.header("accept-language", "en");
     if !token.is_empty() {
@@ -200,6 +200,39 @@ async fn tokens_are_shown_once_are_worth_their_role_and_end() {
             ask(&cluster, &ann, "POST", "/api/v1/tokens", Some(&json!({"name": "x", "expiresInS": expires}))).await;
         assert_eq!(came.json()["error"]["id"], "expiry_invalid", "{expires}");
     }
+}
+
+#[tokio::test]
+async fn tokens_of_the_administrator_have_an_owner_each() {
+    let cluster = closed().await;
+    let of = async |maker: &str, name: &str| token_of(&cluster, maker, json!({"name": name, "role": "member"})).await;
+    let (nightly, weekly) = (of(ROOT, "nightly").await, of(ROOT, "weekly").await);
+    let model = json!({"name": "llama", "path": "/models/llama"});
+    let made = data(&cluster, &nightly, "POST", "/api/v1/models", Some(&model)).await;
+    let path = format!("/api/v1/models/{}", made["id"].as_str().unwrap());
+    let refused = ask(&cluster, &weekly, "DELETE", &path, None).await;
+    assert!(refused.status == 403 && refused.text().contains("token:nightly"), "{}", refused.text());
+    // Who has a token makes others of it, and none of another's.
+    let forged = of(&weekly, "nightly").await;
+    assert_eq!(ask(&cluster, &forged, "DELETE", &path, None).await.status, 403);
+    let opened = json!({"token": nightly, "tokenName": "a session"});
+    assert_eq!(data(&cluster, "", "POST", "/api/v1/session", Some(&opened)).await["user"], "token:nightly");
+    // One that the administrator makes anew goes on with what was the old one's.
+    let again = of(ROOT, "nightly").await;
+    data(&cluster, &again, "DELETE", &path, None).await;
+}
+
+#[tokio::test]
+async fn a_server_without_a_company_service_says_so() {
+    let cluster = closed().await;
+    add_user(&cluster, "ann", "member").await;
+    for path in ["/oidc/log-in", "/oidc/callback?code=x&state=y"] {
+        let page = ask(&cluster, "", "GET", path, None).await;
+        assert!(page.status == 404 && page.text().starts_with("<!doctype html>"), "{path}: {}", page.text());
+    }
+    let linked = ask(&cluster, ROOT, "POST", "/api/v1/users/ann/link", Some(&json!({"subject": "u1"}))).await;
+    assert_eq!(linked.json()["error"]["id"], "oidc_not_set_up");
+    assert!(data(&cluster, "", "GET", "/version", None).await.get("companyLogIn").is_none());
 }
 
 #[tokio::test]

@@ -320,6 +320,49 @@ async fn logs_are_read_searched_and_followed() {
     assert!(end.is_ok(), "the stream did not end with its task");
 }
 
+/// They come one after the other while ranks write, and share what they see from then on; letters come in halves.
+#[tokio::test]
+async fn every_follower_of_many_hears_every_byte_once() {
+    let cluster = Cluster::start().await;
+    let body = r#"{"taskName":"x","command":{"argv":["a"]},"distributedConfig":{"nodeIds":["env-001"]}}"#;
+    cluster.post("/api/v1/training-tasks", body).await;
+    let task = "/api/v1/training-tasks/task-1";
+    let name = |rank| StreamName { task: "task-1".into(), attempt: 1, rank, kind: StreamKind::Stdout };
+    let texts: Vec<String> = (0..3).map(|rank| format!("第{rank}个 rank 的损失\n").repeat(40)).collect();
+    let mut followers = Vec::new();
+    for step in 0..48 {
+        for (rank, text) in texts.iter().enumerate() {
+            let (from, to) = (text.len() * step / 48, text.len() * (step + 1) / 48);
+            cluster.core.chunks().append(&name(rank as u32), from as u64, &text.as_bytes()[from..to]).unwrap();
+        }
+        cluster.core.tell_logs_grown(&"task-1".into());
+        if step % 4 == 0 {
+            let path = format!("{task}/logs?follow=true&attempt=1");
+            let mut live = cluster.stream(&path, &[("accept", "application/x-ndjson")]).await;
+            followers.push(tokio::spawn(async move {
+                let mut heard = Vec::new();
+                while let Some(piece) = live.next().await {
+                    heard.extend_from_slice(&piece.unwrap());
+                }
+                String::from_utf8(heard).unwrap()
+            }));
+        }
+        tokio::time::sleep(Duration::from_millis(15)).await;
+    }
+    cluster.post(&format!("{task}/stop"), "{}").await;
+    for follower in followers {
+        let heard = tokio::time::timeout(Duration::from_secs(20), follower).await.expect("it does not end").unwrap();
+        let mut said = vec![String::new(); texts.len()];
+        for line in heard.lines().filter(|line| !line.is_empty()) {
+            let piece: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = &mut said[piece["rank"].as_u64().unwrap() as usize];
+            assert_eq!(piece["offset"].as_u64(), Some(text.len() as u64), "{line}");
+            text.push_str(piece["text"].as_str().unwrap());
+        }
+        assert_eq!(said, texts);
+    }
+}
+
 #[tokio::test]
 async fn events_are_followed_from_a_cursor_without_gap_or_double() {
     let cluster = Cluster::start().await;

@@ -357,6 +357,16 @@ fn others() -> Vec<Option<Bad>> {
         }
     }
     for body in [
+        json!({"name": "x", "path": "./x"}),
+        json!({"name": "x", "architecture": {"layers": 2}}),
+        json!({"name": "x", "architecture": {"layers": 0, "hidden": 64, "heads": 4}}),
+        json!({"name": "x", "architecture": {"layers": 2, "hidden": 64, "heads": 5}}),
+        json!({"name": "x", "architecture": {"layers": 2, "hidden": u64::MAX, "heads": 1}}),
+        json!({"name": "x", "architecture": {"depth": 2}}),
+    ] {
+        all.push(posted("/api/v1/models", body));
+    }
+    for body in [
         json!({}),
         json!({"version": "v2"}),
         json!({"version": "v2", "path": ""}),
@@ -365,6 +375,13 @@ fn others() -> Vec<Option<Bad>> {
         json!({"version": "v2", "path": "/x\ny"}),
         json!({"version": 2, "path": "/x"}),
         json!({"version": "v1", "path": "/x"}),
+        json!({"version": "v2", "path": "~/x"}),
+        json!({"version": "v2", "path": "../x"}),
+        json!({"version": "v2", "path": "/x", "size": 0}),
+        json!({"version": "v2", "path": "/x", "size": -1}),
+        json!({"version": "v2", "path": "/x", "size": u64::MAX}),
+        json!({"version": "v2", "path": "/x", "checksum": "md5:00"}),
+        json!({"version": "v2", "path": "/x", "format": "pickle"}),
     ] {
         all.push(posted("/api/v1/datasets/dataset-001/versions", body));
     }

@@ -52,6 +52,7 @@ pub struct Folder {
     pub credential: Option<String>,
     pub seal: Option<String>,
     pub next_seal: Option<String>,
+    pub pending_seals: Vec<String>,
     pub runs: BTreeMap<RunKey, RunFiles>,
 }
 
@@ -96,7 +97,7 @@ pub struct Agent {
     /// When the server was last known to have been there.
     pub server_heard_ms: u64,
     /// That of the last welcome.
-    epoch: Option<u64>,
+    pub(crate) epoch: Option<u64>,
     /// The agent whose machine was cloned. The seal tells the two apart once the original has come back.
     pub clone_of: Option<usize>,
 }
@@ -264,8 +265,14 @@ impl World {
             return;
         }
         let (boot, machine) = (format!("{}-{}", agent.machine, machine.boot), machine.id.clone());
-        let next_seal = agent.folder.next_seal.clone().unwrap_or_else(|| format!("s{}", self.rng.u32(..)));
+        // Another one each time, and another one than a clone's.
+        let pending = agent.folder.next_seal.clone();
+        let next_seal = match &pending {
+            Some(before) => format!("{before}+{index}"),
+            None => format!("s{}", self.rng.u32(..)),
+        };
         let agent = &mut self.agents[index];
+        agent.folder.pending_seals.extend(pending);
         agent.folder.next_seal = Some(next_seal.clone());
         let hello = Hello {
             process: (index, life),
@@ -276,6 +283,7 @@ impl World {
             credential: agent.folder.credential.clone(),
             seal: agent.folder.seal.clone(),
             next_seal,
+            pending_seals: agent.folder.pending_seals.clone(),
             runs: agent.registry.known(),
         };
         let link = self.links.len();
@@ -370,6 +378,7 @@ impl World {
                 let agent_ = &mut self.agents[agent];
                 agent_.folder.credential = credential.or_else(|| agent_.folder.credential.clone());
                 agent_.folder.seal = agent_.folder.next_seal.take();
+                agent_.folder.pending_seals.clear();
                 agent_.environment = Some(environment);
                 agent_.pause_ms = 100;
                 self.server_answered(agent, self.now);
@@ -383,7 +392,12 @@ impl World {
                     ServerMessage::Stop { run } => AgentInput::Stop(run),
                     ServerMessage::Kill { run } => AgentInput::Kill(run),
                     ServerMessage::Forget { run } => AgentInput::Forget(run),
-                    ServerMessage::Welcome(_) | ServerMessage::Refused { .. } | ServerMessage::Probe(_) => return,
+                    ServerMessage::Welcome(_)
+                    | ServerMessage::Refused { .. }
+                    | ServerMessage::Probe(_)
+                    | ServerMessage::Stacks { .. }
+                    | ServerMessage::Preflight { .. }
+                    | ServerMessage::EndPreflight { .. } => return,
                 };
                 self.agent_hears(agent, input);
             }
@@ -491,7 +505,12 @@ fn brief_server(message: &ServerMessage) -> String {
         ServerMessage::Stop { run } => format!("stop {run}"),
         ServerMessage::Kill { run } => format!("kill {run}"),
         ServerMessage::Forget { run } => format!("forget {run}"),
-        ServerMessage::Welcome(_) | ServerMessage::Refused { .. } | ServerMessage::Probe(_) => String::new(),
+        ServerMessage::Welcome(_)
+        | ServerMessage::Refused { .. }
+        | ServerMessage::Probe(_)
+        | ServerMessage::Stacks { .. }
+        | ServerMessage::Preflight { .. }
+        | ServerMessage::EndPreflight { .. } => String::new(),
     }
 }
 
@@ -499,6 +518,10 @@ fn brief_agent(message: &AgentMessage) -> String {
     match message {
         AgentMessage::Gone { run, .. } => format!("gone {run}"),
         AgentMessage::LaunchFailed(failed) => format!("launch failed {}", failed.run),
-        AgentMessage::Hello(_) | AgentMessage::Heartbeat(_) | AgentMessage::Probed { .. } => String::new(),
+        AgentMessage::Hello(_)
+        | AgentMessage::Heartbeat(_)
+        | AgentMessage::Probed { .. }
+        | AgentMessage::DatasetLooked { .. }
+        | AgentMessage::Preflight { .. } => String::new(),
     }
 }

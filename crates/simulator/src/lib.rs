@@ -6,6 +6,7 @@
 //! assembly). What is played here is only what carries them out: the database, files, processes and the network.
 
 mod agent;
+pub mod arrivals;
 mod lease;
 mod lines;
 pub mod operators;
@@ -24,6 +25,10 @@ pub use shrink::shrink;
 pub use truth::Violation;
 
 use world::World;
+
+/// A history is thousands of small values that live for a moment: a third of its time went to the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Plays a history. The answer is the promise that did not hold.
 pub fn play(plan: &Plan) -> Option<Violation> {

@@ -75,26 +75,36 @@ impl World {
     }
 
     /// An operator who has looked says so: not of a name under which another machine trains meanwhile.
-    pub(crate) fn declare_lost(&mut self, machine: usize) {
+    /// Says whether it was done.
+    pub(crate) fn declare_lost(&mut self, machine: usize) -> bool {
         let name = self.agents[machine].name.clone();
         let trains = |keepers: &Keepers| {
             let is_alive = keepers.is_up || !keepers.alive.is_empty();
             is_alive && self.agents[keepers.agent].name == name && self.machines[keepers.machine].is_up
         };
         if self.keepers.iter().any(trains) {
-            return;
+            return false;
         }
         if let Some(id) = self.server.environment_named(&name).filter(|_| self.server.is_up) {
             let _ = self.server.declare_lost(&id, self.now, &mut self.truth);
             self.ring_server();
         }
+        true
     }
 
-    pub(crate) fn declare_the_vanished_lost(&mut self) {
-        for machine in 0..MACHINES {
-            if self.machines[machine].has_vanished {
-                self.declare_lost(machine);
-            }
+    /// Whether another machine speaks for the name of one that has vanished.
+    fn is_replaced(&self, machine: usize) -> bool {
+        let id = self.server.environment_named(&self.agents[machine].name);
+        id.and_then(|id| self.server.sessions.get(&id)?.link).is_some()
+    }
+
+    /// Looks again later at a name under which another machine trains that is refused.
+    pub(crate) fn declare_the_vanished_lost(&mut self, machines: &[usize]) {
+        let vanished: Vec<usize> = machines.iter().copied().filter(|at| self.machines[*at].has_vanished).collect();
+        let left: Vec<usize> =
+            vanished.into_iter().filter(|at| !self.declare_lost(*at) && !self.is_replaced(*at)).collect();
+        if !left.is_empty() {
+            self.at(self.now + 20_000, Event::LostForGood(left));
         }
     }
 

@@ -19,6 +19,12 @@ impl Server {
         let seen = u64::from(before.next_task);
         // A backup may be put back twice, and agents must see so: the store counts on from the database of before as well.
         self.database.history.epoch = self.database.history.epoch.max(before.history.epoch);
+        for (environment, identity) in before.environments.into_values() {
+            let mut kept = self.database.environments.values_mut();
+            if let Some((_, known)) = kept.find(|(kept, _)| kept.name == environment.name) {
+                *known = identity;
+            }
+        }
         let environments: Vec<EnvironmentId> = self.database.environments.keys().cloned().collect();
         let database = &mut self.database;
         let next = database.history.restored(u64::from(database.next_task), seen, environments);

@@ -5,11 +5,12 @@ mod placing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use fermi_agent::upload::Piece;
 use fermi_api::link::{AgentMessage, Assignment, Master, ServerMessage, Taken, UnwantedRun};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
 use fermi_domain::fleet::{
-    self, Admission, Conclusion, Fit, History, Identity, Introduction, KnownRun, Liveness, SUSPECT_AFTER, Standing,
-    StrayRun, Wanted,
+    self, Admission, Conclusion, Fit, History, Identity, Introduction, JournalSent, KnownRun, Liveness, SUSPECT_AFTER,
+    Standing, StrayRun, Wanted,
 };
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
@@ -73,6 +74,7 @@ pub struct Hello {
     pub credential: Option<String>,
     pub seal: Option<String>,
     pub next_seal: String,
+    pub pending_seals: Vec<String>,
     pub runs: Vec<KnownRun>,
 }
 
@@ -218,6 +220,7 @@ impl Server {
             credential: hello.credential.as_deref(),
             seal: hello.seal.as_deref(),
             next_seal: Some(&hello.next_seal),
+            pending_seals: &hello.pending_seals,
         };
         let standing = id.as_ref().map(|id| self.standing(id, hello.process, now)).unwrap_or_default();
         let admission = fleet::admit(known.map(|(_, identity)| identity), standing, &introduction);
@@ -282,8 +285,8 @@ impl Server {
                 && session.process != process
                 && Duration::from_millis(now.saturating_sub(session.heard_ms)) < SUSPECT_AFTER
         });
-        let may_have_runs = fleet::may_have_runs(self.database.tasks.values(), id);
-        Standing { is_answering, may_have_runs, is_restored: self.is_unheard(id) }
+        let may_have_runs = fleet::may_have_runs(self.database.tasks.values(), &self.database.strays, id);
+        Standing { is_answering, may_have_runs, is_restored: self.is_unheard(id), ..Standing::default() }
     }
 
     /// What an agent says over its link. The answer is what it is told.
@@ -300,7 +303,11 @@ impl Server {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })
             }
-            AgentMessage::Heartbeat(_) | AgentMessage::Hello(_) | AgentMessage::Probed { .. } => return Ok(None),
+            AgentMessage::Heartbeat(_)
+            | AgentMessage::Hello(_)
+            | AgentMessage::Probed { .. }
+            | AgentMessage::DatasetLooked { .. }
+            | AgentMessage::Preflight { .. } => return Ok(None),
         };
         let is_ours = self
             .database
@@ -330,8 +337,9 @@ impl Server {
         let Some(task) = self.database.tasks.get_mut(id) else { return Ok(()) };
         let before = task.clone();
         for input in inputs {
-            let from = task.phase;
+            let (from, generation) = (task.phase, task.generation);
             task.apply(input, wall);
+            task.pass_over_lost_launches(generation, &self.database.history);
             truth.task_changed(now, task, from);
         }
         if *task == before {
@@ -353,6 +361,11 @@ impl Server {
         Ok(())
     }
 
+    /// Whether a piece was sent to the state of the database that there is.
+    pub fn is_of_epoch(&self, epoch: Option<u64>) -> bool {
+        epoch == Some(self.database.history.epoch)
+    }
+
     /// A piece of a journal.
     pub fn take_journal(
         &mut self,
@@ -371,6 +384,7 @@ impl Server {
         if node.environment != *from {
             return (403, None);
         }
+        let time_ms = self.wall(now);
         let (length, tail) = self.database.journals.entry(run.clone()).or_default();
         if *length != offset {
             return (409, Some(has(*length)));
@@ -383,7 +397,7 @@ impl Server {
         let text = std::mem::replace(tail, rest);
         let inputs: Vec<TaskInput> = lines
             .read(&text)
-            .map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event.clone()) })
+            .map(|event| TaskInput::Journal { node: run.node_rank, time_ms, event: Box::new(event.clone()) })
             .collect();
         let _ = self.apply(&run.task, inputs, now, truth);
         (200, Some(has(has_now)))
@@ -404,7 +418,7 @@ impl Server {
         from: &EnvironmentId,
         run: &RunKey,
         (attempt, rank): (u32, u32),
-        piece: Option<(u64, &[u8])>,
+        piece: Option<Piece<'_>>,
         now: u64,
         truth: &mut Truth,
     ) -> (u16, Option<Taken>) {
@@ -415,14 +429,14 @@ impl Server {
             Some(environment) if environment != from => return (403, None),
             Some(_) => {}
         }
-        match task.wants_stream(run, attempt) {
+        match task.wants_stream(run, attempt, piece.map_or(JournalSent::Partly, |piece| piece.journal)) {
             Wanted::Yes => {}
             Wanted::NotYet => return (503, None),
             Wanted::Never => return self.unwanted(run),
         }
         let kept = self.streams.entry((run.task.clone(), attempt, rank)).or_default();
         let have = kept.len() as u64;
-        let Some((offset, bytes)) = piece else { return (200, Some(has(have))) };
+        let Some(Piece { offset, bytes, .. }) = piece else { return (200, Some(has(have))) };
         match fleet::fit(have, offset, bytes.len()) {
             Fit::Gap => return (409, Some(has(have))),
             Fit::Known => {}
@@ -450,9 +464,10 @@ impl Server {
                 let session = self.sessions.get(id).filter(|session| session.link.is_some())?;
                 Some(now.saturating_sub(session.connected_ms))
             };
-            if task.is_stop_overdue(self.wall(now), connected_ms) {
+            let since = |began_ms: Option<u64>| began_ms.map_or(0, |began| self.wall(now).saturating_sub(began));
+            if task.is_stop_overdue(since(task.phase_since_ms), connected_ms) {
                 let _ = self.apply(&id, [TaskInput::StopOverdue], now, truth);
-            } else if task.is_over_limit(self.wall(now)) {
+            } else if task.is_over_limit(since(task.placed_ms)) {
                 let _ = self.apply(&id, [TaskInput::TimeLimitReached], now, truth);
             } else if task.is_due(self.wall(now)) {
                 let _ = self.apply(&id, [TaskInput::TimePassed], now, truth);
@@ -663,7 +678,9 @@ fn assignment(task: &Task, node: &NodeRun, written: u32) -> Assignment {
         interpreter: None,
         source: None,
         checkpoint_dir: None,
+        dataset: None,
         secret: String::new(),
         secret_variables: Vec::new(),
+        owner: None,
     }
 }

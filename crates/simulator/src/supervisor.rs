@@ -33,6 +33,8 @@ pub struct Keepers {
     pub lease_until_ms: Option<u64>,
     /// When something last came over the link to the other node, for members.
     last_letter_ms: u64,
+    /// Since when it tries to join, for members.
+    joins_since_ms: u64,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,7 @@ impl World {
             role,
             lease_until_ms,
             last_letter_ms: 0,
+            joins_since_ms: 0,
         });
         let at = self.soon(1..20);
         self.at(at, Event::KeepersUp { keepers: index });
@@ -155,6 +158,7 @@ impl World {
         if is_first {
             self.feed(index, RunInput::Begin);
         } else {
+            self.keepers[index].joins_since_ms = self.now;
             self.at(self.now + 1, Event::Join { keepers: index });
         }
     }
@@ -363,6 +367,11 @@ impl World {
             return;
         }
         let at = self.soon(200..600);
+        let Keepers { joins_since_ms, assignment, .. } = &self.keepers[index];
+        if now - joins_since_ms >= assignment.policy.join_timeout_ms {
+            self.member_ends(index);
+            return;
+        }
         self.at(at, Event::Join { keepers: index });
     }
 
@@ -404,6 +413,7 @@ impl World {
                             self.member_ends(index);
                             return;
                         }
+                        self.keepers[index].joins_since_ms = now;
                         self.at(now + 1, Event::Join { keepers: index });
                     }
                 } else if let Role::Member(Some(joined)) = &mut self.keepers[index].role {
@@ -475,7 +485,7 @@ impl World {
                 }
                 Vec::new()
             }
-            NodeCommand::CheckJoined => vec![NodeReport::NotJoined { missing: Vec::new() }],
+            NodeCommand::CheckJoined => vec![NodeReport::NotJoined { missing: Vec::new(), ranks: Vec::new() }],
             NodeCommand::Sweep => {
                 self.end_ranks(index);
                 vec![NodeReport::Swept]

@@ -5,7 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use fermi_agent::run_registry::AgentInput;
-use fermi_agent::upload::{GrowingFile, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
+use fermi_agent::upload::{GrowingFile, Piece, PieceAnswer, Step, UploadClient, UploadFile, UploadKind};
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 
@@ -51,6 +51,7 @@ struct Carrier<'a> {
     run: &'a RunKey,
     stream: Option<(u32, u32)>,
     now: u64,
+    epoch: Option<u64>,
     is_cut: bool,
     is_answer_cut: bool,
     strange: Option<Strange>,
@@ -59,7 +60,7 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    fn carry(&mut self, path: &str, piece: Option<(u64, &[u8])>) -> PieceAnswer {
+    fn carry(&mut self, path: &str, piece: Option<Piece<'_>>) -> PieceAnswer {
         if self.is_cut || !self.server.is_up {
             return PieceAnswer::Unreachable;
         }
@@ -73,9 +74,12 @@ impl Carrier<'_> {
         if let Some(status) = strange {
             return PieceAnswer::of(status, None, CLUSTER, path);
         }
+        if !self.server.is_of_epoch(self.epoch) {
+            return PieceAnswer::of(503, None, CLUSTER, path);
+        }
         let (status, taken) = match (self.stream, piece) {
             (None, None) => self.server.journal_length(self.environment, self.run),
-            (None, Some((offset, bytes))) => {
+            (None, Some(Piece { offset, bytes, .. })) => {
                 let piece = (offset, bytes);
                 self.server.take_journal(self.environment, self.run, piece, self.now, self.lines, self.truth)
             }
@@ -83,7 +87,7 @@ impl Carrier<'_> {
                 self.server.take_stream(self.environment, self.run, stream, piece, self.now, self.truth)
             }
         };
-        self.sent = piece.map(|(offset, bytes)| (offset, bytes.to_vec()));
+        self.sent = piece.map(|Piece { offset, bytes, .. }| (offset, bytes.to_vec()));
         if self.is_answer_cut {
             return PieceAnswer::Unreachable;
         }
@@ -96,8 +100,8 @@ impl UploadClient for Carrier<'_> {
         self.carry(path, None)
     }
 
-    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
-        self.carry(path, Some((offset, bytes)))
+    fn send(&mut self, path: &str, piece: Piece<'_>) -> PieceAnswer {
+        self.carry(path, Some(piece))
     }
 }
 
@@ -204,6 +208,7 @@ impl World {
                     run,
                     stream,
                     now,
+                    epoch: agent.epoch,
                     is_cut: now < machine.cut_to_server_until,
                     is_answer_cut: now < machine.cut_to_agent_until,
                     strange,
@@ -234,10 +239,11 @@ impl World {
                 done.push(name);
             }
         }
+        let epoch = self.agents[index].epoch;
         for (stream, offset, bytes) in late {
             let at = self.soon(10..4_000);
             let (run, environment) = (run.clone(), environment.clone());
-            self.at(at, Event::LatePiece { environment, run, stream, offset, bytes });
+            self.at(at, Event::LatePiece { environment, epoch, run, stream, offset, bytes });
         }
         for kind in done {
             self.agent_hears(index, AgentInput::Taken(run.clone(), kind));

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use fastrand::Rng;
 use fermi_agent::run_registry::AgentInput;
+use fermi_agent::upload::Piece;
 use fermi_domain::exit::Exit;
-use fermi_domain::fleet::OFFLINE_AFTER;
+use fermi_domain::fleet::{JournalSent, OFFLINE_AFTER};
 use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::task::RunKey;
 
@@ -33,23 +34,70 @@ pub enum Event {
     Tick,
     Reconcile,
     ServerBack,
-    AgentBack { agent: usize },
-    MachineBack { machine: usize },
-    Dial { agent: usize, life: u32 },
-    Deliver { link: usize, letter: Letter },
-    LinkEnds { link: usize },
-    Prepared { agent: usize, life: u32, run: RunKey },
-    Watch { agent: usize, life: u32, run: RunKey },
-    Upload { agent: usize, life: u32 },
-    LatePiece { environment: EnvironmentId, run: RunKey, stream: Option<(u32, u32)>, offset: u64, bytes: Vec<u8> },
-    KeepersUp { keepers: usize },
-    CoordinatorWake { keepers: usize },
-    Join { keepers: usize },
-    PeerCheck { keepers: usize },
-    Peer { to: usize, from: usize, letter: PeerLetter },
-    RankEnds { keepers: usize, rank: u32, attempt: u32, exit: Exit },
+    AgentBack {
+        agent: usize,
+    },
+    MachineBack {
+        machine: usize,
+    },
+    Dial {
+        agent: usize,
+        life: u32,
+    },
+    Deliver {
+        link: usize,
+        letter: Letter,
+    },
+    LinkEnds {
+        link: usize,
+    },
+    Prepared {
+        agent: usize,
+        life: u32,
+        run: RunKey,
+    },
+    Watch {
+        agent: usize,
+        life: u32,
+        run: RunKey,
+    },
+    Upload {
+        agent: usize,
+        life: u32,
+    },
+    LatePiece {
+        environment: EnvironmentId,
+        epoch: Option<u64>,
+        run: RunKey,
+        stream: Option<(u32, u32)>,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+    KeepersUp {
+        keepers: usize,
+    },
+    CoordinatorWake {
+        keepers: usize,
+    },
+    Join {
+        keepers: usize,
+    },
+    PeerCheck {
+        keepers: usize,
+    },
+    Peer {
+        to: usize,
+        from: usize,
+        letter: PeerLetter,
+    },
+    RankEnds {
+        keepers: usize,
+        rank: u32,
+        attempt: u32,
+        exit: Exit,
+    },
     Repaired,
-    LostForGood,
+    LostForGood(Vec<usize>),
 }
 
 #[derive(Debug)]
@@ -133,7 +181,7 @@ impl World {
             world.at(*at, Event::Do(*action));
         }
         world.at(FAULTS_END_MS, Event::Repaired);
-        world.at(FAULTS_END_MS + 20_000, Event::LostForGood);
+        world.at(FAULTS_END_MS + 20_000, Event::LostForGood((0..MACHINES).collect()));
         world
     }
 
@@ -243,8 +291,10 @@ impl World {
             }
             Event::Watch { agent, life, run } => self.watch(agent, life, &run),
             Event::Upload { agent, life } => self.upload_once(agent, life),
-            Event::LatePiece { environment, run, stream, offset, bytes } => {
-                self.late_piece(&environment, &run, stream, offset, &bytes);
+            Event::LatePiece { environment, epoch, run, stream, offset, bytes } => {
+                if self.server.is_up && self.server.is_of_epoch(epoch) {
+                    self.late_piece(&environment, &run, stream, offset, &bytes);
+                }
             }
             Event::KeepersUp { keepers } => self.keepers_up(keepers),
             Event::CoordinatorWake { keepers } => self.coordinator_wake(keepers),
@@ -253,7 +303,7 @@ impl World {
             Event::Peer { to, from, letter } => self.peer(to, from, letter),
             Event::RankEnds { keepers, rank, attempt, exit } => self.rank_ends(keepers, rank, attempt, exit),
             Event::Repaired => self.repair(),
-            Event::LostForGood => self.declare_the_vanished_lost(),
+            Event::LostForGood(machines) => self.declare_the_vanished_lost(&machines),
         }
     }
 
@@ -265,16 +315,13 @@ impl World {
         offset: u64,
         bytes: &[u8],
     ) {
-        if !self.server.is_up {
-            return;
-        }
         match stream {
             None => {
                 let piece = (offset, bytes);
                 self.server.take_journal(environment, run, piece, self.now, &self.lines, &mut self.truth);
             }
             Some(stream) => {
-                let piece = Some((offset, bytes));
+                let piece = Some(Piece { offset, bytes, journal: JournalSent::Partly });
                 self.server.take_stream(environment, run, stream, piece, self.now, &mut self.truth);
             }
         }
@@ -435,7 +482,7 @@ impl World {
                 // An operator says so only of a machine that is off.
                 let machine = index(machine, MACHINES);
                 if !self.machines[machine].is_up {
-                    self.declare_lost(machine);
+                    let _ = self.declare_lost(machine);
                 }
             }
             Action::KillAgent { machine, back_after_ms } => {

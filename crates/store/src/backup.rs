@@ -17,7 +17,7 @@ use fermi_domain::{
     language::{Explained, Hint, Text},
     principal::Principal,
 };
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, params};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -206,14 +206,17 @@ fn checked(path: &Path) -> Result<Manifest, BackupError> {
     })
 }
 
-/// None in a database of before there were secrets.
+/// How much is sealed: secrets, and webhooks. None in a database of before there was either.
 fn count_secrets(copy: &Connection) -> Result<u64, BackupError> {
-    let sql = "SELECT count(*) FROM sqlite_master WHERE name = 'secrets'";
-    if copy.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0 {
-        return Ok(0);
+    let mut sealed = 0;
+    for table in ["secrets", "webhooks"] {
+        let sql = "SELECT count(*) FROM pragma_table_info(?1) WHERE name = 'sealed'";
+        if copy.query_row(sql, [table], |row| row.get::<_, i64>(0))? > 0 {
+            let sql = format!("SELECT count(*) FROM {table} WHERE sealed IS NOT NULL");
+            sealed += copy.query_row(&sql, [], |row| row.get::<_, i64>(0))?;
+        }
     }
-    let count: i64 = copy.query_row("SELECT count(*) FROM secrets", [], |row| row.get(0))?;
-    Ok(u64::try_from(count).unwrap_or(0))
+    Ok(u64::try_from(sealed).unwrap_or(0))
 }
 
 #[derive(Default)]
@@ -312,7 +315,9 @@ pub fn restore(from: &Path, data: &Path, now_ms: u64) -> Result<RestoredFolder, 
     done.file(&from.join(DATABASE), &part)?;
     let seen = before.as_ref().map_or(0, |before| before.last_task).max(highest_task(&data.join(LOGS)));
     let epoch = before.as_ref().map_or(0, |before| before.epoch);
-    let last_number = note(&part, seen, epoch, now_ms)?;
+    // Who speaks for an environment is not taken back: a machine that has taken a name since the backup has what runs there.
+    let speakers = if is_same { speakers(&data.join(DATABASE)).unwrap_or_default() } else { Vec::new() };
+    let last_number = note(&part, seen, epoch, &speakers, now_ms)?;
     // From here on the next start would finish it.
     let ready = data.join(open::RESTORED);
     fs::rename(&part, &ready).map_err(at(&part))?;
@@ -329,17 +334,21 @@ pub fn restored_by_other_means(data: &Path, now_ms: u64) -> Result<RestoredFolde
     }
     let _lock = open::lock(data)?;
     let manifest = checked(&data.join(DATABASE))?;
-    let last_number = note(&data.join(DATABASE), highest_task(&data.join(LOGS)), 0, now_ms)?;
+    let last_number = note(&data.join(DATABASE), highest_task(&data.join(LOGS)), 0, &[], now_ms)?;
     Ok(RestoredFolder { manifest, set_aside: None, last_number })
 }
 
 /// Numbers and cursors go on where nothing can have been given: `seen` is the highest number that anything else speaks of,
-/// `epoch` that of the database of before.
-fn note(database: &Path, seen: u64, epoch: u64, now_ms: u64) -> Result<u64, BackupError> {
+/// `epoch` and `speakers` are those of the database of before.
+fn note(database: &Path, seen: u64, epoch: u64, speakers: &[Speaker], now_ms: u64) -> Result<u64, BackupError> {
     let mut connection = Connection::open(database)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     migrations::migrate(&mut connection)?;
     let transaction = connection.transaction()?;
+    for Speaker { name, instance, boot, identity } in speakers {
+        let sql = "UPDATE environments SET instance = ?2, boot = ?3, identity = ?4 WHERE name = ?1";
+        transaction.execute(sql, params![name, instance, boot, identity])?;
+    }
     let last_number = {
         let mut tx = Transaction::new(&transaction);
         let mut history = tx.history()?;
@@ -352,6 +361,23 @@ fn note(database: &Path, seen: u64, epoch: u64, now_ms: u64) -> Result<u64, Back
     };
     transaction.commit()?;
     Ok(last_number)
+}
+
+/// Who speaks for an environment, as its row has it.
+struct Speaker {
+    name: String,
+    instance: Option<String>,
+    boot: Option<String>,
+    identity: Option<String>,
+}
+
+fn speakers(database: &Path) -> Result<Vec<Speaker>, BackupError> {
+    let before = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut statement = before.prepare("SELECT name, instance, boot, identity FROM environments")?;
+    let rows = statement.query_map([], |row| {
+        Ok(Speaker { name: row.get(0)?, instance: row.get(1)?, boot: row.get(2)?, identity: row.get(3)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Moves the database of before into a folder of its own, also one that cannot be read.

@@ -1,6 +1,9 @@
 //! Environments: who was ever here, under which id. Whether an agent answers right now is not kept.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use fermi_domain::{
     environment::{Duty, Environment},
@@ -37,6 +40,7 @@ pub struct EnvironmentRow {
     pub first_seen_ms: u64,
     /// When its agent last came.
     pub registered_ms: u64,
+    /// Grows with every change of the row.
     pub revision: u64,
 }
 
@@ -77,6 +81,26 @@ impl View<'_> {
         Ok(environments)
     }
 
+    /// The same, where those are not read again that are known in the revision that they have.
+    pub fn environments_beyond(
+        &self,
+        known: &HashMap<EnvironmentId, Arc<EnvironmentRow>>,
+    ) -> Result<Vec<Arc<EnvironmentRow>>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM environments ORDER BY seq"))?;
+        let mut rows = statement.query([])?;
+        let mut environments = Vec::with_capacity(known.len());
+        while let Some(row) = rows.next()? {
+            let (seq, revision) = (row.get(0)?, unsigned(row.get(6)?));
+            let id = EnvironmentId(numbered::ENVIRONMENT.write(seq));
+            match known.get(&id).filter(|known| known.revision == revision) {
+                Some(known) => environments.push(known.clone()),
+                None => environments.extend(readable(read(row))?.map(Arc::new)),
+            }
+        }
+        Ok(environments)
+    }
+
     pub fn environment(&self, id: &EnvironmentId) -> Result<Option<EnvironmentRow>, StoreError> {
         let Some(seq) = environment_seq(id) else { return Ok(None) };
         self.one_environment("WHERE seq = ?1", [seq])
@@ -84,6 +108,12 @@ impl View<'_> {
 
     pub fn environment_by_name(&self, name: &str) -> Result<Option<EnvironmentRow>, StoreError> {
         self.one_environment("WHERE name = ?1", [name])
+    }
+
+    /// When the credential of a name was last revoked, also of an environment that was deleted since.
+    pub fn name_revoked_ms(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT revoked_ms FROM revoked_names WHERE name = ?1")?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?.map(unsigned))
     }
 
     /// One that cannot be read is not taken for one that is not there.
@@ -155,7 +185,7 @@ impl Transaction<'_> {
     /// Lets another agent speak for an environment; the one that did is a stranger from now on.
     pub fn revoke_identity(&mut self, id: &EnvironmentId) -> Result<(), StoreError> {
         let Some(seq) = environment_seq(id) else { return Ok(()) };
-        let sql = "UPDATE environments SET identity = NULL, instance = NULL, boot = NULL WHERE seq = ?1";
+        let sql = "UPDATE environments SET identity = NULL, instance = NULL, boot = NULL, revision = revision + 1 WHERE seq = ?1";
         self.connection.prepare_cached(sql)?.execute([seq])?;
         Ok(())
     }
@@ -165,6 +195,13 @@ impl Transaction<'_> {
         let Some(seq) = environment_seq(id) else { return Ok(()) };
         let sql = "UPDATE environments SET identity = ?2, revision = revision + 1 WHERE seq = ?1";
         self.connection.prepare_cached(sql)?.execute(params![seq, json("environment", identity)?])?;
+        Ok(())
+    }
+
+    /// Notes that the credential of a name is revoked; the note stays when the environment is deleted.
+    pub fn note_revoked(&mut self, name: &str, revoked_ms: u64) -> Result<(), StoreError> {
+        let sql = "INSERT OR REPLACE INTO revoked_names (name, revoked_ms) VALUES (?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute(params![name, signed(revoked_ms)])?;
         Ok(())
     }
 
@@ -190,6 +227,9 @@ impl Transaction<'_> {
         if let Some(waiting) = waiting {
             return Err(DeleteEnvironmentError::Named { by: task_id(waiting) });
         }
+        self.connection
+            .prepare_cached("DELETE FROM dataset_sightings WHERE environment = ?1")?
+            .execute([id.as_str()])?;
         match self.connection.prepare_cached("DELETE FROM environments WHERE seq = ?1")?.execute([seq])? {
             0 => Err(DeleteEnvironmentError::Missing),
             _ => Ok(()),

@@ -31,6 +31,17 @@ pub enum StoreError {
     Closed,
 }
 
+impl StoreError {
+    /// Whether the disk had no room for it, as far as the database says so.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Sql(error) | Self::Commit(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::TransactionLost => true,
+            Self::Document { .. } | Self::Value { .. } | Self::Panicked | Self::Closed => false,
+        }
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(Arc::new(error))

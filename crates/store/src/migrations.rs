@@ -15,6 +15,10 @@ const STEPS: &[&str] = &[
     include_str!("migrations/0007_webhooks.sql"),
     include_str!("migrations/0008_secrets.sql"),
     include_str!("migrations/0009_join.sql"),
+    include_str!("migrations/0010_registries.sql"),
+    include_str!("migrations/0011_spent.sql"),
+    include_str!("migrations/0012_identities.sql"),
+    include_str!("migrations/0013_ended.sql"),
 ];
 
 /// The version that this binary writes.

@@ -4,7 +4,7 @@ use std::{fs::File, io, path::Path, time::Duration};
 
 use fermi_domain::language::{Explained, Hint, Text};
 use nix::sys::statvfs::statvfs;
-use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension};
 use thiserror::Error;
 
 use crate::{
@@ -178,6 +178,10 @@ fn connect(path: &Path, log_pages: i64) -> rusqlite::Result<Connection> {
 fn assert_durable(connection: &Connection, folder: &str) -> Result<(), OpenError> {
     let failed = |source| OpenError::Sql { folder: folder.to_owned(), source };
     let not_durable = |setting, found| OpenError::NotDurable { folder: folder.to_owned(), setting, found };
+    // A file that could not be opened for writing just then is silently opened for reading.
+    if connection.is_readonly(MAIN_DB).map_err(failed)? {
+        return Err(not_durable("mode", "read-only".to_owned()));
+    }
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(failed)?;
     if synchronous != SYNCHRONOUS_FULL {
         return Err(not_durable("synchronous", synchronous.to_string()));

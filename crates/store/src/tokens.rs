@@ -22,6 +22,8 @@ pub struct NewToken {
     pub kind: TokenKind,
     /// None: of the one who holds the server's own token.
     pub user: Option<String>,
+    /// Whose things are that are made with it, where it is no user's.
+    pub owner: Option<String>,
     /// What it is for, as its maker says.
     pub name: String,
     /// The most that its holder may do with it.
@@ -42,7 +44,8 @@ pub struct Token {
     pub token: NewToken,
 }
 
-const COLUMNS: &str = "seq, digest, kind, user, name, role, scope, made_with, created_ms, expires_ms, uses_left, place";
+const COLUMNS: &str =
+    "seq, digest, kind, user, name, role, scope, made_with, created_ms, expires_ms, uses_left, place, owner";
 
 impl View<'_> {
     /// All of them, the oldest first.
@@ -61,7 +64,7 @@ impl Transaction<'_> {
     /// Keeps a token. Gives its id.
     pub fn add_token(&mut self, new: &NewToken) -> Result<String, StoreError> {
         let sql = "INSERT INTO tokens (digest, kind, user, name, role, scope, made_with, created_ms, expires_ms, \
-                   uses_left, place) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+                   uses_left, place, owner) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
         let place = (!new.join.place.is_free()).then(|| json("token", &new.join.place)).transpose()?;
         self.connection.prepare_cached(sql)?.execute(params![
             new.digest,
@@ -75,6 +78,7 @@ impl Transaction<'_> {
             new.expires_ms.map(signed),
             new.join.uses_left,
             place,
+            new.owner,
         ])?;
         Ok(numbered::TOKEN.write(self.connection.last_insert_rowid()))
     }
@@ -116,6 +120,7 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
             digest: row.get(1)?,
             kind: kind.parse().map_err(|_| StoreError::Value { noun: "token", value: kind })?,
             user: row.get(3)?,
+            owner: row.get(12)?,
             name: row.get(4)?,
             role: read_role(&role)?,
             scope: scope.parse().map_err(|_| StoreError::Value { noun: "token", value: scope })?,

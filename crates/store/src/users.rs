@@ -36,7 +36,12 @@ impl View<'_> {
         rows.next()?.map(read).transpose()
     }
 
-    /// The hash of a user's password.
+    /// Whether a user of this name is or was here.
+    pub fn is_name_known(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.connection.prepare_cached("SELECT 1 FROM users WHERE name = ?1")?.exists([name])?)
+    }
+
+    /// The hash of a user's password; empty where there is none, of a user who comes with a company account.
     pub fn password_of(&self, name: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT password FROM users WHERE name = ?1 AND removed_ms IS NULL";
         Ok(self.connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?)
@@ -44,7 +49,8 @@ impl View<'_> {
 }
 
 impl Transaction<'_> {
-    /// Keeps a user; one of this name that was removed is back, without the tokens of that time. False where there is one.
+    /// Keeps a user; one of this name that was removed is back, without the tokens and the company account of that time. False
+    /// where there is one.
     pub fn add_user(&mut self, name: &str, role: Role, password: &str, now_ms: u64) -> Result<bool, StoreError> {
         let sql = "INSERT INTO users (name, role, password, created_ms) VALUES (?1, ?2, ?3, ?4) \
                    ON CONFLICT (name) DO UPDATE SET role = excluded.role, password = excluded.password, \
@@ -53,6 +59,7 @@ impl Transaction<'_> {
             self.connection.prepare_cached(sql)?.execute(params![name, role.as_str(), password, signed(now_ms)])?;
         if added > 0 {
             self.connection.prepare_cached("DELETE FROM tokens WHERE user = ?1")?.execute([name])?;
+            self.connection.prepare_cached("DELETE FROM oidc_links WHERE user = ?1")?.execute([name])?;
         }
         Ok(added > 0)
     }

@@ -9,6 +9,7 @@ use crate::{
     events::{self, StoredEvent},
     numbered,
     row::{document, json, signed, unsigned},
+    secrets::SealedValue,
 };
 
 /// A webhook as it is kept.
@@ -17,7 +18,10 @@ pub struct KeptWebhook {
     pub id: String,
     pub name: String,
     pub created_ms: u64,
+    /// Its address and its secret as far as everyone may see them, where they are sealed.
     pub webhook: Webhook,
+    /// Both under the server's key; none of a webhook of before.
+    pub sealed: Option<SealedValue>,
     pub state: WebhookState,
 }
 
@@ -33,7 +37,7 @@ impl View<'_> {
     }
 
     fn webhooks_by(&self, which: &str, parameters: impl Params) -> Result<Vec<KeptWebhook>, StoreError> {
-        let sql = format!("SELECT seq, name, created_ms, document, state FROM webhooks {which}");
+        let sql = format!("SELECT seq, name, created_ms, document, state, nonce, sealed FROM webhooks {which}");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(parameters)?;
         let mut found = Vec::new();
@@ -61,24 +65,42 @@ impl View<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<KeptWebhook, StoreError> {
+    let (nonce, sealed): (Option<[u8; 24]>, Option<Vec<u8>>) = (row.get(5)?, row.get(6)?);
     Ok(KeptWebhook {
         id: numbered::WEBHOOK.write(row.get(0)?),
         name: row.get(1)?,
         created_ms: unsigned(row.get(2)?),
         webhook: document("webhook", &row.get::<_, String>(3)?)?,
+        sealed: nonce.zip(sealed).map(|(nonce, sealed)| SealedValue { nonce, sealed }),
         state: document("webhook", &row.get::<_, String>(4)?)?,
     })
 }
 
 impl Transaction<'_> {
-    /// Keeps a webhook, which is told of what happens from now on.
-    pub fn add_webhook(&mut self, name: &str, webhook: &Webhook, now_ms: u64) -> Result<KeptWebhook, CreateError> {
+    /// Keeps a webhook, which is told of what happens from now on: as everyone may see it, with what is sealed beside it.
+    pub fn add_webhook(
+        &mut self,
+        name: &str,
+        shown: &Webhook,
+        sealed: &SealedValue,
+        now_ms: u64,
+    ) -> Result<String, CreateError> {
         let state = WebhookState { told: self.last_cursor()?, ..WebhookState::default() };
-        let sql = "INSERT INTO webhooks (name, created_ms, document, state) VALUES (?1, ?2, ?3, ?4)";
-        let (kept, kept_state) = (json("webhook", webhook)?, json("webhook", &state)?);
-        self.connection.prepare_cached(sql)?.execute(params![name, signed(now_ms), kept, kept_state])?;
-        let id = numbered::WEBHOOK.write(self.connection.last_insert_rowid());
-        Ok(KeptWebhook { id, name: name.to_owned(), created_ms: now_ms, webhook: webhook.clone(), state })
+        let sql =
+            "INSERT INTO webhooks (name, created_ms, document, state, nonce, sealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let (kept, kept_state) = (json("webhook", shown)?, json("webhook", &state)?);
+        let row = params![name, signed(now_ms), kept, kept_state, sealed.nonce, sealed.sealed];
+        self.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(numbered::WEBHOOK.write(self.connection.last_insert_rowid()))
+    }
+
+    /// Puts what is sealed in the place of what lay open.
+    pub fn seal_webhook(&mut self, id: &str, shown: &Webhook, sealed: &SealedValue) -> Result<(), StoreError> {
+        let Some(seq) = numbered::WEBHOOK.read(id) else { return Ok(()) };
+        let sql = "UPDATE webhooks SET document = ?2, nonce = ?3, sealed = ?4 WHERE seq = ?1";
+        let row = params![seq, json("webhook", shown)?, sealed.nonce, sealed.sealed];
+        self.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(())
     }
 
     /// Says whether there was one.

@@ -14,13 +14,14 @@ use fermi_store::{
     secrets::SealedValue,
     tokens::NewToken,
 };
-use support::{read, write};
+use support::{read, registration, write};
 use tempfile::tempdir;
 
 fn token(digest: u8, kind: TokenKind, expires_ms: Option<u64>) -> NewToken {
     NewToken {
         digest: [digest; 32],
         kind,
+        owner: None,
         user: Some("ann".to_owned()),
         name: "a test".to_owned(),
         role: Role::Member,
@@ -135,4 +136,41 @@ fn a_thing_has_the_owner_that_it_was_given() {
     assert_eq!(read(&store, |v| v.owner("model-002")), None);
     write(&store, |tx| tx.forget_owner("model-001"));
     assert_eq!(read(&store, |v| v.owner("model-001")), None);
+}
+
+#[test]
+fn a_company_account_is_one_user_until_that_user_is_added_anew() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let found = |subject: &'static str| read(&store, move |view| view.linked_user("https://id.example", subject));
+    for name in ["ann", "bob"] {
+        write(&store, move |tx| tx.add_user(name, Role::Member, "", 5));
+    }
+    for (subject, name) in [("u1", "ann"), ("u2", "bob"), ("u3", "ann"), ("u2", "ann")] {
+        write(&store, move |tx| tx.link_user("https://id.example", subject, name, 6));
+    }
+    assert_eq!((found("u1"), found("u3")), (None, None));
+    let ann = found("u2").unwrap();
+    assert_eq!((ann.name.as_str(), ann.role, ann.is_removed), ("ann", Role::Member, false));
+    assert_eq!(read(&store, |view| view.linked_user("https://other.example", "u2")), None);
+    assert_eq!(read(&store, |view| view.linked_names()), ["ann"]);
+    write(&store, |tx| tx.remove_user("ann", 7));
+    assert!(found("u2").unwrap().is_removed && read(&store, |view| view.is_name_known("ann")));
+    write(&store, |tx| tx.add_user("ann", Role::Member, "hash", 8));
+    assert_eq!(found("u2"), None);
+}
+
+#[test]
+fn a_token_has_an_owner_and_a_name_stays_revoked_without_its_environment() {
+    let folder = tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let new = NewToken { user: None, owner: Some("token:nightly".to_owned()), ..token(1, TokenKind::Personal, None) };
+    let kept = new.clone();
+    write(&store, move |tx| tx.add_token(&kept));
+    assert_eq!(read(&store, |view| view.tokens()).remove(0).token, new);
+    let row = write(&store, |tx| tx.register_environment(&registration("gn6"), 5));
+    write(&store, |tx| tx.note_revoked("gn6", 6));
+    store.write_blocking(move |tx| tx.delete_environment(&row.environment.id)).unwrap();
+    assert_eq!(read(&store, |view| view.name_revoked_ms("gn6")), Some(6));
+    assert_eq!(read(&store, |view| view.name_revoked_ms("gn7")), None);
 }

@@ -189,6 +189,7 @@ fn a_task_lives_from_the_queue_until_it_is_swept() {
     let (_folder, store) = open();
     let id = insert(&store, spec("a")).id;
     let live = || read(&store, |view| view.live_tasks()).len();
+    let live_on = |id: &'static str| read(&store, move |view| view.live_tasks_on(&EnvironmentId::from(id))).len();
     let activity = || {
         let id = id.clone();
         read(&store, move |view| view.task_activity(&id))
@@ -205,7 +206,7 @@ fn a_task_lives_from_the_queue_until_it_is_swept() {
             state: NodeRunState::Alive,
         }];
     });
-    assert_eq!(live(), 1);
+    assert_eq!((live(), live_on("env-007"), live_on("env-008")), (1, 1, 0));
     let filter = TaskFilter { environment: Some(EnvironmentId::from("env-007")), ..Default::default() };
     assert_eq!(names(&store, &filter, TaskOrder::default(), 10), ["a"]);
     change(&store, &id, 1, |task| {

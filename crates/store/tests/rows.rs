@@ -3,25 +3,30 @@
 
 mod support;
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use fermi_domain::{
+    dataset::{ChecksumProof, DatasetSighting},
     environment::Duty,
     fleet::Identity,
     ids::{EnvironmentId, Generation, TaskId, WorkerId},
+    model::{ModelNumbers, ShapeSource},
     phase::TaskPhase,
     principal::Principal,
     task::RunKey,
 };
 use fermi_store::{
     Store, WriteError,
-    datasets::{CreateError, NewDataset},
-    environments::DeleteEnvironmentError,
+    datasets::{CreateError, NewDataset, NewVersion},
+    environments::{DeleteEnvironmentError, EnvironmentRow},
     events::EventFilter,
     groups::GroupError,
     idempotency::Remembered,
     leases::LeaseError,
-    models::NewModel,
+    models::{KnownShape, NewModel},
     runs::JournalError,
     snapshots::Snapshot,
 };
@@ -242,7 +247,13 @@ fn datasets_models_and_versions_have_names_of_their_own() {
     let refused = store.write_blocking(move |tx| tx.create_dataset(&new("C4"), 5));
     assert!(matches!(refused, Err(WriteError::Refused(CreateError::NameTaken))));
     let version = |dataset: &'static str, name: &'static str| {
-        let made = store.write_blocking(move |tx| tx.create_version(dataset, name, "/data", 6));
+        let made = store.write_blocking(move |tx| {
+            tx.create_version(
+                dataset,
+                &NewVersion { version: name.into(), path: "/data".into(), size: Some(7), ..NewVersion::default() },
+                6,
+            )
+        });
         made.map_err(WriteError::flatten)
     };
     assert_eq!(version("dataset-001", "v1").unwrap().id, "version-001");
@@ -278,6 +289,12 @@ fn datasets_models_and_versions_have_names_of_their_own() {
     let model = NewModel { name: "Qwen".into(), ..Default::default() };
     let model = store.write_blocking(move |tx| tx.create_model(&model, 7)).unwrap();
     assert_eq!(read(&store, |view| view.model("model-001")), Some(model));
+    assert_eq!(read(&store, |view| view.model_shape("model-001")), None);
+    let numbers = ModelNumbers { layers: Some(2), hidden: Some(64), heads: Some(4), ..ModelNumbers::default() };
+    let shape = KnownShape { source: ShapeSource::Given, shape: numbers.shape().unwrap() };
+    let given = shape.clone();
+    write(&store, move |tx| tx.set_model_shape("model-001", &given));
+    assert_eq!(read(&store, |view| view.model_shape("model-001")), Some(shape));
     assert!(write(&store, |tx| tx.delete_model("model-001")));
     assert_eq!(store.read_blocking(|view| view.list_models(None, 10, None)).unwrap().total, Some(0));
 }
@@ -358,4 +375,74 @@ fn open_tasks_are_found_by_their_group() {
     assert!(open_on("group-002").is_empty());
     change(&store, &task.id, 5, |task| task.phase = TaskPhase::Stopped);
     assert!(open_on("group-001").is_empty());
+}
+
+#[test]
+fn what_environments_have_seen_of_a_version_goes_with_it() {
+    let (_folder, store) = open();
+    let new = NewDataset { name: "C4".into(), ..Default::default() };
+    store.write_blocking(move |tx| tx.create_dataset(&new, 5)).unwrap();
+    let version = NewVersion {
+        version: "v1".into(),
+        path: "/data".into(),
+        checksum: Some("sampled:0".into()),
+        format: Some("jsonl".into()),
+        ..NewVersion::default()
+    };
+    let made = store.write_blocking(move |tx| tx.create_version("dataset-001", &version, 6)).unwrap();
+    assert_eq!(read(&store, |view| view.version("version-001")), Some(made));
+    let seen = |bytes| DatasetSighting {
+        bytes,
+        files: 1,
+        is_whole: true,
+        format: Some("jsonl".into()),
+        checksum: ChecksumProof::Matches,
+    };
+    for (environment, bytes, now) in [("env-001", 1, 7), ("env-002", 2, 8), ("env-001", 3, 9)] {
+        write(&store, move |tx| tx.note_sighting("version-001", &environment.into(), Some(&seen(bytes)), now));
+    }
+    let found = read(&store, |view| view.sightings_of("version-001", 10));
+    let found: Vec<(&str, u64, u64)> =
+        found.iter().map(|it| (it.environment.as_str(), it.seen.bytes, it.proven_ms)).collect();
+    assert_eq!(found, [("env-001", 3, 9), ("env-002", 2, 8)]);
+    assert_eq!(read(&store, |view| view.sightings_of("version-001", 1)).len(), 1);
+    assert_eq!(read(&store, |view| view.count_sightings("version-001")), 2);
+    write(&store, |tx| tx.note_sighting("version-001", &"env-002".into(), None, 10));
+    assert_eq!(read(&store, |view| view.sighting("version-001", &"env-002".into())), None);
+    assert_eq!(read(&store, |view| view.sighting("version-001", &"env-001".into())), Some(seen(3)));
+    write(&store, move |tx| tx.note_sighting("version-009", &"env-001".into(), Some(&seen(1)), 11));
+    assert!(write(&store, |tx| tx.delete_dataset("dataset-001")));
+    assert_eq!(read(&store, |view| view.count_sightings("version-001")), 0);
+}
+
+/// What is known is not read again, so that every change must show in the revision.
+#[test]
+fn environments_that_have_changed_are_read_anew_and_only_those() {
+    let (_folder, store) = open();
+    for name in ["gn6", "gn7"] {
+        write(&store, move |tx| tx.register_environment(&registration(name), 1));
+    }
+    type Known = HashMap<EnvironmentId, Arc<EnvironmentRow>>;
+    let look = |known: &Known| {
+        let known = known.clone();
+        let rows = read(&store, move |view| view.environments_beyond(&known));
+        rows.into_iter().map(|row| (row.environment.id.clone(), row)).collect::<Known>()
+    };
+    let (first, second) = (EnvironmentId::from("env-001"), EnvironmentId::from("env-002"));
+    let changes: Vec<Box<dyn Fn(EnvironmentId)>> = vec![
+        Box::new(|id| assert!(write(&store, move |tx| tx.set_duty(&id, Duty::Drained)))),
+        Box::new(|id| write(&store, move |tx| tx.set_identity(&id, &Identity::default()))),
+        Box::new(|id| write(&store, move |tx| tx.revoke_identity(&id))),
+        Box::new(|_| drop(write(&store, |tx| tx.register_environment(&registration("gn6"), 9)))),
+    ];
+    let mut known = look(&Known::new());
+    for (number, change) in changes.iter().enumerate() {
+        change(first.clone());
+        let now = look(&known);
+        let whole: Vec<EnvironmentRow> = read(&store, |view| view.environments());
+        assert!(whole.iter().all(|row| *now[&row.environment.id] == *row), "change {number}");
+        assert!(now[&first] != known[&first], "change {number}");
+        assert!(Arc::ptr_eq(&now[&second], &known[&second]), "change {number}");
+        known = now;
+    }
 }

@@ -1,7 +1,7 @@
 //! One client: what has come of it, and what it has not taken yet.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::time::Instant;
 
 /// What a client that does not read may leave unread.
@@ -19,6 +19,9 @@ pub struct Connection {
     outbox: Vec<u8>,
     /// Whether it has shown that it is a client of a store.
     pub is_known: bool,
+    pub address: IpAddr,
+    /// What it has said in its first ping.
+    pub process: Option<u32>,
     /// Whether the poller watches for room to write.
     pub watches_room: bool,
     pub since: Instant,
@@ -33,7 +36,7 @@ pub enum Filled {
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream) -> io::Result<Self> {
+    pub fn new(stream: TcpStream, address: IpAddr) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         Ok(Self {
@@ -42,6 +45,8 @@ impl Connection {
             done: 0,
             outbox: Vec::new(),
             is_known: false,
+            address: address.to_canonical(),
+            process: None,
             watches_room: false,
             since: Instant::now(),
         })

@@ -5,11 +5,13 @@
 //!
 //! It speaks the protocol of torch's own server (its libuv backend, little endian) and knows nothing of runs.
 
+mod board;
 mod connection;
 mod request;
 mod server;
 mod store;
 
+pub use board::WaitingClient;
 pub use request::{GREETING, MAGIC, Malformed, Request};
 pub use server::{Options, StoreServer};
 pub use store::{Full, Store};

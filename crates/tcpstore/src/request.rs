@@ -186,6 +186,19 @@ mod tests {
         assert_eq!(Request::read(&many), Ok(None));
     }
 
+    #[test]
+    fn strangers_requests_are_read_or_refused() {
+        let set = [&[1][..], &3_u64.to_le_bytes(), b"key", &2_u64.to_le_bytes(), b"42"].concat();
+        let wait = [&[6][..], &2_u64.to_le_bytes(), &1_u64.to_le_bytes(), b"a", &1_u64.to_le_bytes(), b"b"].concat();
+        let many = [&[11][..], &1_u64.to_le_bytes(), &set[1..]].concat();
+        fermi_mutator::try_all(&[&set, &wait, &many, &[0, 0xCE, 0xF7, 0x85, 0x3C]], 5_000, |mut case| {
+            while let Ok(Some((_, taken))) = Request::read(case) {
+                assert!(taken > 0 && taken <= case.len());
+                case = &case[taken..];
+            }
+        });
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_it_panic_or_take_more_than_there_is(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {

@@ -5,12 +5,14 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use crate::board::{self, WaitBoard, WaitingClient};
 use crate::connection::{Connection, Filled};
 use crate::request::{GREETING, MAGIC, Request};
 use crate::store::Store;
@@ -44,6 +46,8 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct StoreServer {
     bell: Arc<EventFd>,
+    board: Arc<WaitBoard>,
+    is_ending: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -55,7 +59,12 @@ impl StoreServer {
         let poller = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         poller.add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
         poller.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
+        let board = Arc::new(WaitBoard::default());
+        let is_ending = Arc::new(AtomicBool::new(false));
         let server = Server {
+            bell: bell.clone(),
+            board: board.clone(),
+            is_ending: is_ending.clone(),
             listener,
             poller,
             options,
@@ -66,12 +75,21 @@ impl StoreServer {
             gone: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("store".into()).spawn(move || server.run())?;
-        Ok(Self { bell, thread: Some(thread) })
+        Ok(Self { bell, board, is_ending, thread: Some(thread) })
+    }
+
+    /// The clients that wait for a key, as they were when this was asked the last time.
+    pub fn waiting(&self) -> Vec<WaitingClient> {
+        let seen = self.board.ask();
+        // An overflow of its count would mean that the bell rings.
+        let _ = self.bell.write(1);
+        seen
     }
 }
 
 impl Drop for StoreServer {
     fn drop(&mut self) {
+        self.is_ending.store(true, Ordering::Release);
         let rung = self.bell.write(1).is_ok();
         if let (true, Some(thread)) = (rung, self.thread.take()) {
             let _ = thread.join();
@@ -80,6 +98,9 @@ impl Drop for StoreServer {
 }
 
 struct Server {
+    bell: Arc<EventFd>,
+    board: Arc<WaitBoard>,
+    is_ending: Arc<AtomicBool>,
     listener: TcpListener,
     poller: Epoll,
     options: Options,
@@ -104,7 +125,8 @@ impl Server {
             };
             for event in &events[..count] {
                 match event.data() {
-                    BELL => return,
+                    BELL if self.is_ending.load(Ordering::Acquire) => return,
+                    BELL => self.show_waiting(),
                     LISTENER => self.accept(),
                     client => self.serve(client, event.events()),
                 }
@@ -117,15 +139,26 @@ impl Server {
         }
     }
 
+    fn show_waiting(&self) {
+        let _ = self.bell.read();
+        self.board.answer(|| {
+            let waiting = self.store.waiting().filter_map(|(client, key)| {
+                let Connection { address, process, .. } = *self.clients.get(&client)?;
+                Some(WaitingClient { address, process, key: board::shown(key) })
+            });
+            waiting.collect()
+        });
+    }
+
     fn accept(&mut self) {
         loop {
             match self.listener.accept() {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     // Who is too many is sent away by the end of its connection.
                     if self.clients.len() >= self.options.most_clients {
                         continue;
                     }
-                    let Ok(client) = Connection::new(stream) else { continue };
+                    let Ok(client) = Connection::new(stream, peer.ip()) else { continue };
                     let key = self.next;
                     self.next += 1;
                     if self.poller.add(&client.stream, EpollEvent::new(EpollFlags::EPOLLIN, key)).is_ok() {
@@ -180,9 +213,13 @@ impl Server {
             }
             let Self { store, clients, gone, poller, .. } = self;
             let mut own: Vec<u8> = Vec::new();
+            let mut said = None;
             let taken = match Request::read(client.unread()) {
                 Ok(None) => break,
                 Ok(Some((request, taken))) => {
+                    if let Request::Ping { nonce } = request {
+                        said = Some(nonce);
+                    }
                     let mut answer = |to: u64, bytes: &[u8]| {
                         if to == key {
                             own.extend_from_slice(bytes);
@@ -197,6 +234,7 @@ impl Server {
             match taken {
                 Some(taken) => {
                     client.take(taken);
+                    client.process = client.process.or(said);
                     send(&mut client, key, &own, poller, gone);
                 }
                 None => is_fine = false,
@@ -269,126 +307,4 @@ fn introduction(bytes: &[u8]) -> Introduction {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-    use std::net::TcpStream;
-
-    use super::*;
-
-    fn server(options: Options) -> (StoreServer, u16) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        (StoreServer::start(listener, options).unwrap(), port)
-    }
-
-    fn connect(port: u16) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-
-    fn client(port: u16) -> TcpStream {
-        let mut stream = connect(port);
-        stream.write_all(&[&[0][..], &MAGIC.to_le_bytes()].concat()).unwrap();
-        stream
-    }
-
-    fn text(bytes: &[u8]) -> Vec<u8> {
-        [&(bytes.len() as u64).to_le_bytes(), bytes].concat()
-    }
-
-    fn heard<const N: usize>(stream: &mut TcpStream) -> [u8; N] {
-        let mut bytes = [0; N];
-        stream.read_exact(&mut bytes).unwrap();
-        bytes
-    }
-
-    #[test]
-    fn clients_meet_and_one_that_waits_is_told() {
-        let (_server, port) = server(Options::default());
-        let (mut one, mut other) = (client(port), client(port));
-        one.write_all(&[&[6][..], &1u64.to_le_bytes(), &text(b"/k")].concat()).unwrap();
-        other.write_all(&[&[1][..], &text(b"/k"), &text(&vec![7; 1 << 20])].concat()).unwrap();
-        assert_eq!(heard::<1>(&mut one), [0]);
-        one.write_all(&[&[3][..], &text(b"/k")].concat()).unwrap();
-        assert_eq!(u64::from_le_bytes(heard(&mut one)), 1 << 20);
-    }
-
-    #[test]
-    fn what_comes_byte_by_byte_or_all_at_once_is_the_same() {
-        let (_server, port) = server(Options::default());
-        let words = [&[4][..], &text(b"/n"), &1i64.to_le_bytes()].concat();
-        let mut slow = client(port);
-        for byte in &words {
-            slow.write_all(&[*byte]).unwrap();
-        }
-        assert_eq!(i64::from_le_bytes(heard(&mut slow)), 1);
-        slow.write_all(&words.repeat(100)).unwrap();
-        let last = (0..100).map(|_| i64::from_le_bytes(heard(&mut slow))).last();
-        assert_eq!(last, Some(101));
-    }
-
-    #[test]
-    fn strangers_are_sent_away_and_frames_are_answered() {
-        let (_server, port) = server(Options { answer_to_frames: b"busy".to_vec(), ..Options::default() });
-        let mut all = Vec::new();
-        let mut stranger = connect(port);
-        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        assert_eq!(stranger.read_to_end(&mut all).unwrap_or(0), 0);
-        let mut node = connect(port);
-        node.write_all(&[&2u32.to_le_bytes()[..], b"{}"].concat()).unwrap();
-        assert_eq!(&heard::<4>(&mut node), b"busy");
-        let mut wrong = client(port);
-        wrong.write_all(&[200]).unwrap();
-        assert!(matches!(wrong.read(&mut [0]), Ok(0) | Err(_)));
-        let mut fine = client(port);
-        fine.write_all(&[7]).unwrap();
-        assert_eq!(i64::from_le_bytes(heard(&mut fine)), 0);
-    }
-
-    #[test]
-    fn more_clients_than_allowed_are_sent_away_and_the_others_go_on() {
-        let (_server, port) = server(Options { most_clients: 2, ..Options::default() });
-        let mut first = client(port);
-        first.write_all(&[7]).unwrap();
-        heard::<8>(&mut first);
-        let mut second = client(port);
-        second.write_all(&[7]).unwrap();
-        heard::<8>(&mut second);
-        let mut third = client(port);
-        assert!(matches!(third.read(&mut [0]), Ok(0) | Err(_)));
-        drop(second);
-        first.write_all(&[7]).unwrap();
-        heard::<8>(&mut first);
-    }
-
-    #[test]
-    fn the_port_is_free_when_the_server_is_gone() {
-        let (server, port) = server(Options::default());
-        let mut one = client(port);
-        one.write_all(&[7]).unwrap();
-        heard::<8>(&mut one);
-        drop(server);
-        assert!(matches!(one.read(&mut [0]), Ok(0) | Err(_)));
-        TcpListener::bind(("127.0.0.1", port)).unwrap();
-    }
-
-    #[test]
-    fn a_client_that_does_not_read_holds_up_no_other() {
-        let (_server, port) = server(Options::default());
-        let mut greedy = client(port);
-        greedy.write_all(&[&[1][..], &text(b"/k"), &text(&vec![7; 4 << 20]), &[7]].concat()).unwrap();
-        assert_eq!(i64::from_le_bytes(heard(&mut greedy)), 1);
-        let get = [&[3][..], &text(b"/k")].concat();
-        // Its connection ends once too much waits for it.
-        greedy.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
-        for _ in 0..64 {
-            if greedy.write_all(&get).is_err() {
-                break;
-            }
-        }
-        let mut other = client(port);
-        other.write_all(&[7]).unwrap();
-        assert_eq!(i64::from_le_bytes(heard(&mut other)), 1);
-    }
-}
+mod tests;

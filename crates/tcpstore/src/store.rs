@@ -152,6 +152,17 @@ impl Store {
         }
     }
 
+    /// Those who wait, with a key that each waits for.
+    pub fn waiting(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.waits.iter().filter_map(|(client, wait)| {
+            let key = match wait {
+                Wait::Keys(keys) => keys.iter().min()?,
+                Wait::Barrier { key, .. } => key,
+            };
+            Some((*client, key.as_slice()))
+        })
+    }
+
     fn value(&self, key: &[u8]) -> &[u8] {
         self.values.get(key).map(Vec::as_slice).unwrap_or_default()
     }

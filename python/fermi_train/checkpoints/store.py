@@ -9,11 +9,14 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..data.order import Position
 from ..environment import Place
 from ..messages import Refusal, Text
+
+if TYPE_CHECKING:
+    from ..settings import Run
 
 _NAME = re.compile(r"step-(\d+)")
 _STATE, _NOTE, _COMPLETE, _LATEST = "state", "fermi_train.json", "complete", "latest"
@@ -33,6 +36,8 @@ class Note:
     seed: int
     algorithm: str
     total_steps: int = 0
+    # Of ZeRO; none for other strategies, and in checkpoints from before it was noted.
+    stage: int | None = None
 
     @property
     def position(self) -> Position:
@@ -137,13 +142,18 @@ def _missing(given: str) -> Checkpoint:
     )
 
 
-def check_fits(checkpoint: Checkpoint, algorithm: str, fingerprint: str, seed: int) -> None:
-    """Refuses to go on with other data, another seed or another algorithm: the order of samples would be another."""
+def check_fits(checkpoint: Checkpoint, run: Run, fingerprint: str, strategy: str | None = None) -> None:
+    """Refuses to go on with other data, another seed or another algorithm: the order of samples would be another.
+
+    So is a strategy that cannot read what another one has written. The number of ranks may be any.
+    """
     note = checkpoint.note
+    stage = run.stage if note.stage else None
     for name, saved, now in (
-        ("algorithm", note.algorithm, algorithm),
+        ("algorithm", note.algorithm, run.algorithm),
         ("data", note.fingerprint, fingerprint),
-        ("seed", note.seed, seed),
+        ("seed", note.seed, run.seed),
+        ("strategy", _files_of(note.strategy, note.stage), _files_of(strategy or run.strategy, stage)),
     ):
         if saved != now:
             raise Refusal(
@@ -156,6 +166,30 @@ def check_fits(checkpoint: Checkpoint, algorithm: str, fingerprint: str, seed: i
                     "keep it the same, or remove resume_from_checkpoint",
                 ),
             )
+
+
+def check_batch(checkpoint: Checkpoint, effective: int) -> None:
+    """Refuses another effective batch where the place in the data is counted in steps."""
+    saved = checkpoint.note.effective
+    if saved != effective:
+        raise Refusal(
+            Text(
+                f"检查点 {checkpoint.folder} 的有效批次是 {saved}，而现在是 {effective}：数据位置按步计数，会重复或漏掉样本",
+                f"the checkpoint {checkpoint.folder} has an effective batch of {saved}, and this run has {effective}: "
+                "its place in the data is counted in steps, so samples would come twice or never",
+            ),
+            Text(
+                f"请调整 per_device_train_batch_size 和 gradient_accumulation_steps，使有效批次为 {saved}",
+                f"choose per_device_train_batch_size and gradient_accumulation_steps so that the effective batch is {saved}",
+            ),
+        )
+
+
+def _files_of(strategy: str, stage: int | None) -> str:
+    """Names the strategies that read one another's files."""
+    if strategy == "deepspeed":
+        return "deepspeed" if stage is None else "ZeRO-3" if stage == 3 else "ZeRO-1/2"
+    return "ddp/fsdp" if strategy in ("single", "ddp", "fsdp") else strategy
 
 
 def _point(link: Path, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +73,18 @@ class ShardWriter:
         self._schema = pa.schema([(name, pa.list_(kind)) for name, kind in self._types.items()])
         self._sink = pa.OSFile(str(path), "wb")
         self._writer = pa.ipc.new_file(self._sink, self._schema)
-        self.rows = 0
 
-    def write(self, columns: dict[str, list[list[int]]]) -> None:
-        """Appends samples."""
+    def write(self, columns: dict[str, np.ndarray], lengths: np.ndarray) -> None:
+        """Appends samples: the values of all of them end to end, and the length of each."""
         import pyarrow as pa
 
-        arrays = []
-        for name, kind in self._types.items():
-            rows = columns[name]
-            lengths = np.fromiter((len(row) for row in rows), dtype=np.int32, count=len(rows))
-            offsets = np.zeros(len(rows) + 1, dtype=np.int32)
-            np.cumsum(lengths, out=offsets[1:])
-            flat = np.fromiter(chain.from_iterable(rows), dtype=kind.to_pandas_dtype(), count=int(offsets[-1]))
-            arrays.append(pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat)))
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+        np.cumsum(lengths, out=offsets[1:])
+        arrays = [
+            pa.ListArray.from_arrays(pa.array(offsets), pa.array(columns[name], type=kind))
+            for name, kind in self._types.items()
+        ]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
-        self.rows += len(next(iter(columns.values())))
 
     def close(self) -> None:
         """Ends the file."""

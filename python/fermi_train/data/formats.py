@@ -141,6 +141,8 @@ def conversation(value: Any, name: str = "messages") -> Messages:
 
 
 def _whole_letters(value: str, name: str) -> None:
+    if value.isascii():
+        return
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

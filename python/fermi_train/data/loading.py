@@ -41,14 +41,19 @@ class Collate:
         return {"input_ids": ids, "attention_mask": attention, "labels": labels, "index": index}
 
 
-class _Samples(Dataset[Any]):
+class NumberedSamples(Dataset[Any]):
+    """Samples with their numbers; for `NO_SAMPLE` one without anything to learn."""
+
     def __init__(self, shards: Shards) -> None:
+        """Keeps the shards."""
         self._shards = shards
 
     def __len__(self) -> int:
+        """Counts the samples."""
         return len(self._shards)
 
     def __getitem__(self, index: int) -> dict[str, np.ndarray]:
+        """Gives one sample."""
         if index == NO_SAMPLE:
             empty = {"input_ids": np.zeros(1, np.int32), "completion_mask": np.zeros(1, np.int8)}
             return {**empty, "index": np.asarray(NO_SAMPLE)}
@@ -107,7 +112,7 @@ class StepLoader:
                 "prefetch_factor": settings.prefetch or 2,
             }
         loader = DataLoader(
-            _Samples(self._shards),
+            NumberedSamples(self._shards),
             batch_sampler=sampler,  # type: ignore[arg-type]
             collate_fn=self._collate,
             num_workers=settings.workers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -12,17 +13,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..messages import Refusal, Text
 from .arrow import Shards, ShardWriter
-from .encoding import Encoder
+from .encoding import Encoder, Samples, Stretch
 from .fingerprint import fingerprint
 from .formats import OF_ALGORITHM, check, recognise
 from .problems import BadRow, RowProblem
 from .rows import Piece, Row, files_of, pieces_of, rows_of
+from .statistics import Statistics
 from .templates import Templates
 
 if TYPE_CHECKING:
@@ -47,38 +51,6 @@ class Request:
     eval_share: float
     seed: int
     skip_bad: bool = False
-
-
-@dataclass
-class Statistics:
-    """What the samples are like."""
-
-    samples: int = 0
-    eval_samples: int = 0
-    tokens: int = 0
-    learned: int = 0
-    longest: int = 0
-    cut: int = 0
-    lengths: dict[int, int] = field(default_factory=dict)
-
-    def add(self, length: int, learned: int, cut: bool, is_eval: bool) -> None:
-        """Counts one sample."""
-        self.samples += not is_eval
-        self.eval_samples += is_eval
-        self.tokens += length
-        self.learned += learned
-        self.cut += cut
-        self.longest = max(self.longest, length)
-        bits = max(length - 1, 0).bit_length()
-        self.lengths[bits] = self.lengths.get(bits, 0) + 1
-
-    def merge(self, other: Statistics) -> None:
-        """Adds the samples of another part."""
-        for name in ("samples", "eval_samples", "tokens", "learned", "cut"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.longest = max(self.longest, other.longest)
-        for bits, count in other.lengths.items():
-            self.lengths[bits] = self.lengths.get(bits, 0) + count
 
 
 @dataclass
@@ -155,14 +127,14 @@ def samples_of(request: Request) -> tuple[str, list[dict[str, Any]]]:
     """Reads and checks all rows without tokenising them; gives the format and the rows."""
     found: list[dict[str, Any]] = []
     expected = request.format
-    bad: list[str] = []
+    bad: list[Text] = []
     for file in request.files:
         before = 0
         for piece in pieces_of(file):
             for row in rows_of(piece):
                 checked = _checked(row, expected, request.algorithm)
                 if isinstance(checked, BadRow):
-                    bad.append(f"{file}:{before + checked.line}: {checked.text()}")
+                    bad.append(_told(file, before, checked))
                 else:
                     expected = checked[0]
                     found.append(checked[1])
@@ -182,6 +154,12 @@ def is_eval(raw: bytes, seed: int, share: float) -> bool:
     return drawn < share * 2**64
 
 
+def _aside(rows: list[Row], request: Request) -> np.ndarray:
+    if request.eval_share <= 0:
+        return np.zeros(len(rows), bool)
+    return np.fromiter((is_eval(row.raw, request.seed, request.eval_share) for row in rows), bool, len(rows))
+
+
 _worker: dict[str, Any] = {}
 
 
@@ -197,12 +175,13 @@ def _all_pieces(
     expected = request.format or _first_format(request, pieces)
     _worker.update(request=request, tokenizer=tokenizer, draft=draft, expected=expected)
     total = sum(_size(piece) for piece in pieces)
-    done, statistics, bad, bad_count = 0, Statistics(), [], 0
+    done, statistics, bad_count = 0, Statistics(), 0
+    bad: list[Text] = []
     before: Counter[Path] = Counter()
     with _pool(count) as ordered:
         for piece, part in zip(pieces, ordered(_one_piece, list(enumerate(pieces))), strict=True):
             bad_count += part.bad_count
-            bad += [f"{piece.file}:{before[piece.file] + row.line}: {row.text()}" for row in part.bad]
+            bad += [_told(piece.file, before[piece.file], row) for row in part.bad]
             before[piece.file] += part.lines
             statistics.merge(part.statistics)
             done += _size(piece)
@@ -213,9 +192,8 @@ def _all_pieces(
     if expected is None or statistics.samples == 0:
         raise _no_rows()
     if bad_count:
-        shown = "\n  ".join(bad[:_TOLD])
-        text = Text(f"跳过 {bad_count} 行：\n  {shown}", f"{bad_count} rows are left out:\n  {shown}")
-        print(text, file=sys.stderr)
+        head = Text(f"跳过 {bad_count} 行：", f"{bad_count} rows are left out:")
+        print(_listed(head, bad[:_TOLD]), file=sys.stderr)
     return expected, statistics
 
 
@@ -230,25 +208,37 @@ def _pool(count: int) -> Iterator[Callable[..., Any]]:
 
 
 def _one_piece(numbered: tuple[int, Piece]) -> _Part:
-    index, piece = numbered
+    # Millions of lists without a cycle are no work for the collector.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _tokenised(*numbered)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _tokenised(index: int, piece: Piece) -> _Part:
     request: Request = _worker["request"]
     expected: str | None = _worker["expected"]
     templates, encoder = Templates(_worker["tokenizer"]), Encoder(_worker["tokenizer"], request.max_length)
     writers = {side: _Side(_worker["draft"] / f"{side}-{index:06d}.arrow") for side in ("train", "eval")}
     part = _Part(0, [], 0, expected, Statistics())
-    waiting: list[tuple[Row, list[tuple[str, bool]]]] = []
+    waiting: list[Row] = []
+    stretches: list[list[Stretch]] = []
 
     def flush() -> None:
-        encoded = encoder.learnable([segments for _, segments in waiting])
-        for (row, _), made in zip(waiting, encoded, strict=True):
-            if isinstance(made, RowProblem):
-                _keep(part, BadRow(row.line, made.reason, made.detail))
-                continue
-            tokens, mask = made
-            aside = is_eval(row.raw, request.seed, request.eval_share)
-            part.statistics.add(len(tokens), sum(mask), len(tokens) >= request.max_length, aside)
-            writers["eval" if aside else "train"].add(tokens, mask)
+        samples, problems = encoder.learnable(stretches)
+        for place, problem in problems.items():
+            _keep(part, BadRow(waiting[place].line, problem.reason, problem.detail))
+        good = [row for place, row in enumerate(waiting) if place not in problems] if problems else waiting
+        aside = _aside(good, request)
+        for side, rows in (("train", ~aside), ("eval", aside)):
+            chosen = samples.only(rows)
+            part.statistics.add(chosen, request.max_length, side == "eval")
+            writers[side].add(chosen)
         waiting.clear()
+        stretches.clear()
 
     for row in rows_of(piece):
         checked = _checked(row, expected, request.algorithm)
@@ -256,7 +246,8 @@ def _one_piece(numbered: tuple[int, Piece]) -> _Part:
             _keep(part, checked)
             continue
         assert isinstance(row, Row)
-        waiting.append((row, templates.segments(_as_sft(checked[1]))))
+        waiting.append(row)
+        stretches.append(templates.segments(_as_sft(checked[1])))
         if len(waiting) >= _TOGETHER:
             flush()
     flush()
@@ -273,20 +264,23 @@ class _Side:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer: ShardWriter | None = None
-        self._tokens: list[list[int]] = []
-        self._masks: list[list[int]] = []
+        self._waiting: list[Samples] = []
 
-    def add(self, tokens: list[int], mask: list[int]) -> None:
-        self._tokens.append(tokens)
-        self._masks.append(mask)
-        if len(self._tokens) >= 4096:
+    def add(self, samples: Samples) -> None:
+        if len(samples):
+            self._waiting.append(samples)
+        if sum(map(len, self._waiting)) >= 4096:
             self._flush()
 
     def _flush(self) -> None:
-        if self._tokens:
-            self._writer = self._writer or ShardWriter(self._path, COLUMNS)
-            self._writer.write({"input_ids": self._tokens, "completion_mask": self._masks})
-            self._tokens, self._masks = [], []
+        if not self._waiting:
+            return
+        self._writer = self._writer or ShardWriter(self._path, COLUMNS)
+        ids = np.concatenate([samples.ids for samples in self._waiting])
+        mask = np.concatenate([samples.mask for samples in self._waiting])
+        lengths = np.concatenate([samples.lengths for samples in self._waiting])
+        self._writer.write({"input_ids": ids, "completion_mask": mask}, lengths)
+        self._waiting = []
 
     def close(self) -> None:
         self._flush()
@@ -358,10 +352,18 @@ def _plain(request: Request) -> dict[str, Any]:
     return {**asdict(request), "files": [str(file) for file in request.files]}
 
 
-def _bad_rows(told: list[str], count: int) -> Refusal:
-    shown = "\n  ".join(told)
+def _told(file: Path, before: int, row: BadRow) -> Text:
+    place, why = f"{file}:{before + row.line}", row.text()
+    return Text(f"{place}: {why.zh}", f"{place}: {why.en}")
+
+
+def _listed(head: Text, lines: list[Text]) -> Text:
+    return Text("\n  ".join([head.zh, *(line.zh for line in lines)]), "\n  ".join([head.en, *(line.en for line in lines)]))
+
+
+def _bad_rows(told: list[Text], count: int) -> Refusal:
     return Refusal(
-        Text(f"{count} 行数据有误：\n  {shown}", f"{count} rows are wrong:\n  {shown}"),
+        _listed(Text(f"{count} 行数据有误：", f"{count} rows are wrong:"), told),
         Text("请修正这些行，或用 data.skip_bad: true 跳过", "correct them, or leave them out by data.skip_bad: true"),
     )
 

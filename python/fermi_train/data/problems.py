@@ -35,7 +35,6 @@ REASONS: dict[str, Text] = {
     "other_prompts": Text("chosen 与 rejected 的开头不同", "chosen and rejected begin differently"),
     "half_letter": Text("含有半个字符（孤立代理项）", "half of a letter stands alone"),
     "nothing_to_learn": Text("max_length 以内没有可学习的词元", "no token to learn is left within max_length"),
-    "labels_not_binary": Text("label 不是 true 或 false", "label is not true or false"),
 }
 
 

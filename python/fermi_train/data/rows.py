@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +119,7 @@ def _jsonl(piece: Piece) -> Iterator[Row | BadRow]:
             yield problem(number, "empty_line")
             continue
         try:
-            value = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
+            value = _value(line.decode("utf-8"))
         except UnicodeDecodeError:
             yield problem(number, "not_utf8")
         except _TwiceError as twice:
@@ -151,6 +152,33 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(word: str) -> Any:
     raise _ConstantError(word)
+
+
+_LENIENT: Any = json.JSONDecoder(parse_constant=_no_constant)
+_EXACT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_SPACED_COLON = re.compile(r'"\s+:')
+
+
+def _value(text: str) -> Any:
+    """Reads JSON. Whether a key stands twice is looked at only where the text has more keys than the value."""
+    try:
+        value, end = _LENIENT.scan_once(text, 0)
+    except StopIteration:
+        return _EXACT.decode(text)
+    if end != len(text) or text.count('":') != _keys(value) or _has_spaced_colon(text):
+        return _EXACT.decode(text)
+    return value
+
+
+def _has_spaced_colon(text: str) -> bool:
+    # Two searches for what is hardly ever there cost less than one by pattern.
+    return (" :" in text or "\t:" in text) and _SPACED_COLON.search(text) is not None
+
+
+def _keys(value: Any) -> int:
+    if type(value) is dict:
+        return len(value) + sum([_keys(below) for below in value.values() if type(below) is not str])
+    return sum(map(_keys, value)) if type(value) is list else 0
 
 
 def _text(piece: Piece) -> Iterator[Row | BadRow]:

@@ -134,7 +134,7 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
     store = Store(folder, place, run.saving.limit, barrier)
     step, position = 0, Position()
     if (found := chosen(run.saving.resume, [folder], place)) is not None:
-        check_fits(found, "sft", fingerprint, run.seed)
+        check_fits(found, run, fingerprint, "jax")
         weights, state = _restored(found.state / "arrays.npz", (weights, state))
         step, position = found.note.step, found.note.position
         logs.training().info("%s", Text(f"从第 {step} 步继续", f"goes on from step {step}"))

@@ -13,7 +13,7 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_fits, chosen
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen
 from ..data.fingerprint import fingerprint
 from ..data.prepare import Request, is_eval, request_of, samples_of
 from ..environment import Place
@@ -101,7 +101,7 @@ def arguments_of(run: Run, samples: int, ranks: int) -> dict[str, Any]:
         "seed": run.seed,
         "data_seed": run.seed,
         "dataloader_num_workers": run.loader.workers,
-        "dataloader_pin_memory": run.loader.pin_memory,
+        "dataloader_pin_memory": run.loader.pin_memory and gpus,
         "dataloader_prefetch_factor": run.loader.prefetch,
         "dataloader_drop_last": run.drop_last,
         "ddp_bucket_cap_mb": run.ddp.bucket_cap_mb,
@@ -201,7 +201,8 @@ def run_trl(
     folder = place.checkpoint_dir or run.folder / "checkpoints"
     resumes_from = chosen(run.saving.resume, [folder], place)
     if resumes_from is not None:
-        check_fits(resumes_from, run.algorithm, rows.fingerprint, run.seed)
+        check_fits(resumes_from, run, rows.fingerprint)
+        check_batch(resumes_from, run.effective)
     trainer.store = Store(folder, place, run.saving.limit, world.barrier)
     trainer.note = lambda step, epoch: Note(
         step=step,

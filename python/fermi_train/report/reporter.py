@@ -9,7 +9,10 @@ from typing import Any
 
 import torch
 
+from fermi_training.sentence import in_chinese
+
 from ..environment import Place
+from ..messages import Text
 from ..settings import Run
 from . import logs
 from .progress import Progress
@@ -36,9 +39,11 @@ class Reporter:
     """Writes progress on every rank; lines, bar and trackers are rank 0's."""
 
     def __init__(self, run: Run, place: Place) -> None:
-        """Opens logs and trackers."""
+        """Opens logs and trackers, and says what was decided differently from the file."""
         run.folder.mkdir(parents=True, exist_ok=True)
         logs.open_logs(run.folder, place.rank)
+        for warning in run.warnings:
+            logs.training().warning("%s", Text(in_chinese(warning), warning))
         self._run, self._place = run, place
         self._progress = Progress(place.progress_file)
         self._trackers: list[Tracker] = trackers_of(run.trackers, run.folder, run.name) if place.is_first else []

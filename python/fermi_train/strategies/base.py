@@ -34,12 +34,14 @@ class Strategy(ABC):
     def __init__(self, run: Run, world: World) -> None:
         """Keeps what the run obeys; `setup` does the rest."""
         self.run, self.world = run, world
+        # As the file has them, or as they were found to fit before `setup`.
+        self.micro, self.accumulation = run.micro, run.accumulation
         self.bare: Any = None
         self.model: Any = None
         self.optimizer: Any = None
 
     @abstractmethod
-    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
+    def setup(self, model: nn.Module) -> None:
         """Wraps the model and makes the optimiser."""
 
     @abstractmethod
@@ -47,15 +49,15 @@ class Strategy(ABC):
         """Takes the gradient of a micro-batch's share of the step's mean loss."""
 
     @abstractmethod
-    def step(self) -> float:
-        """Clips and updates; gives the norm of the gradient before clipping."""
+    def step(self) -> float | torch.Tensor:
+        """Clips and updates; gives the norm of the gradient before clipping, on the GPU as it is: who reads it waits."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Writes parameters and states below a folder; all ranks call it."""
 
     @abstractmethod
-    def load(self, folder: Path, saved_ranks: int) -> None:
+    def load(self, folder: Path) -> None:
         """Reads what `save` wrote, also with another number of ranks."""
 
     @abstractmethod
@@ -69,7 +71,7 @@ class Strategy(ABC):
     def micro_batch(self, is_last: bool) -> AbstractContextManager[Any]:
         """Surrounds forward and backward of a micro-batch."""
         stack = ExitStack()
-        stack.enter_context(self._autocast())
+        stack.enter_context(self.autocast())
         return stack
 
     def set_rate(self, rate: float) -> None:
@@ -77,7 +79,8 @@ class Strategy(ABC):
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
-    def _autocast(self) -> AbstractContextManager[Any]:
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Lets the forward pass compute in the run's precision."""
         if self.run.precision == "fp32":
             return nullcontext()
         kind = torch.bfloat16 if self.run.precision == "bf16" else torch.float16

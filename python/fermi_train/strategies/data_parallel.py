@@ -19,7 +19,7 @@ class DataParallel(Strategy):
 
     name = "ddp"
 
-    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
+    def setup(self, model: nn.Module) -> None:
         """Wraps the model, unless a trainer of one's own has done so."""
         if isinstance(model, DistributedDataParallel):
             self.bare, self.model = model.module, model
@@ -54,14 +54,14 @@ class DataParallel(Strategy):
         stack = ExitStack()
         if not is_last and isinstance(self.model, DistributedDataParallel):
             stack.enter_context(self.model.no_sync())
-        stack.enter_context(self._autocast())
+        stack.enter_context(self.autocast())
         return stack
 
     def backward(self, loss: torch.Tensor, is_last: bool) -> None:
         """Adds the gradient; DDP takes the mean over ranks, so the share is multiplied by their number."""
         self._scaler.scale(loss * self.world.ranks).backward()
 
-    def step(self) -> float:
+    def step(self) -> float | torch.Tensor:
         """Clips and updates; a step whose fp16 gradients overflowed changes nothing."""
         self._scaler.unscale_(self.optimizer)
         limit = self.run.optimiser.max_grad_norm or float("inf")
@@ -69,7 +69,7 @@ class DataParallel(Strategy):
         self._scaler.step(self.optimizer)
         self._scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
-        return float(norm)
+        return norm
 
     def save(self, folder: Path) -> None:
         """Lets one rank of each checkpoint folder write."""
@@ -82,7 +82,7 @@ class DataParallel(Strategy):
         checkpoint.save({"model": weights, "optimizer": states}, checkpoint_id=folder, no_dist=True)
         torch.save({"scaler": self._scaler.state_dict()}, folder / "scaler.pt")
 
-    def load(self, folder: Path, saved_ranks: int) -> None:
+    def load(self, folder: Path) -> None:
         """Lets every rank read the whole."""
         from torch.distributed import checkpoint
         from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict

@@ -21,7 +21,7 @@ class FullyShard(Strategy):
     shards_states = True
     needs_group = True
 
-    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
+    def setup(self, model: nn.Module) -> None:
         """Divides the model; the optimiser is made of the parts."""
         from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
@@ -77,13 +77,13 @@ class FullyShard(Strategy):
         """Adds the gradient; FSDP takes the mean over ranks."""
         (loss * self.world.ranks).backward()
 
-    def step(self) -> float:
+    def step(self) -> float | torch.Tensor:
         """Clips by the norm over all parts, and updates."""
         limit = self.run.optimiser.max_grad_norm or float("inf")
         norm = nn.utils.clip_grad_norm_([p for p in self.bare.parameters() if p.grad is not None], limit)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)  # type: ignore[operator]
+        return norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # type: ignore[operator]
 
     def save(self, folder: Path) -> None:
         """Lets every rank write its part; the parts fit any number of ranks."""
@@ -93,7 +93,7 @@ class FullyShard(Strategy):
         weights, states = get_state_dict(self.bare, self.optimizer)
         checkpoint.save({"model": weights, "optimizer": states}, checkpoint_id=folder)
 
-    def load(self, folder: Path, saved_ranks: int) -> None:
+    def load(self, folder: Path) -> None:
         """Reads the parts that this rank needs."""
         from torch.distributed import checkpoint
         from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict

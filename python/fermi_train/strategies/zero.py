@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -13,9 +11,9 @@ from torch import nn
 
 from ..messages import Refusal, Text
 from .base import Held, Strategy, bytes_of, optimiser_of, states_of
+from .zero_parts import load_parts, parts_in
 
 _TAG = "zero"
-_UNIVERSAL = "universal"
 
 
 class Zero(Strategy):
@@ -39,8 +37,8 @@ class Zero(Strategy):
         """Says that stage 3 divides the parameters."""
         return self.stage >= 3
 
-    def setup(self, model: nn.Module, resumes_from: Path | None) -> None:
-        """Makes the engine; one that goes on with another number of ranks is told so before."""
+    def setup(self, model: nn.Module) -> None:
+        """Makes the engine."""
         try:
             import deepspeed
         except ImportError:
@@ -48,9 +46,6 @@ class Zero(Strategy):
                 Text("没有安装 DeepSpeed", "DeepSpeed is not installed"),
                 Text("请运行 pip install deepspeed", "run pip install deepspeed"),
             ) from None
-        self._universal = resumes_from is not None and self._saved_ranks(resumes_from) != self.world.ranks
-        if self.stage == 3 and self._universal:
-            self._refuse_other_ranks(resumes_from)
         self.bare = model
         optimizer = optimiser_of(model, self.run.optimiser)
         self._engine, self.optimizer, _, _ = deepspeed.initialize(
@@ -69,23 +64,23 @@ class Zero(Strategy):
         if not is_last:
             self._engine.step()
 
-    def step(self) -> float:
+    def step(self) -> float | torch.Tensor:
         """Updates; the engine clips."""
         self._engine.step()
         norm = self._engine.get_global_grad_norm()
-        return float(norm) if norm is not None else float("nan")
+        return norm if norm is not None else float("nan")
 
     def save(self, folder: Path) -> None:
         """Lets every rank write its part."""
         self._engine.save_checkpoint(str(folder), tag=_TAG)
 
-    def load(self, folder: Path, saved_ranks: int) -> None:
-        """Reads this rank's part; parts of another number of ranks are made universal first."""
-        if self._universal and self.world.rank == 0:
-            _make_universal(folder)
+    def load(self, folder: Path) -> None:
+        """Reads this rank's part; where another number of ranks has saved, out of the parts of all."""
+        if len(parts_in(folder / _TAG)) == self.world.ranks:
+            self._engine.load_checkpoint(str(folder), tag=_TAG)
+        else:
+            load_parts(self._engine, folder / _TAG, self.world.rank)
         self.world.barrier()
-        tag = _UNIVERSAL if self._universal else _TAG
-        self._engine.load_checkpoint(str(folder), tag=tag)
 
     def whole_weights(self) -> dict[str, torch.Tensor] | None:
         """Gathers the weights on rank 0."""
@@ -111,23 +106,6 @@ class Zero(Strategy):
     def _kept(self) -> set[str]:
         return set(self.bare.state_dict().keys())
 
-    def _saved_ranks(self, folder: Path) -> int:
-        return len(list((folder / _TAG).glob("*zero_pp_rank_*_optim_states.pt"))) or self.world.ranks
-
-    def _refuse_other_ranks(self, folder: Path | None) -> None:
-        assert folder is not None
-        saved = self._saved_ranks(folder)
-        raise Refusal(
-            Text(
-                f"此 ZeRO-3 检查点由 {saved} 个进程保存，现在有 {self.world.ranks} 个",
-                f"this checkpoint of ZeRO-3 is of {saved} ranks, and there are {self.world.ranks} now",
-            ),
-            Text(
-                f"请使用 {saved} 个进程，或使用 fsdp、ZeRO-1、ZeRO-2 策略",
-                f"start {saved} ranks, or train by fsdp, ZeRO-1 or ZeRO-2",
-            ),
-        )
-
 
 def engine_config(strategy: Zero) -> dict[str, Any]:
     """Gives DeepSpeed's configuration: the user's JSON, with what the run decides over it, and without `auto`."""
@@ -142,8 +120,8 @@ def engine_config(strategy: Zero) -> dict[str, Any]:
         for key in ("offload_optimizer", "offload_param", "overlap_comm"):
             zero.pop(key, None)
     config |= {
-        "train_micro_batch_size_per_gpu": run.micro,
-        "gradient_accumulation_steps": run.accumulation,
+        "train_micro_batch_size_per_gpu": strategy.micro,
+        "gradient_accumulation_steps": strategy.accumulation,
         "gradient_clipping": run.optimiser.max_grad_norm,
         "zero_optimization": zero,
         "zero_allow_untested_optimizer": True,
@@ -153,8 +131,6 @@ def engine_config(strategy: Zero) -> dict[str, Any]:
     if run.precision != "fp32":
         given = run.deepspeed.get(run.precision)
         config[run.precision] = {**_without_auto(given if isinstance(given, dict) else {}), "enabled": True}
-    if strategy._universal:
-        config["checkpoint"] = {"load_universal": True}
     return config
 
 
@@ -166,22 +142,3 @@ def _without_auto(section: dict[str, Any]) -> dict[str, Any]:
         elif value != "auto":
             cleaned[key] = value
     return cleaned
-
-
-def _make_universal(folder: Path) -> None:
-    """Converts the parts of all ranks into files by parameter, which any number of ranks can read."""
-    from deepspeed.checkpoint.ds_to_universal import main
-
-    target = folder / _UNIVERSAL
-    shutil.rmtree(target, ignore_errors=True)
-    arguments = SimpleNamespace(
-        input_folder=str(folder / _TAG),
-        output_folder=str(target),
-        num_extract_workers=1,
-        num_merge_workers=1,
-        keep_temp_folder=False,
-        strict=False,
-        inject_missing_state=True,
-        no_strict=True,
-    )
-    main(arguments)

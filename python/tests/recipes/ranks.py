@@ -57,6 +57,7 @@ def _one_rank(
         "MASTER_PORT": port,
     }
     os.environ.update({name: str(value) for name, value in place.items()} | variables)
+    _own_threads()
     try:
         answer: Any = (True, function(*arguments))
     except BaseException:
@@ -66,6 +67,16 @@ def _one_rank(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def _own_threads() -> None:
+    """Has torch make its pool of threads anew while there is one thread to ask for it.
+
+    Of several that ask first after a fork, one may be given none: "Invalid thread pool!".
+    """
+    import torch
+
+    torch.set_num_threads(torch.get_num_threads())
 
 
 def _answer(reads: int, deadline: float, rank: int) -> Any:

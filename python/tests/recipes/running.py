@@ -20,6 +20,11 @@ class Watched(BaseTrainer):
         """Remembers itself."""
         super().__init__(*arguments, **more)
         Watched.last = self
+        self.every: list[list[int]] = []
+
+    def after_step(self, step: int) -> None:
+        """Keeps the samples of each step."""
+        self.every.append(self.trained)
 
 
 def sft(config: Path, kind: type[BaseTrainer] = Watched) -> dict[str, Any]:
@@ -37,7 +42,7 @@ def sft(config: Path, kind: type[BaseTrainer] = Watched) -> dict[str, Any]:
     trainer = Watched.last
     return {
         "code": code,
-        "trained": trainer.trained if trainer else None,
+        "trained": trainer.every if trainer else None,
         "held": getattr(trainer, "held", None),
         "loss": [line["loss"] for line in steps],
         "norm": [line["metrics"]["grad_norm"] for line in steps],

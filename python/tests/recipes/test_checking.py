@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -72,6 +74,45 @@ def test_what_a_recipe_would_refuse_is_refused_before(
 ) -> None:
     assert main(["check", "--config", _file(tmp_path, **more), "--algorithm", algorithm, "--ranks", "2"]) == 2
     assert named in capsys.readouterr().err
+
+
+def test_a_refusal_of_another_rank_reaches_the_user(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place, has_hint in (("0", True), ("1", False)):
+        monkeypatch.setenv("RANK", "3")
+        monkeypatch.setenv("LOCAL_RANK", place)
+        assert main(["--config", "nowhere.yaml"]) == 2
+        said = capsys.readouterr().err
+        assert "cannot read nowhere.yaml" in said and ("hint:" in said) == has_hint
+
+
+def test_wandb_is_offline_without_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fermi_train.report.trackers import trackers_of
+
+    class Run:
+        def __init__(self, **given: Any) -> None:
+            self.given, self.logged = given, []
+
+        def log(self, numbers: dict[str, float], step: int) -> None:
+            self.logged.append((step, numbers))
+
+        def finish(self) -> None:
+            self.logged.append("end")
+
+    made: list[Run] = []
+    monkeypatch.setitem(
+        sys.modules, "wandb", SimpleNamespace(init=lambda **given: made.append(Run(**given)) or made[-1])
+    )
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("WANDB_MODE", "")
+    monkeypatch.delenv("WANDB_MODE")
+    (tracker,) = trackers_of(("wandb",), tmp_path, "mine")
+    tracker.log(1, {"loss": 2.0})
+    tracker.close()
+    assert os.environ["WANDB_MODE"] == "offline"
+    assert (made[0].given["name"], made[0].given["dir"]) == ("mine", str(tmp_path))
+    assert made[0].logged == [(1, {"loss": 2.0}), "end"]
 
 
 def test_usual_values_of_a_launch_are_not_the_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

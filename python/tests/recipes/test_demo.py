@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from ranks import run_ranks
 
 ROOT = Path(__file__).resolve().parents[3]
 DEMO = ROOT / "examples/llm-distributed-training-demo"
@@ -34,6 +35,26 @@ def test_the_tree_of_the_demo_is_whole() -> None:
         assert (DEMO / path).is_file(), path
 
 
+def _cells(name: str) -> None:
+    """Executes the cells of a notebook in one namespace; its ranks are forked, so that nothing is imported again."""
+    import json
+
+    os.chdir(DEMO / "notebooks")
+    sys.path.insert(0, str(DEMO))
+    from utils import distributed_utils
+
+    distributed_utils.run_ranks = run_ranks
+    space: dict[str, object] = {"__name__": "__main__"}
+    for cell in json.loads(Path(f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), space)
+
+
+@pytest.mark.parametrize("name", ["01_distributed_concepts", "03_fsdp_implementation"])
+def test_the_cells_of_a_notebook_hold(name: str) -> None:
+    run_ranks(1, _cells, name)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["01_distributed_concepts", "02_deepspeed_training", "03_fsdp_implementation"])
 def test_a_notebook_runs_from_top_to_bottom(name: str) -> None:
@@ -52,13 +73,20 @@ def test_the_demos_own_checks_pass(name: str) -> None:
     assert "✅" in done.stdout
 
 
+def _main(*words: str) -> None:
+    """Is main.py with these words, in a process that has imported everything."""
+    import runpy
+
+    sys.argv = ["main.py", *words]
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "main.py"), run_name="__main__")
+    assert ended.value.code == 0
+
+
 def test_main_trains_by_the_words_that_people_know(tmp_path: Path) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(8))
     config = tiny.settings(tmp_path, data, training__max_steps=2)
-    done = _run(
-        str(ROOT / "main.py"), "--mode", "train", "--config", str(config), "--algorithm", "sft", folder=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
+    run_ranks(1, _main, "--mode", "train", "--config", str(config), "--algorithm", "sft")
     assert (tmp_path / "out/model/config.json").exists()
     refused = _run(str(ROOT / "main.py"), "--mode", "dance", folder=tmp_path)
     assert refused.returncode == 1 and "hint: give --mode train" in refused.stderr

@@ -94,3 +94,9 @@ def test_ppo_raises_the_reward(ranks: int, tmp_path: Path) -> None:
     assert max(step["metrics"]["explained_variance"] for step in steps) > 0.5
     assert max(step["metrics"]["kl"] for step in steps) < 60.0
     assert (tmp_path / "out/model/config.json").exists()
+
+
+@pytest.mark.long
+def test_shuffled_rewards_do_not_rise(tmp_path: Path) -> None:
+    steps = run_ranks(1, _train, _settings(tmp_path, 1, recipe__reward="tiny:shuffled_share"))[0]
+    assert max(step["metrics"]["reward"] for step in steps) < 0.4

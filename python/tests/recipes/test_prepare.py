@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import tiny
 
 from fermi_train.command import main
+from fermi_train.data.encoding import Encoder
 from fermi_train.data.formats import recognise
 from fermi_train.data.prepare import Prepared, prepare, request_of
 from fermi_train.data.problems import REASONS
@@ -82,12 +84,20 @@ def test_a_bad_row_is_named_by_line_and_reason(algorithm: str, row: str | bytes,
     with pytest.raises(Refusal) as refusal:
         _prepared(tmp_path, data, algorithm)
     assert f"{data}:3: {REASONS[reason].en}" in refusal.value.text.en
-    assert f"{data}:3: " in refusal.value.text.zh and REASONS[reason].zh
+    assert f"{data}:3: {REASONS[reason].zh}" in refusal.value.text.zh
     assert refusal.value.text.en.startswith("1 rows are wrong")
 
 
-def test_there_are_twenty_kinds_of_bad_rows() -> None:
-    assert len({reason for _, _, reason in BAD}) >= 20
+def test_every_kind_of_bad_row_has_its_test() -> None:
+    tried = {reason for _, _, reason in BAD} | {"not_csv", "wrong_fields"}
+    assert tried == set(REASONS) and len(tried) >= 20
+
+
+def test_csv_that_is_none_is_named_by_its_line(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text('text\nfine\n"open" quote\n')
+    with pytest.raises(Refusal, match=r"data\.csv:3: it is no CSV"):
+        _prepared(tmp_path, data)
 
 
 def test_csv_with_a_missing_field_is_named_by_its_line(tmp_path: Path) -> None:
@@ -148,6 +158,37 @@ def test_every_kind_of_file_gives_the_same_samples(tmp_path: Path) -> None:
     assert len(_prepared(tmp_path, text).train()) == 2
 
 
+class Letters:
+    """A tokenizer whose tokens are letters, with or without one that begins each text."""
+
+    def __init__(self, bos: int | None) -> None:
+        self.bos_token_id = bos
+
+    def __call__(self, texts: Any, add_special_tokens: bool = True) -> dict[str, Any]:
+        begin = [self.bos_token_id] if self.bos_token_id is not None and add_special_tokens else []
+        made = [begin + [ord(letter) for letter in text] for text in ([texts] if isinstance(texts, str) else texts)]
+        return {"input_ids": made[0] if isinstance(texts, str) else made}
+
+
+@pytest.mark.parametrize("bos", [None, 1])
+def test_rows_encoded_together_are_those_encoded_alone(bos: int | None) -> None:
+    dice = random.Random(4)
+    rows = [[(tiny.word(dice, 0, 6), dice.random() < 0.5) for _ in range(dice.randint(1, 4))] for _ in range(200)]
+    samples, bad = Encoder(Letters(bos), 8).learnable(rows)  # type: ignore[arg-type]
+    begin = [] if bos is None else [bos]
+    ids, mask, lengths, told = [], [], [], {}
+    for place, row in enumerate(rows):
+        tokens = begin + [ord(letter) for text, _ in row for letter in text]
+        learned = [0] * len(begin) + [int(is_learned) for text, is_learned in row for _ in text]
+        if any(learned[1:8]):
+            ids, mask, lengths = ids + tokens[:8], mask + learned[:8], [*lengths, len(tokens[:8])]
+        else:
+            told[place] = f"{len(tokens)} > 8"
+    assert (samples.ids.tolist(), samples.mask.tolist(), samples.lengths.tolist()) == (ids, mask, lengths)
+    assert {place: problem.detail for place, problem in bad.items()} == told
+    assert 10 < len(told) < 190
+
+
 def test_formats_are_recognised() -> None:
     rows = {
         "text": {"text": "t"},
@@ -168,6 +209,34 @@ def test_only_what_the_assistant_says_is_learned_and_shown_so(
     shown = capsys.readouterr().out
     assert "<|user|>|q|<|assistant|>|[a]|[<eos>]|<|user|>|r|<|assistant|>|[b]|[<eos>]" in shown
     assert "format chat, 1 samples" in shown
+
+
+def test_prepared_data_becomes_a_version_of_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3))
+    fermi, said = tmp_path / "fermi", tmp_path / "said"
+    fermi.write_text(
+        f'#!/bin/sh\necho "$@" >> {said}\n'
+        f'case "$2" in show) test -e {tmp_path}/made && echo "v1" ;; create) touch {tmp_path}/made ;;\n'
+        'add-version) test "$5" = v9 && { echo "error: no server" >&2; exit 1; }; true ;; esac\n'
+    )
+    fermi.chmod(0o755)
+    monkeypatch.setenv("FERMI_BIN", str(fermi))
+    words = ["prepare", str(data), "--output", str(tmp_path / "prepared"), "--register"]
+    for name in ("poems@v1", "poems@v1", "poems@v2"):
+        assert main([*words, name]) == 0
+    assert "registered as poems@v2" in capsys.readouterr().out
+    (folder,) = (tmp_path / "prepared").glob("[!.]*")
+    assert said.read_text().splitlines() == [
+        "dataset show poems",
+        f"dataset create poems --path {folder} --dataset-version v1",
+        "dataset show poems",
+        "dataset show poems",
+        f"dataset add-version poems --version v2 --path {folder}",
+    ]
+    assert main([*words, "poems@v9"]) == 2
+    assert "cannot be registered: error: no server" in capsys.readouterr().err
 
 
 def test_bad_rows_are_left_out_when_that_is_asked_for(tmp_path: Path) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import tiny
 from ranks import run_ranks
 from running import Watched, sft
+from test_strategies import STRATEGIES
 
-from fermi_train.checkpoints.store import Note, Store, opened, whole_ones
+from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, opened, whole_ones
 from fermi_train.environment import place_here
+from fermi_train.messages import Refusal
 
 EPOCH = 26
 
@@ -76,13 +81,8 @@ def test_a_killed_run_goes_on_sample_by_sample(tmp_path: Path) -> None:
     ("name", "more"),
     [
         ("ddp", {}),
-        # Now and then torch's thread pool does not survive the fork of a process that has trained already.
-        pytest.param("fsdp", {"training__distributed_strategy": "fsdp"}, marks=pytest.mark.long),
-        pytest.param(
-            "zero2",
-            {"training__distributed_strategy": "deepspeed", "training__deepspeed__zero_stage": 2},
-            marks=pytest.mark.long,
-        ),
+        pytest.param("fsdp", STRATEGIES["fsdp"], marks=pytest.mark.long),
+        pytest.param("zero3", STRATEGIES["zero3"], marks=pytest.mark.long),
     ],
 )
 def test_more_ranks_go_on_with_the_samples_that_are_left(name: str, more: dict[str, Any], tmp_path: Path) -> None:
@@ -93,6 +93,37 @@ def test_more_ranks_go_on_with_the_samples_that_are_left(name: str, more: dict[s
     trained = [one for outcome in [*first, *second] for step in outcome["trained"] for one in step]
     assert sorted(trained) == list(range(EPOCH))
     assert second[0]["loss"][0] < 5.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "optimiser"),
+    [("ddp", "adamw_torch"), ("fsdp", "adamw_torch")]
+    + [(name, optimiser) for name in ("zero2", "zero3") for optimiser in ("adamw_torch", "sgd")],
+)
+def test_another_number_of_ranks_goes_the_same_way(name: str, optimiser: str, tmp_path: Path) -> None:
+    more: dict[str, Any] = {
+        **STRATEGIES[name],
+        "training__num_train_epochs": None,
+        "training__save_steps": 3,
+        # Matrices decay and norms do not: a state in the wrong group goes another way.
+        "training__weight_decay": 0.5,
+        "training__optim": optimiser,
+        "training__learning_rate": 3e-2,
+    }
+
+    def trained(ranks: int) -> dict[str, Any]:
+        size = {"training__per_device_train_batch_size": 6 // ranks, "training__max_steps": 6}
+        return run_ranks(ranks, sft, _settings(tmp_path, **more, **size))[0]
+
+    straight = trained(2)
+    shutil.rmtree(tmp_path / "out/checkpoints/step-000006")
+    for progress in tmp_path.glob("progress-*"):
+        progress.unlink()
+    rest = trained(3)
+    assert rest["steps"] == [4, 5, 6]
+    assert rest["loss"] == pytest.approx(straight["loss"][3:], abs=1e-4)
+    assert rest["norm"] == pytest.approx(straight["norm"][3:], abs=1e-3)
 
 
 def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Path) -> None:
@@ -124,9 +155,33 @@ def test_a_rank_killed_while_saving_leaves_the_checkpoint_before(tmp_path: Path)
     assert latest is not None and latest.note.step == 5
 
 
-def test_other_data_is_refused(tmp_path: Path) -> None:
-    from fermi_train.messages import Refusal
+@pytest.mark.parametrize(
+    ("saved", "now", "is_read"),
+    [
+        (("single", None), ("fsdp", None), True),
+        (("deepspeed", 1), ("deepspeed", 2), True),
+        (("deepspeed", 2), ("deepspeed", 3), False),
+        (("deepspeed", 3), ("fsdp", None), False),
+        (("ddp", None), ("deepspeed", 2), False),
+    ],
+)
+def test_a_strategy_that_cannot_read_the_files_is_refused(
+    saved: tuple[str, int | None], now: tuple[str, int | None], is_read: bool
+) -> None:
+    note = Note(5, 0, 5, 2, saved[0], 4, "x", 7, "sft", stage=saved[1])
+    run: Any = SimpleNamespace(algorithm="sft", seed=7, strategy=now[0], stage=now[1])
+    with nullcontext() if is_read else pytest.raises(Refusal, match="has strategy"):
+        check_fits(Checkpoint(Path("step-5"), note), run, "x")
 
+
+def test_a_place_in_steps_wants_the_same_effective_batch() -> None:
+    checkpoint = Checkpoint(Path("step-5"), Note(5, 0, 5, 2, "ddp", 4, "x", 7, "dpo"))
+    check_batch(checkpoint, 4)
+    with pytest.raises(Refusal, match="effective batch of 4, and this run has 8"):
+        check_batch(checkpoint, 8)
+
+
+def test_other_data_is_refused(tmp_path: Path) -> None:
     config = _settings(tmp_path, training__max_steps=5, training__num_train_epochs=None)
     sft(config)
     tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(EPOCH, seed=9))

@@ -16,7 +16,9 @@ from fermi_train.data.order import NO_SAMPLE, Order, Position, share
 from fermi_train.messages import Refusal
 from fermi_train.models.sources import Source
 from fermi_train.reading import read
+from fermi_train.recipes import obeyed
 from fermi_train.settings import run_of, source_of
+from fermi_training.sentence import in_chinese
 
 
 def _run(config: Path, algorithm: str = "sft") -> Any:
@@ -70,6 +72,25 @@ def test_the_experiment_has_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run.folder == Path("outputs/mine")
 
 
+def test_a_launch_has_chosen_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    monkeypatch.setenv("FERMI_OUTPUT_DIR", "/task/outputs")
+
+    def folder(is_of_launch: bool, output: Path | None = None, **more: Any) -> str:
+        config = tiny.settings(tmp_path, data, **{"training__output_dir": None, **more})
+        monkeypatch.setenv("FERMI_TRAINING_FILE", str(config))
+        return str(obeyed.sft(read(None if is_of_launch else str(config), "sft", output=output)).folder)
+
+    named: dict[str, Any] = {"training__experiment_name": "mine"}
+    assert folder(True, **named) == "/task/outputs"
+    assert folder(True, **named, training__output_dir="results") == "/task/outputs"
+    assert folder(True, **named, training__output_dir="/shared") == "/shared/mine"
+    assert folder(True, Path("/here"), **named, training__output_dir="/shared") == "/here"
+    # A file that the script itself names is not of the launch.
+    assert folder(False, **named) == "outputs/mine"
+    assert folder(False) == "/task/outputs"
+
+
 def test_presets_have_the_size_of_their_name() -> None:
     assert Source("preset:opt-350m").parameters() == pytest.approx(331e6, rel=0.01)
     with pytest.raises(Refusal, match="no preset"):
@@ -117,3 +138,17 @@ def test_every_name_of_the_libraries_is_there() -> None:
     assert all((AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification, TrainerCallback))
     assert all((DPOConfig, GRPOConfig, RewardConfig))
     assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
+
+
+def test_mistakes_and_warnings_are_told_in_chinese_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    config = tiny.settings(tmp_path, data, training__learning_rat=1, training__seed="x", training__mixed_precision="fp64")
+    monkeypatch.setenv("FERMI_LANG", "zh")
+    with pytest.raises(Refusal) as refused:
+        read(str(config), "sft")
+    shown = refused.value.shown()
+    assert "未知的键 training.learning_rat（是否指 training.learning_rate？）" in shown
+    assert 'training.seed 的值 "x" 无效（应为不小于 0 的整数）' in shown
+    assert "之一）" in shown and "give" not in shown
+    run = _run(tiny.settings(tmp_path, data, training__mixed_precision="fp16", training__distributed_backend="nccl"))
+    assert [in_chinese(warning) for warning in run.warnings] == ["没有 GPU：fp16 改为 fp32", "没有 GPU：nccl 改为 gloo"]

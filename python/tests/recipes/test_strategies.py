@@ -43,6 +43,13 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return _trained(folder, "ddp", 1, training__gradient_accumulation_steps=4)[0]
 
 
+@pytest.mark.parametrize("hook", ["fp16", pytest.param("powersgd", marks=pytest.mark.long)])
+def test_compressed_gradients_go_nearly_the_same_way(hook: str, alone: dict[str, Any], tmp_path: Path) -> None:
+    first, second = _trained(tmp_path, "ddp", 2, recipe__ddp_comm_hook=hook, training__gradient_as_bucket_view=True)
+    assert first["loss"] == second["loss"]
+    assert first["loss"] == pytest.approx(alone["loss"], abs=1e-2)
+
+
 LONG = ("zero1",)
 
 

@@ -50,6 +50,12 @@ def preferences(count: int, seed: int = 0, shuffled: bool = False) -> list[dict[
     return rows
 
 
+def shuffled_share(completions: list[str], **_: Any) -> list[float]:
+    """A reward that is another answer's share of the letter a: its mean is the true one, and nothing can be learned."""
+    shares = [answer.count("a") / max(len(answer), 1) for answer in completions]
+    return random.sample(shares, len(shares))
+
+
 def settings(folder: Path, data: Path, **more: Any) -> Path:
     """Writes a training.yaml; a key such as `training__seed` stands for `training.seed`."""
     made: dict[str, Any] = {

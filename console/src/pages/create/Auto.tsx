@@ -2,6 +2,7 @@ import { valuesOf } from '~/api/environments';
 import type { Environment } from '~/api/types';
 import { Field, Input } from '~/ui/Field';
 import { type Option, Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import type { AutoForm } from './form';
 import { anchor } from './refusal';
@@ -52,28 +53,18 @@ export function Auto({ form, set, refused, environments }: PartProps & { environ
             </div>
           )}
         </Field>
-        <Field label={w.create.autoGpu}>
-          {(props) => (
-            <Select
-              id={props.id}
-              className="w-full !min-w-0"
-              value={auto.gpuType || ANY}
-              onChange={(gpuType) => change({ gpuType: any(gpuType) })}
-              options={among(valuesOf(environments, 'gpu'), auto.gpuType)}
-            />
-          )}
-        </Field>
-        <Field label={w.common.zone}>
-          {(props) => (
-            <Select
-              id={props.id}
-              className="w-full !min-w-0"
-              value={auto.zone || ANY}
-              onChange={(zone) => change({ zone: any(zone) })}
-              options={among(valuesOf(environments, 'zone'), auto.zone)}
-            />
-          )}
-        </Field>
+        <SelectField
+          label={w.create.autoGpu}
+          value={auto.gpuType || ANY}
+          onChange={(gpuType) => change({ gpuType: any(gpuType) })}
+          options={among(valuesOf(environments, 'gpu'), auto.gpuType)}
+        />
+        <SelectField
+          label={w.common.zone}
+          value={auto.zone || ANY}
+          onChange={(zone) => change({ zone: any(zone) })}
+          options={among(valuesOf(environments, 'zone'), auto.zone)}
+        />
         <Field
           label={w.create.autoLabels}
           hint={known.length > 0 ? w.create.autoLabelsKnown(known.slice(0, 6).join(' ')) : w.create.autoLabelsHint}

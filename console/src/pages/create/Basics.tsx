@@ -37,7 +37,7 @@ export function Basics({ form, set, refused }: PartProps) {
       <div id={anchor('dataset')}>
         <Field
           label={w.create.dataset}
-          isRequired={form.command.trim() === ''}
+          isRequired={form.work === 'command' && form.command.trim() === ''}
           hint={w.create.datasetHint}
           error={refusedAt(refused, 'dataset')}
         >

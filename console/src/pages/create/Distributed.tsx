@@ -1,7 +1,6 @@
 import type { Environment } from '~/api/types';
-import { Field } from '~/ui/Field';
 import { GlobeIcon, WarnIcon } from '~/ui/icons';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import { FrameworkSelect } from './FrameworkSelect';
 import { anchor } from './refusal';
@@ -21,17 +20,13 @@ export function Distributed({ form, set, refused, chosen }: PartProps & { chosen
       </h3>
       <div className="grid items-start gap-4 sm:grid-cols-2">
         <div id={anchor('master')}>
-          <Field label={w.create.master} error={refusedAt(refused, 'master')}>
-            {(props) => (
-              <Select
-                id={props.id}
-                className="w-full"
-                value={form.masterNode}
-                onChange={(masterNode) => set({ masterNode })}
-                options={chosen.map((environment) => ({ value: environment.id, label: environment.name }))}
-              />
-            )}
-          </Field>
+          <SelectField
+            label={w.create.master}
+            error={refusedAt(refused, 'master')}
+            value={form.masterNode}
+            onChange={(masterNode) => set({ masterNode })}
+            options={chosen.map((environment) => ({ value: environment.id, label: environment.name }))}
+          />
         </div>
         <FrameworkSelect form={form} set={set} refused={refused} />
       </div>

@@ -12,8 +12,9 @@ import { Basics } from './Basics';
 import { Distributed } from './Distributed';
 import { keepDraft } from './draft';
 import { Environments } from './Environments';
-import { type Form, MODES } from './form';
+import type { Form } from './form';
 import { Launch } from './Launch';
+import { MODES } from './modes';
 import { Queue } from './Queue';
 import { previewOf, requestOf } from './request';
 import { SameTask } from './SameTask';
@@ -21,6 +22,7 @@ import { Strategy } from './Strategy';
 import { Summary } from './Summary';
 import { withMaster } from './selection';
 import { summaryOf } from './totals';
+import { trainingOf } from './training';
 import { useCreate } from './useCreate';
 import { Work } from './Work';
 
@@ -64,6 +66,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
   }, [kept, from, pristine]);
 
   const isAuto = form.mode === 'auto';
+  const isWrong = form.work === 'recipe' && trainingOf(form.training).problem !== null;
   const parts = { form, set, refused: create.refused };
   const submit = (
     <Button
@@ -71,6 +74,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
       size="lg"
       className="w-full !shrink"
       isBusy={create.isPending}
+      disabledReason={isWrong ? w.create.trainingFirst : null}
       onClick={() => create.submit(request)}
       data-create=""
     >

@@ -1,7 +1,8 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef } from 'react';
-import { isAway, joinCommand, type Order } from '~/api/environments';
+import { isAway, type Order } from '~/api/environments';
+import { joinCommand, serverAddress } from '~/api/join';
 import { Loaded } from '~/api/Loaded';
 import { overviewQuery } from '~/api/queries';
 import type { Environment, Page } from '~/api/types';
@@ -58,7 +59,7 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
             icon={<ServerIcon />}
             title={w.create.noEnvironments}
             hint={w.create.noEnvironmentsHint}
-            command={joinCommand(window.location.origin)}
+            command={joinCommand(serverAddress(), {})}
           />
         }
       >

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { frameworksQuery } from '~/api/queries';
-import { Field } from '~/ui/Field';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import { anchor } from './refusal';
 import { type PartProps, refusedAt } from './useCreate';
@@ -14,7 +13,7 @@ export function FrameworkSelect({ form, set, refused }: PartProps) {
   const card = cards.find(({ value }) => value === form.framework);
   return (
     <div id={anchor('framework')}>
-      <Field
+      <SelectField
         label={w.create.framework}
         error={refusedAt(refused, 'framework')}
         hint={
@@ -24,21 +23,14 @@ export function FrameworkSelect({ form, set, refused }: PartProps) {
             </span>
           ) : undefined
         }
-      >
-        {(props) => (
-          <Select
-            id={props.id}
-            className="w-full"
-            value={form.framework}
-            onChange={(framework) => set({ framework, zeroStage: framework === 'deepspeed' ? form.zeroStage : '' })}
-            options={cards.map(({ value, label, kind, vendor }) => ({
-              value,
-              label,
-              note: `${say(kind)} · ${say(vendor)}`,
-            }))}
-          />
-        )}
-      </Field>
+        value={form.framework}
+        onChange={(framework) => set({ framework, zeroStage: framework === 'deepspeed' ? form.zeroStage : '' })}
+        options={cards.map(({ value, label, kind, vendor }) => ({
+          value,
+          label,
+          note: `${say(kind)} · ${say(vendor)}`,
+        }))}
+      />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { Command } from '~/ui/Copy';
 import { classes } from '~/ui/classes';
 import { useWords } from '~/words';
 import { Auto } from './Auto';
-import type { Mode } from './form';
+import type { Mode } from './modes';
 import { withMaster } from './selection';
 import type { PartProps } from './useCreate';
 

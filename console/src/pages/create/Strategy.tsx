@@ -3,7 +3,7 @@ import type { Preview } from '~/api/types';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Field, Input } from '~/ui/Field';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
 import { useWords } from '~/words';
 import { FrameworkSelect } from './FrameworkSelect';
 import type { Form } from './form';
@@ -52,20 +52,15 @@ export function Strategy({ form, set, refused, summary, preview }: StrategyProps
               onChange={(microBatchSize) => set({ microBatchSize })}
             />
             {form.framework === 'deepspeed' ? (
-              <Field label={w.create.zeroStage}>
-                {(props) => (
-                  <Select
-                    id={props.id}
-                    className="w-full !min-w-0"
-                    value={form.zeroStage || AUTO}
-                    onChange={(stage) => set({ zeroStage: stage === AUTO ? '' : stage })}
-                    options={STAGES.map((stage) => ({
-                      value: stage,
-                      label: stage === AUTO ? w.create.automatic : `ZeRO-${stage}`,
-                    }))}
-                  />
-                )}
-              </Field>
+              <SelectField
+                label={w.create.zeroStage}
+                value={form.zeroStage || AUTO}
+                onChange={(stage) => set({ zeroStage: stage === AUTO ? '' : stage })}
+                options={STAGES.map((stage) => ({
+                  value: stage,
+                  label: stage === AUTO ? w.create.automatic : `ZeRO-${stage}`,
+                }))}
+              />
             ) : null}
           </div>
         </div>

@@ -1,8 +1,11 @@
 import { Card } from '~/ui/Card';
+import { Choice } from '~/ui/Choice';
 import { Field, Input, TextArea } from '~/ui/Field';
 import { ChevronRightIcon } from '~/ui/icons';
 import { useWords } from '~/words';
+import { Recipe } from './Recipe';
 import { anchor } from './refusal';
+import { sampleOf } from './training';
 import { type PartProps, refusedAt } from './useCreate';
 
 /** What each rank runs. */
@@ -17,21 +20,33 @@ export function Work({ form, set, refused }: PartProps) {
     form.checkpointDir,
   ];
   const error = refusedAt(refused, 'more');
+  const isBlank = form.training === '' && !form.kept.recipe?.config;
   return (
     <Card title={w.create.work} bodyClass="flex flex-col gap-4 p-4">
-      <div id={anchor('work')}>
-        <Field label={w.create.command} hint={w.create.commandHint} error={refusedAt(refused, 'work')}>
-          {(props) => (
-            <Input
-              {...props}
-              className="font-mono"
-              value={form.command}
-              placeholder="train.py --epochs 3"
-              onChange={(event) => set({ command: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-      </div>
+      <Choice
+        label={w.create.work}
+        isLabelHidden
+        value={form.work}
+        options={(['command', 'recipe'] as const).map((value) => ({ value, label: w.create.works[value] }))}
+        onChange={(work) => set({ work, ...(work === 'recipe' && isBlank ? { training: sampleOf(form.recipe) } : {}) })}
+      />
+      {form.work === 'recipe' ? (
+        <Recipe form={form} set={set} refused={refused} />
+      ) : (
+        <div id={anchor('work')}>
+          <Field label={w.create.command} hint={w.create.commandHint} error={refusedAt(refused, 'work')}>
+            {(props) => (
+              <Input
+                {...props}
+                className="font-mono"
+                value={form.command}
+                placeholder="train.py --epochs 3"
+                onChange={(event) => set({ command: event.currentTarget.value })}
+              />
+            )}
+          </Field>
+        </div>
+      )}
       <details className="group" open={Boolean(error) || further.some(Boolean)}>
         <summary className="flex cursor-pointer list-none items-center gap-1.5 rounded text-sm text-muted hover:text-text">
           <ChevronRightIcon className="transition-transform group-open:rotate-90" />
@@ -72,17 +87,19 @@ export function Work({ form, set, refused }: PartProps) {
               />
             )}
           </Field>
-          <Field label={w.create.secrets} hint={w.create.secretsHint} className="sm:col-span-2">
-            {(props) => (
-              <TextArea
-                {...props}
-                className="font-mono"
-                value={form.secrets}
-                placeholder="HF_TOKEN=hf-token"
-                onChange={(event) => set({ secrets: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+          {form.work === 'recipe' ? null : (
+            <Field label={w.create.secrets} hint={w.create.secretsHint} className="sm:col-span-2">
+              {(props) => (
+                <TextArea
+                  {...props}
+                  className="font-mono"
+                  value={form.secrets}
+                  placeholder="HF_TOKEN=hf-token"
+                  onChange={(event) => set({ secrets: event.currentTarget.value })}
+                />
+              )}
+            </Field>
+          )}
         </div>
       </details>
     </Card>

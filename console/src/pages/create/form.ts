@@ -1,9 +1,8 @@
 import { commandLine } from '~/api/argv';
 import type { AutoSelection, CreateRequest, Task } from '~/api/types';
+import type { Mode } from './modes';
 import { type Selection, withMaster } from './selection';
-
-export type Mode = 'existing' | 'auto' | 'new';
-export const MODES: Mode[] = ['existing', 'auto', 'new'];
+import { RECIPES, type RecipeName, yamlOfTraining } from './training';
 
 /** What the server shall pick from. Labels are `KEY=VALUE` with spaces or commas between them. */
 export type AutoForm = {
@@ -29,7 +28,12 @@ export type Form = Selection & {
   tensorParallel: string;
   zeroStage: string;
   microBatchSize: string;
+  work: 'command' | 'recipe';
   command: string;
+  recipe: RecipeName;
+  /** The text of a training.yaml. */
+  training: string;
+  recipeArgs: string;
   directory: string;
   interpreter: string;
   /** One `NAME=VALUE` a line. */
@@ -63,7 +67,11 @@ export const EMPTY: Form = {
   tensorParallel: '',
   zeroStage: '',
   microBatchSize: '',
+  work: 'command',
   command: '',
+  recipe: 'sft',
+  training: '',
+  recipeArgs: '',
   directory: '',
   interpreter: '',
   variables: '',
@@ -100,7 +108,7 @@ function autoOf(asked: AutoSelection): AutoForm {
 /** The form of a task like this one, under a name of its own. */
 export function formOf({ spec }: Pick<Task, 'spec'>): Form {
   const { work, distributed, options, policies } = spec;
-  const { checkpointDir, framework: settings = {}, ...otherOptions } = options ?? {};
+  const { checkpointDir, framework: settings = {}, training, ...otherOptions } = options ?? {};
   const { zeroStage, microBatchSize, ...otherSettings } = settings as Record<string, unknown>;
   const { restart, timeLimit, preemptible, ...otherPolicies } = policies ?? {};
   const { launchMode } = spec;
@@ -108,6 +116,8 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
   // The document of the API has another shape under the same name.
   const dataset = spec.dataset as { datasetId: string; datasetVersionId: string } | null | undefined;
   const command = work.kind === 'command' ? work : null;
+  const recipe = work.kind === 'recipe' ? work : null;
+  const launched = command ?? recipe;
   return {
     ...EMPTY,
     ...(asked ? { mode: 'auto' as const, auto: autoOf(asked) } : {}),
@@ -122,10 +132,14 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
     tensorParallel: text(distributed.strategy?.tensorParallel),
     zeroStage: text(zeroStage),
     microBatchSize: text(microBatchSize),
+    work: recipe ? 'recipe' : 'command',
     command: command ? commandLine(command.argv) : '',
-    directory: text(command?.directory),
-    interpreter: text(command?.interpreter),
-    variables: lines(command?.env),
+    recipe: RECIPES.find((one) => one === recipe?.name) ?? EMPTY.recipe,
+    training: recipe ? yamlOfTraining(training) : '',
+    recipeArgs: recipe ? commandLine(recipe.args ?? []) : '',
+    directory: text(launched?.directory),
+    interpreter: text(launched?.interpreter),
+    variables: lines(launched?.env),
     secrets: lines(command?.secrets),
     maxRestarts: restart?.maxRestarts ? String(restart.maxRestarts) : '',
     priority: spec.priority ? String(spec.priority) : '',
@@ -133,11 +147,16 @@ export function formOf({ spec }: Pick<Task, 'spec'>): Form {
     preemptible: preemptible ?? true,
     checkpointDir: text(checkpointDir),
     kept: {
-      options: { ...otherOptions, framework: otherSettings as Record<string, never> },
+      options: {
+        ...otherOptions,
+        ...(recipe ? {} : { training: training ?? null }),
+        framework: otherSettings as Record<string, never>,
+      },
       policies: otherPolicies,
       labels: spec.labels ?? {},
       source: spec.source ?? null,
       ...(work.kind === 'builtin' ? { recipe: { name: 'builtin', args: work.args ?? [] } } : {}),
+      ...(recipe?.config ? { recipe: { name: recipe.name, config: recipe.config } } : {}),
       ...(Object.keys(distributed.workers ?? {}).length > 0 ? { workers: distributed.workers ?? {} } : {}),
     },
   };

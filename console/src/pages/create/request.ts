@@ -1,6 +1,7 @@
 import { argv } from '~/api/argv';
 import type { CreateRequest } from '~/api/types';
 import type { Form } from './form';
+import { trainingOf } from './training';
 
 /** Leaves out what says nothing, so that a request holds what was wanted and no more. */
 function bare<T extends object>(value: T): Partial<T> {
@@ -24,6 +25,7 @@ export function variablesOf(text: string): Record<string, string> {
 }
 
 function commandOf(form: Form): CreateRequest['command'] {
+  if (form.work === 'recipe') return null;
   const words = argv(form.command) ?? [form.command];
   if (words.length === 0) return null;
   return bare({
@@ -31,6 +33,20 @@ function commandOf(form: Form): CreateRequest['command'] {
     workingDirectory: form.directory.trim(),
     env: variablesOf(form.variables),
     secrets: variablesOf(form.secrets),
+    interpreter: form.interpreter.trim(),
+  });
+}
+
+/** A recipe by its training.yaml, or by the one that every node has where a cloned task named it. */
+function recipeOf(form: Form): CreateRequest['recipe'] {
+  const { recipe: kept } = form.kept;
+  if (form.work !== 'recipe') return kept?.name === 'builtin' ? kept : null;
+  return bare({
+    name: form.recipe,
+    config: form.training.trim() === '' ? kept?.config : null,
+    args: argv(form.recipeArgs) ?? [form.recipeArgs],
+    workingDirectory: form.directory.trim(),
+    env: variablesOf(form.variables),
     interpreter: form.interpreter.trim(),
   });
 }
@@ -65,7 +81,7 @@ function launchModeOf({ mode, auto }: Form): CreateRequest['launchMode'] {
 
 /** The body of `POST /training-tasks`. */
 export function requestOf(form: Form): CreateRequest {
-  const { options, policies, labels, source, recipe, workers } = form.kept;
+  const { options, policies, labels, source, workers } = form.kept;
   const nodeIds = form.mode === 'auto' ? [] : form.nodeIds;
   const isDistributed = nodeIds.length > 1;
   const command = commandOf(form);
@@ -91,10 +107,11 @@ export function requestOf(form: Form): CreateRequest {
       workers: bare(Object.fromEntries(Object.entries(workers ?? {}).filter(([id]) => nodeIds.includes(id)))),
     }),
     command,
-    recipe: command ? null : (recipe ?? null),
+    recipe: command ? null : recipeOf(form),
     source: source ?? null,
     options: bare({
       ...options,
+      ...(form.work === 'recipe' ? { training: trainingOf(form.training).settings } : {}),
       checkpointDir: form.checkpointDir.trim(),
       framework: settings as Record<string, never>,
     }),
@@ -116,7 +133,8 @@ export function requestOf(form: Form): CreateRequest {
 export function previewOf(form: Form): CreateRequest | null {
   if (form.mode !== 'auto' && form.nodeIds.length === 0) return null;
   const request = requestOf(form);
-  const isWithout = !request.command && !(request.datasetId && request.datasetVersionId);
+  const isOwn = request.command || form.work === 'recipe';
+  const isWithout = !isOwn && !(request.datasetId && request.datasetVersionId);
   const { recipe: _, ...rest } = request;
   return {
     ...(isWithout ? { ...rest, command: { argv: ['train.py'] } } : request),

@@ -1,5 +1,5 @@
 import { NARROWED_BY, type NarrowedBy, ORDERS, type Order } from '~/api/environments';
-import { MODES, type Mode } from './form';
+import { MODES, type Mode } from './modes';
 
 export const TABS = ['yaml', 'cli', 'curl'] as const;
 export type TextTab = (typeof TABS)[number];

@@ -36,6 +36,8 @@ export function curlOf(request: CreateRequest, server: string): string {
   ].join(' \\\n  ');
 }
 
+const FILE = 'training.yaml';
+
 type Flags = (string | readonly [string, string | number | null | undefined])[];
 
 function autoFlags(mode: CreateRequest['launchMode']): Flags {
@@ -88,13 +90,16 @@ export function cliOf(request: CreateRequest, server: string, nameOf: (id: strin
     ['--time-limit', policies?.timeLimit == null ? null : `${policies.timeLimit}s`],
     ...(policies?.preemptible === false ? ['--not-preemptible'] : []),
     ['--source-path', source && 'path' in source ? source.path : null],
-    ['--workdir', command?.workingDirectory],
-    ['--interpreter', command?.interpreter],
-    ...Object.entries(command?.env ?? {}).map(([name, value]) => ['--env-var', `${name}=${value}`] as const),
+    ['--workdir', (command ?? recipe)?.workingDirectory],
+    ['--interpreter', (command ?? recipe)?.interpreter],
+    ...Object.entries((command ?? recipe)?.env ?? {}).map(
+      ([name, value]) => ['--env-var', `${name}=${value}`] as const,
+    ),
     ...Object.entries(command?.secrets ?? {}).map(([variable, name]) => ['--secret', `${variable}=${name}`] as const),
     ...Object.entries(request.labels ?? {}).map(([key, value]) => ['--label', `${key}=${value}`] as const),
     ['--priority', request.priority],
-    ...(recipe?.name === 'builtin' ? ['--builtin'] : []),
+    ...(recipe?.name === 'builtin' ? ['--builtin'] : [['--recipe', recipe?.name] as const]),
+    ['--config', recipe?.config ?? (options.training ? FILE : null)],
   ];
   const said = flags.flatMap((flag) => {
     if (typeof flag === 'string') return [flag];
@@ -103,5 +108,7 @@ export function cliOf(request: CreateRequest, server: string, nameOf: (id: strin
   });
   const words = command?.argv ?? recipe?.args ?? [];
   const behind = words.length > 0 ? [`-- ${commandLine(words)}`] : [];
-  return ['fermi task create', ...said, ...behind].join(' \\\n  ');
+  // The file is written where the command runs.
+  const file = options.training ? `cat > ${FILE} <<'END'\n${yamlOf(options.training)}\nEND\n` : '';
+  return file + ['fermi task create', ...said, ...behind].join(' \\\n  ');
 }

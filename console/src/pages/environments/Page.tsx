@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
-import { joinCommand, ORDERS } from '~/api/environments';
+import { ORDERS } from '~/api/environments';
+import { JoinDialog } from '~/api/JoinDialog';
+import { joinCommand, serverAddress } from '~/api/join';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
 import { EnvironmentFilters, type NarrowPatch, NoneLeft, shownOf } from '~/filters/EnvironmentFilters';
@@ -17,7 +19,6 @@ import { useWords } from '~/words';
 import { Details } from './Details';
 import { EnvironmentCard } from './EnvironmentCard';
 import { EnvironmentRows } from './EnvironmentRows';
-import { JoinDialog } from './JoinDialog';
 
 const route = getRouteApi('/environments');
 const FIELDS = ['status', 'zone', 'gpu', 'label'] as const;
@@ -68,7 +69,7 @@ export function Page() {
               icon={<ServerIcon />}
               title={w.environments.empty}
               hint={w.environments.emptyHint}
-              command={joinCommand(window.location.origin)}
+              command={joinCommand(serverAddress(), {})}
             />
           </Card>
         }

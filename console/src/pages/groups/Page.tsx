@@ -48,7 +48,7 @@ export function Page() {
                 icon={<GroupIcon />}
                 title={w.groups.noGroups}
                 hint={w.groups.noGroupsHint}
-                command={`curl -s ${window.location.origin}/api/v1/groups -H 'content-type: application/json' -d '{"name": "llm"}'`}
+                command="fermi group create llm gn6-0 gn6-1"
               />
             </Card>
           }

@@ -8,7 +8,7 @@ import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
 import { Dialog } from '~/ui/Dialog';
 import { Field, Input } from '~/ui/Field';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
 import { toast } from '~/ui/Toast';
 import { useWords } from '~/words';
 import { argv } from '../../api/argv';
@@ -100,26 +100,18 @@ export function StartDialog({ group, onClose }: { group: Group; onClose: () => v
           )}
         </Field>
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field label={w.groups.framework}>
-            {(props) => (
-              <Select
-                id={props.id}
-                value={framework}
-                onChange={setFramework}
-                options={(frameworks.data?.items ?? []).map((card) => ({ value: card.value, label: card.label }))}
-              />
-            )}
-          </Field>
-          <Field label={w.groups.dataset}>
-            {(props) => (
-              <Select
-                id={props.id}
-                value={dataset}
-                onChange={setDataset}
-                options={[{ value: NONE, label: w.groups.noDataset }, ...versions]}
-              />
-            )}
-          </Field>
+          <SelectField
+            label={w.groups.framework}
+            value={framework}
+            onChange={setFramework}
+            options={(frameworks.data?.items ?? []).map((card) => ({ value: card.value, label: card.label }))}
+          />
+          <SelectField
+            label={w.groups.dataset}
+            value={dataset}
+            onChange={setDataset}
+            options={[{ value: NONE, label: w.groups.noDataset }, ...versions]}
+          />
         </div>
       </form>
     </Dialog>

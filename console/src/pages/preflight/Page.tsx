@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { EnvironmentPicker } from '~/api/EnvironmentPicker';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
-import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
-import { Command } from '~/ui/Copy';
 import { Empty } from '~/ui/Empty';
 import { CheckListIcon, ServerIcon } from '~/ui/icons';
 import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { Findings } from './Findings';
+import { Measured } from './Measured';
+import { StartCard } from './StartCard';
 import { VersionTable } from './VersionTable';
 
 const route = getRouteApi('/preflight');
@@ -24,8 +24,6 @@ export function Page() {
   const all = environments.data?.items ?? [];
   const ids = (search.env ?? '').split(',');
   const chosen = ids.flatMap((id) => all.find((environment) => environment.id === id) ?? []);
-  const master = chosen[0]?.address ?? '10.0.0.1';
-  const command = `fermi setup-cluster --master_addr ${master} --master_port 29500 --world_size ${Math.max(chosen.length, 2)} --node_rank 0`;
   return (
     <>
       <PageHeader title={w.preflight.title} note={w.preflight.about} />
@@ -61,17 +59,15 @@ export function Page() {
           </Card>
         ) : (
           <>
+            <StartCard
+              names={chosen.map((environment) => environment.name)}
+              onStarted={(id) => void navigate({ search: (search) => ({ ...search, id }), replace: true })}
+            />
+            {search.id ? <Measured key={search.id} id={search.id} /> : null}
             <Findings chosen={chosen} />
             <VersionTable chosen={chosen} />
           </>
         )}
-        <Card title={w.preflight.matrix} bodyClass="flex flex-col items-start gap-3 p-4">
-          <p className="text-sm text-muted">{w.preflight.matrixText}</p>
-          <Command text={command} className="w-full" />
-          <Link to="/groups" className={buttonClass()}>
-            {w.preflight.toGroups}
-          </Link>
-        </Card>
       </div>
     </>
   );

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { auditQuery } from '~/api/access';
 import { Loaded } from '~/api/Loaded';
+import { useNames } from '~/api/names';
 import type { Event } from '~/api/types';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
@@ -13,11 +14,20 @@ import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
-import { useRoleName } from './roles';
-import { nameOf } from './SessionCard';
+import { sentence } from '~/words/format';
 
 const route = getRouteApi('/settings');
-const KINDS = ['task.', 'environment.', 'group.', 'dataset.', 'model.', 'user.', 'token.', 'secret.'] as const;
+const KINDS = [
+  'task.',
+  'environment.',
+  'group.',
+  'dataset.',
+  'model.',
+  'user.',
+  'token.',
+  'secret.',
+  'webhook.',
+] as const;
 const ALL = 'all';
 const FIRST = 100;
 /** The API gives no more at once. */
@@ -26,7 +36,7 @@ const MOST = 1_000;
 /** Who has asked for what, newest first, live. */
 export function Audit() {
   const { w, say, date } = useWords();
-  const roleName = useRoleName();
+  const { userName, roleName } = useNames();
   const { user = '', kind } = route.useSearch();
   const navigate = route.useNavigate();
   const [size, setSize] = useState(FIRST);
@@ -46,7 +56,7 @@ export function Audit() {
       cell: ({ principal }) =>
         principal ? (
           <span className="whitespace-nowrap" title={principal.role ? roleName(principal.role) : undefined}>
-            {nameOf(principal.name, w.settings.names)}
+            {userName(principal.name)}
           </span>
         ) : (
           '–'
@@ -58,13 +68,13 @@ export function Audit() {
       head: w.settings.what,
       cell: ({ text, time, principal }) => (
         <div className="py-1.5 [overflow-wrap:anywhere]">
-          <span className="first-letter:uppercase inline-block">{say(text)}</span>
+          {sentence(say(text))}
           <span className="block text-xs text-muted sm:hidden">
-            {[principal ? nameOf(principal.name, w.settings.names) : null, date(time)].filter(Boolean).join(' · ')}
+            {[principal ? userName(principal.name) : null, date(time)].filter(Boolean).join(' · ')}
           </span>
         </div>
       ),
-      className: 'w-full',
+      className: 'w-full max-sm:pl-4',
     },
     {
       key: 'kind',

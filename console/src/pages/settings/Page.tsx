@@ -4,13 +4,23 @@ import { Tabs } from '~/ui/Tabs';
 import { useWords } from '~/words';
 import { Audit } from './Audit';
 import { General } from './General';
+import { Join } from './Join';
 import { Secrets } from './Secrets';
 import { TABS } from './search';
 import { Tokens } from './Tokens';
 import { Users } from './Users';
+import { Webhooks } from './Webhooks';
 
 const route = getRouteApi('/settings');
-const PANELS = { general: General, users: Users, tokens: Tokens, secrets: Secrets, audit: Audit };
+const PANELS = {
+  general: General,
+  users: Users,
+  tokens: Tokens,
+  join: Join,
+  secrets: Secrets,
+  webhooks: Webhooks,
+  audit: Audit,
+};
 
 export function Page() {
   const { w } = useWords();

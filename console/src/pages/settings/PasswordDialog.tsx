@@ -1,9 +1,8 @@
 import { useState } from 'react';
+import { ActDialog } from '~/api/ActDialog';
 import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
-import { refusalOf, useAct } from '~/api/useAct';
-import { Field, Input } from '~/ui/Field';
-import { FormDialog } from '~/ui/FormDialog';
+import { TextField } from '~/ui/TextField';
 import { useWords } from '~/words';
 
 type PasswordDialogProps = { user: string; isOwn: boolean; onClose: () => void };
@@ -13,55 +12,40 @@ export function PasswordDialog({ user, isOwn, onClose }: PasswordDialogProps) {
   const { w } = useWords();
   const [current, setCurrent] = useState('');
   const [password, setPassword] = useState('');
-  const set = useAct({
-    call: () =>
-      q(
-        client.POST('/api/v1/users/{name}/password', {
-          params: { path: { name: user } },
-          body: { password, current: isOwn ? current : null },
-        }),
-      ),
-    changes: [keys.tokens],
-    done: () => w.settings.passwordSet(user),
-    onDone: onClose,
-    isQuiet: true,
-  });
-  const refusal = refusalOf(set.error);
+  const params = { path: { name: user } };
+  const body = { password, current: isOwn ? current : null };
   return (
-    <FormDialog
+    <ActDialog
       title={w.settings.passwordOf(user)}
       description={w.settings.passwordHint}
       submit={w.common.save}
-      cancel={w.common.cancel}
-      isBusy={set.isPending}
-      error={refusal.hasField ? null : refusal.text}
-      onSubmit={() => set.mutate(undefined)}
+      call={() => q(client.POST('/api/v1/users/{name}/password', { params, body }))}
+      changes={[keys.tokens]}
+      done={() => w.settings.passwordSet(user)}
       onClose={onClose}
     >
-      {isOwn ? (
-        <Field label={w.settings.passwordNow} error={refusal.at('current')}>
-          {(props) => (
-            <Input
-              {...props}
+      {(refusedAt) => (
+        <>
+          {isOwn ? (
+            <TextField
+              label={w.settings.passwordNow}
+              error={refusedAt('current')}
               type="password"
               autoComplete="current-password"
               value={current}
-              onChange={(event) => setCurrent(event.currentTarget.value)}
+              onChange={setCurrent}
             />
-          )}
-        </Field>
-      ) : null}
-      <Field label={w.settings.passwordNew} error={refusal.at('password')}>
-        {(props) => (
-          <Input
-            {...props}
+          ) : null}
+          <TextField
+            label={w.settings.passwordNew}
+            error={refusedAt('password')}
             type="password"
             autoComplete="new-password"
             value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
+            onChange={setPassword}
           />
-        )}
-      </Field>
-    </FormDialog>
+        </>
+      )}
+    </ActDialog>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { deleteSecret, type Secret, secretsQuery } from '~/api/access';
 import { Loaded } from '~/api/Loaded';
+import { useNames } from '~/api/names';
 import { keys } from '~/api/queries';
 import { useAct } from '~/api/useAct';
 import { Button } from '~/ui/Button';
@@ -14,11 +15,11 @@ import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
 import { SecretDialog } from './SecretDialog';
-import { nameOf } from './SessionCard';
 
 /** Names of secrets; no route gives a value back. */
 export function Secrets() {
   const { w, date } = useWords();
+  const { userName } = useNames();
   const secrets = useQuery(secretsQuery());
   const [isSetting, setSetting] = useState(false);
   const [going, setGoing] = useState<Secret | null>(null);
@@ -33,14 +34,13 @@ export function Secrets() {
     {
       key: 'owner',
       head: w.settings.secretOf,
-      cell: ({ owner, shared }) =>
-        shared || !owner ? <Badge>{w.settings.everyone}</Badge> : nameOf(owner, w.settings.names),
+      cell: ({ owner, shared }) => (shared || !owner ? <Badge>{w.settings.everyone}</Badge> : userName(owner)),
     },
     {
       key: 'updated',
       head: w.settings.secretSet,
       cell: ({ updatedAt }) => date(updatedAt),
-      className: 'whitespace-nowrap text-muted',
+      className: 'hidden whitespace-nowrap text-muted sm:table-cell',
     },
     {
       key: 'act',

@@ -1,15 +1,14 @@
 import { useState } from 'react';
+import { ActDialog } from '~/api/ActDialog';
 import { ROLES, type RoleName } from '~/api/access';
 import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
-import { refusalOf, useAct } from '~/api/useAct';
 import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
 import { Command } from '~/ui/Copy';
 import { Dialog } from '~/ui/Dialog';
-import { Field, Input } from '~/ui/Field';
-import { FormDialog } from '~/ui/FormDialog';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
+import { TextField } from '~/ui/TextField';
 import { useWords } from '~/words';
 
 const OWN = 'own';
@@ -25,57 +24,46 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
   const [scope, setScope] = useState<Scope>('api');
   const [role, setRole] = useState<RoleName | typeof OWN>(OWN);
   const [days, setDays] = useState<(typeof DAYS)[number]>('90');
-  const make = useAct({
-    call: () =>
-      q(
-        client.POST('/api/v1/tokens', {
-          body: {
-            name: name.trim(),
-            scope,
-            role: role === OWN || scope === 'agent' ? null : role,
-            expiresInS: Number(days) * DAY_S,
-          },
-        }),
-      ),
-    changes: [keys.tokens],
-    isQuiet: true,
-  });
-  if (make.data) return <Made token={make.data.token} name={make.data.name} scope={scope} onClose={onClose} />;
-  const refusal = refusalOf(make.error);
+  const [made, setMade] = useState<{ token: string; name: string } | null>(null);
+  if (made) return <Made {...made} scope={scope} onClose={onClose} />;
+  const body = {
+    name: name.trim(),
+    scope,
+    role: role === OWN || scope === 'agent' ? null : role,
+    expiresInS: Number(days) * DAY_S,
+  };
   return (
-    <FormDialog
+    <ActDialog
       title={w.settings.makeToken}
       submit={w.settings.makeToken}
-      cancel={w.common.cancel}
-      isBusy={make.isPending}
-      error={refusal.hasField ? null : refusal.text}
-      onSubmit={() => make.mutate(undefined)}
+      call={() => q(client.POST('/api/v1/tokens', { body }))}
+      changes={[keys.tokens]}
+      onDone={setMade}
       onClose={onClose}
     >
-      <Field label={w.settings.tokenName} isRequired hint={w.settings.tokenNameHint} error={refusal.at('name')}>
-        {(props) => <Input {...props} value={name} onChange={(event) => setName(event.currentTarget.value)} />}
-      </Field>
-      <Field label={w.settings.scope} hint={w.settings.scopeMay[scope]} error={refusal.at('scope')}>
-        {(props) => (
-          <Select
-            id={props.id}
-            className="w-full"
+      {(refusedAt) => (
+        <>
+          <TextField
+            label={w.settings.tokenName}
+            isRequired
+            hint={w.settings.tokenNameHint}
+            error={refusedAt('name')}
+            value={name}
+            onChange={setName}
+          />
+          <SelectField
+            label={w.settings.scope}
+            hint={w.settings.scopeMay[scope]}
+            error={refusedAt('scope')}
             value={scope}
             onChange={setScope}
             options={SCOPES.map((value) => ({ value, label: w.settings.scopes[value] }))}
           />
-        )}
-      </Field>
-      {scope === 'api' ? (
-        <Field
-          label={w.settings.role}
-          hint={role === OWN ? w.settings.roleOwnHint : w.settings.roleMay[role]}
-          error={refusal.at('role')}
-        >
-          {(props) => (
-            <Select
-              id={props.id}
-              className="w-full"
+          {scope === 'api' ? (
+            <SelectField
+              label={w.settings.role}
+              hint={role === OWN ? w.settings.roleOwnHint : w.settings.roleMay[role]}
+              error={refusedAt('role')}
               value={role}
               onChange={setRole}
               options={[
@@ -83,21 +71,17 @@ export function TokenDialog({ onClose }: { onClose: () => void }) {
                 ...ROLES.map((value) => ({ value, label: w.settings.roles[value] })),
               ]}
             />
-          )}
-        </Field>
-      ) : null}
-      <Field label={w.settings.expires} error={refusal.at('expiresInS')}>
-        {(props) => (
-          <Select
-            id={props.id}
-            className="w-full"
+          ) : null}
+          <SelectField
+            label={w.settings.expires}
+            error={refusedAt('expiresInS')}
             value={days}
             onChange={setDays}
             options={DAYS.map((value) => ({ value, label: w.settings.days(value) }))}
           />
-        )}
-      </Field>
-    </FormDialog>
+        </>
+      )}
+    </ActDialog>
   );
 }
 

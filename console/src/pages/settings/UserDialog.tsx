@@ -1,11 +1,10 @@
 import { useState } from 'react';
+import { ActDialog } from '~/api/ActDialog';
 import { ROLES, type RoleName } from '~/api/access';
 import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
-import { refusalOf, useAct } from '~/api/useAct';
-import { Field, Input } from '~/ui/Field';
-import { FormDialog } from '~/ui/FormDialog';
-import { Select } from '~/ui/Select';
+import { SelectField } from '~/ui/SelectField';
+import { TextField } from '~/ui/TextField';
 import { useWords } from '~/words';
 
 /** Adds a person who may log in. */
@@ -14,49 +13,38 @@ export function UserDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<RoleName>('member');
   const [password, setPassword] = useState('');
-  const add = useAct({
-    call: () => q(client.POST('/api/v1/users', { body: { name: name.trim(), role, password } })),
-    changes: [keys.users],
-    done: () => w.settings.userAdded(name.trim()),
-    onDone: onClose,
-    isQuiet: true,
-  });
-  const refusal = refusalOf(add.error);
   return (
-    <FormDialog
+    <ActDialog
       title={w.settings.addUser}
       submit={w.settings.addUser}
-      cancel={w.common.cancel}
-      isBusy={add.isPending}
-      error={refusal.hasField ? null : refusal.text}
-      onSubmit={() => add.mutate(undefined)}
+      call={() => q(client.POST('/api/v1/users', { body: { name: name.trim(), role, password } }))}
+      changes={[keys.users]}
+      done={() => w.settings.userAdded(name.trim())}
       onClose={onClose}
     >
-      <Field label={w.settings.userName} isRequired error={refusal.at('name')}>
-        {(props) => <Input {...props} value={name} onChange={(event) => setName(event.currentTarget.value)} />}
-      </Field>
-      <Field label={w.settings.role} hint={w.settings.roleMay[role]} error={refusal.at('role')}>
-        {(props) => (
-          <Select
-            id={props.id}
-            className="w-full"
+      {(refusedAt) => (
+        <>
+          <TextField label={w.settings.userName} isRequired error={refusedAt('name')} value={name} onChange={setName} />
+          <SelectField
+            label={w.settings.role}
+            hint={w.settings.roleMay[role]}
+            error={refusedAt('role')}
             value={role}
             onChange={setRole}
             options={ROLES.map((value) => ({ value, label: w.settings.roles[value] }))}
           />
-        )}
-      </Field>
-      <Field label={w.settings.password} isRequired hint={w.settings.passwordRule} error={refusal.at('password')}>
-        {(props) => (
-          <Input
-            {...props}
+          <TextField
+            label={w.settings.password}
+            isRequired
+            hint={w.settings.passwordRule}
+            error={refusedAt('password')}
             type="password"
             autoComplete="new-password"
             value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
+            onChange={setPassword}
           />
-        )}
-      </Field>
-    </FormDialog>
+        </>
+      )}
+    </ActDialog>
   );
 }

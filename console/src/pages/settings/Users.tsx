@@ -69,7 +69,7 @@ export function Users() {
       key: 'created',
       head: w.common.createdAt,
       cell: ({ createdAt }) => date(createdAt),
-      className: 'whitespace-nowrap text-muted',
+      className: 'hidden whitespace-nowrap text-muted sm:table-cell',
     },
     {
       key: 'act',

@@ -1,4 +1,4 @@
-export const TABS = ['general', 'users', 'tokens', 'secrets', 'audit'] as const;
+export const TABS = ['general', 'users', 'tokens', 'join', 'secrets', 'webhooks', 'audit'] as const;
 export type TabName = (typeof TABS)[number];
 
 /** What the address of this page holds behind the question mark. */

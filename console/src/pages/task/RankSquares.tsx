@@ -1,35 +1,35 @@
 import { useMemo, useState } from 'react';
+import type { Rank } from '~/api/types';
 import { RankGrid, type RankSquare } from '~/charts/RankGrid';
 import { useWords } from '~/words';
-import type { RankRow } from './useRanks';
+import type { AboutRank } from './useRanks';
 
 type RankSquaresProps = {
-  rows: readonly RankRow[];
+  rows: readonly Rank[];
+  about: AboutRank;
   /** The rank that failed first; those that failed after it are its victims. */
   first: number | null;
   onPick: (rank: number) => void;
 };
 
-const stateOf = (row: RankRow, first: number | null) =>
+const stateOf = (row: Rank, first: number | null) =>
   row.state === 'failed' && first !== null && row.rank !== first ? 'victim' : row.state;
 
 /** The squares of all ranks, and more of the one under the pointer. */
-export function RankSquares({ rows, first, onPick }: RankSquaresProps) {
+export function RankSquares({ rows, about, first, onPick }: RankSquaresProps) {
   const { w, say, number, value } = useWords();
   const [hovered, setHovered] = useState<number | null>(null);
   const squares = useMemo(
-    () =>
-      rows.map(
-        (row): RankSquare => ({
-          rank: row.rank,
-          node: row.node,
-          tone: stateOf(row, first),
-          label: `rank ${row.rank} · ${say(row.stateText)}${row.exitText ? ` · ${row.exitText}` : ''}`,
-        }),
-      ),
-    [rows, first, say],
+    () => rows.map((row): RankSquare => ({ rank: row.rank, node: row.node, tone: stateOf(row, first) })),
+    [rows, first],
   );
-  const row = hovered === null ? undefined : rows.find((one) => one.rank === hovered);
+  const byRank = useMemo(() => new Map(rows.map((row) => [row.rank, row])), [rows]);
+  const labelOf = (rank: number) => {
+    const row = byRank.get(rank);
+    return [`rank ${rank}`, row ? say(row.stateText) : null, row?.exitText].filter(Boolean).join(' · ');
+  };
+  const row = hovered === null ? undefined : byRank.get(hovered);
+  const more = row && about(row);
   const facts = row
     ? [
         `rank ${row.rank}`,
@@ -37,20 +37,20 @@ export function RankSquares({ rows, first, onPick }: RankSquaresProps) {
         row.exitText,
         row.pid == null ? null : `pid ${row.pid}`,
         row.step == null ? null : w.task.stepOnly(number(row.step)),
-        row.stepTime === null ? null : w.task.seconds(value(row.stepTime)),
+        more?.stepTime == null ? null : w.task.seconds(value(more.stepTime)),
       ].filter(Boolean)
     : [];
   return (
     <div className="flex flex-col gap-3">
-      <RankGrid label={w.task.rankMap} squares={squares} onPick={onPick} onHover={setHovered} />
+      <RankGrid label={w.task.rankMap} squares={squares} labelOf={labelOf} onPick={onPick} onHover={setHovered} />
       <p className="flex h-5 min-w-0 gap-3 text-xs text-muted">
         {row ? (
           <>
             <span className="shrink-0 text-text">{facts.join(' · ')}</span>
-            <span className="min-w-0 truncate font-mono">{row.lastLine}</span>
+            <span className="min-w-0 truncate font-mono">{more?.lastLine}</span>
           </>
         ) : (
-          <Counts rows={rows} first={first} />
+          <Counts squares={squares} />
         )}
       </p>
     </div>
@@ -65,14 +65,16 @@ const DOTS = {
   waiting: 'bg-track',
 } as const;
 
-function Counts({ rows, first }: Omit<RankSquaresProps, 'onPick'>) {
+function Counts({ squares }: { squares: readonly RankSquare[] }) {
   const { w, number } = useWords();
-  return (['running', 'succeeded', 'failed', 'victim', 'waiting'] as const).map((state) => {
-    const count = rows.filter((row) => stateOf(row, first) === state).length;
+  const counts = new Map<string, number>();
+  for (const { tone } of squares) counts.set(tone, (counts.get(tone) ?? 0) + 1);
+  return (['running', 'succeeded', 'failed', 'victim', 'waiting'] as const).map((tone) => {
+    const count = counts.get(tone) ?? 0;
     return count === 0 ? null : (
-      <span key={state} className="flex items-center gap-1.5">
-        <span aria-hidden="true" className={`size-2 rounded-xs ${DOTS[state]}`} />
-        {w.task[state]} {number(count)}
+      <span key={tone} className="flex items-center gap-1.5">
+        <span aria-hidden="true" className={`size-2 rounded-xs ${DOTS[tone]}`} />
+        {w.task[tone]} {number(count)}
       </span>
     );
   });

@@ -3,6 +3,8 @@ import type { LogSearchState } from '~/logs/LogView';
 export const TABS = ['overview', 'logs', 'metrics', 'events', 'ranks', 'launch', 'diagnosis'] as const;
 export type TabName = (typeof TABS)[number];
 
+const STREAMS = ['stdout', 'stderr', 'hang'] as const;
+
 /** What the address of this page holds behind the question mark. */
 export type TaskSearch = LogSearchState & { tab?: TabName; x?: 'step'; rank?: number; kind?: string };
 
@@ -22,7 +24,7 @@ export function readSearch(search: Record<string, unknown>): TaskSearch {
     ranks: text(search.ranks),
     q: text(search.q),
     line: text(search.line),
-    stream: search.stream === 'stdout' || search.stream === 'stderr' ? search.stream : undefined,
+    stream: STREAMS.find((stream) => stream === search.stream),
     attempt: whole(search.attempt) || undefined,
     wrap: search.wrap === true || search.wrap === 'true' || undefined,
     x: search.x === 'step' ? 'step' : undefined,

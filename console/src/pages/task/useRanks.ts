@@ -1,19 +1,21 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { ask } from '~/api/client';
-import { keys, metricsQuery, OFTEN, ranksQuery } from '~/api/queries';
-import type { LogChunk, Rank, Task } from '~/api/types';
+import { keys, metricsQuery, ranksPace, ranksQuery } from '~/api/queries';
+import type { LogChunk, Rank, Series, Task } from '~/api/types';
 import { bare } from '~/logs/ansi';
 import { fold } from '~/logs/fold';
 
-export type RankRow = Rank & { stepTime: number | null; lastLine: string };
+/** What is told of one rank when it is looked at: of thousands most are not. */
+export type About = { stepTime: number | null; lastLine: string };
+export type AboutRank = (rank: Rank) => About;
 
-/** The last line that each rank has written; of one that failed rather what it said on its error stream. */
-export function lastLines(chunks: readonly LogChunk[], isFailed: (rank: number) => boolean): Map<number, string> {
-  const found = new Map<number, string>();
-  for (const chunk of chunks) {
-    const line = bare(fold(chunk.text.trimEnd().split('\n').pop() ?? '').text).trim();
-    const isWanted = chunk.stream === 'stdout' || isFailed(chunk.rank) || !found.has(chunk.rank);
-    if (line !== '' && isWanted) found.set(chunk.rank, line.slice(0, 400));
+/** The last line that a rank has written; of one that failed rather what it said on its error stream. */
+export function lastLine(chunks: readonly Pick<LogChunk, 'stream' | 'text'>[], isFailed: boolean): string {
+  let found = '';
+  for (const { stream, text } of chunks) {
+    const line = bare(fold(text.trimEnd().split('\n').pop() ?? '').text).trim();
+    if (line !== '' && (stream === 'stdout' || isFailed || found === '')) found = line.slice(0, 400);
   }
   return found;
 }
@@ -26,18 +28,26 @@ const lastLinesQuery = (id: string) =>
 
 /** Ranks with their pace and their last words. */
 export function useRanks(task: Task) {
-  const refetchInterval = task.endedAt == null ? OFTEN : (false as const);
+  const refetchInterval = ranksPace(task);
   const ranks = useQuery({ ...ranksQuery(task.id), refetchInterval });
-  const pace = useQuery({ ...metricsQuery(task.id, { series: 'stepTimeS', maxPoints: 2 }), refetchInterval });
+  const times = useQuery({ ...metricsQuery(task.id, { series: 'stepTimeS', maxPoints: 2 }), refetchInterval });
   const last = useQuery({ ...lastLinesQuery(task.id), refetchInterval });
-  const items = ranks.data?.items ?? [];
-  const failed = new Set(items.filter((rank) => rank.state === 'failed').map((rank) => rank.rank));
-  const lines = lastLines(last.data?.chunks ?? [], (rank) => failed.has(rank));
-  const times = new Map(pace.data?.series.map((one) => [one.rank, one.points[one.points.length - 1]?.value ?? null]));
-  const rows: RankRow[] = items.map((rank) => ({
-    ...rank,
-    stepTime: times.get(rank.rank) ?? null,
-    lastLine: lines.get(rank.rank) ?? '',
-  }));
-  return { query: ranks, rows };
+  const about = useMemo(() => aboutOf(times.data?.series ?? [], last.data?.chunks ?? []), [times.data, last.data]);
+  return { query: ranks, rows: ranks.data?.items ?? NONE, about };
+}
+
+const NONE: Rank[] = [];
+
+function aboutOf(series: readonly Series[], chunks: readonly LogChunk[]): AboutRank {
+  const times = new Map(series.map((one) => [one.rank, one.points[one.points.length - 1]?.value ?? null]));
+  const written = new Map<number, LogChunk[]>();
+  for (const chunk of chunks) {
+    const list = written.get(chunk.rank);
+    if (list) list.push(chunk);
+    else written.set(chunk.rank, [chunk]);
+  }
+  return ({ rank, state }) => ({
+    stepTime: times.get(rank) ?? null,
+    lastLine: lastLine(written.get(rank) ?? [], state === 'failed'),
+  });
 }

@@ -55,7 +55,7 @@ export const groups: Words['groups'] = {
   stopText: (name) => `Stop all tasks on the group ${name}?`,
   stopped: (n) => `${n} tasks were asked to stop`,
   noGroups: 'No groups yet',
-  noGroupsHint: 'Create one, tick workers and move them in; or by the API:',
+  noGroupsHint: 'Create one, tick workers and move them in; or in a terminal:',
   noWorkers: 'No workers yet',
   noWorkersHint: 'Start one on a training machine:',
   problems: (n) => `${n} problems`,

@@ -54,6 +54,8 @@ export const task: Words['task'] = {
   advice: 'What to do',
   seeDiagnosis: 'See the diagnosis',
   seeLogs: 'See logs',
+  timeSpent: 'Where the time went',
+  timeSpentHint: (share: string) => `${share} of it since its creation was training`,
   startup: 'Start-up',
   startupHint: 'from its creation to the first step',
   startupNone: 'The task has not begun to start',

@@ -53,7 +53,7 @@ export const groups = {
   stopText: (name: string) => `停止分组“${name}”上的全部任务？`,
   stopped: (n: string) => `已请求停止 ${n} 个任务`,
   noGroups: '还没有分组',
-  noGroupsHint: '新建一个分组，勾选 Worker 并移动进去；或用 API：',
+  noGroupsHint: '新建一个分组，勾选 Worker 并移动进去；或在终端中运行：',
   noWorkers: '还没有 Worker',
   noWorkersHint: '在训练机器上启动一个：',
   problems: (n: string) => `${n} 个问题`,

@@ -52,6 +52,8 @@ export const task = {
   advice: '建议',
   seeDiagnosis: '查看诊断',
   seeLogs: '查看日志',
+  timeSpent: '时间去向',
+  timeSpentHint: (share: string) => `从创建至今，${share} 用于训练`,
   startup: '启动过程',
   startupHint: '从创建到第一步',
   startupNone: '任务还没有开始启动',

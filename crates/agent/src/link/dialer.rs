@@ -9,6 +9,7 @@ use fermi_api::client::ServerAddress;
 use fermi_api::link::{AgentMessage, Hello, KnownRun, ServerMessage, Welcome};
 use fermi_domain::access::Fingerprint;
 use fermi_domain::contract::FERMI_RUN_MARK;
+use fermi_domain::fleet::pause_before_dial;
 use fermi_domain::language::Text;
 use fermi_domain::task::RunKey;
 use fermi_process::procfs;
@@ -21,8 +22,8 @@ use super::connection::{ConnectionError, ServerConnection};
 use crate::identity::{Pass, PassBook};
 use crate::options::StopFlag;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// After a refusal: somebody has to do something first.
+const REFUSED_PAUSE: Duration = Duration::from_secs(5);
 /// How long the agent may take to look for the runs of a cluster that it has not served before.
 const TURN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -80,13 +81,13 @@ pub fn start(dialer: Dialer, tell: impl Fn(LinkNews) + Send + 'static) -> std::i
 
 impl Dialer {
     fn dial(&mut self, outgoing: &Receiver<AgentMessage>, bell: &EventFd, tell: &impl Fn(LinkNews)) {
-        let mut pause = FIRST_PAUSE;
+        let mut tries = 0;
         while !self.stop.is_raised() {
             let hello = self.hello();
             let spoken_of = hello.cluster.clone();
             let error = match ServerConnection::open(&self.server, self.fingerprint, self.token.as_deref(), hello) {
                 Ok((connection, mut welcome)) => {
-                    pause = FIRST_PAUSE;
+                    tries = 0;
                     welcome.credential = self.passes.confirm(&welcome.cluster, welcome.credential);
                     // Said to a connection that is gone; what still counts is said again after the welcome.
                     while outgoing.try_recv().is_ok() {}
@@ -106,8 +107,8 @@ impl Dialer {
             };
             let wait = match error {
                 ConnectionError::Lost(reason) => {
-                    let wait = with_jitter(pause);
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    let wait = pause_before_dial(tries, drawn());
+                    tries += 1;
                     tell(LinkNews::Lost { reason, retry_in: wait });
                     wait
                 }
@@ -116,7 +117,7 @@ impl Dialer {
                         self.passes.turn_to(&cluster);
                     }
                     tell(LinkNews::Refused { reason, hint });
-                    LONGEST_PAUSE
+                    REFUSED_PAUSE
                 }
             };
             self.rest(wait, bell);
@@ -125,13 +126,13 @@ impl Dialer {
     }
 
     fn hello(&mut self) -> Hello {
-        let Pass { credential, seal, next_seal } = self.passes.propose().clone();
+        let Pass { credential, seal, next_seal, pending_seals } = self.passes.propose().clone();
         let RunsOfCluster { cluster, runs } = self.known();
         let is_known = |run: &RunKey| runs.iter().any(|known| known.run == *run);
         // Without a look, or without knowing for which cluster, nothing is claimed.
         let seen = cluster.as_deref().and_then(runs_with_processes);
         let seen = seen.map(|seen| seen.into_iter().filter(|run| !is_known(run)).collect());
-        Hello { credential, seal, next_seal, cluster, runs, seen, ..self.hello.clone() }
+        Hello { credential, seal, next_seal, pending_seals, cluster, runs, seen, ..self.hello.clone() }
     }
 
     fn known(&self) -> RunsOfCluster {
@@ -205,23 +206,10 @@ fn runs_with_processes(cluster: &str) -> Option<Vec<RunKey>> {
     Some(marks.iter().filter_map(|mark| mark.strip_prefix(&prefix)?.parse().ok()).collect())
 }
 
-/// A quarter more or less, so that agents that lost their server together do not come back together.
-fn with_jitter(pause: Duration) -> Duration {
-    let mut random = [0u8; 1];
+/// Between 0 and 1.
+fn drawn() -> f64 {
+    let mut random = [0u8; 4];
     // Were there no randomness, the pause is just shorter.
     let _ = getrandom::fill(&mut random);
-    pause.mul_f32(0.75 + f32::from(random[0]) / 510.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_differ_by_a_quarter_at_most() {
-        for _ in 0..100 {
-            let pause = with_jitter(Duration::from_secs(4));
-            assert!((Duration::from_secs(3)..=Duration::from_secs(5)).contains(&pause), "{pause:?}");
-        }
-    }
+    f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX)
 }

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
-use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER, ENVIRONMENT_HEADER, Taken, UnwantedRun};
+use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER, ENVIRONMENT_HEADER, EPOCH_HEADER, Taken, UnwantedRun};
 use fermi_domain::access::Fingerprint;
+use fermi_domain::fleet::JournalSent;
 use fermi_domain::ids::EnvironmentId;
 use serde::Deserialize;
 use ureq::http::StatusCode;
@@ -40,7 +41,16 @@ pub enum PieceAnswer {
 pub trait UploadClient {
     /// How much of a stream the server has.
     fn ask(&mut self, path: &str) -> PieceAnswer;
-    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer;
+    fn send(&mut self, path: &str, piece: Piece<'_>) -> PieceAnswer;
+}
+
+/// Bytes of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    pub offset: u64,
+    pub bytes: &'a [u8],
+    /// What the server has of the journal of the same run.
+    pub journal: JournalSent,
 }
 
 /// Carries by HTTP, over one connection that stays open.
@@ -60,6 +70,8 @@ pub struct WelcomedAs {
     pub cluster: String,
     /// None from a server of a release without credentials.
     pub credential: Option<String>,
+    /// As the header has it.
+    pub epoch: String,
 }
 
 #[derive(Deserialize)]
@@ -103,9 +115,8 @@ impl HttpUploadClient {
         let authorization = self.authorization.as_deref().map(|value| ("Authorization", value));
         let sender = self.sender.iter().flat_map(|sender| {
             let credential = sender.credential.as_deref().map(|credential| (CREDENTIAL_HEADER, credential));
-            [(ENVIRONMENT_HEADER, sender.environment.as_str()), (CLUSTER_HEADER, sender.cluster.as_str())]
-                .into_iter()
-                .chain(credential)
+            let meant = [(CLUSTER_HEADER, sender.cluster.as_str()), (EPOCH_HEADER, sender.epoch.as_str())];
+            [(ENVIRONMENT_HEADER, sender.environment.as_str())].into_iter().chain(meant).chain(credential)
         });
         authorization.into_iter().chain(sender)
     }
@@ -148,8 +159,12 @@ impl UploadClient for HttpUploadClient {
         self.answer(path, request.call())
     }
 
-    fn send(&mut self, path: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
-        let mut request = self.agent.post(self.server.http(&format!("{path}?offset={offset}")));
+    fn send(&mut self, path: &str, Piece { offset, bytes, journal }: Piece<'_>) -> PieceAnswer {
+        let journal = match journal {
+            JournalSent::Whole => "&journalWhole=true",
+            JournalSent::Partly => "",
+        };
+        let mut request = self.agent.post(self.server.http(&format!("{path}?offset={offset}{journal}")));
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }

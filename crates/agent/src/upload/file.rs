@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::client::{PieceAnswer, UploadClient};
+use fermi_domain::fleet::JournalSent;
+
+use super::client::{Piece, PieceAnswer, UploadClient};
 use super::tail::GrowingFile;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -14,6 +16,8 @@ pub struct UploadFile<F> {
     pub path: String,
     /// Whose stream it is, by attempt and rank; nobody's where it is a journal.
     pub of_rank: Option<(u32, u32)>,
+    /// What the server has of the journal of its run.
+    pub journal: JournalSent,
     tail: F,
     /// How much the server has; none when it must be asked.
     arrived: Option<u64>,
@@ -41,7 +45,16 @@ impl<F: GrowingFile> UploadFile<F> {
     /// One of which the server has nothing, or has whatever it says when asked.
     pub fn new(path: String, tail: F, is_fresh: bool) -> Self {
         let arrived = is_fresh.then_some(0);
-        Self { path, of_rank: None, tail, arrived, is_open: true, not_before: None, pause: FIRST_PAUSE }
+        Self {
+            path,
+            of_rank: None,
+            journal: JournalSent::Partly,
+            tail,
+            arrived,
+            is_open: true,
+            not_before: None,
+            pause: FIRST_PAUSE,
+        }
     }
 
     /// When it wants to be tried again, if it waits for that.
@@ -75,7 +88,7 @@ impl<F: GrowingFile> UploadFile<F> {
             // The disk may come back.
             Err(_) => return self.later(now),
         };
-        match client.send(&self.path, arrived, &buffer[..count]) {
+        match client.send(&self.path, Piece { offset: arrived, bytes: &buffer[..count], journal: self.journal }) {
             PieceAnswer::Has(length) if length > arrived => self.goes_on_from(length),
             // It has more or less than we thought. A server that says the same again and again gets a rest.
             PieceAnswer::Misfit(length) if length != arrived => self.goes_on_from(length),
@@ -140,7 +153,7 @@ mod tests {
             PieceAnswer::Has(self.has.len() as u64)
         }
 
-        fn send(&mut self, _: &str, offset: u64, bytes: &[u8]) -> PieceAnswer {
+        fn send(&mut self, _: &str, Piece { offset, bytes, .. }: Piece<'_>) -> PieceAnswer {
             let mood = self.moods.pop_front().unwrap_or(Mood::Fine);
             match mood {
                 Mood::Broken => return PieceAnswer::Troubled,

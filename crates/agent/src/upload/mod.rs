@@ -11,7 +11,7 @@ mod tail;
 mod uploader;
 mod watch;
 
-pub use client::{HttpUploadClient, PieceAnswer, UploadClient, WelcomedAs};
+pub use client::{HttpUploadClient, Piece, PieceAnswer, UploadClient, WelcomedAs};
 pub use file::{Step, UploadFile};
 pub use tail::GrowingFile;
 pub use uploader::{UploadOrder, Uploader};

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fermi_attempt::run_folder::{RankFolder, attempt_folder};
+use fermi_attempt::run_folder::{RankFolder, attempt_folder, hang_file};
+use fermi_domain::fleet::JournalSent;
 use fermi_domain::task::RunKey;
 use fermi_process::journal;
 
@@ -32,6 +33,7 @@ pub struct UploadSet {
     /// Nobody writes to the files any more.
     pub ends: bool,
     pub unwanted: bool,
+    journal: JournalSent,
 }
 
 /// A folder that is worth watching, and the files that lie in it.
@@ -44,7 +46,7 @@ pub struct WatchedFolder {
 impl UploadSet {
     pub fn new(what: UploadPlan, kind: UploadKind) -> Self {
         let next_attempt = what.first_attempt;
-        Self { what, kind, next_attempt, files: Vec::new(), ends: false, unwanted: false }
+        Self { what, kind, next_attempt, files: Vec::new(), ends: false, unwanted: false, journal: JournalSent::Partly }
     }
 
     /// Looks for files that were not there before, and says which folders to watch for them.
@@ -86,6 +88,7 @@ impl UploadSet {
                 }
                 places.push(WatchedFolder { folder: folder.path, files: begin..self.files.len() });
             }
+            places.extend(self.add_evidence(attempt));
         }
         let begun = attempt_folder(&self.what.folder, self.next_attempt);
         if begun.is_dir() {
@@ -95,10 +98,25 @@ impl UploadSet {
         places
     }
 
+    /// The stacks of a hang are of all ranks of this node, and go with the first.
+    fn add_evidence(&mut self, attempt: u32) -> Option<WatchedFolder> {
+        let rank = *self.what.ranks.first()?;
+        let begin = self.files.len();
+        let path = format!("/api/agent/v1/runs/{}/streams/{attempt}/{rank}/hang", self.what.run);
+        self.add(path, hang_file(&self.what.folder, attempt), Some((attempt, rank)));
+        Some(WatchedFolder { folder: attempt_folder(&self.what.folder, attempt), files: begin..self.files.len() })
+    }
+
     fn add(&mut self, path: String, file: PathBuf, of_rank: Option<(u32, u32)>) {
         let mut file = UploadFile::new(path, Tail::new(file), self.what.is_fresh);
-        file.of_rank = of_rank;
+        (file.of_rank, file.journal) = (of_rank, self.journal);
         self.files.push(file);
+    }
+
+    /// What the journal has not told by now it never will.
+    pub fn journal_is_taken(&mut self) {
+        self.journal = JournalSent::Whole;
+        self.files.iter_mut().for_each(|file| file.journal = JournalSent::Whole);
     }
 
     pub fn look_at(&mut self, files: std::ops::Range<usize>) {
@@ -114,7 +132,7 @@ impl UploadSet {
     /// Whether all has arrived that ever will.
     pub fn is_done(&self) -> bool {
         // Streams are taken once the journal has told of their attempt; one that was deleted never will.
-        let has_journal = self.what.folder.join(journal::FILE_NAME).exists();
+        let has_journal = self.what.folder.join(journal::FILE_NAME).try_exists().unwrap_or(true);
         self.ends && (self.unwanted || !has_journal || self.files.iter().all(|file| !file.is_open))
     }
 }
@@ -157,8 +175,10 @@ mod tests {
         assert_eq!(set.discover().iter().filter(|place| !place.files.is_empty()).count(), 0);
         std::fs::create_dir_all(folder.path().join("attempt_2/1")).unwrap();
         let places = set.discover();
-        let last = places.last().unwrap();
-        assert_eq!((last.folder.clone(), last.files.clone()), (folder.path().join("attempt_2/1"), 3..6));
+        let last = &places[places.len() - 2..];
+        assert_eq!((last[0].folder.clone(), last[0].files.clone()), (folder.path().join("attempt_2/1"), 3..6));
+        assert_eq!((last[1].folder.clone(), last[1].files.clone()), (folder.path().join("attempt_2"), 6..7));
+        assert_eq!(set.files[6].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/4/hang");
         assert_eq!(set.files[5].path, "/api/agent/v1/runs/task-1-g1-n1-i1/streams/3/5/progress");
         assert!(set.discover().is_empty());
     }
@@ -170,7 +190,7 @@ mod tests {
         let mut set = set(folder.path(), UploadKind::Streams);
         set.ends = true;
         set.discover();
-        assert_eq!(set.files.len(), 6);
+        assert_eq!(set.files.len(), 7);
         assert!(set.is_done(), "without a journal nothing of it is ever taken");
         std::fs::write(folder.path().join(journal::FILE_NAME), "").unwrap();
         assert!(!set.is_done());

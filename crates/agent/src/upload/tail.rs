@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 /// What grows and is sent piece by piece; a test plays the file.
@@ -38,7 +38,8 @@ impl Tail {
 
 impl GrowingFile for Tail {
     fn exists(&self) -> bool {
-        self.path.exists()
+        // What cannot be told is looked for when it is read.
+        self.path.try_exists().unwrap_or(true)
     }
 
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -46,7 +47,10 @@ impl GrowingFile for Tail {
             (self.segment, self.begins) = (0, 0);
         }
         loop {
-            let file = match File::open(self.segment_path(self.segment)) {
+            // A rank's own file may be held by a lease of the rank, and other runs wait behind this one.
+            let opened =
+                File::options().read(true).custom_flags(libc::O_NONBLOCK).open(self.segment_path(self.segment));
+            let file = match opened {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
                 file => file?,
             };

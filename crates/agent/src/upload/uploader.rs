@@ -38,6 +38,8 @@ pub enum UploadOrder {
     },
     /// Nobody writes any more: send what is left and say when it is done.
     Rest(RunKey),
+    /// The server has all of the run's journal, and there will be no more of it.
+    JournalTaken(RunKey),
     Drop(RunKey),
     /// The server is there and calls us so.
     Welcomed(WelcomedAs),
@@ -144,6 +146,9 @@ impl Work {
                     if let Some(set) = self.sets.get_mut(&run) {
                         set.look_at_all();
                     }
+                }
+                Ok(UploadOrder::JournalTaken(run)) => {
+                    self.sets.get_mut(&run).into_iter().for_each(UploadSet::journal_is_taken);
                 }
                 Ok(UploadOrder::Drop(run)) => self.forget(&run),
                 Ok(UploadOrder::Welcomed(sender)) => {

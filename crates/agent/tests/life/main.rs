@@ -48,6 +48,7 @@ fn be_agent(server: &str, data: &str) {
         data_dir: data.into(),
         declared: None,
         address: Some("127.0.0.1".to_owned()),
+        run_as: Default::default(),
     };
     let result = fermi_agent::run(options, StopFlag::new().unwrap(), |news| {
         if !matches!(news, AgentNews::Lost { .. }) {

@@ -169,7 +169,8 @@ impl PlayedServer {
         let mut state = self.state.lock().unwrap();
         let known = state.streams.entry(path.to_owned()).or_default();
         let status = if lines[0].starts_with("POST ") {
-            let offset: usize = query.strip_prefix("offset=").unwrap().parse().unwrap();
+            let offset: usize =
+                query.split('&').find_map(|pair| pair.strip_prefix("offset=")).unwrap().parse().unwrap();
             if offset == known.len() && fault != Some(2) {
                 known.extend_from_slice(&body);
                 200

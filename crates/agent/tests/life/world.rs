@@ -133,8 +133,10 @@ fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
         interpreter: None,
         source: None,
         checkpoint_dir: None,
+        dataset: None,
         secret: "s".into(),
         secret_variables: Vec::new(),
+        owner: Some("system".into()),
     }
 }
 

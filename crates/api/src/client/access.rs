@@ -2,8 +2,8 @@
 
 use super::{API, ApiAnswer, Client, ClientError, Query, segment};
 use crate::v1::{
-    ChangeUser, CreateToken, CreateUser, Empty, Event, LogIn, MadeToken, Page, Secret, Session, SetPassword, SetSecret,
-    Token, User,
+    ChangeUser, CreateToken, CreateUser, Empty, Event, LinkUser, LogIn, MadeToken, Page, Secret, Session, SetPassword,
+    SetSecret, Token, User,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -41,6 +41,10 @@ impl Client {
 
     pub fn set_password(&self, name: &str, request: &SetPassword) -> Got<Empty> {
         self.post(&user_path(name, "/password"), request)
+    }
+
+    pub fn link_user(&self, name: &str, request: &LinkUser) -> Got<Empty> {
+        self.post(&user_path(name, "/link"), request)
     }
 
     pub fn tokens(&self) -> Got<Page<Token>> {

@@ -11,8 +11,9 @@ use super::{API, ApiAnswer, Client, ClientError, Follower, Query, segment};
 use crate::v1::{
     BulkAnswer, BulkRequest, ChangeGroup, Check, CloneRequest, CreateAnswer, CreateDataset, CreateDatasetVersion,
     CreateGroup, CreateModel, DIGEST_HEADER, Dataset, Environment, Event, Explanation, Group, GroupRanks, Id, Launch,
-    LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preview, Rank, ServerStatus, Snapshot,
-    StartGroup, StartGroupAnswer, StopRequest, Stray, Stream, Task, TaskRow, Version, WorkerRow,
+    LogPiece, LogSearch, Logs, Metrics, Model, MoveAnswer, MoveWorkers, Page, Preflight, Preview, Rank, ServerStatus,
+    Snapshot, Stacks, StartGroup, StartGroupAnswer, StartPreflight, StopRequest, Stray, Stream, Task, TaskRow, Version,
+    WorkerRow,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -89,6 +90,14 @@ impl Client {
         self.post(&format!("{API}/server/strays/{}/end", segment(run)), &serde_json::json!({}))
     }
 
+    pub fn start_preflight(&self, request: &StartPreflight) -> Got<Preflight> {
+        self.post(&format!("{API}/preflights"), request)
+    }
+
+    pub fn preflight(&self, id: &str) -> Got<Preflight> {
+        self.get(&format!("{API}/preflights/{}", segment(id)), &Query::new())
+    }
+
     pub fn environments(&self, query: &Query) -> Got<Page<Environment>> {
         self.get(&format!("{API}/environments"), query)
     }
@@ -157,6 +166,10 @@ impl Client {
 
     pub fn explain(&self, id: &str) -> Got<Explanation> {
         self.get(&task_path(id, "/explain"), &Query::new())
+    }
+
+    pub fn stacks(&self, id: &str) -> Got<Stacks> {
+        self.post(&task_path(id, "/stacks"), &serde_json::json!({}))
     }
 
     pub fn launch(&self, id: &str) -> Got<Launch> {

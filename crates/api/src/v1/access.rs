@@ -59,6 +59,18 @@ pub struct User {
     pub role: Role,
     /// Unix milliseconds.
     pub created_at: u64,
+    /// Whether the user comes with a company account (OpenID Connect).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_company_account: bool,
+}
+
+/// The body of `POST /users/{name}/link`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LinkUser {
+    /// As the company's log-in service names the account: `sub` of its ID tokens.
+    #[schema(example = "248289761001")]
+    pub subject: String,
 }
 
 /// The body of `POST /users`.

@@ -1,12 +1,14 @@
 //! Why a task is where it is.
 
+use fermi_domain::hang::HangNote;
 use fermi_domain::language::Text;
 use fermi_domain::phase::TaskPhase;
+use fermi_domain::start_up::WaitNote;
 use fermi_domain::task::NodeRunState;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Attempt, Event, Verdict};
+use super::{Attempt, Event, Ledger, Verdict};
 
 /// The answer to `GET /training-tasks/{id}/explain`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -28,12 +30,21 @@ pub struct Explanation {
     pub attempts: Vec<Attempt>,
     pub restarts_used: u32,
     pub max_restarts: u32,
+    /// Where its time has gone so far; not known of tasks of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Ledger>,
+    /// Who hangs, and where, while nothing moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<HangNote>,
+    /// Which ranks wait for which others, while they have not met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitNote>,
     /// The last events, oldest first.
     pub events: Vec<Event>,
 }
 
 /// A place in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuePlace {
     /// How many tasks that could use the same workers are before it.
@@ -42,6 +53,34 @@ pub struct QueuePlace {
     pub starts_by: Option<u64>,
     /// Whether that is a promise, because workers are kept for it.
     pub is_promised: bool,
+    /// The first of those that are before it.
+    #[serde(default)]
+    pub ahead: Vec<QueuedTask>,
+    /// Workers that it could have and that are kept: for itself, or for a task before it.
+    #[serde(default)]
+    pub reservation: Option<ReservedWorkers>,
+}
+
+/// A task in the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QueuedTask {
+    pub task_id: String,
+    pub name: String,
+}
+
+/// What is kept for a task that is first in line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReservedWorkers {
+    pub task_id: String,
+    pub name: String,
+    /// The first of them.
+    pub workers: Vec<String>,
+    pub worker_count: u64,
+    /// When all of them are there at the latest; null where that is not known.
+    pub from: Option<u64>,
+    pub text: Text,
 }
 
 /// A worker that the task needs and does not have.

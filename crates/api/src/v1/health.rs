@@ -15,6 +15,10 @@ pub struct Version {
     pub api: Vec<String>,
     /// The version of the words between agents and server.
     pub link: u32,
+    /// Where a browser begins to log in with a company account (OpenID Connect), where the server was set up for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://fermi.example.com/oidc/log-in")]
+    pub company_log_in: Option<String>,
 }
 
 /// The data of `GET /readyz`.

@@ -9,6 +9,8 @@ use utoipa::ToSchema;
 pub enum Stream {
     Stdout,
     Stderr,
+    /// The stacks of all ranks of a node that hung; kept with the node's first rank, and shown only where it is asked for.
+    Hang,
 }
 
 impl Stream {
@@ -16,6 +18,7 @@ impl Stream {
         match self {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
+            Self::Hang => "hang",
         }
     }
 }

@@ -14,6 +14,9 @@ pub struct Plan {
     pub missing_gib: f64,
     /// What one GPU needs.
     pub memory_gib: f64,
+    /// What one GPU needs at most in four of five such runs.
+    #[serde(default)]
+    pub memory_high_gib: f64,
     /// What one GPU has.
     pub gpu_memory_gib: f64,
     #[schema(example = "zero2")]
@@ -24,6 +27,11 @@ pub struct Plan {
     pub global_batch: u64,
     /// Null where it does not fit: what does not run has no speed.
     pub step_time_s: Option<f64>,
+    /// Four of five such runs are between these.
+    #[serde(default)]
+    pub step_time_low_s: Option<f64>,
+    #[serde(default)]
+    pub step_time_high_s: Option<f64>,
     pub tokens_per_s: Option<f64>,
     /// What to take instead; null where nothing is better.
     pub suggestion: Option<PlanSuggestion>,
@@ -36,7 +44,7 @@ pub struct Plan {
 #[serde(rename_all = "camelCase")]
 pub enum PlanId {
     Fits,
-    /// Fits with less than a tenth of the card to spare.
+    /// Fits as predicted, but not at the upper end of what such runs need.
     FitsTightly,
     DoesNotFit,
 }

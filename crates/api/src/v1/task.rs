@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::framework::Framework;
+use fermi_domain::hang::HangNote;
 use fermi_domain::language::Text;
 use fermi_domain::phase::{AttemptPhase, TaskPhase};
 use fermi_domain::rank_map::RankSlot;
+use fermi_domain::start_up::WaitNote;
 use fermi_domain::task::{NodeRunState, TaskSpec};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AllowedAction, Plan, Principal, Verdict, Warning};
+use super::{AllowedAction, Ledger, Plan, Principal, Verdict, Warning};
 
 /// Where a task stands.
 pub type TaskStatus = TaskPhase;
@@ -103,6 +105,15 @@ pub struct Task {
     pub rank_map: Vec<RankSlot>,
     pub master_port: Option<u16>,
     pub verdict: Option<Verdict>,
+    /// Where its time has gone so far; not known of tasks of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Ledger>,
+    /// Who hangs, and where, while nothing moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<HangNote>,
+    /// Which ranks wait for which others, while they have not met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitNote>,
     pub warnings: Vec<Warning>,
 }
 

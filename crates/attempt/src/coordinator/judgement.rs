@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{RankFailure, Role, first_failure};
 use fermi_domain::ids::Rank;
+use fermi_domain::pulse::Phase;
 use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
 
 use super::vocabulary::{Failure, Loss, NodeRanks};
@@ -27,12 +28,21 @@ impl Ended {
     }
 }
 
+/// The ranks of a start-up that took too long.
+#[derive(Debug, Default)]
+pub struct NeverCame {
+    /// With what they did instead, where that is known.
+    pub missing: Vec<(u32, Option<Phase>)>,
+    /// Those that were there.
+    pub joined: Vec<u32>,
+}
+
 /// The facts of an attempt that went wrong.
 #[derive(Debug)]
 pub struct Case<'a> {
     pub nodes: &'a [NodeRanks],
     pub failed: &'a [Ended],
-    pub never_came: &'a [u32],
+    pub never_came: &'a NeverCame,
     pub lost: &'a BTreeMap<usize, (u64, Loss)>,
 }
 
@@ -44,12 +54,14 @@ impl Case<'_> {
             return self.loss_verdict(node, loss);
         }
         let Some(first) = first else {
-            let missing = self
-                .never_came
-                .iter()
-                .map(|rank| MissingRank { rank: Rank(*rank), node: self.home_of(*rank) })
-                .collect();
-            return Verdict::of(VerdictKind::StartTimedOut { missing });
+            let NeverCame { missing, joined } = self.never_came;
+            let missing = missing.iter().map(|(rank, phase)| MissingRank {
+                rank: Rank(*rank),
+                node: self.home_of(*rank),
+                phase: *phase,
+            });
+            let joined = joined.iter().map(|rank| Rank(*rank)).collect();
+            return Verdict::of(VerdictKind::StartTimedOut { missing: missing.collect(), joined });
         };
         Verdict {
             evidence: first.failure.evidence.clone(),
@@ -64,7 +76,7 @@ impl Case<'_> {
     pub fn not_assembled(&self) -> Verdict {
         match self.lost.first_key_value() {
             Some((node, (_, loss))) => self.loss_verdict(*node, *loss),
-            None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new() }),
+            None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new(), joined: Vec::new() }),
         }
     }
 

@@ -9,9 +9,9 @@ use fermi_domain::healing::{self, Decision, FailedAttempt};
 use fermi_domain::ladder::{Rung, StopReason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 
-use super::judgement::{Case, Ended};
+use super::judgement::{Case, Ended, NeverCame};
 use super::vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::node_message::NodeReport;
+use crate::node_message::{NodeReport, RankSeen};
 use fermi_domain::event::{Outcome, RunEvent, StopCause};
 
 /// How long a rank that looks like a victim is given before the stop, so that the cause can show itself.
@@ -74,7 +74,7 @@ pub struct Coordinator {
     pub(super) unanswered: BTreeSet<usize>,
     /// Ranks that ended badly by themselves, not by our signals.
     pub(super) failed: Vec<Ended>,
-    pub(super) never_came: Vec<u32>,
+    pub(super) never_came: NeverCame,
     pub(super) stopped_by: Option<i32>,
     /// A newer generation of the run was found: the node that found it, and which.
     pub(super) superseded_by: Option<(usize, u64)>,
@@ -97,7 +97,7 @@ impl Coordinator {
             alive: BTreeMap::new(),
             unanswered: BTreeSet::new(),
             failed: Vec::new(),
-            never_came: Vec::new(),
+            never_came: NeverCame::default(),
             stopped_by: None,
             superseded_by: None,
             effects: Vec::new(),
@@ -148,7 +148,7 @@ impl Coordinator {
                 self.made_progress |= made_progress;
                 self.rank_hung(rank, *failure, now_ms);
             }
-            NodeReport::NotJoined { missing } => self.not_joined(node, missing, now_ms),
+            NodeReport::NotJoined { missing, ranks } => self.not_joined(node, &missing, &ranks, now_ms),
             NodeReport::Swept => self.swept(node, now_ms),
             NodeReport::Surveyed { found, .. } => self.surveyed(node, found, now_ms),
             NodeReport::Superseded { generation } => self.superseded(node, generation, now_ms),
@@ -228,7 +228,7 @@ impl Coordinator {
         self.started_ms = now_ms;
         self.made_progress = false;
         self.failed.clear();
-        self.never_came.clear();
+        self.never_came = NeverCame::default();
         self.unanswered.clear();
         self.alive = self
             .nodes
@@ -341,13 +341,17 @@ impl Coordinator {
         }
     }
 
-    fn not_joined(&mut self, node: usize, missing: Vec<u32>, now_ms: u64) {
+    fn not_joined(&mut self, node: usize, missing: &[u32], ranks: &[RankSeen], now_ms: u64) {
         let awaited = self.unanswered.remove(&node);
         if !awaited || !matches!(self.state, State::Running { .. }) {
             return;
         }
-        self.never_came.extend(missing.into_iter().filter(|rank| self.alive.contains_key(rank)));
-        if self.unanswered.is_empty() && !self.never_came.is_empty() {
+        let phase_of = |rank: u32| ranks.iter().find(|seen| seen.rank == rank).and_then(|seen| seen.phase);
+        let missing = missing.iter().filter(|rank| self.alive.contains_key(rank));
+        self.never_came.missing.extend(missing.map(|rank| (*rank, phase_of(*rank))));
+        if self.unanswered.is_empty() && !self.never_came.missing.is_empty() {
+            let is_missing = |rank: &u32| self.never_came.missing.iter().any(|(missing, _)| missing == rank);
+            self.never_came.joined = self.alive.keys().copied().filter(|rank| !is_missing(rank)).collect();
             self.stop(StopReason::Failure, now_ms);
         }
     }
@@ -424,7 +428,7 @@ impl Coordinator {
 
     fn all_swept(&mut self, now_ms: u64) {
         let is_lost = self.lost.keys().any(|node| !self.leaving.contains(node));
-        let went_wrong = !self.failed.is_empty() || !self.never_came.is_empty() || is_lost;
+        let went_wrong = !self.failed.is_empty() || !self.never_came.missing.is_empty() || is_lost;
         if self.superseded_by.is_some() {
             self.conclude_superseded();
         } else if self.stopped_by.is_some() {

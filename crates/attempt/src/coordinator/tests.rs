@@ -6,11 +6,12 @@ use fermi_domain::failure::{Diagnosis, Evidence, FailureClass, Recurrence, Role,
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::ladder::{Rung, StopLadder};
 use fermi_domain::language::Text;
+use fermi_domain::pulse::Phase;
 use fermi_domain::verdict::VerdictKind;
 use proptest::prelude::*;
 
 use super::{Coordinator, Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
-use crate::node_message::NodeReport;
+use crate::node_message::{NodeReport, RankSeen};
 use fermi_domain::event::{Outcome, RunEvent};
 
 const SIGTERM: i32 = 15;
@@ -291,26 +292,34 @@ fn the_checkpoint_signal_comes_first() {
     assert!(wants(&run.on(RunInput::TimePassed, 500), &RunEffect::SignalRanks { signal: SIGTERM }));
 }
 
+/// What a node of four ranks answers; of rank 1 it knows what it does.
+fn not_joined(missing: Vec<u32>) -> NodeReport {
+    let ranks = (0..4).map(|rank| RankSeen { rank, phase: (rank == 1).then_some(Phase::Import), pids: Vec::new() });
+    NodeReport::NotJoined { missing, ranks: ranks.collect() }
+}
+
 #[test]
 fn ranks_that_never_came_are_named() {
     let mut run = run_of(4, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
     assert_eq!(run.on(RunInput::TimePassed, 1_000), [RunEffect::CheckJoined]);
-    run.on(RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing: vec![1, 3] } }, 1_001);
+    run.on(RunInput::Reported { node: 0, report: not_joined(vec![1, 3]) }, 1_001);
     for rank in 0..4 {
         run.on(killed_by_us(rank), 1_010);
     }
     let last = run.on(SWEPT, 1_011);
-    let Some((Outcome::Failed, VerdictKind::StartTimedOut { missing }, None)) = outcome(&last) else {
+    let Some((Outcome::Failed, VerdictKind::StartTimedOut { missing, joined }, None)) = outcome(&last) else {
         panic!("not a time-out: {last:?}")
     };
-    assert_eq!(missing.iter().map(|missing| missing.rank.0).collect::<Vec<_>>(), [1, 3]);
+    let missing: Vec<_> = missing.iter().map(|missing| (missing.rank.0, missing.phase)).collect();
+    assert_eq!(missing, [(1, Some(Phase::Import)), (3, None)]);
+    assert_eq!(joined.iter().map(|rank| rank.0).collect::<Vec<_>>(), [0, 2]);
 }
 
 #[test]
 fn when_all_have_come_the_time_out_is_forgotten() {
     let mut run = run_of(2, Policy { start_timeout_ms: Some(1_000), ..policy(0) });
     run.on(RunInput::TimePassed, 1_000);
-    assert_eq!(run.on(RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing: vec![] } }, 1_001), []);
+    assert_eq!(run.on(RunInput::Reported { node: 0, report: not_joined(vec![]) }, 1_001), []);
     assert_eq!(run.wake_at(), None);
 }
 
@@ -444,8 +453,10 @@ fn any_happening(ranks: u32) -> impl Strategy<Value = RunInput> {
         Just(RunInput::NodeLeaves { node: 0, signal: SIGTERM }),
         Just(RunInput::KillAsked),
         Just(RunInput::TimePassed),
-        proptest::collection::vec(0..ranks, 0..3)
-            .prop_map(|missing| RunInput::Reported { node: 0, report: NodeReport::NotJoined { missing } }),
+        proptest::collection::vec(0..ranks, 0..3).prop_map(|missing| RunInput::Reported {
+            node: 0,
+            report: NodeReport::NotJoined { missing, ranks: Vec::new() }
+        }),
     ]
 }
 

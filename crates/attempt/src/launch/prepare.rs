@@ -104,6 +104,7 @@ pub fn prepare(
         stdout_filters: Vec::new(),
         stderr_filters: Vec::new(),
         hook: None,
+        account: None,
     };
     Ok(Prepared { bundle, files })
 }
@@ -155,6 +156,7 @@ pub fn unseen_ranks(launch: &NodeLaunch, node_rank: u32, folder: Option<&Path>) 
             cpus: None,
             stdin: StdinPlan::Null,
             terminal: None,
+            account: None,
         },
         show_stdout: Show::Hidden,
         show_stderr: Show::Hidden,

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use fermi_domain::checkpoint::{Fence, FenceFinding, LeftBehind, Listing, NodeCheckpoints, complete_steps, fence};
+use fermi_process::account::SystemAccount;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::checkpoint_folder::{CheckpointFolder, FenceStamp};
@@ -77,11 +78,12 @@ pub struct CheckpointWatch {
 }
 
 impl CheckpointWatch {
-    /// For the run of this name, which keeps checkpoints in this folder.
-    pub fn new(folder: PathBuf, writer: &str) -> std::io::Result<Self> {
+    /// For the run of this name, which keeps checkpoints in this folder as this account.
+    pub fn new(folder: PathBuf, writer: &str, account: Option<SystemAccount>) -> std::io::Result<Self> {
         let (sender, findings) = channel();
         let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-        Ok(Self { folder: CheckpointFolder::new(folder, writer), orders: None, sender, findings, bell })
+        let folder = CheckpointFolder::new(folder, writer).of(account);
+        Ok(Self { folder, orders: None, sender, findings, bell })
     }
 
     /// The folder in words.
@@ -163,6 +165,11 @@ struct Watcher {
 
 impl Watcher {
     fn run(mut self, orders: &Receiver<WatchOrder>) {
+        if let Some(account) = &self.folder.account
+            && account.see_as_it().is_err()
+        {
+            return;
+        }
         loop {
             let is_running = self.watched.as_ref().is_some_and(|watched| watched.is_running);
             let order = if is_running {
@@ -334,7 +341,7 @@ mod tests {
     #[test]
     fn steps_that_an_attempt_went_back_behind_count_again_when_they_are_written_again() {
         let root = tempfile::tempdir().unwrap();
-        let mut watch = CheckpointWatch::new(root.path().to_owned(), "n0").unwrap();
+        let mut watch = CheckpointWatch::new(root.path().to_owned(), "n0", None).unwrap();
         [10, 20, 30].into_iter().for_each(|step| save(root.path(), step, "of the first course"));
         assert_eq!(surveyed(&mut watch, 2, MarkDuty::Nothing).0.steps, [10, 20, 30].into());
         watch.begin(fence(2), GoesOnFrom::Step(10));
@@ -351,15 +358,15 @@ mod tests {
     fn two_nodes_of_one_folder_find_out_and_a_newer_attempt_ends_the_survey_of_an_older() {
         let root = tempfile::tempdir().unwrap();
         let (mut first, mut second) = (
-            CheckpointWatch::new(root.path().to_owned(), "n0").unwrap(),
-            CheckpointWatch::new(root.path().to_owned(), "n1").unwrap(),
+            CheckpointWatch::new(root.path().to_owned(), "n0", None).unwrap(),
+            CheckpointWatch::new(root.path().to_owned(), "n1", None).unwrap(),
         );
         let (found, mark) = surveyed(&mut first, 4, MarkDuty::Leave);
         let mark = mark.unwrap();
         assert!(found.shares && surveyed(&mut second, 4, MarkDuty::Find(mark.clone())).0.shares);
         assert_eq!(surveyed(&mut first, 4, MarkDuty::Leave).1, Some(mark), "others may be looking for it already");
         let other = tempfile::tempdir().unwrap();
-        let mut elsewhere = CheckpointWatch::new(other.path().to_owned(), "n2").unwrap();
+        let mut elsewhere = CheckpointWatch::new(other.path().to_owned(), "n2", None).unwrap();
         let (_, mark) = surveyed(&mut first, 5, MarkDuty::Leave);
         assert!(!surveyed(&mut elsewhere, 5, MarkDuty::Find(mark.unwrap())).0.shares);
         second.survey(Survey { fence: fence(3), first_rank: 0, mark: MarkDuty::Nothing }, 0..1);

@@ -1,5 +1,7 @@
 //! Drives the coordinator: what happens goes in, and its decisions go to this node and, over links, to all others.
 
+mod start_up;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -13,6 +15,7 @@ use fermi_process::clock::Monotonic;
 
 use super::local_node::Node;
 use super::peers::{PeerNews, Peers, PendingPeer, Silence};
+use super::start_up::StartUpWatch;
 use crate::assembly::{Assembly, Greeting, node_positions};
 use crate::bundle::NodeBundle;
 use crate::coordinator::{Coordinator, Loss, NodeRanks, Policy, RunEffect, RunInput};
@@ -58,6 +61,9 @@ pub struct CoordinatorDriver {
     /// How many collectives the ranks of some node have entered that did not move then.
     begun: u64,
     is_over: bool,
+    /// The nodes of the attempt in the order of node ranks.
+    nodes: Vec<NodeRanks>,
+    start_up: StartUpWatch,
 }
 
 impl CoordinatorDriver {
@@ -95,6 +101,8 @@ impl CoordinatorDriver {
             surveyed: None,
             begun: 0,
             is_over: false,
+            nodes: Vec::new(),
+            start_up: StartUpWatch::default(),
         })
     }
 
@@ -111,7 +119,7 @@ impl CoordinatorDriver {
     pub fn wake_in(&self) -> Option<Duration> {
         let due = self.coordinator.wake_at().map(|at| Duration::from_millis(at.saturating_sub(self.clock.ms())));
         let beat = (!self.peers.is_alone()).then_some(LOOK_EVERY);
-        due.into_iter().chain(beat).min()
+        due.into_iter().chain(beat).chain(self.start_up.wake_in()).min()
     }
 
     /// Readable when a node connects or sends something.
@@ -145,6 +153,7 @@ impl CoordinatorDriver {
             self.looked = Instant::now();
             self.mind_silence(node);
             self.remind(node);
+            self.mind_start_up(node);
         }
         if let Some(assembled) = self.assembled() {
             self.feed(assembled, node);
@@ -170,6 +179,9 @@ impl CoordinatorDriver {
     }
 
     fn carry_out(&mut self, effect: RunEffect, node: &mut Node) -> Vec<RunInput> {
+        if !matches!(effect, RunEffect::Tell(_) | RunEffect::CheckJoined | RunEffect::StartRanks { .. }) {
+            self.start_up.rest();
+        }
         let command = match effect {
             RunEffect::Assemble => return self.assemble(node),
             RunEffect::SurveyCheckpoints { attempt } => return self.survey(attempt, node),
@@ -236,6 +248,7 @@ impl CoordinatorDriver {
             only.ranks = self.own_position.first_rank..self.own_position.first_rank + ranks;
             self.positions = vec![self.own_position.clone()];
         }
+        self.nodes = nodes.clone();
         Some(RunInput::Assembled { nodes })
     }
 
@@ -282,6 +295,10 @@ impl CoordinatorDriver {
         let master_addr = node.bundle().master_addr.clone();
         let resume = plan.resume;
         let mut inputs = self.tell_all(RunEvent::AttemptStarted { attempt, master_addr, master_port, resume }, node);
+        let seats = self.order.iter().zip(&self.nodes);
+        let seats = seats.map(|(number, ranks)| (*number, ranks.clone(), self.peers.address_of(*number)));
+        // Horovod's ranks call at the port for a moment only: nothing is seen of who has joined.
+        self.start_up.begin(attempt, seats.filter(|_| what != Served::HorovodRendezvous));
         let roles = self.assembly.role_positions(&self.order);
         for (index, role) in roles.into_iter().enumerate() {
             let position = self.positions[index].clone();
@@ -302,7 +319,13 @@ impl CoordinatorDriver {
             return Vec::new();
         }
         // Nodes of the first release take an event that they do not know for a link that is broken.
-        let is_new = matches!(event, RunEvent::CheckpointsFound { .. } | RunEvent::NodeLeaves { .. });
+        let is_new = matches!(
+            event,
+            RunEvent::CheckpointsFound { .. }
+                | RunEvent::NodeLeaves { .. }
+                | RunEvent::RanksWaiting { .. }
+                | RunEvent::RanksMet { .. }
+        );
         let command = NodeCommand::Tell(Some(Box::new(event)));
         let told: Vec<usize> = (0..self.order.len())
             .filter(|index| !is_new || self.assembly.tells_checkpoints(self.order[*index]))
@@ -334,6 +357,14 @@ impl CoordinatorDriver {
         let Some(index) = self.order.iter().position(|seated| *seated == number) else { return };
         for report in reports {
             self.mind_hangs(number, &report, node);
+            if let NodeReport::RankEnded { rank, .. } = report {
+                self.start_up.rank_ended(rank);
+            }
+            if let NodeReport::NotJoined { missing, ranks } = &report
+                && self.start_up.hear(number, missing, ranks)
+            {
+                continue;
+            }
             if matches!(report, NodeReport::LeaveAsked { .. }) {
                 continue;
             }

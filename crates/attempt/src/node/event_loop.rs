@@ -5,7 +5,9 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use fermi_process::account::keep_files_private;
 use fermi_process::descriptors;
+use fermi_process::lease::STACKS_ASKED;
 use fermi_process::pidfd::PidFd;
 use fermi_process::warden::{FOR_RANKS, LauncherDeath, Warden};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,6 +30,8 @@ use fermi_domain::launch::Serves;
 const LAST_LINES: Duration = Duration::from_secs(5);
 /// How long it is waited for in all, reading or not, when the launcher or a signal has asked for the end.
 const LAST_LINES_WHEN_ASKED: Duration = Duration::from_secs(1);
+/// How often the note is tried that a disk has not taken.
+const TRY_NOTE_EVERY: Duration = Duration::from_millis(500);
 /// How often it is looked whether the terminal has everything.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -52,6 +56,9 @@ pub fn run(
         Some(bundle) => bundle,
         None => await_launch(&mut control, &mut inbox).map_err(SupervisorError::NoOrder)?,
     };
+    if bundle.account.is_some() {
+        keep_files_private();
+    }
     let mut events =
         EventLoop::new(bundle, control, inbox, warden, on_launcher_death).map_err(SupervisorError::Machine)?;
     if events.begin().map_err(SupervisorError::Machine)? {
@@ -123,6 +130,8 @@ struct EventLoop {
     /// How often the launcher or a signal has asked for the end.
     asked: u32,
     over: bool,
+    /// Whether the run's note is there, by which others reach its keepers.
+    has_note: bool,
 }
 
 /// What a wait brought.
@@ -144,6 +153,8 @@ impl EventLoop {
         // The warden blocked these before it forked; from here they are read, never delivered.
         let mut mask = SigSet::thread_get_mask()?;
         FOR_RANKS.into_iter().for_each(|signal| mask.remove(signal));
+        mask.add(STACKS_ASKED);
+        mask.thread_block()?;
         Ok(Self {
             node: Node { events: EventSink::new(&bundle, &control)?, executor: Executor::new(bundle)?, lease },
             control: Some(control),
@@ -154,6 +165,7 @@ impl EventLoop {
             role: CoordinatorRole::None,
             asked: 0,
             over: false,
+            has_note: false,
         })
     }
 
@@ -180,7 +192,7 @@ impl EventLoop {
         } else {
             self.role = CoordinatorRole::Elsewhere(FollowerNode::new(&self.node)?);
         }
-        self.node.executor.leave_note(self.warden.pid());
+        self.leave_note();
         let bundle = self.node.bundle();
         let started = RunEvent::RunStarted {
             run_id: bundle.run_id.clone(),
@@ -200,6 +212,11 @@ impl EventLoop {
         Ok(true)
     }
 
+    /// Without the note the run is held by its keepers alone, and an agent cannot tell them anything: it is tried again.
+    fn leave_note(&mut self) {
+        self.has_note = self.node.executor.leave_note(self.warden.pid()).is_ok();
+    }
+
     fn run(&mut self) {
         // An order that came together with the launch is in the inbox already, where no wait would notice it.
         self.obey_orders();
@@ -213,6 +230,10 @@ impl EventLoop {
             if wake.control {
                 self.node.events.flush();
                 self.read_control();
+            }
+            self.node.events.retry();
+            if !self.has_note {
+                self.leave_note();
             }
             match &mut self.role {
                 CoordinatorRole::Here(driver) => driver.turn(wake.role, &mut self.node),
@@ -307,12 +328,18 @@ impl EventLoop {
             CoordinatorRole::Elsewhere(follower) => follower.wake_in(),
             CoordinatorRole::None => Some(Duration::ZERO),
         };
-        let wake_in = wake_in.into_iter().chain(self.node.executor.wake_in()).min();
+        let note = (!self.has_note).then_some(TRY_NOTE_EVERY);
+        let others = [self.node.executor.wake_in(), self.node.events.wake_in(), note];
+        let wake_in = wake_in.into_iter().chain(others.into_iter().flatten()).min();
         wake_in.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX))
     }
 
     fn read_signals(&mut self) {
         while let Ok(Some(info)) = self.signals.read_signal() {
+            if info.ssi_signo == STACKS_ASKED as u32 {
+                self.node.executor.take_stacks(&mut self.node.events);
+                continue;
+            }
             self.stop_asked(i32::try_from(info.ssi_signo).unwrap_or(libc::SIGTERM));
         }
     }

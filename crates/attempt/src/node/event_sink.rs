@@ -18,6 +18,11 @@ use crate::run_result::{self, RunResult};
 /// How long a launcher that does not read is waited for when the run is over.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
+/// How often a disk that has not taken a result is tried when the run is over.
+const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a disk that has not taken a line is tried while nothing else happens.
+const TRY_DISK_EVERY: Duration = Duration::from_millis(500);
+
 /// A run that was shorter and not restarted says nothing of its time.
 const WORTH_A_LEDGER_MS: u64 = 5_000;
 
@@ -84,6 +89,16 @@ impl EventSink {
         self.launcher.is_some() && !self.outbox.is_empty()
     }
 
+    /// When the journal is to be tried again even if nothing happens.
+    pub fn wake_in(&self) -> Option<Duration> {
+        self.journal.has_waiting().then_some(TRY_DISK_EVERY)
+    }
+
+    /// Writes what waits for the disk.
+    pub fn retry(&mut self) {
+        self.journal.retry();
+    }
+
     /// Sends what the launcher takes now.
     pub fn flush(&mut self) {
         if let Some(launcher) = &mut self.launcher
@@ -100,6 +115,10 @@ impl EventSink {
             self.record_now(end);
         }
         let deadline = Instant::now() + LAST_EVENTS;
+        while self.journal.has_waiting_result() && Instant::now() < deadline {
+            std::thread::sleep(LAST_LOOK_EVERY);
+            self.journal.retry();
+        }
         while self.has_waiting() && Instant::now() < deadline {
             if let Some(launcher) = &self.launcher {
                 let _ = poll(&mut [PollFd::new(launcher.as_fd(), PollFlags::POLLOUT)], 100u8);
@@ -131,8 +150,8 @@ impl EventSink {
 
     /// Keeps the end of the run beside the journal, which may not have taken it.
     fn keep_result(&self, record: &Record) {
-        let lost = self.journal.lost();
-        let result = RunResult::of(&record.event, &self.run_id, record.time_ms, lost);
+        let missing = self.journal.missing();
+        let result = RunResult::of(&record.event, &self.run_id, record.time_ms, missing);
         if let (Some(folder), Some(result)) = (&self.run_folder, result) {
             // The launcher hears of the end all the same.
             let _ = result.write(folder);

@@ -1,5 +1,8 @@
 //! Does what the coordinator decides, and reports what it sees of the ranks of this node. Makes no choices.
 
+mod checkpoints;
+mod terminal;
+
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -11,11 +14,11 @@ use fermi_process::cgroup::Cgroup;
 use fermi_process::clock;
 use fermi_process::output::{Dropped, Pump, Tails};
 use fermi_process::procfs;
-use fermi_process::pty::WindowSize;
 use fermi_process::stale::{Keeper, LiveRun};
 use fermi_process::sweep;
 
-use super::checkpoint_watch::{CheckpointFinding, CheckpointWatch, GoesOnFrom};
+use super::checkpoint_watch::CheckpointWatch;
+use super::device_watch::DeviceWatch;
 use super::event_sink::EventSink;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{RankProcess, RankProcesses};
@@ -23,7 +26,7 @@ use super::rank_watch::{self, RankWatch};
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
-use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start, Survey};
+use crate::node_message::{NodeCommand, NodePosition, NodeReport, Start};
 use crate::{joined, port};
 use fermi_domain::event::RunEvent;
 
@@ -36,8 +39,6 @@ const DRAIN: Duration = Duration::from_secs(1);
 const HELPERS_END: Duration = Duration::from_millis(300);
 /// How many of those that do not are named.
 const NAMED: usize = 3;
-/// A terminal that is slow all the time is spoken of this often.
-const TELL_DROPPED_EVERY: Duration = Duration::from_secs(60);
 
 /// The ranks of a node and all that holds them.
 #[derive(Debug)]
@@ -55,6 +56,7 @@ pub struct Executor {
     parking: Parking,
     /// None where ranks have no hook.
     watch: Option<RankWatch>,
+    devices: DeviceWatch,
     /// The start of the attempt that runs.
     started: Option<Start>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
@@ -68,9 +70,10 @@ impl Executor {
     pub fn new(bundle: NodeBundle) -> io::Result<Self> {
         Ok(Self {
             cgroup: Cgroup::create(&bundle.run_id),
-            checkpoints: CheckpointWatch::new(bundle.checkpoint_folder(), &bundle.run_id)?,
+            checkpoints: CheckpointWatch::new(bundle.checkpoint_folder(), &bundle.run_id, bundle.account.clone())?,
             parking: Parking::new(bundle.hook.clone()),
             watch: bundle.hook.as_ref().map(|hook| RankWatch::new(hook.restart_hung_after_ms)),
+            devices: DeviceWatch::new(),
             started: None,
             surveyed: None,
             bundle,
@@ -86,16 +89,14 @@ impl Executor {
     }
 
     /// Leaves the note by which a later start finds what is left if both keepers die at once.
-    pub fn leave_note(&self, warden: i32) {
-        let keepers = [warden, nix::unistd::getpid().as_raw()];
+    pub fn leave_note(&self, warden: i32) -> io::Result<()> {
         let note = LiveRun {
             run: self.bundle.run_id.clone(),
-            boot: procfs::boot_id(),
-            keepers: keepers.into_iter().filter_map(|pid| Keeper::of(pid).ok()).collect(),
+            boot: procfs::boot_id()?,
+            keepers: vec![Keeper::of(warden)?, Keeper::of(nix::unistd::getpid().as_raw())?],
             cgroup: self.cgroup.as_ref().map(|cgroup| cgroup.folder().to_owned()),
         };
-        // Without the note the run is held by its keepers alone.
-        let _ = note.write(&self.bundle.live_folder);
+        note.write(&self.bundle.live_folder)
     }
 
     pub fn rank_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
@@ -104,47 +105,9 @@ impl Executor {
 
     /// When something is to be looked at even if nothing happens.
     pub fn wake_in(&self) -> Option<Duration> {
-        self.parking.wake_in().into_iter().chain(self.watch.as_ref().and_then(RankWatch::wake_in)).min()
-    }
-
-    /// Readable when there is something to tell of the terminal.
-    pub fn terminal_fd(&self) -> BorrowedFd<'_> {
-        self.pump.gap_fd()
-    }
-
-    /// Readable when there is news of the checkpoint folder.
-    pub fn checkpoints_fd(&self) -> BorrowedFd<'_> {
-        self.checkpoints.as_fd()
-    }
-
-    /// How long the terminal's reader has taken nothing although there is something for it.
-    pub fn terminal_stuck_for(&self) -> Option<Duration> {
-        self.pump.terminal_stuck_for()
-    }
-
-    /// Gives up what the terminal has not taken, and tells how much it did not get.
-    pub fn give_up_terminal(&mut self, events: &mut EventSink) {
-        self.dropped += self.pump.give_up_terminal();
-        self.tell_dropped(events);
-    }
-
-    fn look_at_terminal(&mut self, events: &mut EventSink) {
-        if let Some(dropped) = self.pump.take_gap() {
-            self.dropped += dropped;
-        }
-        if self.told_dropped.is_none_or(|told| told.elapsed() >= TELL_DROPPED_EVERY) {
-            self.tell_dropped(events);
-        }
-    }
-
-    fn tell_dropped(&mut self, events: &mut EventSink) {
-        let Dropped { lines, bytes, error } = std::mem::take(&mut self.dropped);
-        if bytes > 0 {
-            self.told_dropped = Some(Instant::now());
-            let folder = self.bundle.run_folder.clone();
-            let error = error.map(|error| error.desc().to_owned());
-            events.record(RunEvent::TerminalDropped { attempt: self.attempt, lines, bytes, folder, error });
-        }
+        let watch = self.watch.as_ref().and_then(RankWatch::wake_in);
+        let devices = if self.ranks.running.is_empty() { None } else { self.devices.wake_in() };
+        [self.parking.wake_in(), watch, devices].into_iter().flatten().min()
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
@@ -159,12 +122,13 @@ impl Executor {
             NodeCommand::Signal { signal } => self.end_ranks(signal),
             NodeCommand::Kill => self.end_ranks(libc::SIGKILL),
             NodeCommand::CheckJoined => {
-                let missing = match self.bundle.serves {
-                    Serves::Nothing => joined::missing(&self.ranks.candidates(), self.master_port),
+                let candidates = self.ranks.candidates(|local_rank| self.parking.pulse_of(local_rank));
+                let (missing, ranks) = match self.bundle.serves {
+                    Serves::Nothing => joined::look(&candidates, self.master_port),
                     // Ranks only call there for a moment: that none is on the line says nothing.
-                    Serves::HorovodRendezvous => Vec::new(),
+                    Serves::HorovodRendezvous => (Vec::new(), Vec::new()),
                 };
-                return vec![NodeReport::NotJoined { missing }];
+                return vec![NodeReport::NotJoined { missing, ranks }];
             }
             NodeCommand::Sweep => {
                 self.sweep(events);
@@ -191,13 +155,26 @@ impl Executor {
         let mut reports: Vec<NodeReport> =
             findings.into_iter().filter_map(|finding| self.checkpoints_told(finding, events)).collect();
         let dead = self.ranks.reap();
+        self.devices.look(self.attempt, events);
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
         self.look_at_parking(events);
-        let Self { watch, ranks, parking, bundle, .. } = self;
+        let Self { watch, ranks, parking, devices, bundle, .. } = self;
         if let Some(watch) = watch {
-            reports.extend(watch.look(&ranks.running, parking, bundle.run_folder.as_deref(), events));
+            reports.extend(watch.look(&ranks.running, parking, devices, bundle.run_folder.as_deref(), events));
         }
         reports
+    }
+
+    /// Asks the ranks where they stand, to be told soon.
+    pub fn take_stacks(&mut self, events: &mut EventSink) {
+        let Self { watch, ranks, parking, attempt, .. } = self;
+        match watch {
+            Some(watch) if !ranks.running.is_empty() => watch.take_stacks(&ranks.running, parking),
+            _ => {
+                let silent = ranks.running.iter().map(|process| process.rank).collect();
+                events.record(RunEvent::StacksTaken { attempt: *attempt, stacks: Vec::new(), silent });
+            }
+        }
     }
 
     fn end_ranks(&mut self, signal: i32) {
@@ -228,55 +205,6 @@ impl Executor {
         self.parking.end_all();
     }
 
-    fn survey(&mut self, survey: Survey) {
-        self.surveyed = Some(survey.fence.clone());
-        let ranks = u32::try_from(self.bundle.ranks.len()).unwrap_or(u32::MAX);
-        let first = survey.first_rank;
-        self.checkpoints.survey(survey, first..first.saturating_add(ranks));
-    }
-
-    /// Watches over the folder while ranks run. A node that was not asked and does not coordinate knows no name that all
-    /// nodes use for the run.
-    fn watch_checkpoints(&mut self, start: &Start) {
-        let own = || self.bundle.gathering.coordinates.then(|| self.bundle.fence(start.attempt));
-        let surveyed = self.surveyed.clone().filter(|fence| fence.attempt == start.attempt);
-        if let Some(fence) = surveyed.or_else(own) {
-            let goes_on_from = match (start.resume, start.resume_step) {
-                (false, _) => GoesOnFrom::Beginning,
-                (true, Some(step)) => GoesOnFrom::Step(step),
-                (true, None) => GoesOnFrom::Any,
-            };
-            self.surveyed = Some(fence.clone());
-            self.checkpoints.begin(fence, goes_on_from);
-        }
-    }
-
-    /// Takes what the watch says of the attempt that it was last asked about; what it says of others comes too late.
-    fn checkpoints_told(&mut self, finding: CheckpointFinding, events: &mut EventSink) -> Option<NodeReport> {
-        let current = self.surveyed.as_ref().map(|fence| fence.attempt);
-        let folder = self.checkpoints.folder();
-        match finding {
-            CheckpointFinding::Surveyed { attempt, found, mark } if Some(attempt) == current => {
-                Some(NodeReport::Surveyed { found, mark })
-            }
-            CheckpointFinding::Superseded { attempt, by } if Some(attempt) == current => {
-                self.ranks.signal(libc::SIGKILL);
-                let (generation, text) = (by.generation, by.superseded(&folder));
-                events.record(RunEvent::CheckpointsSuperseded { attempt, generation, text });
-                Some(NodeReport::Superseded { generation })
-            }
-            CheckpointFinding::Foreign { attempt, by } if Some(attempt) == current => {
-                let text = by.foreign(&folder);
-                events.record(RunEvent::CheckpointsForeign { attempt, owner: by.owner, text });
-                None
-            }
-            CheckpointFinding::Surveyed { .. }
-            | CheckpointFinding::Superseded { .. }
-            | CheckpointFinding::Foreign { .. }
-            | CheckpointFinding::Left => None,
-        }
-    }
-
     fn rank_ended(&mut self, process: &RankProcess, exit: Exit, events: &mut EventSink) -> NodeReport {
         let made_progress = self.ranks_made_progress(process);
         let by_kill = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
@@ -289,7 +217,8 @@ impl Executor {
         let failure = if exit.is_success() {
             Failure::default()
         } else {
-            self.evidence_of(process, &exit, oom_killed, made_progress)
+            let failure = self.evidence_of(process, &exit, oom_killed, made_progress);
+            Failure { diagnosis: self.devices.explain(process.rank, failure.diagnosis), ..failure }
         };
         let RankProcess { rank, local_rank, .. } = *process;
         let pid = process.pid();
@@ -327,13 +256,14 @@ impl Executor {
         }
         self.bundle.take_place(&start.position);
         let facts = self.bundle.facts(start);
-        self.bundle.deferred.write_files(start.master_port);
+        self.bundle.deferred.write_files(start.master_port, self.bundle.account.as_ref());
         let entrance = self.cgroup.as_ref().and_then(|cgroup| cgroup.entrance().ok());
         self.parking.attempt_begins(start.attempt, self.may_restart(start.attempt));
         if let Some(watch) = self.watch.as_mut() {
             let has_others_elsewhere = start.position.world_size as usize > self.bundle.ranks.len();
             watch.attempt_begins(start.attempt, has_others_elsewhere);
         }
+        self.devices.attempt_begins(&self.bundle.ranks);
         self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());
@@ -474,22 +404,6 @@ impl Executor {
                 let _ = std::fs::remove_dir(&self.bundle.checkpoint_dir);
                 let _ = std::fs::remove_dir(&self.bundle.output_dir);
             }
-        }
-    }
-
-    pub fn input(&mut self, bytes: &[u8]) {
-        self.ranks.input(bytes);
-    }
-
-    pub fn input_ended(&mut self) {
-        self.ranks.input_ended();
-    }
-
-    pub fn resize(&mut self, size: WindowSize) {
-        self.ranks.resize(size);
-        self.parking.resize(size);
-        for plan in &mut self.bundle.ranks {
-            plan.command.terminal = plan.command.terminal.map(|_| size);
         }
     }
 }

@@ -14,11 +14,12 @@ use fermi_domain::event::RunEvent;
 use fermi_domain::healing::warm::{ColdReason, VariableChange, memory_needed};
 use fermi_domain::pulse::{self, Phase, Pulse, PulseWord};
 use fermi_process::cgroup::Entrance;
+use fermi_process::no_dump;
 use fermi_process::pidfd::PidFd;
 use fermi_process::procfs;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::shared_page::SharedPage;
-use fermi_process::spawn::{Fence, RankCommand, Spawned, spawn, spawn_fenced};
+use fermi_process::spawn::{Fence, RankCommand, Spawned, spawn, spawn_fenced, spawn_inheriting};
 use fermi_process::sweep;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -35,6 +36,8 @@ const HOOK_RUNS_WITHIN: Duration = Duration::from_secs(30);
 #[derive(Debug, Default)]
 pub struct Parking {
     hook: Option<HookPlan>,
+    /// Whether ranks cannot open what this process holds, and inherit their pages.
+    ranks_inherit: bool,
     attempt: u32,
     /// By local rank, as all below.
     pages: BTreeMap<u32, RankPage>,
@@ -92,7 +95,7 @@ pub struct NextRank {
 
 impl Parking {
     pub fn new(hook: Option<HookPlan>) -> Self {
-        Self { hook, ..Self::default() }
+        Self { hook, ranks_inherit: no_dump::is_set(), ..Self::default() }
     }
 
     /// An attempt begins; after the last one that may be, nothing is parked.
@@ -120,7 +123,10 @@ impl Parking {
             return Ok(spawned);
         }
         let Some((page, hooked)) = self.with_hook(&command) else { return spawn(&command, entrance) };
-        let spawned = spawn(&hooked, entrance)?;
+        let spawned = match self.ranks_inherit {
+            true => spawn_inheriting(&hooked, entrance, page.as_fd()),
+            false => spawn(&hooked, entrance),
+        }?;
         let rank = RankPage { rank: place.rank, page, is_troubled: false, is_released: false };
         self.pages.insert(place.local_rank, rank);
         Ok(spawned)
@@ -130,7 +136,8 @@ impl Parking {
     fn with_hook(&self, command: &RankCommand) -> Option<(SharedPage, RankCommand)> {
         let hook = self.hook.as_ref()?;
         let page = SharedPage::new(c"fermi-pulse", pulse::SIZE).ok()?;
-        let given = format!("{} {} -", std::process::id(), page.number());
+        let sign = if self.ranks_inherit { "+" } else { "" };
+        let given = format!("{} {sign}{} -", std::process::id(), page.number());
         let env = hook.variables(&command.env, given)?;
         Some((page, RankCommand { env, ..command.clone() }))
     }
@@ -321,7 +328,8 @@ impl Parking {
         let fence = Fence::new().map_err(cannot)?;
         let [address_space, file_size] = fence.lifted();
         let numbers = [page.number(), order_end.as_raw_fd()];
-        let given = format!("{} {} {} {address_space} {file_size}", std::process::id(), numbers[0], numbers[1]);
+        let wanted = if hook.warm_cuda { " cuda" } else { "" };
+        let given = format!("{} {} {} {address_space} {file_size}{wanted}", std::process::id(), numbers[0], numbers[1]);
         let env = hook.variables(&command.env, given).ok_or_else(missing)?;
         let hooked = RankCommand { env, ..command.clone() };
         let spawned = spawn_fenced(&hooked, entrance, &fence).map_err(cannot)?;

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::net::TcpListener;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -164,6 +164,12 @@ impl Peers {
         Some(peer.name)
     }
 
+    /// Where it comes from; none of a node that is not linked.
+    pub fn address_of(&self, number: usize) -> Option<IpAddr> {
+        let peer: SocketAddr = self.joined.get(&number)?.link.peer.parse().ok()?;
+        Some(peer.ip().to_canonical())
+    }
+
     pub fn name_of(&self, number: usize) -> Option<&str> {
         self.joined.get(&number).map(|peer| peer.name.as_str())
     }
@@ -271,14 +277,16 @@ impl Peers {
         }
     }
 
-    /// Waits a moment for those who have not taken everything.
+    /// Waits a moment for those who have not got everything.
     pub fn finish(&mut self) {
         let deadline = Instant::now() + LAST_MESSAGES;
-        while Instant::now() < deadline && self.joined.values().any(|peer| peer.link.has_waiting()) {
-            for peer in self.joined.values_mut() {
-                let _ = peer.link.flush();
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let lacks = |peer: &mut Peer| {
+            let _ = peer.link.flush();
+            peer.link.is_on_its_way()
+        };
+        // All of them, so that nobody's words stay unread.
+        while self.joined.values_mut().map(lacks).fold(false, |some, one| some | one) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 

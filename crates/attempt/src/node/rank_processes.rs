@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use fermi_domain::contract::AttemptFacts;
 use fermi_domain::exit::Exit;
+use fermi_domain::pulse::Pulse;
 use fermi_process::clock;
 use fermi_process::exit_record::{self, ExitRecord};
 use fermi_process::fork_exec::{ExecOutcome, NEVER_EXECUTED};
@@ -109,6 +110,9 @@ impl RankProcesses {
         let folder = bundle.rank_folder(plan, facts.attempt);
         if let Some(folder) = &folder {
             folder.create()?;
+            if let Some(account) = &bundle.account {
+                folder.open_to(account);
+            }
             // Without the room the record is tried when the rank has ended.
             let _ = ExitRecord::reserve(&folder.path);
         }
@@ -192,11 +196,14 @@ impl RankProcesses {
         }
     }
 
-    pub fn candidates(&self) -> Vec<Candidate> {
-        self.running
-            .iter()
-            .map(|process| Candidate { rank: process.rank, pid: process.pid(), progress_file: process.progress_file() })
-            .collect()
+    pub fn candidates(&self, pulse_of: impl Fn(u32) -> Option<Pulse>) -> Vec<Candidate> {
+        let candidate = |process: &RankProcess| Candidate {
+            rank: process.rank,
+            pid: process.pid(),
+            progress_file: process.progress_file(),
+            pulse: pulse_of(process.local_rank),
+        };
+        self.running.iter().map(candidate).collect()
     }
 }
 

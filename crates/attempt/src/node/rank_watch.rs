@@ -2,30 +2,28 @@
 //! moves any more, and reports a hang that has lasted too long. What is a hang is decided by [`HangWatch`].
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fermi_domain::event::RunEvent;
 use fermi_domain::failure::{Diagnosis, FailureClass, Recurrence, Role};
-use fermi_domain::hang::{
-    Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped, trained_in,
-};
+use fermi_domain::hang::{Frame, HangCase, HangPatience, HangStep, HangWatch, RankSample, StackGroup, Work, grouped};
 use fermi_domain::language::Text;
-use fermi_domain::pulse::{self, Phase, Pulse};
-use fermi_process::{activity, clock, procfs};
+use fermi_domain::pulse::{Phase, Pulse};
+use fermi_process::{clock, procfs};
 
+use super::device_watch::DeviceWatch;
 use super::event_sink::EventSink;
+use super::hang_evidence::{self, HangEvidence};
 use super::parking::Parking;
 use super::rank_processes::RankProcess;
 use crate::coordinator::Failure;
 use crate::node_message::NodeReport;
-use crate::run_folder::attempt_folder;
 
 /// How often ranks are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Ranks that are asked for their stacks have so long to write them.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(400);
 
 /// The watch over the attempt that runs.
 #[derive(Debug)]
@@ -47,6 +45,8 @@ pub struct RankWatch {
     has_others_elsewhere: bool,
     /// The hang, as it was told.
     told: Option<(u32, Diagnosis, Vec<String>)>,
+    /// When somebody has asked where ranks stand.
+    asked: Option<Instant>,
 }
 
 impl RankWatch {
@@ -64,6 +64,7 @@ impl RankWatch {
             begun: 0,
             has_others_elsewhere: false,
             told: None,
+            asked: None,
         }
     }
 
@@ -77,6 +78,15 @@ impl RankWatch {
     /// Ranks are being ended: nothing that they do from here on is a hang.
     pub fn rest(&mut self) {
         self.watch = None;
+    }
+
+    /// Ranks are asked for their stacks; what they say is told with one of the next looks.
+    pub fn take_stacks(&mut self, ranks: &[RankProcess], parking: &Parking) {
+        // Asked again meanwhile, they answer once.
+        if self.asked.is_none() {
+            hang_evidence::ask_for_stacks(ranks, parking);
+            self.asked = Some(Instant::now());
+        }
     }
 
     pub fn hear_of_others(&mut self, begun: u64) {
@@ -97,6 +107,7 @@ impl RankWatch {
         &mut self,
         ranks: &[RankProcess],
         parking: &Parking,
+        devices: &DeviceWatch,
         run_folder: Option<&Path>,
         events: &mut EventSink,
     ) -> Vec<NodeReport> {
@@ -106,6 +117,10 @@ impl RankWatch {
         self.looked = Some(Instant::now());
         let now_ms = clock::monotonic_ns() / 1_000_000;
         let samples = self.samples(ranks, parking, now_ms);
+        if self.asked.is_some_and(|asked| asked.elapsed() >= ANSWERS_WITHIN) {
+            self.asked = None;
+            events.record(stacks_taken(self.attempt, &HangEvidence::gather(ranks, parking, &samples).stacks));
+        }
         self.tell_phase(&samples, events);
         let Some(watch) = self.watch.as_mut() else { return Vec::new() };
         let step = watch.look(&samples, &self.ended, self.patience, now_ms);
@@ -118,13 +133,13 @@ impl RankWatch {
         let told = match step {
             None => None,
             Some(HangStep::Suspect { since_ms, ranks: suspects }) => {
-                ask_for_stacks(ranks, parking);
+                hang_evidence::ask_for_stacks(ranks, parking);
                 self.suspected(unix_ms(since_ms, now_ms), suspects)
             }
             Some(HangStep::Judge { since_ms, case }) => {
                 let evidence = HangEvidence::gather(ranks, parking, &samples);
                 let file = run_folder.and_then(|folder| evidence.keep(folder, self.attempt, &case));
-                Some(self.judged(since_ms, now_ms, case, &evidence.stacks, file))
+                Some(self.judged(since_ms, now_ms, case, &evidence.stacks, devices, file))
             }
             Some(HangStep::Passed { since_ms }) => {
                 self.told = None;
@@ -159,11 +174,15 @@ impl RankWatch {
         now_ms: u64,
         case: HangCase,
         stacks: &BTreeMap<u32, Vec<Frame>>,
+        devices: &DeviceWatch,
         evidence: Option<PathBuf>,
     ) -> RunEvent {
-        let text = case.text(now_ms.saturating_sub(since_ms), stacks);
+        let text = devices.joined(case.text(now_ms.saturating_sub(since_ms), stacks));
         let (hint, groups) = (case.hint(), grouped(stacks));
-        self.told = case.ranks.first().map(|rank| (*rank, diagnosis(&text, &hint), lines(&groups)));
+        self.told = case.ranks.first().and_then(|rank| {
+            let diagnosis = devices.explain(*rank, Some(diagnosis(&text, &hint)))?;
+            Some((*rank, diagnosis, lines(&groups)))
+        });
         RunEvent::HangVerdict {
             attempt: self.attempt,
             since_ms: self.suspected_ms.unwrap_or_else(|| unix_ms(since_ms, now_ms)),
@@ -192,9 +211,7 @@ impl RankWatch {
             }
             Some(every) if self.worked.is_none_or(|worked| worked.elapsed() >= Duration::from_millis(every)) => {
                 self.worked = Some(Instant::now());
-                let pids: Vec<i32> = ranks.iter().map(RankProcess::pid).collect();
-                let seen = activity::of_all(&pids);
-                self.works = ranks.iter().zip(seen).map(|(rank, seen)| (rank.rank, work(rank, seen, now_ms))).collect();
+                self.works = hang_evidence::works(ranks, parking, now_ms);
             }
             Some(_) => {}
         }
@@ -202,7 +219,8 @@ impl RankWatch {
             let pulse = parking.pulse_of(process.local_rank);
             let mut work = self.works.get(&process.rank).cloned();
             if let (Some(work), Some(pulse)) = (&mut work, pulse) {
-                work.pending = pending(parking, process.local_rank, &pulse);
+                work.collectives = hang_evidence::collectives(parking, process.local_rank, &pulse);
+                work.place = hang_evidence::place(parking, process.local_rank, &pulse);
             }
             let state = procfs::stat(process.pid()).map_or(b'?', |stat| stat.state);
             RankSample { rank: process.rank, pid: process.pid(), pulse, state, work }
@@ -245,76 +263,11 @@ pub fn measured(attempt: u32, pulses: &[Pulse]) -> Option<RunEvent> {
     (steps > 0).then_some(RunEvent::AttemptMeasured { attempt, steps, saved_steps, saving_ms })
 }
 
-fn work(rank: &RankProcess, seen: activity::Activity, seen_ms: u64) -> Work {
-    let activity::Activity { cpu_ms, io_bytes, stopped_child } = seen;
-    let waits_for_file = activity::file_of_call(rank.pid());
-    Work { seen_ms, cpu_ms, io_bytes, stopped_child, waits_for_file, pending: Vec::new() }
-}
-
-fn pending(parking: &Parking, local_rank: u32, pulse: &Pulse) -> Vec<fermi_domain::hang::Pending> {
-    let length = usize::try_from(pulse.pending_bytes).unwrap_or(0);
-    let text = parking.page_of(local_rank).and_then(|page| page.read_at(pulse::PENDING_TEXT, length).ok());
-    text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
-}
-
-/// Asks every rank that can for the stacks of its threads. A stopped one would answer when it goes on, and a process
-/// without the handler would die of the signal.
-fn ask_for_stacks(ranks: &[RankProcess], parking: &Parking) {
-    for process in ranks {
-        let (Some(page), Some(pulse)) = (parking.page_of(process.local_rank), parking.pulse_of(process.local_rank))
-        else {
-            continue;
-        };
-        let pid = process.pid();
-        let is_stopped = procfs::stat(pid).is_ok_and(|stat| stat.state == b'T');
-        let signal = i32::try_from(pulse.armed).unwrap_or(0);
-        if !is_stopped && u64::try_from(pid).is_ok_and(|pid| pid == pulse.pid) && activity::handles(pid, signal) {
-            let _ = page.cut_behind(pulse::SIZE);
-            let _ = activity::signal_main_thread(pid, signal);
-        }
-    }
-}
-
-/// What is kept of all ranks.
-struct HangEvidence {
-    stacks: BTreeMap<u32, Vec<Frame>>,
-    text: String,
-}
-
-impl HangEvidence {
-    fn gather(ranks: &[RankProcess], parking: &Parking, samples: &[RankSample]) -> Self {
-        let (mut stacks, mut text) = (BTreeMap::new(), String::new());
-        for (process, sample) in ranks.iter().zip(samples) {
-            let page = parking.page_of(process.local_rank);
-            let dump = page.and_then(|page| page.read_behind(pulse::SIZE).ok()).unwrap_or_default();
-            let dump = String::from_utf8_lossy(&dump).into_owned();
-            let waits_in = activity::kernel_function(process.pid()).unwrap_or_default();
-            let (rank, pid, state) = (sample.rank, sample.pid, char::from(sample.state));
-            let _ = writeln!(text, "== rank {rank}: process {pid}, state {state}, in the kernel at {waits_in}");
-            if let Some(pulse) = sample.pulse {
-                let Pulse { steps, enqueued, completed, phase, .. } = pulse;
-                let phase = phase.map(|phase| format!("{phase:?}").to_lowercase()).unwrap_or_default();
-                let _ =
-                    writeln!(text, "phase {phase}, {steps} steps, collectives: {enqueued} begun, {completed} ended");
-            }
-            for pending in sample.work.iter().flat_map(|work| &work.pending) {
-                let fermi_domain::hang::Pending { seq, name, sizes, group } = pending;
-                let _ = writeln!(text, "in {name} #{seq} of group {group}, sizes {sizes}");
-            }
-            let _ = writeln!(text, "{dump}");
-            stacks.insert(rank, trained_in(&dump));
-        }
-        Self { stacks, text }
-    }
-
-    /// Adds it to the file of the attempt; nothing where the disk does not take it.
-    fn keep(&self, run_folder: &Path, attempt: u32, case: &HangCase) -> Option<PathBuf> {
-        let path = attempt_folder(run_folder, attempt).join("hang.txt");
-        let mut file = OpenOptions::new().create(true).append(true).open(&path).ok()?;
-        let head = format!("{:?} rank {:?} at {} ms\n", case.kind, case.ranks, clock::unix_ms());
-        file.write_all(format!("{head}{}\n", self.text).as_bytes()).ok()?;
-        Some(path)
-    }
+/// Where ranks stand, and who has not said it.
+fn stacks_taken(attempt: u32, stacks: &BTreeMap<u32, Vec<Frame>>) -> RunEvent {
+    let silent = stacks.iter().filter(|(_, frames)| frames.is_empty()).map(|(rank, _)| *rank).collect();
+    let said = stacks.iter().filter(|(_, frames)| !frames.is_empty()).map(|(rank, frames)| (*rank, frames.clone()));
+    RunEvent::StacksTaken { attempt, stacks: grouped(&said.collect()), silent }
 }
 
 /// The hang as the cause of an attempt's end.

@@ -5,7 +5,7 @@ mod horovod;
 use std::io;
 
 use fermi_domain::launch::Serves;
-use fermi_tcpstore::{Options, StoreServer};
+use fermi_tcpstore::{Options, StoreServer, WaitingClient};
 use horovod::KeyValueServer;
 
 use crate::bundle::NodeBundle;
@@ -62,6 +62,11 @@ impl Serving {
             }
         }
         Ok(())
+    }
+
+    /// The clients of the hosted store that wait for a key, as they were at the last look; none where no store is hosted.
+    pub fn waiting(&self) -> Option<Vec<WaitingClient>> {
+        self.store.as_ref().map(StoreServer::waiting)
     }
 
     /// The port is free afterwards.

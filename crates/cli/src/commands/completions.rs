@@ -15,16 +15,11 @@ pub struct CompletionsFlags {
     shell: Shell,
 }
 
-/// Names where there are some, else what clap's function finds.
+/// Names where there are some, else what clap's function finds. `fermi complete` gives words that need no quotes.
 const BASH: &str = r#"
 _fermi_names() {
-    local names
-    mapfile -t names < <("$1" complete -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
-    if (( ${#names[@]} )); then
-        mapfile -t COMPREPLY < <(printf '%q\n' "${names[@]}")
-    else
-        _fermi "$@"
-    fi
+    mapfile -t COMPREPLY < <("$1" complete -- "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
+    (( ${#COMPREPLY[@]} )) || _fermi "$@"
 }
 "#;
 
@@ -32,7 +27,7 @@ const ZSH: &str = r#"functions[_fermi_words]=$functions[_fermi]
 _fermi_names() {
     local -a names
     names=(${(f)"$("$words[1]" complete -- "${(@Q)words[1,CURRENT]}" 2>/dev/null)"})
-    (( $#names )) && compadd -- "$names[@]"
+    (( $#names )) && compadd -U -- "$names[@]"
 }
 _fermi() {
     _fermi_names || _fermi_words "$@"

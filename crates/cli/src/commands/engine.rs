@@ -168,7 +168,7 @@ impl EngineFlags {
         }
         if let Some(path) = &self.config {
             let (sections, file) = training(path, &self.changes)?;
-            let file = file.knowing(fermi_planner::catalogue::parameters_of);
+            let file = file.knowing(None, fermi_planner::catalogue::parameters_of);
             framework = framework.or_else(|| Some(file.framework()));
             let named = file.deepspeed_file().filter(|_| framework == Some(Framework::Deepspeed));
             if let (Some(named), false) = (named, options.framework.contains_key("config")) {

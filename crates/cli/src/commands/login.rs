@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use fermi_api::client::{Client, ClientOptions, ServerAddress};
 use fermi_api::v1::LogIn;
 use fermi_domain::access::Fingerprint;
+use fermi_domain::access::oidc::OidcProblem;
 use fermi_domain::language::{FrontEnd, Text, reason};
+use fermi_server::oidc::LOG_IN_PATH;
 
 use super::agent::host_name;
 use super::password::PasswordFlags;
@@ -20,6 +22,9 @@ pub struct LoginFlags {
     /// The name to log in as; with --token-file the token says who it is
     #[arg(long, short, value_name = "NAME")]
     user: Option<String>,
+    /// With a company account: shows where a token is made in the browser, and asks for it
+    #[arg(long, conflicts_with_all = ["user", "token_file"])]
+    oidc: bool,
     #[command(flatten)]
     password: PasswordFlags,
     #[command(flatten)]
@@ -45,6 +50,10 @@ fn open(flags: &LoginFlags) -> Outcome {
     let server = flags.ask.server.address()?;
     let fingerprint = flags.ask.server.fingerprint(&server);
     let (answer, token) = match (&flags.user, &flags.ask.server.token_file) {
+        (None, None) if flags.oidc => {
+            let token = token_of_browser(flags, &client(&server, fingerprint, None))?;
+            (client(&server, fingerprint, Some(token.clone())).session()?, token)
+        }
         (Some(user), None) => {
             let question = format!("{} {user}{}", pick("密码", "password of"), pick("：", ": "));
             let request = LogIn {
@@ -65,8 +74,8 @@ fn open(flags: &LoginFlags) -> Outcome {
             return Err(CommandProblem::usage(
                 Text::new("以谁的身份登录？", "log in as whom?"),
                 Text::new(
-                    "fermi login --user 名称，或 fermi login --token-file 文件",
-                    "fermi login --user NAME, or fermi login --token-file FILE",
+                    "fermi login --user 名称、fermi login --oidc，或 fermi login --token-file 文件",
+                    "fermi login --user NAME, fermi login --oidc, or fermi login --token-file FILE",
                 ),
             ));
         }
@@ -88,6 +97,21 @@ fn open(flags: &LoginFlags) -> Outcome {
         speech::say(&format!("{}\n", text.in_language(speech::language())));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The token that a person makes in the browser, logged in there with a company account.
+fn token_of_browser(flags: &LoginFlags, client: &Client) -> Result<String, CommandProblem> {
+    let Some(begin) = client.version()?.data.company_log_in else {
+        return Err(CommandProblem::of(&OidcProblem::NotSetUp));
+    };
+    let console = begin.strip_suffix(LOG_IN_PATH).unwrap_or(&begin);
+    let text = Text::new(
+        format!("1. 在浏览器中登录：{begin}\n2. 在 {console}/settings?tab=tokens 创建令牌并复制\n"),
+        format!("1. log in with a browser: {begin}\n2. make a token at {console}/settings?tab=tokens and copy it\n"),
+    );
+    speech::say(text.in_language(speech::language()));
+    let token = flags.password.known(pick("3. 粘贴令牌：", "3. paste the token: "))?;
+    Ok(token.trim().to_owned())
 }
 
 /// One that shows this token and no other.

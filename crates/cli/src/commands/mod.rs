@@ -70,7 +70,7 @@ enum Command {
     Run(Box<run::RunFlags>),
     Train(Box<train::TrainFlags>),
     Up(up::UpFlags),
-    Server(server::ServerFlags),
+    Server(Box<server::ServerFlags>),
     Agent(agent::AgentFlags),
     Task(Box<task::TaskFlags>),
     Top(top::TopFlags),
@@ -107,6 +107,8 @@ enum Command {
     Recipe(recipe::RecipeFlags),
     #[command(hide = true)]
     Reference,
+    #[command(hide = true, name = fermi_agent::PREFLIGHT_COMMAND)]
+    PreflightPart,
 }
 
 /// What clap has to know to read this command line. `fermi run` starts in milliseconds: describing the options of all other
@@ -159,6 +161,7 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Man(flags) }) => man::execute(&flags),
         Ok(Cli { command: Command::Complete(flags) }) => complete::execute(&flags),
         Ok(Cli { command: Command::Recipe(flags) }) => recipe::execute(&flags),
+        Ok(Cli { command: Command::PreflightPart }) => doctor::part::execute(),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
         Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
     }

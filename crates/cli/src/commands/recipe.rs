@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use fermi_attempt::recipes;
+use fermi_domain::contract;
 use fermi_domain::language::{Notice, Text, reason};
 
 use super::run::state_folder;
@@ -32,7 +33,11 @@ pub fn become_python(python: &Path, words: &[OsString]) -> Notice {
         Ok(folder) => folder,
         Err(notice) => return notice,
     };
-    let error = Command::new(python).arg("-u").arg(folder).args(words).exec();
+    let mut command = Command::new(python);
+    if let Ok(own) = std::env::current_exe() {
+        command.env(contract::FERMI_BIN, own);
+    }
+    let error = command.arg("-u").arg(folder).args(words).exec();
     let (why, python) = (reason::of_io(&error), python.display());
     Notice::new(
         "python_not_started",

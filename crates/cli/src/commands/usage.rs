@@ -52,10 +52,16 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// What other launchers take for a script that comes from the standard input.
+const STANDARD_INPUT: &str = "-";
+
 fn sentence(error: &clap::Error) -> Text {
     let argument = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
+        ErrorKind::UnknownArgument if argument == STANDARD_INPUT => {
+            Text::new("fermi run 不从标准输入读取脚本", "fermi run does not read a script from the standard input")
+        }
         ErrorKind::UnknownArgument => {
             Text::new(format!("没有参数 {argument}"), format!("there is no option {argument}"))
         }
@@ -100,6 +106,12 @@ fn sentence(error: &clap::Error) -> Text {
 }
 
 fn hint(error: &clap::Error) -> Text {
+    if context(error, ContextKind::InvalidArg).is_some_and(|argument| argument == STANDARD_INPUT) {
+        return Text::new(
+            "把脚本写入文件；只有一个 rank 时也可用 fermi run --no-python python3 -，由它自己读取",
+            "write it into a file; or, for one rank, fermi run --no-python python3 -, which reads it itself",
+        );
+    }
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|kind| context(error, *kind));

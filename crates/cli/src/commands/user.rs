@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use fermi_api::v1::{ChangeUser, CreateUser, SetPassword, User};
+use fermi_api::v1::{ChangeUser, CreateUser, LinkUser, SetPassword, User};
 use fermi_domain::language::Text;
 use fermi_domain::principal::Role;
 
@@ -14,7 +14,7 @@ use crate::span;
 use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
-/// Users: add, list, role, passwd, remove
+/// Users: add, list, role, passwd, link, remove
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub struct UserFlags {
@@ -30,6 +30,7 @@ enum Verb {
     List(AskFlags),
     Role(RoleFlags),
     Passwd(PasswdFlags),
+    Link(LinkFlags),
     /// Remove a user; sessions and tokens end at once, and what is theirs stays theirs
     #[command(alias = "rm")]
     Remove(RemoveFlags),
@@ -77,6 +78,19 @@ struct PasswdFlags {
     ask: AskFlags,
 }
 
+/// Let a company account be this user; its id is shown where its log-in is refused
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi user link ann --oidc 248289761001")]
+struct LinkFlags {
+    /// The user's name
+    name: String,
+    /// As the company's log-in service names the account: `sub` of its ID tokens
+    #[arg(long, value_name = "SUBJECT")]
+    oidc: String,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
 #[derive(Debug, Args)]
 struct RemoveFlags {
     /// The user's name
@@ -95,6 +109,11 @@ pub fn execute(flags: &UserFlags) -> ExitCode {
             client.and_then(|client| flags.ask.done(&client.change_user(&flags.name, &change)?))
         }
         Verb::Passwd(flags) => set_password(flags),
+        Verb::Link(flags) => {
+            let request = LinkUser { subject: flags.oidc.clone() };
+            let client = flags.ask.connect();
+            client.and_then(|client| flags.ask.done(&client.link_user(&flags.name, &request)?))
+        }
         Verb::Remove(flags) => flags.ask.connect().and_then(|client| flags.ask.done(&client.remove_user(&flags.name)?)),
     })
 }
@@ -124,11 +143,13 @@ fn list(ask: &AskFlags) -> Outcome {
 }
 
 fn table(users: &[User]) -> Table {
-    let mut table = Table::new([pick("用户", "USER"), pick("角色", "ROLE"), pick("添加于", "ADDED")]);
+    let mut table =
+        Table::new([pick("用户", "USER"), pick("角色", "ROLE"), pick("账号", "ACCOUNT"), pick("添加于", "ADDED")]);
     for user in users {
         table.row([
             Cell::coloured(&user.name, Colour::Strong),
             user.role.text().in_language(speech::language()).into(),
+            if user.has_company_account { pick("公司", "company") } else { pick("本地", "local") }.into(),
             span::ago(user.created_at).into(),
         ]);
     }

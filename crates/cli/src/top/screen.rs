@@ -1,6 +1,7 @@
 //! The terminal: its modes, its keys, the signals that end it, and when it is drawn.
 
 use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
@@ -99,12 +100,13 @@ fn spawn(inputs: &SyncSender<Input>, work: impl FnOnce(&SyncSender<Input>) + Sen
 
 /// The alternate screen in raw mode, for as long as this lives. A panic gives it back too.
 struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: it would complain to a terminal that is gone, and end in a panic.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        ratatui::try_init().map(|terminal| Self { terminal })
+        ratatui::try_init().map(|terminal| Self { terminal: ManuallyDrop::new(terminal) })
     }
 
     fn size(&self) -> Size {

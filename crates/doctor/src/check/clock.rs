@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::ClockFacts;
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 pub fn check(clock: &ClockFacts) -> Finding {
     let bound = clock.error_us.map(|us| us as f64 / 1e3);
@@ -39,7 +39,7 @@ pub fn check(clock: &ClockFacts) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     #[test]
     fn a_clock_that_nothing_keeps_is_a_warning() {

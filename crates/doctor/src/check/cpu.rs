@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{CpuFacts, GpuFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// A rank of its own and its data loaders.
 const PER_GPU: f64 = 4.0;
@@ -75,7 +75,7 @@ mod tests {
 
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     #[test]
     fn cores_are_counted_against_the_gpus_and_a_quota_counts() {

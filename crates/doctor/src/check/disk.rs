@@ -4,7 +4,7 @@ use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use crate::facts::{DiskFacts, WriteTest};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 const GIB: u64 = 1 << 30;
 const NONE: u64 = GIB;
@@ -119,7 +119,7 @@ fn kind(disk: &DiskFacts) -> Option<Finding> {
 mod tests {
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State::{self, Error, Ok, Skipped, Warning};
+    use crate::State::{self, Error, Ok, Skipped, Warning};
 
     fn disk(change: impl FnOnce(&mut DiskFacts)) -> Vec<(&'static str, State)> {
         let mut disk = DiskFacts {

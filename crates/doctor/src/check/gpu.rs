@@ -7,7 +7,7 @@ use fermi_domain::units::Bytes;
 use fermi_hardware::gpu_health::{GpuHealth, Slowdown};
 
 use crate::facts::{DriverFacts, GpuFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Above this a GPU is close to slowing itself down.
 const HOT: u32 = 85;
@@ -250,7 +250,7 @@ mod tests {
 
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     fn gpu(index: u32) -> GpuHealth {
         GpuHealth {

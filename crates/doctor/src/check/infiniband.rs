@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{InfinibandPort, NetworkFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 const ACTIVE: &str = "ACTIVE";
 
@@ -55,7 +55,7 @@ fn state(ports: &[InfinibandPort]) -> Finding {
 mod tests {
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State::{Ok, Skipped, Warning};
+    use crate::State::{Ok, Skipped, Warning};
 
     #[test]
     fn ports_that_are_down_and_a_missing_module_are_named() {

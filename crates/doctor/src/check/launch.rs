@@ -10,7 +10,7 @@ use fermi_domain::language::Text;
 
 use super::infiniband;
 use crate::facts::{GpuFacts, LaunchVariables, NetworkFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Those that a rank cannot do without.
 const NEEDED: [&str; 4] = [RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT];
@@ -187,8 +187,8 @@ mod tests {
 
     use super::super::tests::states;
     use super::*;
+    use crate::State::{self, Error, Ok, Warning};
     use crate::facts::{InfinibandPort, Interface};
-    use crate::finding::State::{self, Error, Ok, Warning};
 
     fn found(line: &str, gpu_count: usize) -> Vec<(&'static str, State)> {
         let pairs = line.split_whitespace().map(|pair| pair.split_once('=').unwrap());

@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::LimitFacts;
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Sockets to all other ranks, data files, shared tensors: each takes a descriptor.
 const FILES: u64 = 4_096;
@@ -98,7 +98,7 @@ fn locked(limits: &LimitFacts) -> Finding {
 mod tests {
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State::{Error, Ok, Warning};
+    use crate::State::{Error, Ok, Warning};
 
     #[test]
     fn limits_are_judged_by_what_a_training_needs() {

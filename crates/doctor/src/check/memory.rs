@@ -4,7 +4,7 @@ use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use crate::facts::{GpuFacts, MemoryFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Less than this times the memory of the GPUs is short: checkpoints, loaders and offloading go through the host.
 const TIMES: u64 = 2;
@@ -95,8 +95,8 @@ mod tests {
 
     use super::super::tests::states;
     use super::*;
+    use crate::State;
     use crate::facts::SharedMemory;
-    use crate::finding::State;
 
     const GIB: u64 = 1 << 30;
 

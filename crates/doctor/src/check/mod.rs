@@ -18,7 +18,7 @@ pub mod wire;
 use fermi_domain::language::Text;
 
 use crate::facts::{DriverFacts, GpuFacts, MachineFacts, Seen};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Everything that is to be said of one machine, in the order in which people read it.
 pub fn machine(facts: &MachineFacts) -> Vec<Finding> {
@@ -100,12 +100,22 @@ fn judged<T>(
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::borrow::Cow;
+
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     /// `check state` of each finding, for tables.
     pub fn states(findings: &[Finding]) -> Vec<(&'static str, State)> {
-        findings.iter().map(|finding| (finding.check, finding.state)).collect()
+        findings.iter().map(|finding| (name(finding), finding.state)).collect()
+    }
+
+    /// Checks of this crate have names that are known when it is built.
+    pub fn name(finding: &Finding) -> &'static str {
+        match &finding.check {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => panic!("{name} was read"),
+        }
     }
 
     #[test]

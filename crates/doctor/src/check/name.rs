@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{NameFacts, NetworkFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 pub fn check(name: &NameFacts, network: Option<&NetworkFacts>) -> Finding {
     let host = &name.host;
@@ -40,8 +40,8 @@ pub fn check(name: &NameFacts, network: Option<&NetworkFacts>) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::State;
     use crate::facts::Interface;
-    use crate::finding::State;
 
     #[test]
     fn a_name_that_leads_nowhere_or_home_is_a_warning() {

@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{FirewallFacts, Interface, NetworkFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 /// Megabits per second that training over several machines wants.
 const FAST: u64 = 10_000;
@@ -148,7 +148,7 @@ pub fn firewall(firewall: &FirewallFacts, port: u16) -> Finding {
 mod tests {
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State::{self, Ok, Skipped, Warning};
+    use crate::State::{self, Ok, Skipped, Warning};
 
     fn interface(name: &str, speed: Option<u64>) -> Interface {
         Interface {

@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{MasterFacts, MasterReach, PortFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 pub fn check(port: &PortFacts) -> Finding {
     let number = port.port;
@@ -72,7 +72,7 @@ pub fn master(master: &MasterFacts) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     #[test]
     fn a_taken_port_is_an_error_only_where_it_was_named() {

@@ -3,7 +3,7 @@
 use fermi_domain::language::Text;
 
 use crate::facts::{EngineAnswer, GpuFacts, JaxFacts, PythonFacts, TorchFacts};
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 pub fn check(python: Option<&PythonFacts>, gpus: Option<&GpuFacts>) -> Vec<Finding> {
     let Some(python) = python else {
@@ -179,7 +179,7 @@ mod tests {
 
     use super::super::tests::states;
     use super::*;
-    use crate::finding::State::{self, Error, Ok, Skipped, Warning};
+    use crate::State::{self, Error, Ok, Skipped, Warning};
 
     fn python(torch: EngineAnswer<TorchFacts>) -> PythonFacts {
         PythonFacts { path: "/venv/bin/python".into(), version: Some("3.11.2".into()), torch, ..PythonFacts::default() }

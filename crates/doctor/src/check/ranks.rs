@@ -4,7 +4,7 @@ use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
 use crate::facts::LoopbackFacts;
-use crate::finding::{Finding, Topic};
+use crate::{Finding, Topic};
 
 pub fn check(ranks: &LoopbackFacts) -> Finding {
     let fix = Text::new("检查回环网络是否启用", "see whether the loopback is up");
@@ -39,7 +39,7 @@ pub fn check(ranks: &LoopbackFacts) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::State;
+    use crate::State;
 
     #[test]
     fn a_wrong_sum_is_as_bad_as_none() {

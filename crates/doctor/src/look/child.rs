@@ -23,6 +23,14 @@ pub struct Said {
 /// Runs it in a process group of its own, which is killed at the deadline. None where it cannot be started.
 pub fn ask(command: &mut Command, patience: Duration) -> Option<Said> {
     let deadline = Instant::now() + patience;
+    let parent = Pid::this();
+    // SAFETY: two system calls. The thread that forks waits for the child, so that the signal comes with its end alone.
+    unsafe {
+        command.pre_exec(move || {
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if Pid::parent() == parent { Ok(()) } else { Err(std::io::ErrorKind::Interrupted.into()) }
+        });
+    }
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().ok()?;
     let (out, outs) = channel();

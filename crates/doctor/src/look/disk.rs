@@ -22,12 +22,17 @@ pub fn look(folder: &Path) -> DiskFacts {
         let entries = disk.files();
         facts.free_entries = (entries > 0).then(|| disk.files_available() as f64 / entries as f64);
     }
-    let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    facts.file_system = file_system(&mounts, &real);
+    facts.file_system = file_system_of(folder);
     facts.is_rotating = is_rotating(folder);
     facts.write = try_write(folder, facts.free).unwrap_or_else(|error| WriteTest::Failed { reason: error.to_string() });
     facts
+}
+
+/// The kind of file system behind a folder.
+pub fn file_system_of(folder: &Path) -> Option<String> {
+    let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    file_system(&mounts, &real)
 }
 
 /// The file is gone from the folder before anything is written, so that nothing is left behind however this ends.

@@ -19,6 +19,7 @@ use fermi_attempt::port as lease;
 use fermi_domain::contract::{MASTER_ADDR, MASTER_PORT};
 
 use crate::facts::{MachineFacts, PortFacts, Seen};
+pub use disk::file_system_of;
 pub use network::own_addresses;
 pub use step::Step;
 

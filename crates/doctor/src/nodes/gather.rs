@@ -1,6 +1,8 @@
 //! The first node lets the others in.
 
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,10 +10,14 @@ use std::time::{Duration, Instant};
 use fermi_domain::language::Text;
 
 use super::message::{Greeting, NodeOrder};
-use super::{NodesOptions, frame};
+use super::{NodesOptions, frame, proof};
 
 /// A caller that does not introduce itself in this time is no node.
 const INTRODUCTION: Duration = Duration::from_secs(3);
+/// Callers that may be on their way to introduce themselves.
+const MOST_CALLERS: usize = 256;
+/// More than a machine has that others reach.
+const MOST_ADDRESSES: usize = 64;
 
 /// A node that has come.
 #[derive(Debug)]
@@ -25,13 +31,20 @@ pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
     let deadline = Instant::now() + options.join;
     let (found, callers) = channel();
     let _ = thread::Builder::new().name("door".into()).spawn(move || {
+        let callers = Arc::new(AtomicUsize::new(0));
         for stream in listener.incoming().flatten() {
-            let found = found.clone();
+            if callers.fetch_add(1, Ordering::Relaxed) >= MOST_CALLERS {
+                callers.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let (found, callers) = (found.clone(), callers.clone());
             // A caller that stays silent does not keep the others waiting.
             thread::spawn(move || {
-                if let Ok(greeting) = frame::receive::<Greeting>(&stream, Instant::now() + INTRODUCTION) {
+                if let Ok(mut greeting) = frame::receive::<Greeting>(&stream, Instant::now() + INTRODUCTION) {
+                    greeting.addresses.truncate(MOST_ADDRESSES);
                     let _ = found.send(Member { greeting, stream });
                 }
+                callers.fetch_sub(1, Ordering::Relaxed);
             });
         }
     });
@@ -39,7 +52,13 @@ pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
     while members.len() + 1 < options.nnodes {
         match callers.recv_timeout(frame::left(deadline)) {
             Ok(caller) => match refusal(&caller.greeting, &members, options) {
-                None => members.push(caller),
+                None => {
+                    if let Some(word) = &options.word {
+                        let known = NodeOrder::Known { proof: proof::of_first(word, &caller.greeting.fresh) };
+                        let _ = frame::send(&caller.stream, &known, Instant::now() + INTRODUCTION);
+                    }
+                    members.push(caller);
+                }
                 Some(reason) => {
                     let _ = frame::send(&caller.stream, &NodeOrder::Refused { reason }, Instant::now() + INTRODUCTION);
                 }
@@ -53,6 +72,13 @@ pub fn gather(listener: TcpListener, options: &NodesOptions) -> Vec<Member> {
 
 fn refusal(greeting: &Greeting, members: &[Member], options: &NodesOptions) -> Option<Text> {
     let (rank, theirs, ours) = (greeting.node_rank, greeting.nnodes, options.nnodes);
+    let proves = |word: &String| proof::is(&proof::of_member(word, rank, &greeting.fresh), &greeting.proof);
+    if !options.word.as_ref().is_none_or(proves) {
+        return Some(Text::new(
+            "这个端口上正在进行服务器发起的预检",
+            "a preflight that a server has asked for is going on at this port",
+        ));
+    }
     if theirs != ours {
         return Some(Text::new(
             format!("节点数不同：本节点 --nnodes {theirs}，节点 0 为 {ours}"),

@@ -2,17 +2,19 @@
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_domain::language::Text;
+use fermi_domain::preflight::PreflightStep;
 
 use super::gather::{Member, gather};
 use super::message::{Address, Greeting, NodeAnswer, NodeOrder, Peer};
 use super::obey::{Obedient, VALUES};
-use super::survey::{NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
-use super::{NodesOptions, frame, responder, schedule};
+use super::survey::{FolderSurvey, NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
+use super::{NodesOptions, folder, frame, responder, schedule};
 use crate::facts::MachineFacts;
 use crate::look::{self, Step};
 
@@ -22,6 +24,7 @@ const PINGS: Duration = Duration::from_secs(11);
 const ROUND: Duration = Duration::from_secs(5);
 const TRANSFERS: Duration = Duration::from_secs(14);
 const SUM: Duration = Duration::from_secs(10);
+const FOLDER: Duration = Duration::from_secs(8);
 /// Rounds beyond these tell little more.
 const MOST_ROUNDS: usize = 15;
 
@@ -30,12 +33,24 @@ const MOST_ROUNDS: usize = 15;
 pub struct Hub {
     pub survey: Survey,
     members: Vec<Option<Member>>,
+    until: Instant,
 }
 
-/// Measures with all nodes that come. The look at this machine has begun already.
-pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> io::Result<Hub> {
-    let listener = responder::listen(options.master_port)?;
+/// Where the others come to.
+pub fn listen(port: u16) -> io::Result<TcpListener> {
+    responder::listen(port)
+}
+
+/// Measures with all nodes that come, and tells each step as it begins, with how much of it is done. The look at this
+/// machine has begun already.
+pub fn run(
+    listener: TcpListener,
+    options: &NodesOptions,
+    look: Step<MachineFacts>,
+    tell: impl Fn(PreflightStep, u32, u32),
+) -> io::Result<Hub> {
     let port = responder::start()?;
+    tell(PreflightStep::Meeting, 0, 0);
     let greeting = Greeting {
         node_rank: 0,
         nnodes: options.nnodes,
@@ -43,13 +58,22 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> io::Result<Hub> 
         port,
         has_master_port: true,
         addresses: candidates(),
+        fresh: String::new(),
+        proof: String::new(),
     };
     let mut hub = Hub::gathered(options, greeting, gather(listener, options));
     let me = Obedient { node: 0, look: Mutex::new(Some(look)) };
+    tell(PreflightStep::Looking, 0, 0);
     hub.facts(&me);
+    tell(PreflightStep::Latency, 0, 0);
     hub.pings(&me);
-    hub.transfers(&me);
+    hub.transfers(&me, |done, of| tell(PreflightStep::Bandwidth, done, of));
+    tell(PreflightStep::AllReduce, 0, 0);
     hub.sum(&me, options)?;
+    if let Some(path) = &options.path {
+        tell(PreflightStep::Folder, 0, 0);
+        hub.folder(&me, path);
+    }
     Ok(hub)
 }
 
@@ -66,8 +90,8 @@ pub fn candidates() -> Vec<Address> {
 impl Hub {
     fn gathered(options: &NodesOptions, own: Greeting, came: Vec<Member>) -> Self {
         let mut members: Vec<Option<Member>> = (0..options.nnodes).map(|_| None).collect();
-        let mut nodes: Vec<NodeSeen> =
-            (0..options.nnodes).map(|node| NodeSeen { node, ..NodeSeen::default() }).collect();
+        let expected = |node: usize| NodeSeen { node, name: options.names.get(node).cloned(), ..NodeSeen::default() };
+        let mut nodes: Vec<NodeSeen> = (0..options.nnodes).map(expected).collect();
         let mut seat = |greeting: &Greeting| {
             if let Some(seen) = nodes.get_mut(greeting.node_rank) {
                 seen.name = Some(greeting.name.clone());
@@ -90,7 +114,7 @@ impl Hub {
             master_port: options.master_port,
             ..Survey::default()
         };
-        Self { survey, members }
+        Self { survey, members, until: options.until }
     }
 
     /// Gives each node its order and returns what came back in time. Who did not answer is lost.
@@ -101,7 +125,7 @@ impl Hub {
         patience: Duration,
         orders: Vec<(usize, NodeOrder)>,
     ) -> Vec<(usize, NodeAnswer)> {
-        let deadline = Instant::now() + patience;
+        let deadline = (Instant::now() + patience).min(self.until);
         let members = &self.members;
         let asked = |node: usize, order: &NodeOrder| match members.get(node) {
             Some(Some(member)) => {
@@ -163,9 +187,13 @@ impl Hub {
     }
 
     /// In the first round over every address, later over the one that answered quickest.
-    fn transfers(&mut self, me: &Obedient) {
-        let deadline = Instant::now() + TRANSFERS;
-        for (number, round) in schedule::rounds(&self.survey.present()).into_iter().take(MOST_ROUNDS).enumerate() {
+    fn transfers(&mut self, me: &Obedient, tell: impl Fn(u32, u32)) {
+        let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(SUM + FOLDER);
+        let deadline = Instant::now() + TRANSFERS.min(left);
+        let rounds: Vec<_> = schedule::rounds(&self.survey.present()).into_iter().take(MOST_ROUNDS).collect();
+        let count = rounds.len() as u32;
+        for (number, round) in rounds.into_iter().enumerate() {
+            tell(number as u32, count);
             if Instant::now() >= deadline {
                 return;
             }
@@ -220,6 +248,20 @@ impl Hub {
         let outcomes = present.iter().map(|node| (*node, of(*node))).collect();
         self.survey.sum = Some(SumSeen { bytes: (VALUES * 4) as u64, outcomes });
         Ok(())
+    }
+
+    /// One node after the other may cache what a folder holds: the mark is there before any of them looks.
+    fn folder(&mut self, me: &Obedient, path: &Path) {
+        let mark = folder::mark(path.to_owned());
+        let path = path.display().to_string();
+        let order = NodeOrder::Folder { path: path.clone(), mark: mark.as_ref().ok().map(|mark| mark.name.clone()) };
+        let orders = self.survey.present().into_iter().map(|node| (node, order.clone())).collect();
+        let answers = self.ask(me, StepName::Folder, FOLDER, orders);
+        let nodes = answers.into_iter().filter_map(|(node, answer)| match answer {
+            NodeAnswer::Folder(seen) => Some((node, seen)),
+            _ => None,
+        });
+        self.survey.folder = Some(FolderSurvey { path, nodes: nodes.collect(), unmarked: mark.err() });
     }
 
     /// Tells every node how it ended.

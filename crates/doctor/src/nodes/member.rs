@@ -10,7 +10,7 @@ use fermi_domain::language::{Explained, Hint, Text};
 
 use super::message::{Greeting, NodeAnswer, NodeOrder};
 use super::obey::Obedient;
-use super::{NodesOptions, frame, hub, responder};
+use super::{NodesOptions, frame, hub, proof, responder};
 use crate::facts::MachineFacts;
 use crate::look::Step;
 
@@ -161,7 +161,10 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
     let port = responder::start().map_err(socket)?;
     // Whoever has the port already, a firewall cannot be told apart from it, so it is not tried then.
     let door = responder::listen(options.master_port).ok();
+    let fresh = proof::fresh();
     let greeting = Greeting {
+        proof: options.word.as_ref().map(|word| proof::of_member(word, options.node_rank, &fresh)).unwrap_or_default(),
+        fresh: fresh.clone(),
         node_rank: options.node_rank,
         nnodes: options.nnodes,
         name: options.name.clone(),
@@ -174,20 +177,37 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
     }
     let stream = dial(options)?;
     frame::send(&stream, &greeting, Instant::now() + ANSWER).map_err(|_| JoinProblem::Lost)?;
+    if let Some(word) = &options.word {
+        recognise(&stream, &proof::of_first(word, &fresh), options)?;
+    }
     let me = Obedient { node: options.node_rank, look: Mutex::new(Some(look)) };
     obey(&stream, &me, options)
+}
+
+/// Nothing is done for one who is not the first of this preflight.
+fn recognise(stream: &TcpStream, expected: &str, options: &NodesOptions) -> Result<(), JoinProblem> {
+    match hear(stream, options.join + ORDER, options)? {
+        NodeOrder::Known { proof: shown } if proof::is(expected, &shown) => Ok(()),
+        NodeOrder::Refused { reason } => Err(JoinProblem::Refused { reason }),
+        _ => Err(stranger(options)),
+    }
+}
+
+fn stranger(options: &NodesOptions) -> JoinProblem {
+    JoinProblem::Stranger { master: options.master_addr.clone(), port: options.master_port }
+}
+
+fn hear(stream: &TcpStream, patience: Duration, options: &NodesOptions) -> Result<NodeOrder, JoinProblem> {
+    frame::receive::<NodeOrder>(stream, Instant::now() + patience).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => stranger(options),
+        _ => JoinProblem::Lost,
+    })
 }
 
 fn obey(stream: &TcpStream, me: &Obedient, options: &NodesOptions) -> Result<Told, JoinProblem> {
     let mut patience = options.join + ORDER;
     loop {
-        let order =
-            frame::receive::<NodeOrder>(stream, Instant::now() + patience).map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => {
-                    JoinProblem::Stranger { master: options.master_addr.clone(), port: options.master_port }
-                }
-                _ => JoinProblem::Lost,
-            })?;
+        let order = hear(stream, patience, options)?;
         patience = ORDER;
         let answer: NodeAnswer = match order {
             NodeOrder::Done { errors, said } => return Ok(Told { errors, said }),

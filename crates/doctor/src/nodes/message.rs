@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 
-use super::survey::{PingRow, SumOutcome, Transfer};
+use super::survey::{FolderSeen, PingRow, SumOutcome, Transfer};
 use crate::facts::MachineFacts;
 
 /// The first words of a node.
@@ -20,6 +20,11 @@ pub struct Greeting {
     /// Whether something of ours answers at the master's port too.
     pub has_master_port: bool,
     pub addresses: Vec<Address>,
+    /// What was not said before, and what proves that it was asked to come; empty where nodes were started by hand.
+    #[serde(default)]
+    pub fresh: String,
+    #[serde(default)]
+    pub proof: String,
 }
 
 /// An address at which a node may be found.
@@ -44,6 +49,10 @@ pub struct Peer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeOrder {
+    /// The first word to a node that has proved itself, proving the same of the first.
+    Known {
+        proof: String,
+    },
     Facts,
     #[serde(rename_all = "camelCase")]
     Ping {
@@ -61,6 +70,11 @@ pub enum NodeOrder {
         rank: usize,
         world_size: usize,
         master_addr: String,
+    },
+    /// What this folder is there, and whether this file lies in it.
+    Folder {
+        path: String,
+        mark: Option<String>,
     },
     /// It is over. What was found that concerns this node, and how many errors there are in all.
     Done {
@@ -81,4 +95,5 @@ pub enum NodeAnswer {
     Pings(Vec<PingRow>),
     Transfers(Vec<Transfer>),
     Sum(SumOutcome),
+    Folder(FolderSeen),
 }

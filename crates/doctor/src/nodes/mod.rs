@@ -5,6 +5,7 @@
 //! happens between a [`probe`] and the [`responder`] that every node has. Every wait has a deadline; a node that misses
 //! one is out and is named.
 
+mod folder;
 mod frame;
 mod gather;
 pub mod hub;
@@ -12,13 +13,17 @@ pub mod member;
 pub(crate) mod message;
 mod obey;
 mod probe;
+mod proof;
+mod report;
 mod responder;
 mod schedule;
 pub mod survey;
 
 pub use member::JoinProblem;
+pub use report::report;
 
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Most nodes of which all pairs are measured.
 pub const MOST_NODES: usize = 64;
@@ -34,4 +39,12 @@ pub struct NodesOptions {
     pub join: Duration,
     /// What this node is called in the report.
     pub name: String,
+    /// What all are called, where that is known before they come.
+    pub names: Vec<String>,
+    /// When it must be over.
+    pub until: Instant,
+    /// A folder that all shall have.
+    pub path: Option<PathBuf>,
+    /// The word that all were told; none where nodes are started by hand.
+    pub word: Option<String>,
 }

@@ -8,7 +8,7 @@ use fermi_collective::{Communicator, Rendezvous};
 
 use super::message::{NodeAnswer, NodeOrder, Peer};
 use super::survey::{PathPing, PingRow, Reach, SumOutcome, Transfer};
-use super::{probe, survey};
+use super::{folder, probe, survey};
 use crate::facts::{MachineFacts, Seen};
 use crate::look::Step;
 
@@ -45,7 +45,8 @@ impl Obedient {
                 };
                 Some(NodeAnswer::Sum(sum(&rendezvous).unwrap_or_else(|reason| SumOutcome::Failed { reason })))
             }
-            NodeOrder::Done { .. } | NodeOrder::Refused { .. } => None,
+            NodeOrder::Folder { path, mark } => Some(NodeAnswer::Folder(folder::look(path.into(), mark.clone()))),
+            NodeOrder::Known { .. } | NodeOrder::Done { .. } | NodeOrder::Refused { .. } => None,
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Survey {
     pub pings: Vec<Vec<PingRow>>,
     pub transfers: Vec<Transfer>,
     pub sum: Option<SumSeen>,
+    /// None where none was asked about.
+    pub folder: Option<FolderSurvey>,
     /// How long nodes were waited for.
     pub join_seconds: u64,
     pub master_port: u16,
@@ -44,6 +46,41 @@ pub enum StepName {
     Ping,
     Transfer,
     AllReduce,
+    Folder,
+}
+
+/// A folder that all nodes shall have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FolderSurvey {
+    pub path: String,
+    /// Why the first node could not leave a mark there.
+    pub unmarked: Option<String>,
+    pub nodes: Vec<(usize, FolderSeen)>,
+}
+
+/// A folder as one node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FolderSeen {
+    #[serde(rename_all = "camelCase")]
+    Found {
+        /// Such as `ext4` or `nfs4`.
+        file_system: Option<String>,
+        entries: u64,
+        bytes: u64,
+        /// Whether everything in it was counted.
+        is_whole: bool,
+        /// Whether the first node's mark is there; None where there is none to look for.
+        sees_mark: Option<bool>,
+    },
+    Failed {
+        reason: String,
+    },
+    /// Nothing came back in this time.
+    Late {
+        seconds: u64,
+    },
 }
 
 /// What a node found of one peer.

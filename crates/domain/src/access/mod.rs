@@ -1,15 +1,18 @@
 //! Who may do what: the one table ([`permission`]), what a user may be called and a password must be ([`account`]), what
 //! is shown instead of one ([`token`]), what comes with one for machines ([`join`]), what a task may be given in secret
-//! ([`secret`]), how long is waited after a log-in that failed ([`throttle`]), how a server is known ([`fingerprint`]) and whom a
-//! proxy speaks for ([`proxies`]).
+//! ([`secret`]), how long is waited after a log-in that failed ([`throttle`]), how a server is known ([`fingerprint`]), whom a
+//! proxy speaks for ([`proxies`]), under whose system account ranks run ([`run_as`]) and who comes with a company's account
+//! ([`oidc`]).
 //!
 //! Never keeps a password, a token, a secret or a request: those are the server's.
 
 pub mod account;
 pub mod fingerprint;
 pub mod join;
+pub mod oidc;
 pub mod permission;
 pub mod proxies;
+pub mod run_as;
 pub mod secret;
 pub mod throttle;
 pub mod token;
@@ -19,6 +22,7 @@ pub use fingerprint::Fingerprint;
 pub use join::{FixedPlace, JoinTerms};
 pub use permission::{Deed, Denied, may_ever, permit};
 pub use proxies::{AddressRange, Forwarded, Peer, TrustedProxies};
+pub use run_as::{AccountMap, RankAccount, RunAs, RunAsRefusal};
 pub use secret::{SecretHolder, SecretProblem, SecretRefusal, check_secret_name, check_secret_value};
 pub use throttle::Throttle;
 pub use token::{TokenKind, TokenScope};

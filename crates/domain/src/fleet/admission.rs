@@ -1,8 +1,9 @@
 //! Whether an agent that says hello is the one that speaks for its environment.
 //!
 //! The server issues a credential at the first registration. With each welcome the seal that goes with it is renewed: the
-//! agent proposes the next one and keeps it on disk before it says hello, so that a lost welcome does no harm, while a copy
-//! of its data folder shows an old seal as soon as the original has come once more.
+//! agent proposes another one at each hello and keeps it on disk before it says hello, with those that no welcome has
+//! confirmed, so that a lost welcome does no harm, while a copy of its data folder shows an old seal as soon as the original
+//! has come once more, also one that was made between a hello and its welcome.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +43,11 @@ pub struct Introduction<'a> {
     pub credential: Option<&'a str>,
     /// The seal of its last welcome.
     pub seal: Option<&'a str>,
-    /// The one that it proposes; the server has it already where the last welcome was lost on its way.
+    /// The one that it proposes; the server has it already where the last welcome was lost on its way, and the agent is of a
+    /// release that proposes one until it is confirmed.
     pub next_seal: Option<&'a str>,
+    /// Those that it has proposed since its last welcome: the server has one of them where a welcome was lost.
+    pub pending_seals: &'a [String],
 }
 
 /// How things stand with an environment when somebody comes under its name.
@@ -55,6 +59,10 @@ pub struct Standing {
     pub may_have_runs: bool,
     /// An older state of the database was put back, and its agent has not come since: the seal that is known is an old one.
     pub is_restored: bool,
+    /// Who comes has a token that brings machines in and does nothing else: an operator says first that a machine is replaced.
+    pub is_by_join_token: bool,
+    /// An operator has said that its machine is lost.
+    pub is_lost: bool,
 }
 
 /// What becomes of a hello.
@@ -77,6 +85,8 @@ pub enum Impostor {
     NameTaken,
     /// Another agent had this name, and what it started may still run.
     NameHeld,
+    /// Another agent has this name and is away; nothing of it runs.
+    NameKept,
     /// Its data folder is a copy of the one that belongs to the environment.
     Copy,
 }
@@ -90,40 +100,55 @@ pub fn admit(known: Option<&Identity>, standing: Standing, hello: &Introduction<
     }
     let is_same = is_same(known, hello);
     let is_elsewhere = known.machine.as_deref().zip(hello.machine).is_some_and(|(ours, theirs)| ours != theirs);
-    let is_same = is_same || standing.is_restored && known.instance == hello.instance;
+    let is_same = is_same || standing.is_restored && is_as_before(known, hello);
     if is_same && !is_elsewhere && (standing.is_restored || is_sealed(known, hello)) {
         let is_known = !known.boot.is_empty() && !hello.boot.is_empty();
         return Admission::Return { is_new_boot: is_known && known.boot != hello.boot };
     }
     // What an environment runs that has not come since a restore is not known.
     match (standing.may_have_runs || standing.is_restored, is_same) {
+        (false, false) if standing.is_by_join_token && !standing.is_lost && known.is_kept() => {
+            Admission::Refuse(Impostor::NameKept)
+        }
         (false, _) => Admission::Register,
         (true, true) => Admission::Refuse(Impostor::Copy),
         (true, false) => Admission::Refuse(Impostor::NameHeld),
     }
 }
 
-/// Whether it shows the last seal, or the one that it proposed at a hello whose welcome was lost. An agent of a release
-/// without seals shows none.
+/// Whether it shows the last seal, or the one that it proposed at a hello whose welcome was lost; of an agent of a release
+/// without seals none is known.
 fn is_sealed(known: &Identity, hello: &Introduction<'_>) -> bool {
     let kept = known.seal.as_deref();
-    let is_of_before = hello.seal.is_none() && hello.next_seal.is_none();
-    kept.is_none() || is_of_before || kept == hello.seal || kept == hello.next_seal
+    kept.is_none() || kept == hello.seal || hello.has_proposed(kept)
 }
 
 fn is_same(known: &Identity, hello: &Introduction<'_>) -> bool {
     // The welcome that issued its credential was lost; but the server has the seal that it proposed then.
-    if known.seal.is_some() && known.seal.as_deref() == hello.next_seal {
+    if hello.has_proposed(known.seal.as_deref()) {
         return true;
     }
     match (known.credential.as_deref(), hello.credential) {
-        (Some(ours), Some(theirs)) => ours == theirs,
-        // An agent of a release without credentials, before or after one that has them.
-        (None, _) | (Some(_), None) => known.instance == hello.instance,
+        (Some(ours), theirs) => theirs == Some(ours),
+        // Until now only agents of a release without credentials have come.
+        (None, _) => known.instance == hello.instance,
     }
 }
 
+/// Whether it can be the agent that a database of before speaks of: its credential may have been issued since. One that was
+/// given any shows it, and names the machine that it has named before.
+fn is_as_before(known: &Identity, hello: &Introduction<'_>) -> bool {
+    let has_credential = known.credential.is_none() || hello.credential.is_some();
+    let is_there = known.machine.is_none() || known.machine.as_deref() == hello.machine;
+    known.instance == hello.instance && has_credential && is_there
+}
+
 impl Introduction<'_> {
+    /// Whether this seal is one that it has proposed and that no welcome has confirmed.
+    fn has_proposed(&self, seal: Option<&str>) -> bool {
+        seal.is_some_and(|seal| self.next_seal == Some(seal) || self.pending_seals.iter().any(|known| known == seal))
+    }
+
     /// Whether a credential is to be issued to an agent that was admitted: it can keep one, and does not show the one that
     /// is known, or shall have another.
     pub fn needs_credential(&self, known: Option<&Identity>, admission: Admission) -> bool {
@@ -154,6 +179,11 @@ impl Identity {
         Self { credential: Some(String::new()), revoked_ms: Some(now_ms), ..Self::default() }
     }
 
+    /// Whether the name is that of an agent which has a credential, so that no other takes it without an operator's word.
+    fn is_kept(&self) -> bool {
+        self.credential.is_some() && self.revoked_ms.is_none()
+    }
+
     /// Whether a token that was made then brings a machine in under this name.
     pub fn is_open_to(&self, token_made_ms: Option<u64>) -> bool {
         self.revoked_ms.is_none_or(|revoked_ms| token_made_ms.is_some_and(|made_ms| made_ms > revoked_ms))
@@ -171,6 +201,7 @@ mod tests {
         credential: Some("c"),
         seal: Some("s1"),
         next_seal: Some("s2"),
+        pending_seals: &[],
     };
 
     fn known() -> Identity {
@@ -186,6 +217,20 @@ mod tests {
         let lost = Identity { seal: Some("s2".into()), ..known.clone() };
         let again = admit(Some(&lost), Standing::default(), &HELLO);
         assert_eq!(again, Admission::Return { is_new_boot: false });
+    }
+
+    /// The machine was cloned between a hello and its welcome; then the original has come once more.
+    #[test]
+    fn a_copy_that_has_the_proposal_of_a_lost_welcome_is_told_by_the_next_one() {
+        let pending = ["s2".to_owned()];
+        let lost = Identity { seal: Some("s2".into()), ..known() };
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        let original = Introduction { next_seal: Some("s3"), pending_seals: &pending, ..HELLO };
+        assert_eq!(admit(Some(&lost), busy, &original), Admission::Return { is_new_boot: false });
+        let kept = Identity::after(&original, Some("c".into()));
+        let copy = Introduction { next_seal: Some("mine"), ..original };
+        assert_eq!(admit(Some(&kept), busy, &copy), Admission::Refuse(Impostor::Copy));
+        assert_eq!(admit(Some(&kept), busy, &original), Admission::Return { is_new_boot: false });
     }
 
     /// It had a credential of before, another agent took its name for a while, and then it was registered anew.
@@ -225,9 +270,14 @@ mod tests {
         assert_eq!(admit(Some(&known), restored, &anew), Admission::Return { is_new_boot: false });
         let elsewhere = Introduction { machine: Some("other"), ..later };
         assert_eq!(admit(Some(&known), restored, &elsewhere), Admission::Refuse(Impostor::Copy));
-        let stranger = Introduction { instance: "other", credential: None, ..later };
         let idle = Standing { is_restored: true, ..Standing::default() };
-        assert_eq!(admit(Some(&known), idle, &stranger), Admission::Refuse(Impostor::NameHeld));
+        for stranger in [
+            Introduction { instance: "other", credential: None, ..later },
+            Introduction { credential: None, ..later },
+            Introduction { credential: Some("other"), machine: None, ..later },
+        ] {
+            assert_eq!(admit(Some(&known), idle, &stranger), Admission::Refuse(Impostor::NameHeld), "{stranger:?}");
+        }
     }
 
     #[test]
@@ -243,6 +293,42 @@ mod tests {
             assert_eq!(admit(Some(&known), standing, &stranger), expected, "{standing:?}");
         }
         assert_eq!(admit(None, Standing::default(), &stranger), Admission::Register);
+    }
+
+    #[test]
+    fn a_join_token_alone_takes_no_name_of_an_agent_that_has_a_credential() {
+        let stranger = Introduction { instance: "other", credential: None, seal: None, ..HELLO };
+        let away = Standing { is_by_join_token: true, ..Standing::default() };
+        let old = Introduction { credential: None, seal: None, next_seal: None, ..HELLO };
+        let kept = Admission::Refuse(Impostor::NameKept);
+        for hello in [stranger, old, Introduction { credential: Some("other"), ..HELLO }] {
+            assert_eq!(admit(Some(&known()), away, &hello), kept, "{hello:?}");
+            assert_eq!(admit(Some(&known()), Standing::default(), &hello), Admission::Register, "an operator's token");
+            assert_eq!(admit(Some(&known()), Standing { is_lost: true, ..away }, &hello), Admission::Register);
+            assert_eq!(admit(Some(&Identity::revoked(1)), away, &hello), Admission::Register);
+        }
+        let of_before = Identity::after(&old, None);
+        assert_eq!(admit(Some(&of_before), away, &stranger), Admission::Register, "it never had a credential");
+        let copy = Introduction { seal: Some("s0"), next_seal: Some("mine"), ..HELLO };
+        assert_eq!(admit(Some(&known()), away, &copy), Admission::Register, "it shows the credential");
+        let back = admit(Some(&known()), away, &HELLO);
+        assert_eq!(back, Admission::Return { is_new_boot: false });
+    }
+
+    #[test]
+    fn who_shows_no_credential_is_not_the_one_that_was_given_one() {
+        let busy = Standing { may_have_runs: true, ..Standing::default() };
+        let old = Introduction { credential: None, seal: None, next_seal: None, machine: None, ..HELLO };
+        for hello in
+            [old, Introduction { credential: None, ..HELLO }, Introduction { credential: None, seal: None, ..HELLO }]
+        {
+            assert_eq!(admit(Some(&known()), busy, &hello), Admission::Refuse(Impostor::NameHeld), "{hello:?}");
+        }
+        let unsealed = Introduction { seal: None, next_seal: None, ..HELLO };
+        assert_eq!(admit(Some(&known()), busy, &unsealed), Admission::Refuse(Impostor::Copy));
+        let lost = Introduction { credential: None, seal: None, next_seal: Some("s1"), ..HELLO };
+        let again = admit(Some(&known()), busy, &lost);
+        assert_eq!(again, Admission::Return { is_new_boot: false }, "its first welcome was lost");
     }
 
     #[test]
@@ -280,7 +366,5 @@ mod tests {
         let kept = Identity::after(&old, None);
         assert_eq!(admit(Some(&kept), Standing::default(), &old), Admission::Return { is_new_boot: false });
         assert_eq!(admit(Some(&kept), Standing::default(), &HELLO), Admission::Return { is_new_boot: false });
-        let busy = Standing { may_have_runs: true, ..Standing::default() };
-        assert_eq!(admit(Some(&known()), busy, &old), Admission::Return { is_new_boot: false }, "one release back");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Origin;
+use super::{Origin, StrayRun};
 use crate::ids::EnvironmentId;
 use crate::task::{NodeRunState, RunKey, Task};
 
@@ -54,7 +54,8 @@ pub fn compare<'a>(
     let is_wanted = |run: &RunKey| ours.iter().any(|(ours, state)| ours == run && *state != NodeRunState::Gone);
     let has_part = |run: &RunKey| {
         ours.iter().any(|(ours, state)| {
-            (&ours.task, ours.node_rank) == (&run.task, run.node_rank) && *state != NodeRunState::Gone
+            let is_same = (&ours.task, ours.node_rank) == (&run.task, run.node_rank);
+            is_same && ours.generation <= run.generation && *state != NodeRunState::Gone
         })
     };
     let unwanted: Vec<Conclusion> = known
@@ -81,10 +82,17 @@ pub fn compare<'a>(
     missing.into_iter().chain(unwanted).collect()
 }
 
-/// Whether runs of tasks may live in an environment, so that no other machine may take its name.
-pub fn may_have_runs<'a>(tasks: impl IntoIterator<Item = &'a Task>, environment: &EnvironmentId) -> bool {
+/// Whether runs may live in an environment, of tasks or such that were set aside, so that no other machine may take its
+/// name.
+pub fn may_have_runs<'a>(
+    tasks: impl IntoIterator<Item = &'a Task>,
+    strays: &[StrayRun],
+    environment: &EnvironmentId,
+) -> bool {
     let mut nodes = tasks.into_iter().flat_map(|task| &task.nodes);
-    nodes.any(|node| {
-        node.environment == *environment && matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive)
-    })
+    let has_stray = strays.iter().any(|stray| stray.alive && stray.environment == *environment);
+    has_stray
+        || nodes.any(|node| {
+            node.environment == *environment && matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive)
+        })
 }

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{EnvironmentId, TaskId};
+use crate::ids::{EnvironmentId, Generation, TaskId};
 use crate::language::Text;
-use crate::task::{RunKey, Task};
+use crate::task::{NodeRunState, RunKey, Task};
 
-/// How many numbers a restore passes over at least: those of tasks that nothing remembers but a node that is away.
+/// How many numbers a restore passes over at least: those of tasks, and of launches of a task, that nothing remembers but a
+/// node that is away.
 const LEAP: u64 = 10_000;
 
 /// The restores of a database.
@@ -28,7 +29,8 @@ pub struct History {
     pub unheard: BTreeSet<EnvironmentId>,
 }
 
-/// Numbers of tasks that may have been given between a backup and its restore; both ends belong to it.
+/// Numbers of tasks, or of launches of one, that may have been given between a backup and its restore; both ends belong to
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostNumbers {
     pub first: u64,
@@ -88,9 +90,14 @@ impl History {
             return Some(Hold::Stray(stray));
         }
         // A machine that has not come may run the task, or have given its workers to another one.
-        let is_of_before = |number: u64| self.lost.last().is_some_and(|lost| number < lost.first);
-        let is_unheard = !self.unheard.is_empty() && number(task).is_some_and(is_of_before);
+        let is_unheard = !self.unheard.is_empty() && self.is_of_before(task);
         (is_unheard || self.unheard.iter().any(uses)).then_some(Hold::Unheard)
+    }
+
+    /// Whether a task is older than the last restore, so that it may have been launched by a state that was lost.
+    fn is_of_before(&self, task: &TaskId) -> bool {
+        let is_of_before = |number: u64| self.lost.last().is_some_and(|lost| number < lost.first);
+        number(task).is_some_and(is_of_before)
     }
 
     /// Whose launch a run is that no task wants; `strays` are the runs that were set aside, `task` is its task as the
@@ -102,7 +109,10 @@ impl History {
         }
         let is_lost = |number: u64| number > last || self.lost.iter().any(|lost| lost.contains(number));
         let is_stray = match task {
-            Some(task) => run.generation > task.generation || task.is_overtaken_by(run),
+            Some(task) => {
+                let is_lost = task.lost_generations.iter().any(|lost| lost.contains(run.generation.0));
+                is_lost || run.generation > task.generation || task.is_overtaken_by(run)
+            }
             None => number(&run.task).is_some_and(is_lost),
         };
         if is_stray { Origin::Stray } else { Origin::Past }
@@ -116,6 +126,19 @@ impl LostNumbers {
 }
 
 impl Task {
+    /// Gives a launch that was made just now a name that no run of a lost state has: its journal would be taken for this
+    /// one's, and its members know this one's secret. `before` is the generation until then.
+    pub fn pass_over_lost_launches(&mut self, before: Generation, history: &History) {
+        let is_own = self.nodes.first().is_some_and(|node| node.state == NodeRunState::Wanted);
+        if is_own && self.generation > before && history.is_of_before(&self.id) {
+            let leap = Generation(history.epoch.saturating_mul(LEAP));
+            if leap > self.generation {
+                self.lost_generations.push(LostNumbers { first: before.0 + 1, last: leap.0 - 1 });
+                self.generation = leap;
+            }
+        }
+    }
+
     /// Whether the run is a later incarnation of a node's part than the one that is known.
     fn is_overtaken_by(&self, run: &RunKey) -> bool {
         let mut nodes = self.nodes.iter();

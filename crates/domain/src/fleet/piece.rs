@@ -34,14 +34,28 @@ pub enum Wanted {
     Never,
 }
 
+/// What the server has of the journal of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalSent {
+    /// All of it, and there will be no more: the run is over.
+    Whole,
+    Partly,
+}
+
 impl Task {
     /// Whether bytes of this attempt are taken from this run.
-    pub fn wants_stream(&self, run: &RunKey, attempt: u32) -> Wanted {
+    pub fn wants_stream(&self, run: &RunKey, attempt: u32, journal: JournalSent) -> Wanted {
+        let is_first = run.node_rank.get() == 0;
         match self.attempts.iter().find(|known| known.number.get() == attempt) {
             Some(known) if known.generation == run.generation => Wanted::Yes,
             Some(_) => Wanted::Never,
-            // No journal will tell of it; and the next launch counts behind what is written.
-            None if run.generation == self.generation && self.first_node_is_gone() => Wanted::Yes,
+            // No journal will tell of it, since a disk has not taken the line or its coordinator is gone; and the next
+            // launch counts behind what is written.
+            None if run.generation == self.generation
+                && (self.first_node_is_gone() || is_first && journal == JournalSent::Whole) =>
+            {
+                Wanted::Yes
+            }
             None if run.generation == self.generation => Wanted::NotYet,
             None => Wanted::Never,
         }

@@ -104,6 +104,11 @@ fn world_size(group: &Group, ranks: &Result<GroupRanks, RankMapError>) -> Check 
             );
             Check::of(ID, CheckState::Passed, text)
         }
+        // Without a master there are no ranks, and the numbers say it.
+        Err(_) if group.launch.world_size.is_some_and(|world| world as usize > workers) => {
+            let world_size = group.launch.world_size.unwrap_or_default();
+            Check::refused(ID, &RankMapError::WorldTooLarge { world_size, workers })
+        }
         Err(_) | Ok(_) => {
             let world = group.launch.world_size.map_or(workers, |world| world as usize);
             let text = Text::new(

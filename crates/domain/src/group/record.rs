@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     environment::Environment,
-    ids::{GroupId, WorkerId},
+    ids::{GroupId, WorkerId, is_id},
     worker::Worker,
 };
 
@@ -34,8 +34,7 @@ pub const UNASSIGNED: &str = "unassigned";
 impl Group {
     /// The names that groups cannot have, because they mean something else: ids, and the group of the others.
     pub fn is_reserved(name: &str) -> bool {
-        let digits = name.strip_prefix("group-");
-        name == UNASSIGNED || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        name == UNASSIGNED || is_id(name, "group")
     }
 
     /// Its workers on the environments that exist. One whose environment is not there, or has fewer workers now, is
@@ -152,8 +151,8 @@ mod tests {
 
     #[test]
     fn ids_are_no_names() {
-        let reserved = ["unassigned", "group-001", "group-"].map(Group::is_reserved);
-        let free = ["group", "group-a", "llm", "Unassigned"].map(Group::is_reserved);
+        let reserved = ["unassigned", "group-001", "Group-1"].map(Group::is_reserved);
+        let free = ["group", "group-", "llm", "Unassigned"].map(Group::is_reserved);
         assert_eq!((reserved, free), ([true; 3], [false; 4]));
     }
 

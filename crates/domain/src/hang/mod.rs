@@ -3,12 +3,20 @@
 //! Samples of all ranks go in with the time; what comes out is to look closer, to gather evidence, to judge. A rank that
 //! computes, reads or writes is busy and no hang, however long the others wait for it.
 
+mod connections;
+mod disagreement;
+pub mod dumps;
+mod note;
 mod sample;
 mod stack;
 mod verdict;
 mod watch;
+mod words;
 
-pub use sample::{Pending, RankSample, Work};
-pub use stack::{Frame, StackGroup, grouped, own_frame, trained_in};
+pub use connections::{Connection, Unanswered, unanswered};
+pub use note::HangNote;
+pub use sample::{Collective, RankSample, Work};
+pub use stack::{Frame, StackGroup, frames_of, grouped, own_frame, trained_in};
 pub use verdict::{HangCase, HangKind};
 pub use watch::{HangPatience, HangStep, HangWatch};
+use words::listed;

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use super::connections::Unanswered;
+use super::stack::Frame;
 use crate::pulse::{Phase, Pulse};
 
 /// A rank that runs.
@@ -28,19 +30,28 @@ pub struct Work {
     pub stopped_child: Option<i32>,
     /// The file that a read or write which does not return is about.
     pub waits_for_file: Option<String>,
-    /// The collectives that have not ended, oldest first.
-    pub pending: Vec<Pending>,
+    /// The last collectives, oldest first; those that have ended too once that was asked for.
+    pub collectives: Vec<Collective>,
+    /// How often the main thread has waited or touched new memory: a loop in native code does neither.
+    pub pauses: u64,
+    /// The lines at which the main thread was at the last tick of its interpreter, the innermost first.
+    pub place: Vec<Frame>,
+    /// Connections on which nobody answers what this rank sends.
+    pub unanswered: Vec<Unanswered>,
 }
 
-/// A collective that a rank has entered and not left, as its hook tells it.
+/// A collective that a rank has entered, as its hook tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Pending {
+pub struct Collective {
     /// Its number in its group.
     pub seq: u64,
     /// Such as `all_reduce`.
     pub name: String,
     pub sizes: String,
     pub group: String,
+    /// Whether the rank has left it.
+    #[serde(default)]
+    pub done: bool,
 }
 
 impl RankSample {
@@ -60,7 +71,21 @@ impl RankSample {
         self.pulse.is_some_and(|pulse| pulse.completed < pulse.enqueued)
     }
 
-    pub(super) fn pending(&self) -> Option<&Pending> {
-        self.work.as_ref().and_then(|work| work.pending.last())
+    /// The collective in which it waits.
+    pub(super) fn pending(&self) -> Option<&Collective> {
+        self.collectives().iter().rev().find(|collective| !collective.done)
+    }
+
+    pub(super) fn collectives(&self) -> &[Collective] {
+        self.work.as_ref().map_or(&[], |work| &work.collectives)
+    }
+
+    /// Whether its script has come to its end.
+    pub(super) fn is_ending(&self) -> bool {
+        self.pulse.is_some_and(|pulse| pulse.ending_ns > 0)
+    }
+
+    pub(super) fn stopped_child(&self) -> Option<i32> {
+        self.work.as_ref().and_then(|work| work.stopped_child)
     }
 }

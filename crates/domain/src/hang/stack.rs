@@ -1,16 +1,19 @@
 //! Stacks of Python threads, as `faulthandler` writes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// Frames that are kept of a stack: where it stands, and what led there.
-const KEPT: usize = 16;
+pub(super) const KEPT: usize = 16;
+/// Ranks may call files and functions anything.
+const LONGEST_NAME: usize = 256;
 
 /// A line of somebody's code.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Frame {
     pub file: String,
     pub line: u32,
@@ -25,11 +28,16 @@ impl fmt::Display for Frame {
 }
 
 impl Frame {
-    fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let rest = line.strip_prefix("  File \"")?;
         let (file, rest) = rest.split_once("\", line ")?;
         let (number, function) = rest.split_once(" in ")?;
-        Some(Self { file: file.to_owned(), line: number.parse().ok()?, function: function.trim_end().to_owned() })
+        Some(Self { file: cut(file), line: number.parse().ok()?, function: cut(function.trim_end()) })
+    }
+
+    /// As much of it as any stack has, whoever has told it.
+    fn bounded(&self) -> Self {
+        Self { file: cut(&self.file), line: self.line, function: cut(&self.function) }
     }
 
     /// Whether it is part of an installed library or of Python itself, not of the user's code.
@@ -38,19 +46,52 @@ impl Frame {
     }
 }
 
+/// The end of a name that is too long: the file's own name is there.
+fn cut(name: &str) -> String {
+    let length = name.chars().count();
+    name.chars().skip(length.saturating_sub(LONGEST_NAME)).collect()
+}
+
 /// Ranks whose main threads stand at the same place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StackGroup {
     pub ranks: Vec<u32>,
     /// The innermost first; empty for ranks that gave none.
     pub frames: Vec<Frame>,
 }
 
+impl StackGroup {
+    /// What a journal says of stacks, within the bounds that honest ranks keep: each of the task's ranks once.
+    pub fn bounded(groups: &[Self], world_size: u32) -> Vec<Self> {
+        let mut named = BTreeSet::new();
+        let mut kept: Vec<Self> = groups
+            .iter()
+            .map(|group| Self {
+                ranks: group.ranks.iter().copied().filter(|rank| *rank < world_size && named.insert(*rank)).collect(),
+                frames: group.frames.iter().take(KEPT).map(Frame::bounded).collect(),
+            })
+            .collect();
+        kept.retain(|group| !group.ranks.is_empty());
+        kept
+    }
+}
+
 /// The frames of the thread that got the signal, which is the main thread.
 pub fn trained_in(dump: &str) -> Vec<Frame> {
     let main = dump.lines().skip_while(|line| !line.starts_with("Current thread")).skip(1);
     main.map_while(Frame::parse).take(KEPT).collect()
+}
+
+/// The frames that stand one below the other.
+pub fn frames_of(text: &str) -> Vec<Frame> {
+    text.lines().map_while(Frame::parse).take(KEPT).collect()
+}
+
+/// Whether the rank waits for a batch of torch's data loader.
+pub(super) fn waits_for_loader(frames: &[Frame]) -> bool {
+    frames.iter().any(|frame| frame.file.ends_with("/torch/utils/data/dataloader.py"))
 }
 
 /// The innermost frame of the user's own code; that of a library where there is none.

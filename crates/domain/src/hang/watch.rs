@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::sample::RankSample;
+use super::sample::{RankSample, Work};
+use super::stack::Frame;
 use super::verdict::{HangCase, HangKind};
 use crate::pulse::Phase;
 
@@ -23,14 +24,19 @@ const QUIET_ASLEEP_MS: u64 = 30_000;
 const BUSY_MS: u64 = 900_000;
 const ASLEEP_ACTS_MS: u64 = 600_000;
 const SILENT_BUT_BUSY_MS: u64 = 60_000;
+/// A main thread that runs at one line for so long, without waiting and without new memory, is in native code that may not end.
+const SPINS_MS: u64 = 1_400;
+/// So few pauses are none: the answer to a signal has some.
+const PAUSES_OF_SPIN: u64 = 32;
 /// A process is busy that has so much of a core, or moves so much in a second.
 const BUSY_CPU_PERCENT: u64 = 20;
 const BUSY_IO_BYTES_PER_S: u64 = 256 * 1024;
-const WORK_EVERY_MS: u64 = 1_000;
+const WORK_EVERY_MS: u64 = 750;
 /// Work is compared over at least so long.
 const WORK_WINDOW_MS: u64 = 700;
 /// Evidence has so long to come.
-const EVIDENCE_MS: u64 = 400;
+const EVIDENCE_MS: u64 = 700;
+const EVIDENCE_OF_STOPPED_MS: u64 = 200;
 /// An interpreter that has not ticked for so long does not run.
 const TICKS_STOPPED_MS: u64 = 1_500;
 
@@ -86,7 +92,7 @@ pub struct HangWatch {
 }
 
 /// What was last seen of a rank.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Seen {
     steps: u64,
     last_step_ms: u64,
@@ -96,6 +102,9 @@ struct Seen {
     /// When its work was last compared, and what it was.
     work: Option<(u64, u64, u64)>,
     is_busy: Option<bool>,
+    /// Since when it runs in one native call, and the pauses and the place by which that is known.
+    spins: Option<(u64, u64, Vec<Frame>)>,
+    spins_for_ms: u64,
     stopped_since_ms: Option<u64>,
 }
 
@@ -139,6 +148,10 @@ impl HangWatch {
         if samples.is_empty() {
             return None;
         }
+        // Where all scripts have ended nobody waits: interpreters take a while to end.
+        if samples.iter().all(RankSample::is_ending) {
+            return self.goes_on(now_ms);
+        }
         let mut case = HangCase::of(samples, ended, self.begun_elsewhere);
         case.without_interpreter = self.without_interpreter(now_ms);
         let quiet_ms = now_ms.saturating_sub(self.progress_ms);
@@ -154,13 +167,13 @@ impl HangWatch {
                 Some(HangStep::Suspect { since_ms, ranks: case.ranks })
             }
             Stage::Suspect { since_ms, asked_ms, ranks, .. } => {
-                let waits = if case.kind == HangKind::Stopped { EVIDENCE_MS / 2 } else { EVIDENCE_MS };
+                let waits = if case.kind == HangKind::Stopped { EVIDENCE_OF_STOPPED_MS } else { EVIDENCE_MS };
                 if now_ms.saturating_sub(*asked_ms) < waits {
                     return None;
                 }
                 if *ranks != case.ranks {
-                    // The picture has changed: evidence of now is wanted.
-                    (*asked_ms, *ranks) = (now_ms, case.ranks.clone());
+                    // The picture has changed: evidence of now is wanted, of which most is there.
+                    (*asked_ms, *ranks) = (now_ms.saturating_sub(waits / 2), case.ranks.clone());
                     return Some(HangStep::Suspect { since_ms: *since_ms, ranks: case.ranks });
                 }
                 let since_ms = *since_ms;
@@ -272,13 +285,19 @@ impl HangWatch {
         let quiet = samples.iter().map(of_phase).max().unwrap_or(u64::MAX);
         let busy = |rank: &u32| self.seen.get(rank).is_none_or(|seen| seen.is_busy != Some(false));
         match case.kind {
-            HangKind::Silent | HangKind::Asleep if self.has_others_elsewhere => u64::MAX,
+            HangKind::Silent if self.has_others_elsewhere && case.unanswered.is_empty() => u64::MAX,
+            HangKind::Asleep if self.has_others_elsewhere => u64::MAX,
             HangKind::Stopped => SHORTEST_QUIET_MS.min(quiet),
             HangKind::NotEntered | HangKind::DiskWait if case.ranks.iter().all(busy) => {
                 case.kind = HangKind::Busy;
                 // Who computes while no one waits may do so as long as it likes.
                 let is_awaited = case.waiting > 0 || case.waiting_elsewhere;
-                if is_awaited { quiet.max(BUSY_MS) } else { u64::MAX }
+                let spins = |rank: &u32| self.seen.get(rank).is_some_and(|seen| seen.spins_for_ms >= SPINS_MS);
+                match (is_awaited, case.ranks.iter().all(spins)) {
+                    (false, _) => u64::MAX,
+                    (true, true) => quiet,
+                    (true, false) => quiet.max(BUSY_MS),
+                }
             }
             HangKind::Silent | HangKind::Mismatched if case.ranks.iter().any(busy) => quiet.max(SILENT_BUT_BUSY_MS),
             HangKind::Asleep if case.ranks.iter().any(busy) => u64::MAX,
@@ -306,9 +325,12 @@ fn acts_after(kind: HangKind, after_ms: u64) -> Option<u64> {
 impl Seen {
     fn notice_work(&mut self, sample: &RankSample) {
         let Some(work) = &sample.work else {
-            (self.work, self.is_busy) = (None, None);
+            (self.work, self.is_busy, self.spins, self.spins_for_ms) = (None, None, None, 0);
             return;
         };
+        if self.work.is_none() {
+            self.spins = Some((work.seen_ms, work.pauses, work.place.clone()));
+        }
         let (since_ms, cpu_ms, io_bytes) = *self.work.get_or_insert((work.seen_ms, work.cpu_ms, work.io_bytes));
         let passed = work.seen_ms.saturating_sub(since_ms);
         if passed >= WORK_WINDOW_MS {
@@ -317,7 +339,19 @@ impl Seen {
             // One that could run and does not get a processor works too.
             self.is_busy = Some(computed || moved || sample.state == b'R');
             self.work = Some((work.seen_ms, work.cpu_ms, work.io_bytes));
+            self.notice_spin(work, !moved && sample.state == b'R');
         }
+    }
+
+    /// Notes for how long the main thread has been in one native call.
+    fn notice_spin(&mut self, work: &Work, runs: bool) {
+        let stands = |(_, pauses, place): &(u64, u64, Vec<Frame>)| {
+            work.pauses.saturating_sub(*pauses) <= PAUSES_OF_SPIN && *place == work.place
+        };
+        if !runs || !self.spins.as_ref().is_some_and(stands) {
+            self.spins = Some((work.seen_ms, work.pauses, work.place.clone()));
+        }
+        self.spins_for_ms = self.spins.as_ref().map_or(0, |(since_ms, ..)| work.seen_ms.saturating_sub(*since_ms));
     }
 }
 

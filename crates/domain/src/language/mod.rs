@@ -17,7 +17,7 @@ pub use setting::{FrontEnd, Setting};
 use serde::{Deserialize, Serialize};
 
 /// A language that every sentence exists in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Language {
     #[default]
     #[serde(rename = "zh-CN")]

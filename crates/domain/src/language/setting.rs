@@ -56,6 +56,8 @@ pub enum Setting {
     TensorParallel,
     CheckpointFolder,
     TimeLimit,
+    Hook,
+    OnHang,
 }
 
 /// What a setting is called.
@@ -71,7 +73,7 @@ struct Names {
 const FIRST_MARK: u32 = 0x10_f000;
 
 impl Setting {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::MaxRestarts,
         Self::NodeLostAfter,
         Self::Nodes,
@@ -86,6 +88,8 @@ impl Setting {
         Self::TensorParallel,
         Self::CheckpointFolder,
         Self::TimeLimit,
+        Self::Hook,
+        Self::OnHang,
     ];
 
     fn names(self) -> Names {
@@ -123,6 +127,8 @@ impl Setting {
                 names("--checkpoint-dir", Some("options.checkpointDir"), "检查点文件夹", "Checkpoint folder")
             }
             Self::TimeLimit => names("--time-limit", Some("policies.timeLimit"), "运行时限", "Time limit"),
+            Self::Hook => names("--hook", Some("options.hook"), "钩子", "Hook"),
+            Self::OnHang => names("--on-hang", Some("policies.onHang"), "卡住时", "When ranks hang"),
         }
     }
 

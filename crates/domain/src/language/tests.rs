@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the command line alone says, and where settings get their names.
-const COMMAND_LINE_ONLY: [&str; 7] = [
+const COMMAND_LINE_ONLY: [&str; 9] = [
+    // Flags with which operators start a server or an agent; there is no other way to set these.
+    "access/oidc/problem.rs",
+    "access/run_as.rs",
     "language/setting.rs",
     "messages/launch.rs",
     "messages/quickstart.rs",

@@ -22,10 +22,20 @@ pub struct RunPolicy {
     /// How long ranks go on when the server is not heard; none for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_lease_ms: Option<u64>,
+    /// Whether Python ranks load the hook.
+    #[serde(default = "is_usual")]
+    pub has_hook: bool,
+    /// After how long a hang ends the attempt; none where it is only told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_hung_after_ms: Option<u64>,
     /// Attempts that were made before this launch; the next one is one more.
     pub attempts_before: u32,
     /// Continue from the newest checkpoint already in the first attempt.
     pub resume: bool,
+}
+
+fn is_usual() -> bool {
+    true
 }
 
 impl RunPolicy {
@@ -42,6 +52,8 @@ impl Default for RunPolicy {
             join_timeout_ms: Self::USUAL_JOIN_MS,
             start_timeout_ms: None,
             server_lease_ms: None,
+            has_hook: true,
+            restart_hung_after_ms: None,
             attempts_before: 0,
             resume: false,
         }

@@ -38,6 +38,16 @@ impl Account {
         self.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.ms)
     }
 
+    /// The part of the whole that was productive, from 0 to 1.
+    pub fn productive_share(&self) -> f64 {
+        self.part(self.of(Cause::Productive))
+    }
+
+    /// This time as a part of the whole, from 0 to 1.
+    pub fn part(&self, ms: u64) -> f64 {
+        if self.wall_ms == 0 { 0.0 } else { ms as f64 / self.wall_ms as f64 }
+    }
+
     /// In thousandths of the whole.
     fn share(&self, ms: u64) -> u64 {
         (ms * 1_000).checked_div(self.wall_ms).unwrap_or(0)

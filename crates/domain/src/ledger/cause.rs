@@ -7,6 +7,7 @@ use crate::language::Text;
 /// Why a second went by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Cause {
     /// Steps were made that no attempt had made before; and whatever ranks do of which nothing more is known.
     Productive,
@@ -37,6 +38,45 @@ pub enum Cause {
 }
 
 impl Cause {
+    pub const ALL: [Self; 15] = [
+        Self::Productive,
+        Self::Queue,
+        Self::Spawn,
+        Self::Import,
+        Self::Init,
+        Self::Load,
+        Self::FirstStep,
+        Self::CheckpointStall,
+        Self::SlowRank,
+        Self::Hang,
+        Self::Detect,
+        Self::Stop,
+        Self::BackOff,
+        Self::NodeWait,
+        Self::Recompute,
+    ];
+
+    /// As it is written where programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Productive => "productive",
+            Self::Queue => "queue",
+            Self::Spawn => "spawn",
+            Self::Import => "import",
+            Self::Init => "init",
+            Self::Load => "load",
+            Self::FirstStep => "firstStep",
+            Self::CheckpointStall => "checkpointStall",
+            Self::SlowRank => "slowRank",
+            Self::Hang => "hang",
+            Self::Detect => "detect",
+            Self::Stop => "stop",
+            Self::BackOff => "backOff",
+            Self::NodeWait => "nodeWait",
+            Self::Recompute => "recompute",
+        }
+    }
+
     pub fn text(self) -> Text {
         match self {
             Self::Productive => Text::new("有效训练", "productive"),
@@ -54,6 +94,18 @@ impl Cause {
             Self::BackOff => Text::new("重启等待", "back-off"),
             Self::NodeWait => Text::new("等待节点", "wait for a node"),
             Self::Recompute => Text::new("重算", "recompute"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_journal() {
+        for cause in Cause::ALL {
+            assert_eq!(serde_json::to_value(cause).unwrap(), cause.name());
         }
     }
 }

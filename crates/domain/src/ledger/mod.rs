@@ -4,6 +4,7 @@
 
 mod account;
 mod cause;
+mod task;
 mod timeline;
 
 pub use account::{Account, CauseTime};

@@ -2,37 +2,44 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Account, Cause, CauseTime};
 use crate::event::{Outcome, Record, RunEvent};
 use crate::pulse::Phase;
 
 /// Takes the events of a run in their order. Times that go back, as a clock that was set does, count as no time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Ledger {
+    /// The time before the attempt or gap that goes on, which nothing changes any more.
+    settled: BTreeMap<Cause, u64>,
     /// When each cause began; it lasts until the next begins. Starts are never equal and never fall.
     spans: Vec<(u64, Cause)>,
     now_ms: u64,
-    stage: Stage,
+    pub(super) stage: Stage,
     attempt: Attempt,
-    /// Productive time that was something else, by what the ranks had measured.
-    moved: BTreeMap<Cause, u64>,
     /// Optimizer steps of the whole run: how far it came, and where the newest checkpoint is.
     highest_step: u64,
     saved_step: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Stage {
     /// No ranks run: before the first attempt, or between two.
     #[default]
     Gap,
     Running,
     Failing,
     Ending,
+    /// A task is over; no time passes until it begins again.
+    Over,
 }
 
 /// What is known of the attempt that runs, or of the gap before it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Attempt {
     began_ms: u64,
     ranks_began_ms: Option<u64>,
@@ -40,6 +47,8 @@ struct Attempt {
     exited: usize,
     has_phases: bool,
     has_stepped: bool,
+    /// What it was before a hang, and is again once that has passed.
+    before_hang: Option<Cause>,
     first_step: u64,
     steps: u64,
     saved_steps: u64,
@@ -53,9 +62,17 @@ impl Ledger {
     }
 
     pub fn take(&mut self, record: &Record) {
-        self.now_ms = self.now_ms.max(record.time_ms);
+        self.hear(record.time_ms, &record.event);
+    }
+
+    /// Takes an event that happened then; of a task that is over nothing counts.
+    pub fn hear(&mut self, time_ms: u64, event: &RunEvent) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        self.now_ms = self.now_ms.max(time_ms);
         let now = self.now_ms;
-        match &record.event {
+        match event {
             RunEvent::RunStarted { .. } => self.begin_gap(Cause::Spawn),
             RunEvent::Waiting { .. } | RunEvent::NodeJoined { .. } if self.stage == Stage::Gap => {
                 self.switch(self.attempt.began_ms, Cause::NodeWait);
@@ -63,6 +80,7 @@ impl Ledger {
             RunEvent::NodeLost { .. } if self.stage == Stage::Running => self.fails(),
             RunEvent::AttemptStarted { resume, .. } => {
                 let first_step = if *resume { self.saved_step } else { 0 };
+                self.settle();
                 self.attempt = Attempt { began_ms: now, first_step, ..Attempt::default() };
                 self.stage = Stage::Running;
                 self.switch(now, Cause::Spawn);
@@ -74,7 +92,7 @@ impl Ledger {
             RunEvent::HangSuspected { since_ms, .. } | RunEvent::HangVerdict { since_ms, .. }
                 if self.stage == Stage::Running =>
             {
-                self.switch(*since_ms, Cause::Hang);
+                self.hangs(*since_ms);
             }
             RunEvent::HangPassed { .. } if self.stage == Stage::Running => self.hang_passed(),
             RunEvent::RankExited { exit, .. } if self.stage == Stage::Running => {
@@ -91,10 +109,7 @@ impl Ledger {
                 self.attempt.saved_steps = *saved_steps;
                 self.attempt.saving_ms = *saving_ms;
             }
-            RunEvent::AttemptFailed { .. } => {
-                self.close();
-                self.begin_gap(Cause::Spawn);
-            }
+            RunEvent::AttemptFailed { .. } => self.begin_gap(Cause::Spawn),
             RunEvent::RestartScheduled { after_ms, .. } if *after_ms > 0 => {
                 self.begin_gap(Cause::BackOff);
                 self.attempt.began_ms += after_ms;
@@ -103,7 +118,7 @@ impl Ledger {
                 if *outcome == Outcome::Succeeded && !self.attempt.has_stepped {
                     self.count_as_productive();
                 }
-                self.close();
+                self.settle();
             }
             _ => {}
         }
@@ -111,31 +126,41 @@ impl Ledger {
 
     /// The time up to now, or up to the last event if that is later.
     pub fn account(&self, now_ms: u64) -> Account {
-        let end = self.now_ms.max(now_ms);
-        let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
-        for (cause, ms) in self.lengths(0, end) {
+        let end = if self.stage == Stage::Over { self.now_ms } else { self.now_ms.max(now_ms) };
+        let mut times = self.settled.clone();
+        for (cause, ms) in self.lengths(end) {
             *times.entry(cause).or_default() += ms;
-        }
-        for (cause, ms) in &self.moved {
-            let productive = times.entry(Cause::Productive).or_default();
-            let ms = (*ms).min(*productive);
-            *productive -= ms;
-            *times.entry(*cause).or_default() += ms;
         }
         Account::new(times.into_iter().map(|(cause, ms)| CauseTime { cause, ms }).collect())
     }
 
-    /// How long each span lasted, from this time to that.
-    fn lengths(&self, from: u64, to: u64) -> impl Iterator<Item = (Cause, u64)> {
+    /// What has been settled since the ledger was as that one; such time never changes again.
+    pub fn settled_since(&self, before: &Self) -> Vec<CauseTime> {
+        let since = |(cause, ms): (&Cause, &u64)| {
+            let ms = ms.saturating_sub(before.settled.get(cause).copied().unwrap_or(0));
+            (ms > 0).then_some(CauseTime { cause: *cause, ms })
+        };
+        self.settled.iter().filter_map(since).collect()
+    }
+
+    pub(super) fn come_to(&mut self, now_ms: u64) {
+        self.now_ms = self.now_ms.max(now_ms);
+    }
+
+    /// The time that has passed since the end is nobody's.
+    pub(super) fn begin_again(&mut self) {
+        self.spans.clear();
+        self.attempt = Attempt { began_ms: self.now_ms, ..Attempt::default() };
+    }
+
+    /// How long each span lasted, up to that time.
+    fn lengths(&self, to: u64) -> impl Iterator<Item = (Cause, u64)> {
         let ends = self.spans.iter().skip(1).map(|(start, _)| *start).chain([to]);
-        self.spans
-            .iter()
-            .zip(ends)
-            .map(move |((start, cause), end)| (*cause, end.min(to).saturating_sub((*start).max(from))))
+        self.spans.iter().zip(ends).map(|((start, cause), end)| (*cause, end.saturating_sub(*start)))
     }
 
     /// From then on it was this; what was noted since is replaced. Nothing is changed before the attempt or gap began.
-    fn switch(&mut self, at_ms: u64, cause: Cause) {
+    pub(super) fn switch(&mut self, at_ms: u64, cause: Cause) {
         let first = self.spans.first().map_or(self.now_ms, |(start, _)| *start);
         let at = at_ms.max(self.attempt.began_ms).min(self.now_ms).max(first);
         while self.spans.last().is_some_and(|(start, _)| *start >= at) {
@@ -146,9 +171,10 @@ impl Ledger {
         }
     }
 
-    fn begin_gap(&mut self, cause: Cause) {
+    /// What there was is settled, and no ranks run.
+    pub(super) fn begin_gap(&mut self, cause: Cause) {
+        self.settle();
         self.stage = Stage::Gap;
-        self.attempt = Attempt { began_ms: self.now_ms, ..Attempt::default() };
         self.switch(self.now_ms, cause);
     }
 
@@ -178,11 +204,23 @@ impl Ledger {
         self.switch(since_ms.max(began), cause);
     }
 
+    fn hangs(&mut self, since_ms: u64) {
+        if let Some((_, cause)) = self.spans.last().filter(|(_, cause)| *cause != Cause::Hang) {
+            self.attempt.before_hang = Some(*cause);
+        }
+        self.switch(since_ms, Cause::Hang);
+    }
+
+    /// A phase that began meanwhile has ended the hang already.
     fn hang_passed(&mut self) {
-        if let Some((_, cause)) = self.spans.last_mut().filter(|(_, cause)| *cause == Cause::Hang) {
+        let lasts = self.spans.last().is_some_and(|(_, cause)| *cause == Cause::Hang);
+        for (_, cause) in self.spans.iter_mut().filter(|(_, cause)| *cause == Cause::Hang) {
             *cause = Cause::SlowRank;
         }
-        self.switch(self.now_ms, Cause::Productive);
+        let before = self.attempt.before_hang.take().unwrap_or(Cause::Productive);
+        if lasts {
+            self.switch(self.now_ms, before);
+        }
     }
 
     fn fails(&mut self) {
@@ -190,36 +228,44 @@ impl Ledger {
         self.switch(self.now_ms, Cause::Detect);
     }
 
-    fn ends(&mut self) {
+    pub(super) fn ends(&mut self) {
         self.stage = Stage::Ending;
         self.switch(self.now_ms, Cause::Stop);
     }
 
     /// A run that ended well without an optimizer has done its work where others make their first step.
     fn count_as_productive(&mut self) {
-        let began = self.attempt.began_ms;
-        for (start, cause) in &mut self.spans {
-            if *start >= began && matches!(cause, Cause::FirstStep | Cause::Load) {
+        for (_, cause) in &mut self.spans {
+            if matches!(cause, Cause::FirstStep | Cause::Load) {
                 *cause = Cause::Productive;
             }
         }
     }
 
-    /// Takes from the attempt's productive time what its ranks have spent otherwise.
-    fn close(&mut self) {
-        let Attempt { began_ms, first_step, steps, saved_steps, saving_ms, .. } = self.attempt;
-        let in_attempt = self.lengths(began_ms, self.now_ms).filter(|(cause, _)| *cause == Cause::Productive);
-        let productive: u64 = in_attempt.map(|(_, ms)| ms).sum();
+    /// Adds up what there was, and takes from the attempt's productive time what its ranks have spent otherwise.
+    pub(super) fn settle(&mut self) {
+        let Attempt { first_step, steps, saved_steps, saving_ms, .. } = self.attempt;
+        let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
+        for (cause, ms) in self.lengths(self.now_ms) {
+            *times.entry(cause).or_default() += ms;
+        }
+        let productive = times.get(&Cause::Productive).copied().unwrap_or(0);
         let saving = saving_ms.min(productive);
-        *self.moved.entry(Cause::CheckpointStall).or_default() += saving;
         let again = self.highest_step.saturating_sub(first_step).min(steps);
-        if let Some(ms) = ((productive - saving) * again).checked_div(steps) {
-            *self.moved.entry(Cause::Recompute).or_default() += ms;
+        let recompute = ((productive - saving) * again).checked_div(steps).unwrap_or(0);
+        let moved = [(Cause::Productive, productive - saving - recompute)];
+        times.extend(moved.into_iter().filter(|_| productive > 0));
+        *times.entry(Cause::CheckpointStall).or_default() += saving;
+        *times.entry(Cause::Recompute).or_default() += recompute;
+        for (cause, ms) in times.into_iter().filter(|(_, ms)| *ms > 0) {
+            *self.settled.entry(cause).or_default() += ms;
         }
         self.highest_step = self.highest_step.max(first_step + steps);
         if saved_steps > 0 {
             self.saved_step = first_step + saved_steps;
         }
+        let last = self.spans.last().map(|(_, cause)| (self.now_ms, *cause));
+        self.spans = last.into_iter().collect();
         self.attempt = Attempt { began_ms: self.now_ms, ..Attempt::default() };
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     ids::EnvironmentId,
     language::{Explained, Hint, Setting, Text},
     task::{OnDisconnect, Policies, Strategy},
+    validation::LONGEST_NAME,
 };
 
 /// The first mistake of a request.
@@ -74,6 +75,10 @@ pub enum RequestRefusal {
         given: String,
     },
     /// The launch mode `auto` with numbers that mean nothing.
+    /// What is picked by is no word.
+    AutoWordInvalid {
+        field: &'static str,
+    },
     AutoInvalid {
         most: u32,
     },
@@ -87,6 +92,8 @@ pub enum RequestRefusal {
     StopAfterTooShort,
     StartTimeoutInvalid,
     NodeLostAfterTooShort,
+    /// `policies.onHang` says restart, and `options.hook` leaves the ranks alone.
+    HangWithoutHook,
     DatasetUnknown {
         id: String,
     },
@@ -304,6 +311,13 @@ impl RequestRefusal {
                     ),
                 ),
             ),
+            Self::AutoWordInvalid { field } => (
+                Text::new(format!("自动选择环境：{field} 无效"), format!("Picking environments: {field} is not valid")),
+                Hint::new(
+                    format!("最多 {LONGEST_NAME} 个字符，不含控制字符"),
+                    format!("at most {LONGEST_NAME} letters, and no control characters"),
+                ),
+            ),
             Self::AutoInvalid { most } => (
                 Text::new(
                     format!(
@@ -357,6 +371,16 @@ impl RequestRefusal {
                     ),
                 )
             }
+            Self::HangWithoutHook => (
+                Text::new(
+                    "onHang 为 restart 时不能关闭 hook：没有它就看不出哪个 rank 卡住",
+                    "onHang: restart needs the hook: without it nobody sees which rank hangs",
+                ),
+                Hint::new(
+                    format!("去掉 {}，或把 {} 设为 tell", Setting::Hook, Setting::OnHang),
+                    format!("leave {} out, or set {} to tell", Setting::Hook, Setting::OnHang),
+                ),
+            ),
             Self::NodeLostAfterTooShort => {
                 let shortest = Policies::SHORTEST_NODE_LOST.0;
                 (
@@ -430,12 +454,13 @@ impl RequestRefusal {
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
             Self::MasterAddressInvalid { .. } => "options.masterAddress",
-            Self::AutoInvalid { .. } | Self::NewNotSupported => "launchMode",
+            Self::AutoInvalid { .. } | Self::AutoWordInvalid { .. } | Self::NewNotSupported => "launchMode",
             Self::AutoWithEnvironments => "distributedConfig.nodeIds",
             Self::TimeLimitInvalid => "policies.timeLimit",
             Self::StopAfterTooShort => "policies.onDisconnect",
             Self::StartTimeoutInvalid => "policies.startTimeout",
             Self::NodeLostAfterTooShort => "policies.nodeLostAfter",
+            Self::HangWithoutHook => "policies.onHang",
             Self::DatasetUnknown { .. } => "datasetId",
             Self::DatasetVersionUnknown { .. } => "datasetVersionId",
             Self::ModelUnknown { .. } => "modelId",
@@ -473,12 +498,14 @@ impl Explained for RequestRefusal {
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
             Self::MasterAddressInvalid { .. } => "master_address_invalid",
             Self::AutoInvalid { .. } => "auto_invalid",
+            Self::AutoWordInvalid { .. } => "auto_word_invalid",
             Self::AutoWithEnvironments => "auto_with_environments",
             Self::TimeLimitInvalid => "time_limit_invalid",
             Self::NewNotSupported => "new_not_supported",
             Self::StopAfterTooShort => "stop_after_too_short",
             Self::StartTimeoutInvalid => "start_timeout_invalid",
             Self::NodeLostAfterTooShort => "node_lost_after_too_short",
+            Self::HangWithoutHook => "hang_without_hook",
             Self::DatasetUnknown { .. } => "dataset_unknown",
             Self::DatasetVersionUnknown { .. } => "dataset_version_unknown",
             Self::ModelUnknown { .. } => "model_unknown",

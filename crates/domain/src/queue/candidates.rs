@@ -20,6 +20,15 @@ impl Filter {
     }
 }
 
+/// Which environments count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Serving {
+    /// Those that serve now.
+    Now,
+    /// All that are registered, as if they served.
+    Once,
+}
+
 /// How closely the bays of a choice belong together; the first is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tier {
@@ -53,7 +62,7 @@ pub(super) struct BayGroup {
 }
 
 impl Candidates {
-    pub fn find(inventory: &Inventory, filter: &Filter) -> Self {
+    pub fn find(inventory: &Inventory, filter: &Filter, serving: Serving) -> Self {
         let mut found = Self::default();
         for (bay, number) in inventory.bays().iter().zip(0..) {
             let offer = inventory.offer(number);
@@ -64,7 +73,7 @@ impl Candidates {
                 Why::OtherZone(offer.zone.clone())
             } else if let Some((key, _)) = label {
                 Why::OtherLabel(key.clone())
-            } else if !offer.status.is_reachable() {
+            } else if serving == Serving::Now && !offer.status.is_reachable() {
                 Why::NotServing(offer.status)
             } else {
                 found.bays.push(number);
@@ -93,7 +102,7 @@ impl Candidates {
         }
     }
 
-    /// The most of such a size that one group has: environments with enough workers, or workers.
+    /// The most environments of one group that have enough workers for a node of such a size.
     pub fn most(&self, inventory: &Inventory, size: Size) -> u32 {
         let of_group = |group: &BayGroup| capacity(inventory, group, size);
         self.groups(Tier::Mixed).iter().map(of_group).max().unwrap_or(0)
@@ -124,22 +133,14 @@ fn groups(inventory: &Inventory, bays: &[u32], tier: Tier) -> Vec<BayGroup> {
 }
 
 fn holds(inventory: &Inventory, group: &BayGroup, size: Size) -> bool {
-    let needed = match size {
-        Size::Nodes { nodes, .. } => nodes,
-        Size::Workers(workers) => workers,
-    };
-    capacity(inventory, group, size) >= needed
+    capacity(inventory, group, size) >= size.nodes
 }
 
+/// How many environments of a group have enough workers for a node.
 fn capacity(inventory: &Inventory, group: &BayGroup, size: Size) -> u32 {
-    match size {
-        Size::Workers(_) => group.bays.iter().map(|bay| inventory.bay(*bay).count).sum(),
-        Size::Nodes { workers, .. } => {
-            let large = group.bays.iter().filter(|bay| inventory.bay(**bay).count >= workers);
-            let mut environments: Vec<u32> = large.map(|bay| inventory.environment_number(*bay)).collect();
-            // Bays are in the order of environments.
-            environments.dedup();
-            environments.len() as u32
-        }
-    }
+    let large = group.bays.iter().filter(|bay| inventory.bay(**bay).count >= size.workers);
+    let mut environments: Vec<u32> = large.map(|bay| inventory.environment_number(*bay)).collect();
+    // Bays are in the order of environments.
+    environments.dedup();
+    environments.len() as u32
 }

@@ -45,7 +45,7 @@ pub(super) fn explain(sheet: &Sheet<'_>, candidates: &Candidates, wish: &Wish, p
         chosen.insert(bay);
     }
     let mut passed_over = candidates.passed.clone();
-    let least = wish.size.least_per_node();
+    let least = wish.size.workers.max(1);
     for bay in candidates.bays.iter().filter(|bay| !chosen.contains(bay)) {
         let name = &inventory.offer(*bay).name;
         let count = inventory.bay(*bay).count;

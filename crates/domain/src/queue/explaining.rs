@@ -5,15 +5,18 @@ use std::collections::{HashMap, HashSet};
 use super::line::{Entry, Waiting as Place};
 use super::moment::Latest;
 use super::needs::Found;
+use super::never;
 use super::order::Visit;
 use super::pick::Picked;
 use super::running::{Stopping, TaskName};
-use super::waiting::{Holder, Reason, Waiting};
+use super::waiting::{Holder, Reason, Reserved, Waiting};
 use super::walk::{Preempts, Turn, Walk};
 use crate::language::Text;
 
 /// How many workers a sentence names.
 const NAMED: usize = 3;
+/// Of the tasks before one, and of the workers that are kept, so many are listed.
+const LISTED: usize = 8;
 
 /// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that something can be said
 /// also to those that are not first in line.
@@ -22,23 +25,32 @@ pub(super) struct Explaining<'a> {
     walk: Walk<'a>,
     /// Needs whose tasks may take any of their candidates at any time.
     clouded: HashSet<u32>,
+    /// Tasks before the one that is asked about that could use the same workers.
+    ahead: Ahead,
+}
+
+/// Those that are before a task.
+#[derive(Debug, Default)]
+struct Ahead {
+    count: usize,
+    /// The first of them.
+    first: Vec<TaskName>,
 }
 
 impl<'a> Explaining<'a> {
     pub fn new(walk: Walk<'a>) -> Self {
-        Self { walk, clouded: HashSet::new() }
+        Self { walk, clouded: HashSet::new(), ahead: Ahead::default() }
     }
 
     pub fn explain(mut self, place: u32) -> Option<Waiting> {
         let asked = self.walk.view.line.at(place)?;
         let reach = self.reach(asked.class);
-        let mut before = 0;
         let mut contending: HashMap<u32, bool> = HashMap::new();
         while let Some((entry, visit)) = self.walk.next() {
             if entry.place == place {
                 let told = match visit {
-                    Visit::Kept => self.conclude_kept(&entry, asked, before),
-                    Visit::Usual => Some(self.conclude(&entry, asked, before)),
+                    Visit::Kept => self.conclude_kept(&entry, asked),
+                    Visit::Usual => Some(self.conclude(&entry, asked)),
                 };
                 if told.is_some() {
                     return told;
@@ -50,7 +62,9 @@ impl<'a> Explaining<'a> {
                 continue;
             }
             let contends = contending.entry(entry.class).or_insert_with(|| self.contends(entry.class, &reach));
-            before += usize::from(*contends);
+            if *contends {
+                self.note_ahead(entry.place);
+            }
             match visit {
                 Visit::Kept => match self.walk.visit_kept(&entry) {
                     Some(workers) => self.walk.give(&entry, &Picked { workers }),
@@ -62,19 +76,47 @@ impl<'a> Explaining<'a> {
         None
     }
 
+    fn note_ahead(&mut self, place: u32) {
+        self.ahead.count += 1;
+        if self.ahead.first.len() < LISTED {
+            self.ahead.first.extend(self.walk.view.line.at(place).map(|waiting| TaskName::of(&waiting.request)));
+        }
+    }
+
+    /// A reason with nothing kept, and no time known.
+    fn waiting(&self, waiting: &Place, reason: Reason) -> Waiting {
+        Waiting {
+            task: TaskName::of(&waiting.request),
+            reason,
+            before: self.ahead.count,
+            ahead: self.ahead.first.clone(),
+            reserved: None,
+            from: Latest::Unknown,
+            is_promised: false,
+        }
+    }
+
+    /// What is kept for the task in that place.
+    fn reserved(&self, place: u32) -> Option<Reserved> {
+        let kept = self.walk.reservation(place)?;
+        let task = TaskName::of(&self.walk.view.line.at(place)?.request);
+        let workers = kept.workers.iter().take(LISTED).cloned().collect();
+        Some(Reserved { task, count: kept.workers.len(), workers, from: kept.from })
+    }
+
     /// What is kept for the task itself, if it is still first in line.
-    fn conclude_kept(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Option<Waiting> {
-        let task = TaskName::of(&waiting.request);
+    fn conclude_kept(&mut self, entry: &Entry, waiting: &Place) -> Option<Waiting> {
         if self.walk.visit_kept(entry).is_some() {
             let from = Latest::At(self.walk.sheet.now_ms);
-            return Some(Waiting { task, reason: Reason::StartsNow, before, from, is_promised: true });
+            return Some(Waiting { from, is_promised: true, ..self.waiting(waiting, Reason::StartsNow) });
         }
         let kept = self.walk.reservation(entry.place)?;
         let workers: Vec<u32> =
             kept.workers.iter().filter_map(|worker| self.walk.sheet.inventory.number(worker)).collect();
         let from = kept.from;
         let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
-        Some(Waiting { task, reason, before, from, is_promised: from.known().is_some() })
+        let reserved = self.reserved(entry.place);
+        Some(Waiting { from, is_promised: from.known().is_some(), reserved, ..self.waiting(waiting, reason) })
     }
 
     /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
@@ -140,22 +182,24 @@ impl<'a> Explaining<'a> {
         }
     }
 
-    fn conclude(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
-        let task = TaskName::of(&waiting.request);
-        let plain = |reason| Waiting { task: task.clone(), reason, before, from: Latest::Unknown, is_promised: false };
+    fn conclude(&mut self, entry: &Entry, waiting: &Place) -> Waiting {
         let end = Latest::after(self.walk.sheet.now_ms, entry.limit_ms);
         let turn = self.walk.turn(entry);
         if turn == Turn::OverLimit {
             let (held, owner) = (self.walk.held(entry.owner), waiting.request.owner.clone());
             let limits = self.walk.view.rules.limits(&owner);
             let (workers, tasks) = (held.workers, held.tasks);
-            return plain(Reason::OverLimit { owner, limits, workers, tasks, asks: entry.workers });
+            let reason = Reason::OverLimit { owner, limits, workers, tasks, asks: entry.workers };
+            return self.waiting(waiting, reason);
         }
         match self.walk.look(entry.class, end) {
-            Turn::Fits(_) => Waiting { from: Latest::At(self.walk.sheet.now_ms), ..plain(Reason::StartsNow) },
-            Turn::Absent => plain(self.absent(entry.class)),
-            Turn::NeverFits => plain(self.never_fits(entry.class)),
-            Turn::Blocked(_) | Turn::BlockedBefore | Turn::OverLimit => self.blocked(entry, waiting, before),
+            Turn::Fits(_) => {
+                let from = Latest::At(self.walk.sheet.now_ms);
+                Waiting { from, ..self.waiting(waiting, Reason::StartsNow) }
+            }
+            Turn::Absent => self.waiting(waiting, self.absent(entry.class)),
+            Turn::NeverFits => self.waiting(waiting, self.never_fits(entry.class)),
+            Turn::Blocked(_) | Turn::BlockedBefore | Turn::OverLimit => self.blocked(entry, waiting),
         }
     }
 
@@ -181,13 +225,15 @@ impl<'a> Explaining<'a> {
         let (Found::Auto { candidates, .. }, Some(wish)) = (&class.found, class.wish()) else {
             return Reason::StartsNow;
         };
-        let most = candidates.most(self.walk.sheet.inventory, wish.size);
-        Reason::NeverFits { wish: wish.text(), size: wish.size, most, passed_over: candidates.passed.clone() }
+        never::reason(self.walk.sheet.inventory, wish, candidates)
     }
 
-    fn blocked(&mut self, entry: &Entry, waiting: &Place, before: usize) -> Waiting {
+    fn blocked(&mut self, entry: &Entry, waiting: &Place) -> Waiting {
         // Looked at before workers are kept for the task itself.
         let first_before = self.first_before(entry.class);
+        let others = first_before.and_then(|place| self.reserved(place));
+        let first_before = first_before.and_then(|place| self.walk.view.line.at(place));
+        let first_before = first_before.map(|waiting| TaskName::of(&waiting.request));
         let kept = self.walk.keep_for(entry, Preempts::No);
         let what = self.what(entry.class);
         let workers =
@@ -196,15 +242,15 @@ impl<'a> Explaining<'a> {
         let reason = Reason::Held { what, holders: self.holders(&workers), behind: first_before.filter(|_| !is_first) };
         let from = kept.map_or(Latest::Unknown, |kept| kept.from);
         let is_promised = is_first && from.known().is_some();
-        Waiting { task: TaskName::of(&waiting.request), reason, before, from, is_promised }
+        let reserved = if is_first { self.reserved(entry.place) } else { others };
+        Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }
     }
 
-    /// The task before this one for which workers are kept that it could have.
-    fn first_before(&self, class: u32) -> Option<TaskName> {
+    /// The place of the task before this one for which workers are kept that it could have.
+    fn first_before(&self, class: u32) -> Option<u32> {
         let mut reach: Vec<u32> = self.reach(class).into_iter().collect();
         reach.sort_unstable();
-        let kept = reach.into_iter().find_map(|worker| self.walk.sheet.kept(worker))?;
-        self.walk.view.line.at(kept.by).map(|waiting| TaskName::of(&waiting.request))
+        reach.into_iter().find_map(|worker| self.walk.sheet.kept(worker)).map(|kept| kept.by)
     }
 
     fn what(&self, class: u32) -> Text {

@@ -50,22 +50,7 @@ pub(super) fn earliest(
 }
 
 fn of_group(sheet: &Sheet<'_>, group: &BayGroup, size: Size) -> Option<Forecast> {
-    let workers = match size {
-        Size::Nodes { nodes, workers } => of_nodes(sheet, group, nodes as usize, workers as usize)?,
-        Size::Workers(workers) => {
-            let mut all: Vec<u32> = group.bays.iter().flat_map(|bay| unkept(sheet, *bay)).collect();
-            let workers = workers as usize;
-            (workers > 0 && all.len() >= workers).then_some(())?;
-            all.sort_by_key(|worker| sheet.available(*worker));
-            all.truncate(workers);
-            all.sort_unstable();
-            all
-        }
-    };
-    Some(Forecast::of(sheet, workers))
-}
-
-fn of_nodes(sheet: &Sheet<'_>, group: &BayGroup, nodes: usize, workers: usize) -> Option<Vec<u32>> {
+    let (nodes, workers) = (size.nodes as usize, size.workers as usize);
     let of_bay = |bay: &u32| {
         let mut all: Vec<u32> = unkept(sheet, *bay).collect();
         (workers > 0 && all.len() >= workers).then_some(())?;
@@ -82,7 +67,7 @@ fn of_nodes(sheet: &Sheet<'_>, group: &BayGroup, nodes: usize, workers: usize) -
     (nodes > 0 && parts.len() >= nodes).then_some(())?;
     parts.truncate(nodes);
     parts.sort_by_key(|(bay, _)| *bay);
-    Some(parts.into_iter().flat_map(|(_, part)| part.workers).collect())
+    Some(Forecast::of(sheet, parts.into_iter().flat_map(|(_, part)| part.workers).collect()))
 }
 
 fn unkept<'a>(sheet: &'a Sheet<'_>, bay: u32) -> impl Iterator<Item = u32> + 'a {

@@ -24,9 +24,33 @@ struct Environment {
     offer: Offer,
     first: u32,
     count: u32,
+    moved: Option<Moved>,
 }
 
-/// The workers of one environment that have the same GPU: nearly always all of them.
+/// Where the workers of an environment stand whose GPUs of one model do not follow each other.
+#[derive(Clone, Debug)]
+struct Moved {
+    /// By the worker's number, how many stand before it.
+    place: Vec<u32>,
+    /// The worker's number, by how many stand before it.
+    worker: Vec<u32>,
+}
+
+impl Moved {
+    /// Of workers by model, in the order of the models' first ones; none where that is their own order.
+    fn of(models: &[usize]) -> Option<Self> {
+        if models.is_sorted() {
+            return None;
+        }
+        let mut worker: Vec<u32> = (0..models.len() as u32).collect();
+        worker.sort_by_key(|number| models[*number as usize]);
+        let mut place = vec![0; worker.len()];
+        worker.iter().zip(0..).for_each(|(number, at)| place[*number as usize] = at);
+        Some(Self { place, worker })
+    }
+}
+
+/// All workers of one environment that have the same GPU.
 #[derive(Clone, Debug)]
 pub(super) struct Bay {
     environment: u32,
@@ -66,18 +90,27 @@ impl Inventory {
         let mut pools: HashMap<(Option<String>, Option<String>), u32> = HashMap::new();
         for offer in offers {
             let (index, first) = (inventory.environments.len(), inventory.slots.len() as u32);
+            let (mut counts, mut models): (Vec<(Option<String>, u32)>, Vec<usize>) = Default::default();
             for run in &offer.runs {
+                let known = counts.iter().position(|(model, _)| *model == run.model);
+                let at = known.unwrap_or_else(|| {
+                    counts.push((run.model.clone(), 0));
+                    counts.len() - 1
+                });
+                counts[at].1 += run.count;
+                models.extend((0..run.count).map(|_| at));
+            }
+            for (model, count) in counts {
                 let next = pools.len() as u32;
-                let pool = *pools.entry((offer.zone.clone(), run.model.clone())).or_insert(next);
-                let bay = inventory.bays.len() as u32;
-                let (first, model) = (inventory.slots.len() as u32, run.model.clone());
-                inventory.bays.push(Bay { environment: index as u32, first, count: run.count, model, pool });
-                inventory.slots.extend((0..run.count).map(|_| Slot { bay, taken: None }));
+                let pool = *pools.entry((offer.zone.clone(), model.clone())).or_insert(next);
+                let (bay, first) = (inventory.bays.len() as u32, inventory.slots.len() as u32);
+                inventory.bays.push(Bay { environment: index as u32, first, count, model, pool });
+                inventory.slots.extend((0..count).map(|_| Slot { bay, taken: None }));
             }
             inventory.by_name.insert(offer.name.clone(), index);
             inventory.by_id.insert(offer.environment.clone(), index);
-            let count = offer.worker_count();
-            inventory.environments.push(Environment { offer: offer.clone(), first, count });
+            let (count, moved) = (offer.worker_count(), Moved::of(&models));
+            inventory.environments.push(Environment { offer: offer.clone(), first, count, moved });
         }
         inventory
     }
@@ -96,12 +129,18 @@ impl Inventory {
 
     pub fn number(&self, worker: &WorkerId) -> Option<u32> {
         let environment = &self.environments[*self.by_name.get(worker.node())?];
-        (worker.index() < environment.count).then(|| environment.first + worker.index())
+        let place = match &environment.moved {
+            Some(moved) => *moved.place.get(worker.index() as usize)?,
+            None => Some(worker.index()).filter(|index| *index < environment.count)?,
+        };
+        Some(environment.first + place)
     }
 
     pub fn worker(&self, number: u32) -> WorkerId {
         let environment = self.environment_of_bay(self.bay_of(number));
-        WorkerId::new(environment.offer.name.clone(), number - environment.first)
+        let place = number - environment.first;
+        let index = environment.moved.as_ref().map_or(place, |moved| moved.worker[place as usize]);
+        WorkerId::new(environment.offer.name.clone(), index)
     }
 
     pub fn bays(&self) -> &[Bay] {

@@ -15,6 +15,8 @@ pub(super) struct Line {
     lanes: BTreeMap<LaneKey, Lane>,
     /// Tells those apart that came in the same millisecond.
     arrivals: u64,
+    /// When the last task of a lane got its workers.
+    left_ms: BTreeMap<LaneKey, u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,13 +86,14 @@ impl Line {
     }
 
     /// Puts a task into its lane. One that is there already must have been removed.
-    pub fn insert(&mut self, request: Request, owner: Owner, class: u32, arrival: Arrival, now_ms: u64) {
+    pub fn insert(&mut self, request: Request, owner: Owner, class: u32, arrival: Arrival) -> u32 {
         let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
         let place = self.unused.pop().unwrap_or(self.places.len() as u32);
         let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
         let of_lane = self.lanes.entry(lane).or_default();
         if of_lane.entries.first_key_value().is_none_or(|(first, _)| arrival < *first) {
-            of_lane.front_since_ms = now_ms;
+            let left_ms = self.left_ms.get(&lane).copied().unwrap_or(0);
+            of_lane.front_since_ms = request.waits_since_ms.max(left_ms);
         }
         of_lane.entries.insert(arrival, entry);
         self.by_task.insert(request.task.clone(), place);
@@ -99,6 +102,14 @@ impl Line {
             Some(unused) => *unused = waiting,
             None => self.places.push(waiting),
         }
+        place
+    }
+
+    /// A task of this lane got its workers: the next one has not been the first before.
+    pub fn left(&mut self, owner: Owner, request: &Request, at_ms: u64) {
+        let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
+        let known = self.left_ms.entry(lane).or_default();
+        *known = at_ms.max(*known);
     }
 
     pub fn remove(&mut self, task: &TaskId, now_ms: u64) -> Option<Waiting> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::candidates::{Candidates, Filter, Tier};
+use super::candidates::{Candidates, Filter, Serving, Tier};
 use super::inventory::Inventory;
 use super::request::{Need, Wish};
 use crate::ids::WorkerId;
@@ -121,7 +121,8 @@ impl Needs {
             Need::Auto(wish) => {
                 let filter = Filter::of(wish);
                 let candidates = self.candidates.entry(filter);
-                let candidates = candidates.or_insert_with_key(|filter| Arc::new(Candidates::find(inventory, filter)));
+                let candidates =
+                    candidates.or_insert_with_key(|filter| Arc::new(Candidates::find(inventory, filter, Serving::Now)));
                 let candidates = Arc::clone(candidates);
                 Found::Auto { tiers: candidates.tiers(inventory, wish.size), candidates }
             }

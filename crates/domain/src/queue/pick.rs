@@ -45,50 +45,21 @@ pub(super) fn pick(
 
 /// The parts of a group that are taken, and how many open workers are left over in its bays.
 fn of_group(sheet: &Sheet<'_>, group: &BayGroup, size: Size, end: Latest) -> Option<(Vec<Part>, u32)> {
-    let least = size.least_per_node();
+    let (nodes, workers) = (size.nodes as usize, size.workers);
     // By the number of open workers, then by name.
-    let open = group.bays.iter().map(|bay| (sheet.open_in(*bay, end), *bay)).filter(|(open, _)| *open >= least);
-    match size {
-        Size::Nodes { nodes, workers } => {
-            let mut open: Vec<(u32, u32)> = open.collect();
-            if group.tier == Tier::Mixed {
-                one_bay_per_environment(sheet, &mut open);
-            }
-            let nodes = nodes as usize;
-            if nodes == 0 || open.len() < nodes {
-                return None;
-            }
-            open.select_nth_unstable(nodes - 1);
-            open.truncate(nodes);
-            let left = open.iter().map(|(open, _)| open - workers).sum();
-            open.sort_unstable_by_key(|(_, bay)| *bay);
-            Some((open.into_iter().map(|(_, bay)| (bay, workers)).collect(), left))
-        }
-        Size::Workers(workers) => fewest(open.collect(), workers),
+    let open = group.bays.iter().map(|bay| (sheet.open_in(*bay, end), *bay));
+    let mut open: Vec<(u32, u32)> = open.filter(|(open, _)| *open >= workers.max(1)).collect();
+    if group.tier == Tier::Mixed {
+        one_bay_per_environment(sheet, &mut open);
     }
-}
-
-/// As few bays as possible: the largest ones, and last the smallest that is large enough for the rest.
-fn fewest(mut open: Vec<(u32, u32)>, workers: u32) -> Option<(Vec<Part>, u32)> {
-    open.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
-    let mut parts = Vec::new();
-    let mut missing = workers;
-    while missing > 0 {
-        let at = open.partition_point(|(count, _)| *count < missing);
-        // Of several that are equally large the first by name, which stands last.
-        let exact = open.get(at).map(|(count, _)| open.partition_point(|(other, _)| other <= count) - 1);
-        let (count, bay) = match exact {
-            Some(at) => open.remove(at),
-            None => open.pop()?,
-        };
-        let taken = count.min(missing);
-        missing -= taken;
-        parts.push((bay, taken));
-        if missing == 0 {
-            return Some((parts, count - taken));
-        }
+    if nodes == 0 || open.len() < nodes {
+        return None;
     }
-    None
+    open.select_nth_unstable(nodes - 1);
+    open.truncate(nodes);
+    let left = open.iter().map(|(open, _)| open - workers).sum();
+    open.sort_unstable_by_key(|(_, bay)| *bay);
+    Some((open.into_iter().map(|(_, bay)| (bay, workers)).collect(), left))
 }
 
 /// Bays are in the order of environments; of one that has several the closest fit stays.

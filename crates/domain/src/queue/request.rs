@@ -21,6 +21,10 @@ pub struct Request {
     /// Higher goes first.
     pub priority: i32,
     pub submitted_ms: u64,
+    /// Since when it waits.
+    pub waits_since_ms: u64,
+    /// It was the first in line before this queue was made, and stays it.
+    pub is_first: bool,
     /// After this long it has ended; without it nothing is known of its end, and it is never backfilled.
     pub time_limit: Option<Seconds>,
     /// Whether a task of higher priority may take its place where preemption is on.
@@ -57,13 +61,11 @@ pub struct Wish {
     pub labels: BTreeMap<String, String>,
 }
 
-/// How many workers.
+/// As many workers on each of so many environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Size {
-    /// As many workers on each of so many environments.
-    Nodes { nodes: u32, workers: u32 },
-    /// As many in all, on as few environments as possible.
-    Workers(u32),
+pub struct Size {
+    pub nodes: u32,
+    pub workers: u32,
 }
 
 /// Which workers.
@@ -92,6 +94,8 @@ impl Request {
             owner,
             priority: task.spec.priority,
             submitted_ms: task.created_ms,
+            waits_since_ms: task.phase_since_ms.unwrap_or(task.created_ms),
+            is_first: task.first_in_line,
             time_limit: limit,
             preemptible: task.spec.policies.preemptible,
             standing: if task.gave_way { Standing::Returned } else { Standing::New },
@@ -107,6 +111,8 @@ impl Request {
             owner: String::new(),
             priority: i32::MAX,
             submitted_ms: 0,
+            waits_since_ms: 0,
+            is_first: false,
             time_limit: None,
             preemptible: false,
             standing: Standing::New,
@@ -124,25 +130,15 @@ impl Need {
     pub fn workers(&self) -> u64 {
         match self {
             Self::Workers(workers) => workers.len() as u64,
-            Self::Auto(wish) => wish.size.workers(),
+            Self::Auto(wish) => wish.size.total(),
         }
     }
 }
 
 impl Size {
-    pub fn workers(self) -> u64 {
-        match self {
-            Self::Nodes { nodes, workers } => u64::from(nodes) * u64::from(workers),
-            Self::Workers(workers) => u64::from(workers),
-        }
-    }
-
-    /// The fewest workers of one environment that are of use.
-    pub fn least_per_node(self) -> u32 {
-        match self {
-            Self::Nodes { workers, .. } => workers.max(1),
-            Self::Workers(_) => 1,
-        }
+    /// All together.
+    pub fn total(self) -> u64 {
+        u64::from(self.nodes) * u64::from(self.workers)
     }
 }
 
@@ -175,7 +171,7 @@ impl Wish {
             None => Kind::Any,
         };
         Self {
-            size: Size::Nodes { nodes: auto.nodes, workers: auto.per_node() },
+            size: Size { nodes: auto.nodes, workers: auto.per_node() },
             kind,
             zone: given(&auto.zone),
             labels: auto.labels.clone(),
@@ -186,16 +182,10 @@ impl Wish {
     pub fn text(&self) -> Text {
         let unit = self.kind.unit();
         let mut text = match self.size {
-            Size::Nodes { nodes: 1, workers: 1 } | Size::Workers(1) if self.kind == Kind::Any => {
-                Text::new("1 个 Worker", "1 worker")
-            }
-            Size::Nodes { nodes: 1, workers: 1 } | Size::Workers(1) if self.kind == Kind::AnyGpu => {
-                Text::new("1 个 GPU", "1 GPU")
-            }
-            Size::Nodes { nodes: 1, workers } | Size::Workers(workers) => {
-                Text::new(format!("{workers} {}", unit.zh), format!("{workers} {}", unit.en))
-            }
-            Size::Nodes { nodes, workers } => Text::new(
+            Size { nodes: 1, workers: 1 } if self.kind == Kind::Any => Text::new("1 个 Worker", "1 worker"),
+            Size { nodes: 1, workers: 1 } if self.kind == Kind::AnyGpu => Text::new("1 个 GPU", "1 GPU"),
+            Size { nodes: 1, workers } => Text::new(format!("{workers} {}", unit.zh), format!("{workers} {}", unit.en)),
+            Size { nodes, workers } => Text::new(
                 format!("{nodes} 个节点 × {workers} {}", unit.zh),
                 format!("{nodes} nodes × {workers} {}", unit.en),
             ),
@@ -219,13 +209,13 @@ mod tests {
     #[test]
     fn a_wish_says_itself() {
         let mut wish = Wish {
-            size: Size::Nodes { nodes: 2, workers: 8 },
+            size: Size { nodes: 2, workers: 8 },
             kind: Kind::Gpu("H100".into()),
             zone: None,
             labels: BTreeMap::new(),
         };
         assert_eq!(wish.text().en, "2 nodes × 8 H100");
-        wish.size = Size::Workers(4);
+        wish.size = Size { nodes: 1, workers: 4 };
         wish.zone = Some("a".into());
         wish.labels.insert("disk".into(), "nvme".into());
         assert_eq!(wish.text().en, "4 H100 in a (labels disk=nvme)");

@@ -8,6 +8,7 @@ use crate::ids::{TaskId, WorkerId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     pub task: TaskId,
+    /// None where that is not decided yet.
     pub workers: Vec<WorkerId>,
     pub from: Latest,
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Seconds;
+use crate::{
+    language::{Explained, Hint, Text},
+    units::Seconds,
+};
 
 /// The rules of the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,5 +118,107 @@ impl Rules {
 
     pub fn limits(&self, owner: &str) -> Limits {
         self.users.get(owner).and_then(|user| user.limits).unwrap_or(self.limits)
+    }
+}
+
+/// A rule under which nothing would ever start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulesRefusal {
+    /// Such as `users.alice.limits.tasks`.
+    key: String,
+    kind: ZeroKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ZeroKind {
+    Limit,
+    Share,
+    Time,
+}
+
+impl Rules {
+    /// Refuses numbers that are 0: no task of the user would start, or no time would pass.
+    pub fn check(&self) -> Result<(), RulesRefusal> {
+        let refused = |key: String, kind| Err(RulesRefusal { key, kind });
+        let zero = |limits: Limits| match limits {
+            Limits { workers: Some(0), .. } => Some("workers"),
+            Limits { tasks: Some(0), .. } => Some("tasks"),
+            _ => None,
+        };
+        if let Some(what) = zero(self.limits) {
+            return refused(format!("limits.{what}"), ZeroKind::Limit);
+        }
+        for (name, user) in &self.users {
+            if user.share == 0 {
+                return refused(format!("users.{name}.share"), ZeroKind::Share);
+            }
+            if let Some(what) = user.limits.and_then(zero) {
+                return refused(format!("users.{name}.limits.{what}"), ZeroKind::Limit);
+            }
+        }
+        let times = [("half_life", Some(self.half_life)), ("aging", self.aging)];
+        match times.into_iter().find(|(_, time)| *time == Some(Seconds(0))) {
+            Some((key, _)) => refused(key.to_owned(), ZeroKind::Time),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Explained for RulesRefusal {
+    fn id(&self) -> &'static str {
+        "queue_rule_zero"
+    }
+
+    fn field(&self) -> Option<String> {
+        Some(format!("queue.{}", self.key))
+    }
+
+    fn text(&self) -> Text {
+        let key = &self.key;
+        match self.kind {
+            ZeroKind::Limit => Text::new(
+                format!("queue.{key} 为 0：任务永远不会启动"),
+                format!("queue.{key} is 0: no task would ever start"),
+            ),
+            ZeroKind::Share => Text::new(
+                format!("queue.{key} 为 0：该用户什么也得不到"),
+                format!("queue.{key} is 0: the user would get nothing"),
+            ),
+            ZeroKind::Time => Text::new(format!("queue.{key} 不能为 0 秒"), format!("queue.{key} cannot be 0 seconds")),
+        }
+    }
+
+    fn hint(&self) -> Option<Hint> {
+        Some(match self.kind {
+            ZeroKind::Limit => Hint::new(
+                "写 1 或更大的数；去掉该键则不限；要不让某人创建任务，把其角色设为 viewer",
+                "write 1 or more; without the key there is no limit; who shall create no tasks is given the role viewer",
+            ),
+            ZeroKind::Share => Hint::new("写 1 或更大的数", "write 1 or more"),
+            ZeroKind::Time => Hint::new("写秒数；去掉该键则用默认值", "write seconds; without the key it is the usual"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_under_which_nothing_starts_is_refused_by_its_key() {
+        assert_eq!(Rules::default().check(), Ok(()));
+        for (text, key) in [
+            (r#"{"limits": {"workers": 0}}"#, "queue.limits.workers"),
+            (r#"{"limits": {"tasks": 0}}"#, "queue.limits.tasks"),
+            (r#"{"users": {"li": {"share": 0}}}"#, "queue.users.li.share"),
+            (r#"{"users": {"li": {"limits": {"tasks": 0}}}}"#, "queue.users.li.limits.tasks"),
+            (r#"{"half_life": 0}"#, "queue.half_life"),
+            (r#"{"aging": 0}"#, "queue.aging"),
+        ] {
+            let rules: Rules = serde_json::from_str(text).unwrap();
+            let refusal = rules.check().unwrap_err();
+            assert_eq!(refusal.field().as_deref(), Some(key));
+            assert!(refusal.text().en.contains(key) && refusal.hint().is_some());
+        }
     }
 }

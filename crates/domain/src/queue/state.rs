@@ -86,14 +86,19 @@ impl Queue {
     pub fn insert(&mut self, request: Request, now_ms: u64) {
         self.remove(&request.task, now_ms);
         let arrival = self.line.arrival(&request);
-        self.insert_at(request, arrival, now_ms);
+        self.insert_at(request, arrival);
     }
 
-    fn insert_at(&mut self, request: Request, arrival: Arrival, now_ms: u64) {
+    fn insert_at(&mut self, request: Request, arrival: Arrival) {
         self.settle();
         let owner = self.shares.owner(&request.owner);
         let class = self.needs.add(&request.need, &self.inventory);
-        self.line.insert(request, owner, class, arrival, now_ms);
+        let was_first = request.is_first.then(|| request.task.clone());
+        let place = self.line.insert(request, owner, class, arrival);
+        if let Some(task) = was_first {
+            // Which workers is decided by the next walk.
+            self.reservations.insert(place, Reservation { task, workers: Vec::new(), from: Latest::Unknown });
+        }
     }
 
     /// A task does not wait any more: it was stopped or deleted.
@@ -117,15 +122,17 @@ impl Queue {
         self.ended(&running.request.task, now_ms);
         let owner = self.shares.owner(&running.request.owner);
         let workers = running.workers.len() as u64;
+        self.line.left(owner, &running.request, running.started_ms);
         self.shares.charge(owner, workers, running.started_ms, now_ms, &self.rules, now_ms);
         self.shares.take(owner, Held { workers, tasks: 1 }, &self.rules, now_ms);
         take(&mut self.inventory, &running);
         self.running.insert(running.request.task.clone(), running);
     }
 
-    /// What a user has used before the server started.
-    pub fn charge(&mut self, owner: &str, workers: u64, from_ms: u64, to_ms: u64, now_ms: u64) {
-        let owner = self.shares.owner(owner);
+    /// What a task has used before the server started.
+    pub fn charge(&mut self, request: &Request, workers: u64, from_ms: u64, to_ms: u64, now_ms: u64) {
+        let owner = self.shares.owner(&request.owner);
+        self.line.left(owner, request, from_ms);
         self.shares.charge(owner, workers, from_ms, to_ms, &self.rules, now_ms);
     }
 
@@ -168,7 +175,7 @@ impl Queue {
         self.reservations.retain(|_, kept| !kept.workers.iter().any(|worker| workers.contains(worker)));
         if let Some(request) = self.ended(task, now_ms) {
             let arrival = arrival.unwrap_or_else(|| self.line.arrival(&request));
-            self.insert_at(request, arrival, now_ms);
+            self.insert_at(request, arrival);
         }
     }
 
@@ -210,6 +217,7 @@ impl Queue {
             self.arrivals.insert(starting.task.clone(), arrival);
             let workers: Vec<WorkerId> = starting.workers.iter().map(|worker| self.inventory.worker(*worker)).collect();
             let owner = self.shares.owner(&request.owner);
+            self.line.left(owner, &request, now_ms);
             let held = Held { workers: workers.len() as u64, tasks: 1 };
             self.shares.take(owner, held, &self.rules, now_ms);
             let running = Running { request, workers: workers.clone(), started_ms: now_ms, stopping: Stopping::No };

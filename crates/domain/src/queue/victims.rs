@@ -108,13 +108,8 @@ impl<'a> Search<'a> {
 
 fn is_enough(inventory: &Inventory, group: &BayGroup, size: Size, counts: &[u32]) -> bool {
     let counts = group.bays.iter().map(|bay| (*bay, counts[*bay as usize]));
-    match size {
-        Size::Workers(workers) => counts.map(|(_, count)| count).sum::<u32>() >= workers,
-        Size::Nodes { nodes, workers } => {
-            let large = counts.filter(|(_, count)| *count >= workers);
-            let mut environments: Vec<u32> = large.map(|(bay, _)| inventory.environment_number(bay)).collect();
-            environments.dedup();
-            environments.len() >= nodes as usize
-        }
-    }
+    let large = counts.filter(|(_, count)| *count >= size.workers);
+    let mut environments: Vec<u32> = large.map(|(bay, _)| inventory.environment_number(bay)).collect();
+    environments.dedup();
+    environments.len() >= size.nodes as usize
 }

@@ -17,6 +17,10 @@ pub struct Waiting {
     pub reason: Reason,
     /// How many tasks that could use the same workers are before it.
     pub before: usize,
+    /// The first of these.
+    pub ahead: Vec<TaskName>,
+    /// What is kept of the workers that it could have: for itself, or for a task before it.
+    pub reserved: Option<Reserved>,
     /// When it starts, as the queue is now.
     pub from: Latest,
     /// Whether that is a promise: workers are kept for it, and it starts then at the latest. Without one, tasks before it that
@@ -35,7 +39,39 @@ pub enum Reason {
     /// Environments or workers that it names are not there.
     Absent { environments: Vec<(String, EnvironmentStatus)>, missing: Vec<WorkerId> },
     /// All environments together could not hold it.
-    NeverFits { wish: Text, size: Size, most: u32, passed_over: PassedOver },
+    NeverFits { wish: Text, size: Size, most: u32, fits_once_all_serve: bool, passed_over: PassedOver },
+}
+
+/// Workers that are kept for a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    pub task: TaskName,
+    /// The first of them.
+    pub workers: Vec<WorkerId>,
+    pub count: usize,
+    /// When all of them are there, at the latest.
+    pub from: Latest,
+}
+
+impl Reserved {
+    /// Such as `gn6-0, gn6-1 are kept for task-3, from 1970-01-01 02:00 UTC`.
+    pub fn text(&self) -> Text {
+        let names: Vec<String> = self.workers.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = if self.count > names.len() { format!(" … ({})", self.count) } else { String::new() };
+        let (names, task) = (names.join(", "), &self.task);
+        let be = if self.count == 1 { "is" } else { "are" };
+        let kept = Text::new(format!("{names}{more} 已为 {task} 保留"), format!("{names}{more} {be} kept for {task}"));
+        match self.from {
+            Latest::At(at) => Text::new(
+                format!("{}，最迟 {} 全部空出", kept.zh, written(at)),
+                format!("{}, all of them free at {} at the latest", kept.en, written(at)),
+            ),
+            Latest::Unknown => Text::new(
+                format!("{}，何时全部空出未知", kept.zh),
+                format!("{}; when all of them are free is not known", kept.en),
+            ),
+        }
+    }
 }
 
 /// A task that has workers for which another one waits.
@@ -51,13 +87,23 @@ impl Waiting {
     /// One sentence for people.
     pub fn text(&self) -> Text {
         match &self.reason {
-            Reason::StartsNow => Text::new("Worker 已空闲，即将启动", "its workers are free, it is about to start"),
             Reason::Held { what, holders, behind } => self.held(what, holders, behind.as_ref()),
+            other => Self::text_of(other),
+        }
+    }
+
+    /// A reason that needs no more than itself.
+    pub(super) fn text_of(reason: &Reason) -> Text {
+        match reason {
+            Reason::StartsNow => Text::new("Worker 已空闲，即将启动", "its workers are free, it is about to start"),
+            Reason::Held { what, .. } => Text::new(format!("等待 {}", what.zh), format!("waits for {}", what.en)),
             Reason::OverLimit { owner, limits, workers, tasks, asks } => {
                 over_limit(owner, *limits, *workers, *tasks, *asks)
             }
             Reason::Absent { environments, missing } => absent(environments, missing),
-            Reason::NeverFits { wish, size, most, passed_over } => never_fits(wish, *size, *most, passed_over),
+            Reason::NeverFits { wish, size, most, fits_once_all_serve, passed_over } => {
+                never_fits(wish, *size, *most, *fits_once_all_serve, passed_over)
+            }
         }
     }
 
@@ -178,20 +224,27 @@ fn absent(environments: &[(String, EnvironmentStatus)], missing: &[WorkerId]) ->
     )
 }
 
-fn never_fits(wish: &Text, size: Size, most: u32, passed_over: &PassedOver) -> Text {
-    let text = match size {
-        Size::Nodes { workers, .. } => Text::new(
-            format!("没有开发环境能满足 {}：有 {workers} 个或更多符合要求的 Worker 的环境只有 {most} 个", wish.zh),
-            format!("no environments can hold {}: {most} have {workers} or more such workers", wish.en),
-        ),
-        Size::Workers(_) => Text::new(
-            format!("没有开发环境能满足 {}：符合要求的 Worker 一共只有 {most} 个", wish.zh),
-            format!("no environments can hold {}: there are {most} such workers in all", wish.en),
-        ),
+fn never_fits(wish: &Text, size: Size, most: u32, fits_once_all_serve: bool, passed_over: &PassedOver) -> Text {
+    let workers = size.workers;
+    let text = Text::new(
+        format!("没有开发环境能满足 {}：有 {workers} 个或更多符合要求的 Worker 的环境只有 {most} 个", wish.zh),
+        format!("no environments can hold {}: {most} have {workers} or more such workers", wish.en),
+    );
+    let text = if passed_over.is_empty() {
+        text
+    } else {
+        let passed = passed_over.text();
+        text.followed_by(&Text::new(format!("其余：{}", passed.zh), format!("others: {}", passed.en)))
     };
-    if passed_over.is_empty() {
-        return text;
-    }
-    let passed = passed_over.text();
-    text.followed_by(&Text::new(format!("其余：{}", passed.zh), format!("others: {}", passed.en)))
+    text.followed_by(&if fits_once_all_serve {
+        Text::new(
+            "现在不可用的开发环境恢复后可以满足",
+            "it fits once the environments that are out of service now are back",
+        )
+    } else {
+        Text::new(
+            "所有已登记的开发环境加起来也不够：请减少要求，或添加机器",
+            "all that is registered together could never hold it: ask for less, or add machines",
+        )
+    })
 }

@@ -126,6 +126,11 @@ impl<'a> Walk<'a> {
         let mut unseen: HashSet<u32> = self.view.reservations.keys().copied().collect();
         while let Some((entry, visit)) = self.next() {
             match visit {
+                // It was the first in line of a queue before this one: it is again, before the others of its priority.
+                Visit::Kept if self.is_unknown(entry.place) => {
+                    unseen.remove(&entry.place);
+                    self.visit(&entry);
+                }
                 Visit::Kept => {
                     unseen.remove(&entry.place);
                     if let Some(workers) = self.visit_kept(&entry) {
@@ -148,6 +153,11 @@ impl<'a> Walk<'a> {
             }
         }
         self.findings
+    }
+
+    /// Whether it is not known which workers are kept for a task.
+    fn is_unknown(&self, place: u32) -> bool {
+        self.view.reservations.get(&place).is_some_and(|kept| kept.workers.is_empty())
     }
 
     /// Whether a task has got workers that were kept for it.
@@ -186,7 +196,7 @@ impl<'a> Walk<'a> {
 
     /// The turn of a task for which workers are kept, with these alone: answers them if all are free, else keeps them on.
     pub fn visit_kept(&mut self, entry: &Entry) -> Option<Vec<u32>> {
-        if self.is_over_limit(entry.owner, entry.workers) {
+        if self.is_over_limit(entry.owner, entry.workers) || self.is_unknown(entry.place) {
             return None;
         }
         let inventory = self.sheet.inventory;
@@ -229,7 +239,7 @@ impl<'a> Walk<'a> {
                 self.look_at_workers(workers, end)
             }
             (Found::Auto { candidates, tiers }, Some(wish)) => {
-                if tiers.is_empty() || wish.size.workers() == 0 {
+                if tiers.is_empty() || wish.size.total() == 0 {
                     return Turn::NeverFits;
                 }
                 match pick::pick(&self.sheet, candidates, wish.size, tiers, end) {

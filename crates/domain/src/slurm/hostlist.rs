@@ -4,6 +4,8 @@
 
 /// More hosts than any cluster has: a list beyond this is a mistake, not a reason to fill the memory.
 const MOST_HOSTS: usize = 100_000;
+/// No host has a longer name.
+const LONGEST_NAME: usize = 255;
 
 /// The names in a list, in its order. None where the text is no such list.
 pub fn expand(list: &str) -> Option<Vec<String>> {
@@ -41,6 +43,10 @@ fn expand_item(item: &str, hosts: &mut Vec<String>) -> Option<()> {
     while let Some((before, after)) = rest.split_once('[') {
         let (ranges, behind) = after.split_once(']')?;
         let numbers = expand_ranges(ranges)?;
+        let longest = names.iter().chain(&numbers).map(String::len).max().unwrap_or(0);
+        if longest + before.len() > LONGEST_NAME {
+            return None;
+        }
         if names.len().checked_mul(numbers.len())? > MOST_HOSTS {
             return None;
         }
@@ -48,7 +54,7 @@ fn expand_item(item: &str, hosts: &mut Vec<String>) -> Option<()> {
             names.iter().flat_map(|name| numbers.iter().map(move |number| format!("{name}{before}{number}"))).collect();
         rest = behind;
     }
-    if hosts.len() + names.len() > MOST_HOSTS || rest.contains(char::is_whitespace) {
+    if hosts.len() + names.len() > MOST_HOSTS || rest.len() > LONGEST_NAME || rest.contains(char::is_whitespace) {
         return None;
     }
     hosts.extend(names.into_iter().map(|name| name + rest));
@@ -68,7 +74,8 @@ fn expand_ranges(ranges: &str) -> Option<Vec<String>> {
         };
         let width = first.len();
         let (first, last) = (number(first)?, number(last)?);
-        if first > last || last - first >= MOST_HOSTS as u64 {
+        let room = (MOST_HOSTS - numbers.len().min(MOST_HOSTS)) as u64;
+        if first > last || last - first >= room || width > LONGEST_NAME {
             return None;
         }
         numbers.extend((first..=last).map(|number| format!("{number:0width$}")));
@@ -90,7 +97,7 @@ pub fn expand_counts(list: &str) -> Option<Vec<u32>> {
             None => (item, 1),
         };
         let count = u32::try_from(number(count)?).ok()?;
-        let times = usize::try_from(times).ok().filter(|times| counts.len() + times <= MOST_HOSTS)?;
+        let times = usize::try_from(times).ok().filter(|times| *times <= MOST_HOSTS - counts.len().min(MOST_HOSTS))?;
         counts.extend(std::iter::repeat_n(count, times));
     }
     Some(counts)

@@ -3,14 +3,19 @@
 mod lifecycle;
 mod record;
 mod selection;
+mod spans;
 mod spec;
 
-pub use lifecycle::{DesiredState, EventDetail, EventText, PhaseChange, Release, TaskInput, waits_for_machine};
+pub use lifecycle::{
+    DesiredState, EventDetail, EventText, PhaseChange, Release, TaskEnd, TaskInput, waits_for_machine,
+};
 pub use record::{
     AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,
     StopIntent, Task,
 };
 pub use selection::{AutoSelection, Selection};
+pub use spans::{Moment, Spans};
 pub use spec::{
-    DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, Policies, Source, Standby, Strategy, TaskSpec, Work,
+    DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Strategy,
+    TaskSpec, Work,
 };

@@ -8,11 +8,15 @@ use thiserror::Error;
 use super::TaskSpec;
 use crate::{
     exit::Exit,
+    fleet::LostNumbers,
+    hang::HangNote,
     ids::{AttemptNumber, EnvironmentId, Generation, NodeRank, Rank, TaskId, WorkerId},
     language::Text,
+    ledger::Ledger,
     phase::{AttemptPhase, TaskPhase},
     principal::Principal,
     rank_map::RankMap,
+    start_up::WaitNote,
     verdict::Verdict,
 };
 
@@ -48,6 +52,9 @@ pub struct Task {
     /// That it waits for long has been told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told_long_wait: bool,
+    /// It has been the first in line since it waits: others of its priority stay behind it, after a restart too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_in_line: bool,
     /// Who is which rank, since workers were leased.
     #[serde(default)]
     pub rank_map: Option<RankMap>,
@@ -57,6 +64,9 @@ pub struct Task {
     /// Environments that nodes had in earlier launches, of those that have others now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former_nodes: Vec<FormerNode>,
+    /// Launches that states of the database may have made which were lost when an older one was put back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_generations: Vec<LostNumbers>,
     /// Rank 0's port, once the coordinator has one.
     #[serde(default)]
     pub master_port: Option<u16>,
@@ -82,6 +92,15 @@ pub struct Task {
     /// Why it ended.
     #[serde(default)]
     pub verdict: Option<Verdict>,
+    /// Where its time has gone; not known of a task that an older release stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<Box<Ledger>>,
+    /// The hang that lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<Box<HangNote>>,
+    /// Who waits for whom, while the ranks of its attempt have not met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Box<WaitNote>>,
 }
 
 /// How the secret of a generation is made from the server's own. It stands in the task, so that a server that is upgraded
@@ -228,9 +247,11 @@ impl Task {
             placed_ms: None,
             gave_way: false,
             told_long_wait: false,
+            first_in_line: false,
             rank_map: None,
             nodes: Vec::new(),
             former_nodes: Vec::new(),
+            lost_generations: Vec::new(),
             master_port: None,
             attempts: Vec::new(),
             restarts_used: 0,
@@ -240,6 +261,9 @@ impl Task {
             secret_scheme: SecretScheme::default(),
             resume: false,
             verdict: None,
+            ledger: Some(Box::new(Ledger::queued_since(now_ms))),
+            hang: None,
+            waits: None,
         }
     }
 

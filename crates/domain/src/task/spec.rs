@@ -10,6 +10,7 @@ use crate::{
     healing::RestartPolicy,
     ids::{EnvironmentId, WorkerId},
     ladder::StopLadder,
+    preflight::PreflightPolicy,
     task::Selection,
     units::Seconds,
 };
@@ -152,6 +153,9 @@ pub struct LaunchOptions {
     /// each node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_dir: Option<String>,
+    /// Whether Python ranks are watched over from inside: steps, phases, collectives, stacks. They are where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<bool>,
     /// Settings of the framework itself, such as ZeRO stage and batch sizes; each framework knows its keys.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub framework: serde_json::Map<String, serde_json::Value>,
@@ -233,6 +237,15 @@ pub struct Policies {
     /// the queue allow that.
     #[serde(skip_serializing_if = "is_true")]
     pub preemptible: bool,
+    /// Whether its nodes check each other before ranks start; left out, they do not.
+    #[serde(skip_serializing_if = "PreflightPolicy::is_off")]
+    pub preflight: PreflightPolicy,
+    /// What is done about ranks that hang; it is told in any case.
+    #[serde(skip_serializing_if = "OnHang::tells")]
+    pub on_hang: OnHang,
+    /// After how long without progress a hang ends the attempt, where it shall.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hang_after: Option<Seconds>,
 }
 
 fn is_true(value: &bool) -> bool {
@@ -244,6 +257,17 @@ impl Policies {
     pub const USUAL_START: Seconds = Seconds(1_200);
     /// Nodes say every second that they live.
     pub const SHORTEST_NODE_LOST: Seconds = Seconds(3);
+
+    /// After how long a hang ends the attempt where nothing else is said.
+    pub const USUAL_HANG: Seconds = Seconds(60);
+
+    /// After how long a hang ends the attempt; none where it is only told.
+    pub fn restart_hung_after_ms(&self) -> Option<u64> {
+        match self.on_hang {
+            OnHang::Tell => None,
+            OnHang::Restart => Some(self.hang_after.unwrap_or(Self::USUAL_HANG).as_millis()),
+        }
+    }
 
     /// How long ranks go on when the server is not heard; none for ever.
     pub fn server_lease_ms(&self) -> Option<u64> {
@@ -265,6 +289,9 @@ impl Default for Policies {
             start_timeout: None,
             time_limit: None,
             preemptible: true,
+            preflight: PreflightPolicy::Off,
+            on_hang: OnHang::default(),
+            hang_after: None,
         }
     }
 }
@@ -284,6 +311,24 @@ pub enum Standby {
 impl Standby {
     fn waits(&self) -> bool {
         *self == Self::Wait
+    }
+}
+
+/// What is done about ranks that hang.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum OnHang {
+    /// Who hangs and where is told, and nothing is done.
+    #[default]
+    Tell,
+    /// The attempt has failed, and the restart policy decides.
+    Restart,
+}
+
+impl OnHang {
+    fn tells(&self) -> bool {
+        *self == Self::Tell
     }
 }
 
@@ -322,6 +367,9 @@ mod tests {
     fn policies_that_say_nothing_wait_fifteen_seconds_and_keep_training() {
         let policies: Policies = serde_json::from_str("{}").unwrap();
         assert_eq!((policies.node_lost_after, policies.on_disconnect), (Seconds(15), OnDisconnect::Keep));
+        assert_eq!(policies.restart_hung_after_ms(), None);
+        let restart: Policies = serde_json::from_str(r#"{"onHang": "restart"}"#).unwrap();
+        assert_eq!(restart.restart_hung_after_ms(), Some(60_000));
         let stop: OnDisconnect = serde_json::from_str(r#"{"stopAfter": 60}"#).unwrap();
         assert_eq!(stop, OnDisconnect::StopAfter(Seconds(60)));
     }

@@ -255,6 +255,11 @@ fn what_fermi_shall_pick_is_checked_and_names_no_environments() {
     assert_eq!(id(&auto(AutoSelection { nodes: 0, ..two.clone() })), Err("auto_invalid"));
     assert_eq!(id(&auto(AutoSelection { nodes: u32::MAX, ..two.clone() })), Err("auto_invalid"));
     assert_eq!(id(&auto(AutoSelection { workers_per_node: Some(1), ..two.clone() })), Err("auto_invalid"));
+    for word in ["\u{1b}]0;x\u{7}".to_owned(), "A".repeat(LONGEST_NAME + 1)] {
+        let (gpu_type, zone) = (Some(word.clone()), Some(word));
+        assert_eq!(id(&auto(AutoSelection { gpu_type, ..two.clone() })), Err("auto_word_invalid"));
+        assert_eq!(id(&auto(AutoSelection { zone, ..two.clone() })), Err("auto_word_invalid"));
+    }
     let mut without = auto(two);
     without.distributed_config.framework = None;
     assert_eq!(id(&without), Err("framework_required"));
@@ -303,4 +308,14 @@ fn a_copy_is_checked_as_a_request_is() {
     assert_eq!(refusal(&chosen, None, &smaller), "workers_unknown");
     let long = TaskSpec { name: "长".repeat(LONGEST_NAME), ..spec };
     assert_eq!(validate_copy(&long, None, &known()).unwrap().spec.name.chars().count(), LONGEST_NAME);
+}
+
+#[test]
+fn a_hang_cannot_end_an_attempt_whose_ranks_are_left_alone() {
+    let mut request = request();
+    request.policies.on_hang = OnHang::Restart;
+    assert!(validate(&request, &known()).is_ok());
+    request.options.hook = Some(false);
+    let refused = validate(&request, &known()).unwrap_err();
+    assert_eq!((refused.id(), refused.field().as_deref()), ("hang_without_hook", Some("policies.onHang")));
 }

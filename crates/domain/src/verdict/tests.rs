@@ -8,9 +8,11 @@ fn failed(exit: Exit) -> FailedRank {
 
 #[test]
 fn headlines_name_the_rank_the_node_and_the_end() {
-    let missing =
-        |count: u32| (0..count).map(|rank| MissingRank { rank: Rank(rank), node: "gn7".to_owned() }).collect();
+    let missing = |count: u32| {
+        (0..count).map(|rank| MissingRank { rank: Rank(rank), node: "gn7".to_owned(), phase: None }).collect()
+    };
     let node = "gn7".to_owned();
+    let importing = vec![MissingRank { rank: Rank(7), node: node.clone(), phase: Some(Phase::Import) }];
     let reason = Text::new("端口 29500 已被占用", "port 29500 is in use");
     let table = [
         (
@@ -34,14 +36,14 @@ fn headlines_name_the_rank_the_node_and_the_end() {
             "rank 3 on gn6 could not be started: no python",
         ),
         (
-            Verdict::of(VerdictKind::StartTimedOut { missing: missing(2) }),
-            "启动超时，未到达：rank 0 @ gn7、rank 1 @ gn7",
-            "the start timed out waiting for rank 0 on gn7, rank 1 on gn7",
+            Verdict::of(VerdictKind::StartTimedOut { missing: missing(2), joined: Vec::new() }),
+            "启动超时，未到达：gn7 上的 rank 0, 1",
+            "the start timed out waiting for ranks 0, 1 on gn7",
         ),
         (
-            Verdict::of(VerdictKind::StartTimedOut { missing: missing(6) }),
-            "启动超时，未到达：rank 0 @ gn7、rank 1 @ gn7、rank 2 @ gn7、rank 3 @ gn7 等共 6 个",
-            "the start timed out waiting for rank 0 on gn7, rank 1 on gn7, rank 2 on gn7, rank 3 on gn7 and 2 more",
+            Verdict::of(VerdictKind::StartTimedOut { missing: importing, joined: (0..7).map(Rank).collect() }),
+            "启动超时，未到达：gn7 上的 rank 7（正在导入）；rank 0–6 已加入",
+            "the start timed out waiting for rank 7 on gn7, which is importing; ranks 0–6 have joined",
         ),
         (Verdict::of(VerdictKind::StoppedByUser), "训练已被用户停止", "the training was stopped by its user"),
         (Verdict::of(VerdictKind::NodeLost { node: node.clone() }), "节点 gn7 失去联系", "the node gn7 was lost"),
@@ -108,7 +110,7 @@ fn the_others_are_counted_in_one_sentence() {
 fn advice_names_flags_on_the_command_line_and_nowhere_else() {
     let port = Text::new("端口已被占用", "the port is taken");
     let kinds = [
-        VerdictKind::StartTimedOut { missing: Vec::new() },
+        VerdictKind::StartTimedOut { missing: Vec::new(), joined: Vec::new() },
         VerdictKind::NodeLost { node: "gn7".to_owned() },
         VerdictKind::LaunchRefused { reason: port, settings: vec![Setting::MasterPort, Setting::NodeRank] },
     ];

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{WebhookFormat, WebhookMessage, WebhookTopic};
+use super::{Happened, WebhookFormat, WebhookMessage};
 use crate::{language::Language, task::Task};
 
 /// What programs are told.
@@ -42,18 +42,18 @@ pub struct TaskFacts {
 }
 
 impl DeliveryFacts {
-    pub fn of_task(id: String, topic: WebhookTopic, time_ms: u64, task: &Task, link: Option<String>) -> Self {
-        let diagnosis = task.verdict.as_ref().and_then(|verdict| verdict.diagnosis.as_ref());
+    pub fn of_task(id: String, happened: Happened<'_>, task: &Task, link: Option<String>) -> Self {
+        let Happened { topic, time_ms, end, .. } = happened;
         let facts = TaskFacts {
             id: task.id.as_str().to_owned(),
             name: task.spec.name.clone(),
             phase: topic.as_str(),
             owner: task.owner().map(str::to_owned),
             created_ms: task.created_ms,
-            started_ms: task.started_ms,
-            ended_ms: task.ended_ms,
-            attempts: task.attempts.len(),
-            cause: diagnosis.map(|diagnosis| diagnosis.id.clone().into_owned()),
+            started_ms: end.map_or(task.started_ms, |end| end.started_ms),
+            ended_ms: end.map(|_| time_ms),
+            attempts: end.map_or(task.attempts.len(), |end| end.attempts as usize),
+            cause: end.and_then(|end| end.cause.clone()),
             link,
         };
         Self { id, event: topic.event().to_owned(), time_ms, task: Some(facts) }

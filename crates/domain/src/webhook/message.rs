@@ -2,8 +2,8 @@
 
 use super::WebhookTopic;
 use crate::{
-    language::{FrontEnd, Text},
-    task::Task,
+    language::Text,
+    task::{Task, TaskEnd},
 };
 
 /// A message before it has a format.
@@ -13,8 +13,20 @@ pub struct WebhookMessage {
     pub lines: Vec<Text>,
 }
 
-/// What is said of a task; `text` is the sentence of the event, `link` the task's page.
-pub fn webhook_message(topic: WebhookTopic, task: &Task, text: &Text, link: Option<&str>) -> WebhookMessage {
+/// An event of which receivers are told.
+#[derive(Clone, Copy, Debug)]
+pub struct Happened<'a> {
+    pub topic: WebhookTopic,
+    pub time_ms: u64,
+    /// The sentence of the event.
+    pub text: &'a Text,
+    /// How the task ended then; the task itself may have been launched again.
+    pub end: Option<&'a TaskEnd>,
+}
+
+/// What is said of a task; `link` is its page.
+pub fn webhook_message(happened: Happened<'_>, task: &Task, link: Option<&str>) -> WebhookMessage {
+    let Happened { topic, time_ms, text, end } = happened;
     let (name, id) = (&task.spec.name, &task.id);
     let title = |zh: &str, en: &str| Text::new(format!("{zh}：{name}（{id}）"), format!("{en}: {name} ({id})"));
     let title = match topic {
@@ -27,27 +39,21 @@ pub fn webhook_message(topic: WebhookTopic, task: &Task, text: &Text, link: Opti
     match topic {
         WebhookTopic::Waiting => lines.push(text.clone()),
         WebhookTopic::Failed | WebhookTopic::Stopped => {
-            if let Some(verdict) = &task.verdict {
-                lines.push(verdict.headline());
-                lines.extend(verdict.diagnosis.as_ref().map(|diagnosis| diagnosis.cause.clone()));
-                lines.extend(verdict.advice().map(|advice| {
-                    let advice = advice.spelled(FrontEnd::Api);
-                    Text::new(format!("建议：{}", advice.zh), format!("What to do: {}", advice.en))
-                }));
-            }
+            lines.extend(end.map(|end| end.lines.clone()).unwrap_or_default());
         }
         WebhookTopic::Succeeded => {}
     }
-    lines.extend(facts(task));
+    let began = end.and_then(|end| end.started_ms);
+    lines.extend(facts(task, began.map(|began| time_ms.saturating_sub(began))));
     lines.extend(link.map(|link| Text::new(link.to_owned(), link.to_owned())));
     WebhookMessage { title, lines }
 }
 
 /// Where it ran, for how long, and whose it is.
-fn facts(task: &Task) -> Option<Text> {
+fn facts(task: &Task, took_ms: Option<u64>) -> Option<Text> {
     let (mut zh, mut en) = (Vec::new(), Vec::new());
-    if let Some((began, ended)) = task.started_ms.zip(task.ended_ms) {
-        let span = span(ended.saturating_sub(began));
+    if let Some(took_ms) = took_ms {
+        let span = span(took_ms);
         zh.push(format!("历时 {span}"));
         en.push(format!("took {span}"));
     }
@@ -89,6 +95,7 @@ pub fn test_message(name: &str) -> WebhookMessage {
 mod tests {
     use super::*;
     use crate::{
+        phase::TaskPhase,
         principal::{Principal, Role},
         verdict::{Verdict, VerdictKind},
     };
@@ -98,16 +105,24 @@ mod tests {
             "distributed": {"enabled": false, "nodeIds": []}});
         let mut task = Task::new("task-7".into(), serde_json::from_value(spec).unwrap(), 0);
         task.created_by = Some(Principal::User { role: Role::Member, name: "ann".to_owned() });
-        (task.started_ms, task.ended_ms) = (Some(1_000), Some(304_000));
+        task.started_ms = Some(1_000);
         task
+    }
+
+    fn happened<'a>(topic: WebhookTopic, text: &'a Text, end: Option<&'a TaskEnd>) -> Happened<'a> {
+        Happened { topic, time_ms: 304_000, text, end }
     }
 
     #[test]
     fn a_failure_is_told_with_its_reason_and_what_to_do() {
         let mut task = task();
+        task.phase = TaskPhase::Failed;
         task.verdict = Some(Verdict::of(VerdictKind::NodeLost { node: "gn7".to_owned() }));
-        let said = Text::new("", "");
-        let message = webhook_message(WebhookTopic::Failed, &task, &said, Some("https://f.example/training/task-7"));
+        let (said, end) = (Text::new("", ""), TaskEnd::of(&task));
+        // It was launched again before it could be told.
+        (task.verdict, task.started_ms, task.phase) = (None, Some(300_000), TaskPhase::Queued);
+        let failed = happened(WebhookTopic::Failed, &said, Some(&end));
+        let message = webhook_message(failed, &task, Some("https://f.example/training/task-7"));
         assert_eq!(message.title.en, "Training failed: opt-350m (task-7)");
         let lines: Vec<&str> = message.lines.iter().map(|line| &*line.en).collect();
         assert_eq!(lines[0], "the node gn7 was lost");
@@ -119,7 +134,7 @@ mod tests {
     #[test]
     fn who_waits_says_for_what() {
         let said = Text::new("已等待 30 分钟", "it has waited for 30 min");
-        let message = webhook_message(WebhookTopic::Waiting, &task(), &said, None);
+        let message = webhook_message(happened(WebhookTopic::Waiting, &said, None), &task(), None);
         assert_eq!((&*message.title.zh, &message.lines[0]), ("任务等待过久：opt-350m（task-7）", &said));
     }
 

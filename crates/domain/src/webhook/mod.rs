@@ -10,7 +10,7 @@ mod retry;
 
 pub use answer::{Delivery, delivery};
 pub use body::{DeliveryFacts, body};
-pub use message::{WebhookMessage, test_message, webhook_message};
+pub use message::{Happened, WebhookMessage, test_message, webhook_message};
 pub use retry::{Retry, retry};
 
 use std::str::FromStr;

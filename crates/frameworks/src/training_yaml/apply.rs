@@ -21,7 +21,9 @@ use crate::{order::LaunchOrder, refusal::LaunchRefusal, registry::settings_of, s
 pub(crate) fn apply<'a>(order: &LaunchOrder<'a>) -> Result<(Cow<'a, TaskSpec>, Vec<Text>), LaunchRefusal> {
     let Some(sections) = &order.spec.options.training else { return Ok((Cow::Borrowed(order.spec), Vec::new())) };
     let mut spec = order.spec.clone();
-    let file = TrainingYaml::of(sections).map_err(LaunchRefusal::Training)?.knowing(order.known_models);
+    let file = TrainingYaml::of(sections)
+        .map_err(LaunchRefusal::Training)?
+        .knowing(order.model_parameters, order.known_models);
     let framework = spec.distributed.framework.unwrap_or_else(|| file.framework());
     agree(&file, framework).map_err(LaunchRefusal::Training)?;
     let given = &order.spec.options.framework;

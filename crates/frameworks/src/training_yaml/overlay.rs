@@ -38,14 +38,18 @@ const REPLACED: &[(&str, &[&str])] = &[
 ];
 
 impl TrainingYaml {
-    /// With the size of a model whose name is known, where the file does not say it: it decides `auto`, and the script
+    /// With the size of the task's model, or of one whose name is known, where the file does not say it: it decides `auto`, and the script
     /// that reads the launch's file sees the same.
     #[must_use]
-    pub fn knowing(mut self, known_models: KnownModels) -> Self {
+    pub fn knowing(mut self, registered: Option<u64>, known_models: KnownModels) -> Self {
         let path = "model.parameters";
-        let name = self.get("model.name_or_path").and_then(Value::as_str);
         let is_asked = self.get("training.distributed_strategy").and_then(Value::as_str) == Some("auto");
-        if let Some(size) = name.filter(|_| is_asked && self.get(path).is_none()).and_then(known_models) {
+        if !is_asked || self.get(path).is_some() {
+            return self;
+        }
+        let by_name = || self.get("model.name_or_path").and_then(Value::as_str).and_then(known_models);
+        // The task's model wins over the one that the file names.
+        if let Some(size) = registered.or_else(by_name) {
             self.put(path, &size.into());
         }
         self

@@ -86,6 +86,7 @@ impl Scene {
             nodes: &self.nodes,
             dataset_path: Some("/data/wiki 2024".into()),
             model_path: Some("/models/llama2-7b".into()),
+            model_parameters: None,
             known_models: |name| (name == "meta-llama/Llama-2-13b-hf").then_some(13_000_000_000),
         })
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use fermi_domain::language::Explained;
 use fermi_frameworks::training_yaml::{Facts, read, schema};
 use serde_json::{Map, Value};
 
@@ -17,6 +18,18 @@ fn the_shipped_files_are_read() {
         let resolved = read(&text).unwrap().resolve(facts).unwrap();
         assert!(resolved.warnings.is_empty(), "{name}: {:?}", resolved.warnings);
     }
+}
+
+#[test]
+fn strangers_files_are_read_or_refused_with_their_mistakes() {
+    let shipped = ["config_distributed_example.yaml", "config_deepspeed_example.yaml"];
+    let shipped = shipped.map(|name| fs::read(folder("../..").join(name)).unwrap());
+    let short =
+        b"training:\n  algorithm: sft\n  batch_size: 8\noptimizer: {lr: 5e-5}\nx: &a [1, 2]\ny: *a\n<<: {a: yes}\n";
+    fermi_mutator::try_all(&[&shipped[0], &shipped[1], short], 800, |case| match read(case) {
+        Ok(file) => drop(file.resolve(FOUR_GPUS)),
+        Err(mistakes) => assert!(mistakes.0.iter().all(|mistake| !mistake.text().en.is_empty())),
+    });
 }
 
 /// The Python package has a copy, because it is installed without the rest.

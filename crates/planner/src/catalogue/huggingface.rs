@@ -1,5 +1,7 @@
 //! The shape of a model from a Hugging Face `config.json`.
 
+use fermi_domain::language::Text;
+use fermi_domain::model::{ModelExperts, ModelShape};
 use serde::Deserialize;
 
 use crate::architecture::{Architecture, Biases, Experts};
@@ -32,55 +34,107 @@ struct Config {
 
 /// Reads a configuration; says which field is missing.
 pub fn architecture_of_config(json: &str) -> Result<Architecture, PlanError> {
+    shape_of_config(json).map(|shape| Architecture::of_shape(&shape))
+}
+
+/// The numbers of a configuration; says which field is missing.
+pub fn shape_of_config(json: &str) -> Result<ModelShape, PlanError> {
     let config: Config = serde_json::from_str(json).map_err(|error| {
         PlanError::new(
             "model-config",
-            fermi_domain::language::Text::new(
-                format!("读不懂模型配置：{error}"),
-                format!("cannot read the model configuration: {error}"),
-            ),
-            fermi_domain::language::Text::new(
-                "请使用 Hugging Face 的 config.json",
-                "use the config.json of a Hugging Face model",
-            ),
+            Text::new(format!("读不懂模型配置：{error}"), format!("cannot read the model configuration: {error}")),
+            Text::new("请使用 Hugging Face 的 config.json", "use the config.json of a Hugging Face model"),
         )
     })?;
-    let kind = config.model_type.unwrap_or_default();
-    let lineage = super::lineage::of(&kind);
-    let learned = matches!(kind.as_str(), "gpt2" | "opt" | "bert" | "roberta");
-    let plain = !lineage.gated;
     let hidden = config.hidden_size.ok_or_else(|| PlanError::missing("hidden_size"))?;
     let heads = config.num_attention_heads.ok_or_else(|| PlanError::missing("num_attention_heads"))?;
     let ffn = config.intermediate_size.unwrap_or(hidden.saturating_mul(4));
-    Ok(Architecture {
+    Ok(ModelShape {
         layers: config.num_hidden_layers.ok_or_else(|| PlanError::missing("num_hidden_layers"))?,
         hidden,
         heads,
         kv_heads: config.num_key_value_heads.unwrap_or(heads),
-        head_dim: config.head_dim.unwrap_or_else(|| hidden.checked_div(heads).unwrap_or(0)),
         ffn,
         vocab: config.vocab_size.ok_or_else(|| PlanError::missing("vocab_size"))?,
-        gated: !plain,
-        tied: config.tie_word_embeddings.unwrap_or(learned || kind == "bloom"),
-        biases: match kind.as_str() {
-            "qwen2" | "qwen2_moe" => Biases::Qkv,
-            _ => lineage.biases,
-        },
-        norm: lineage.norm,
-        learned_positions: match kind.as_str() {
-            "opt" => config.max_position_embeddings.unwrap_or(2048) + 2,
-            _ if learned => config.max_position_embeddings.unwrap_or(1024),
-            _ => 0,
-        },
-        causal: !kind.contains("bert"),
-        qk_norm: lineage.qk_norm,
-        activation: lineage.activation,
-        experts: config.num_local_experts.filter(|count| *count > 0).map(|count| Experts {
+        head_dim: config.head_dim,
+        family: Some(config.model_type.unwrap_or_default()),
+        tied: config.tie_word_embeddings,
+        max_positions: config.max_position_embeddings,
+        experts: config.num_local_experts.filter(|count| *count > 0).map(|count| ModelExperts {
             count,
             active: config.num_experts_per_tok.unwrap_or(2),
             shared: config.n_shared_experts.unwrap_or(0),
             ffn: config.moe_intermediate_size.unwrap_or(ffn),
         }),
-        stated_params: None,
+        parameters: None,
     })
+}
+
+impl Architecture {
+    /// What the family of a model says about its blocks joins its numbers. Without a family, a feed-forward layer of another
+    /// width than four times the hidden one is taken for a gated one.
+    pub fn of_shape(shape: &ModelShape) -> Self {
+        let kind = shape.family.as_deref().unwrap_or_default();
+        let lineage = super::lineage::of(kind);
+        let learned = matches!(kind, "gpt2" | "opt" | "bert" | "roberta");
+        let is_plain = shape.family.is_none() && shape.ffn == shape.hidden.saturating_mul(4);
+        Self {
+            layers: shape.layers,
+            hidden: shape.hidden,
+            heads: shape.heads,
+            kv_heads: shape.kv_heads,
+            head_dim: shape.head_dim.unwrap_or_else(|| shape.hidden.checked_div(shape.heads).unwrap_or(0)),
+            ffn: shape.ffn,
+            vocab: shape.vocab,
+            gated: lineage.gated && !is_plain,
+            tied: shape.tied.unwrap_or(learned || kind == "bloom"),
+            biases: match kind {
+                "qwen2" | "qwen2_moe" => Biases::Qkv,
+                _ => lineage.biases,
+            },
+            norm: lineage.norm,
+            learned_positions: match kind {
+                "opt" => shape.max_positions.unwrap_or(2048).saturating_add(2),
+                _ if learned => shape.max_positions.unwrap_or(1024),
+                _ => 0,
+            },
+            causal: !kind.contains("bert"),
+            qk_norm: lineage.qk_norm,
+            activation: lineage.activation,
+            experts: shape.experts.map(|it| Experts {
+                count: it.count,
+                active: it.active,
+                shared: it.shared,
+                ffn: it.ffn,
+            }),
+            stated_params: shape.parameters,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::model::ModelNumbers;
+
+    use super::*;
+
+    #[test]
+    fn a_shape_that_was_stored_is_the_same_network() {
+        let config = r#"{"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+            "intermediate_size": 11008, "vocab_size": 32000, "tie_word_embeddings": false}"#;
+        let shape = shape_of_config(config).unwrap();
+        let stored: ModelShape = serde_json::from_str(&serde_json::to_string(&shape).unwrap()).unwrap();
+        let (read, again) = (architecture_of_config(config).unwrap(), Architecture::of_shape(&stored));
+        assert_eq!(read, again);
+        assert_eq!(again.params(), 6_738_415_616);
+    }
+
+    #[test]
+    fn numbers_by_hand_say_by_the_width_whether_a_block_is_gated() {
+        let by_hand = |ffn| {
+            let numbers = ModelNumbers { layers: Some(2), hidden: Some(64), heads: Some(4), ffn, ..Default::default() };
+            Architecture::of_shape(&numbers.shape().unwrap()).gated
+        };
+        assert_eq!((by_hand(None), by_hand(Some(172))), (false, true));
+    }
 }

@@ -6,7 +6,7 @@ pub(crate) mod lineage;
 mod model;
 
 pub use gpu::{Generation, Gpu, GpuEntry};
-pub use huggingface::architecture_of_config;
+pub use huggingface::{architecture_of_config, shape_of_config};
 pub use model::ModelEntry;
 
 use serde::Deserialize;

@@ -1,5 +1,6 @@
 //! Models by name.
 
+use fermi_domain::model::{ModelExperts, ModelShape};
 use serde::{Deserialize, Serialize};
 
 use super::{lineage, plain};
@@ -75,6 +76,30 @@ impl ModelEntry {
                 ffn: self.expert_ffn.unwrap_or(self.ffn),
             }),
             stated_params: self.params,
+        }
+    }
+
+    /// Its numbers, to be shown.
+    pub fn shape(&self) -> ModelShape {
+        let known = self.architecture();
+        ModelShape {
+            layers: known.layers,
+            hidden: known.hidden,
+            heads: known.heads,
+            kv_heads: known.kv_heads,
+            ffn: known.ffn,
+            vocab: known.vocab,
+            head_dim: self.head_dim,
+            family: Some(self.family.clone()).filter(|family| !family.is_empty()),
+            tied: Some(self.tied),
+            max_positions: Some(self.max_positions).filter(|positions| *positions > 0),
+            experts: known.experts.map(|it| ModelExperts {
+                count: it.count,
+                active: it.active,
+                shared: it.shared,
+                ffn: it.ffn,
+            }),
+            parameters: self.params,
         }
     }
 }

@@ -162,7 +162,8 @@ pub fn logits(job: &Job) -> (f64, f64) {
         // 16-bit scores, and a 32-bit copy that the loss and its gradient share in place.
         Family::MegatronCore => (6.0, 6.0, true),
         Family::Torchtitan | Family::MaxText => (10.0, 15.5, true),
-        Family::Fsdp2 => (7.6, 7.6, false),
+        // 16-bit scores, their 32-bit copy and its 16-bit gradient, gathered whole for the loss.
+        Family::Fsdp2 => (8.0, 8.0, false),
         Family::Composer | Family::FmsFsdp => (7.0, 7.0, false),
         // A masked loss does not shift its scores, and widens them only under autocast.
         Family::Transformers | Family::Pytorch if !a.causal && job.precision.casts_parameters() => (9.6, 9.6, false),

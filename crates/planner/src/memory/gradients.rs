@@ -33,8 +33,6 @@ pub fn kept_between_micro_batches(job: &Job, keeping: &BytesKept, held: &HeldPar
 fn unreduced(job: &Job, held: &HeldParameters) -> f64 {
     let accumulates = job.layout.accumulation > 1 && held.group > 1.0 && job.layout.sharding.gathers_parameters();
     match job.family {
-        // Tables that tensor parallelism cuts are reduced at once.
-        Family::Fsdp2 if accumulates && job.layout.tp > 1 => 4.0 * held.blocks,
         Family::Fsdp2 if accumulates => 4.0 * held.trained,
         Family::Torchtitan if accumulates && job.layout.pp > 1 => 5.0 * held.trained,
         _ => 0.0,

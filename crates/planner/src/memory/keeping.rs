@@ -52,7 +52,9 @@ fn bytes(job: &Job) -> (f64, f64, f64) {
         // DTensors that no replica reduces keep 32-bit gradients.
         (Precision::PureBf16, Family::Fsdp2) if job.layout.tp > 1 && job.layout.dp == 1 => (2.0, 4.0, state / 2.0),
         (Precision::PureBf16, _) => (2.0, 2.0, state / 2.0),
-        // Measured on 48 nodes: 4.5 + 18/N bytes with ZeRO-1.
+        // DeepSpeed's BF16 optimizer accumulates in 32 bits on every rank, beside the 16-bit gradients: 8 + 16/N bytes.
+        (Precision::Bf16, Family::MegatronDeepspeed) => (2.0, 6.0, 8.0 + state),
+        // Its 16-bit optimizer, measured on 48 nodes: 4.5 + 18/N bytes with ZeRO-1.
         (_, Family::MegatronDeepspeed) if job.layout.sharding == Sharding::Ddp => (2.0, 2.5, 7.5 + state),
         (_, Family::MegatronDeepspeed) => (2.0, 2.5, 10.0 + state),
         (_, Family::MegatronCore) if job.half_gradients => (2.0, 2.0, 4.0 + state),

@@ -6,6 +6,7 @@
 
 mod activations;
 mod gradients;
+pub mod host;
 mod keeping;
 mod overhead;
 mod states;
@@ -13,7 +14,6 @@ mod states;
 use serde::{Deserialize, Serialize};
 
 use crate::job::Job;
-use crate::sharding::Offload;
 
 /// One GiB.
 pub const GIB: f64 = (1u64 << 30) as f64;
@@ -77,20 +77,6 @@ pub fn estimate(job: &Job) -> Memory {
         .map(|stage| on_stage(job, *stage))
         .max_by(|a, b| a.allocated().total_cmp(&b.allocated()))
         .unwrap_or_default()
-}
-
-/// What one node has to hold in the memory of its processors, in GiB: the states that do not stay on its GPUs.
-pub fn host_gib(job: &Job) -> f64 {
-    let keeping = keeping::of(job);
-    let held = states::held(job, Stage::Only);
-    let optimizer = keeping.optimizer * if keeping.optimizer_spread { held.trained_spread() } else { held.trained };
-    let parameters = keeping.parameter * if keeping.parameter_spread { held.all_spread() } else { held.all() };
-    let per_gpu = match job.layout.offload {
-        Offload::None | Offload::AllNvme => 0.0,
-        Offload::OptimizerCpu => optimizer,
-        Offload::AllCpu => optimizer + parameters,
-    };
-    per_gpu * job.cluster.gpus_per_node.min(job.cluster.gpus) as f64 / GIB
 }
 
 /// The pipeline stages that may be the fullest.

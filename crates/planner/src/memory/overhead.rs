@@ -25,7 +25,12 @@ pub fn transient(job: &Job, held: &HeldParameters) -> f64 {
         }
         _ => 0.0,
     };
-    if job.family == Family::MegatronLegacy { gathered } else { gathered + WORKSPACE }
+    // Gradients that pipelines keep whole are copied into the buffers of their reduction, two blocks in flight.
+    let reduced = match job.layout.sharding {
+        Sharding::FsdpFull if job.layout.pp > 1 && held.group > 1.0 => 2.0 * 4.0 * held.block,
+        _ => 0.0,
+    };
+    if job.family == Family::MegatronLegacy { gathered } else { gathered + reduced + WORKSPACE }
 }
 
 /// Autocast's 16-bit copies of the weights.

@@ -58,9 +58,12 @@ pub fn held(job: &Job, stage: Stage) -> HeldParameters {
     }
     let on_stage = if job.layout.pp > 1 { job.layers_per_stage() } else { layers };
     let tables = match stage {
-        Stage::Only => tables_whole,
-        Stage::First | Stage::Last => table,
-    } / tp;
+        // DTensor's plans leave the embedding whole and cut the head.
+        Stage::Only if job.family == Family::Fsdp2 && !a.tied => (tables_whole - table) + table / tp,
+        Stage::First if job.family == Family::Fsdp2 => table,
+        Stage::Only => tables_whole / tp,
+        Stage::First | Stage::Last => table / tp,
+    };
     // The published accounting of this family leaves the tables out.
     let tables = if job.family == Family::MegatronLegacy { 0.0 } else { tables };
     let replicas = (job.layout.dp * if shards_over_context(job) { job.layout.cp } else { 1 }) as f64;

@@ -33,10 +33,15 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
     let forward_products = linear(tokens, (q + 2.0 * kv) / tp, h) + linear(tokens, h, q / tp) + ffn;
     let (attention, attention_back) = kernels::attention(job, rates);
     let (points, points_back) = kernels::pointwise(job, rates);
-    let forward = forward_products + attention + points;
+    let (gaps, gaps_back) = kernels::gaps(job, rates);
+    let forward = forward_products + attention + points + gaps;
     // Frozen weights need no gradients of their own.
     let weight_gradients = if job.lora.is_some() { 0.05 } else { 1.0 };
-    let backward = forward_products * (1.0 + weight_gradients) + attention_back + points_back;
+    let backward = forward_products * (1.0 + weight_gradients)
+        + attention_back
+        + points_back
+        + gaps_back
+        + kernels::accumulation(job, rates);
     let (again, again_fraction) = match job.layout.recompute {
         Recompute::None => (0.0, 0.0),
         Recompute::Attention => (attention, 0.2),
@@ -47,11 +52,13 @@ pub fn of(job: &Job, rates: &Rates) -> Block {
 
     let reductions =
         if job.layout.tp > 1 { 4.0 + if job.layout.recompute == Recompute::Full { 2.0 } else { 0.0 } } else { 0.0 };
-    let message = job.precision.activation_bytes() * tokens * h;
+    let message = job.precision.gathered_activation_bytes() * tokens * h;
     let tensor = reductions * collective::tensor(job, rates).all_reduce(message) * rates.tensor_visible;
     let ring = ring_attention(job, rates, tokens, kv / tp);
     let experts = expert_exchange(job, rates, tokens);
-    let host = rates.host * (2.2 + again_fraction * rates.host_again) + rates.host_collective * reductions;
+    // Where launches are the limit, every reduction waits for the slowest processor of its group.
+    let waits = reductions * (job.layout.tp as f64).log2();
+    let host = rates.host * (2.2 + again_fraction * rates.host_again) + rates.host_collective * waits;
     let compute = smooth_max(on_gpu + tensor, host, 4.0) - tensor;
     Block { compute, tensor: tensor + ring + experts }
 }

@@ -27,7 +27,8 @@ pub fn attention(job: &Job, rates: &Rates) -> (f64, f64) {
     let narrow = 1.0 + rates.half_head / a.head_dim as f64;
     if job.family.flash_attention() {
         let seen = if a.causal { 0.5 } else { 1.0 };
-        let forward = seen * full / rates.flash * narrow;
+        let rows = tokens * a.heads as f64 / tp;
+        let forward = seen * full / rates.flash * narrow * (1.0 + rates.fill / rows.max(1.0));
         return (forward, forward * rates.flash_backward);
     }
     // Scores are written and read again by scaling, masking, softmax and dropout.
@@ -67,6 +68,25 @@ pub fn pointwise(job: &Job, rates: &Rates) -> (f64, f64) {
     let (beside, beside_back) = adapters(job);
     let beside = (tokens * beside * width / rates.stream, tokens * beside_back * width / rates.stream);
     (forward + casts + beside.0, forward * rates.pointwise_backward + casts + beside.1)
+}
+
+/// Seconds of a block's kernels beside their work, forward and backward.
+pub fn gaps(job: &Job, rates: &Rates) -> (f64, f64) {
+    let fused = if job.compiled { 10.0 } else { 22.0 };
+    let casts = if job.precision.is_low() { 6.0 } else { 0.0 };
+    let forward = (fused + casts) * rates.kernel;
+    (forward, 2.0 * forward)
+}
+
+/// Seconds in which one micro-batch adds its gradients of a block to those before: both are read, the sum is written.
+pub fn accumulation(job: &Job, rates: &Rates) -> f64 {
+    if job.lora.is_some() || (job.layout.accumulation <= 1 && !job.family.is_megatron()) {
+        return 0.0;
+    }
+    let a = &job.architecture;
+    let weights = a.layer_params() as f64 / (job.layout.tp * job.layout.ep.max(1)) as f64;
+    let bytes = if job.family.is_megatron() && !job.half_gradients { 8.0 } else { 6.0 };
+    weights * bytes / rates.stream * rates.accumulate
 }
 
 /// Bytes per token that low-rank adapters move beside their products: each reads the input again, and its output is

@@ -3,7 +3,6 @@
 use crate::architecture::Activation;
 use crate::catalogue::Generation;
 use crate::constants::{Breed, Constants};
-use crate::framework::Family;
 use crate::job::Job;
 use crate::precision::{Arithmetic, Precision};
 
@@ -31,6 +30,12 @@ pub struct Rates {
     pub host: f64,
     pub host_again: f64,
     pub host_collective: f64,
+    /// Seconds of one kernel beside its work.
+    pub kernel: f64,
+    /// Rows of attention that half fill the GPU.
+    pub fill: f64,
+    /// Visible part of the traffic of gradients that are accumulated.
+    pub accumulate: f64,
     pub link: f64,
     pub link_delay: f64,
     /// Bytes per second that a whole node sends.
@@ -76,7 +81,6 @@ impl Rates {
             Arithmetic::Eight => half * (promised * (c.eight + own.eight).exp()).max(1.0),
             Arithmetic::Four => half * (promised * (c.four + own.eight).exp()).max(1.0),
         };
-        let overlapped = job.family == Family::MegatronCore || job.family == Family::MaxText;
         let autocast = job.precision.casts_parameters() && !job.compiled;
         Self {
             linear,
@@ -99,13 +103,21 @@ impl Rates {
             host: (c.host + habit.host + if autocast { c.host_autocast } else { 0.0 }).exp() * 1e-6,
             host_again: c.host_again.exp(),
             host_collective: c.host_collective.exp() * 1e-6,
+            kernel: c.kernel.exp() * 1e-6,
+            // A faster GPU has more and wider units to fill.
+            fill: c.fill.exp() * (gpu.bf16_flops / 312e12).powf(0.7),
+            accumulate: c.accumulate.exp(),
             link: gpu.link_bytes_per_s * (c.link + own.link).exp(),
             link_delay: c.link_delay.exp() * 1e-6,
             wire: job.cluster.network.node_bytes_per_s() * (c.wire + habit.wire).exp(),
             wire_delay: (c.wire_delay.exp() + job.cluster.network.latency_us) * 1e-6,
             overlap: c.overlap.exp(),
             hiding: (c.hiding + habit.hiding).exp().max(1.0),
-            tensor_visible: if overlapped { (c.tensor_visible + habit.visible).exp() } else { habit.visible.exp() },
+            tensor_visible: if job.hides_tensor {
+                (c.tensor_visible + habit.visible).exp()
+            } else {
+                habit.visible.exp()
+            },
             pipe_visible: c.pipe_visible.exp(),
             update_bytes: c.update_bytes.exp(),
             step: c.step.exp() * 1e-3,

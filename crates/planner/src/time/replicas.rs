@@ -49,7 +49,12 @@ pub fn with_gathering(job: &Job, rates: &Rates, micro_batch: f64) -> (f64, f64) 
     }
     let group = shard_group(job, rates);
     let weights = job.architecture.params() as f64 / (job.layout.tp * job.layout.pp) as f64;
-    let element = if matches!(job.precision, Precision::Fp32 | Precision::Tf32) { 4.0 } else { 2.0 };
+    let element = match job.precision {
+        Precision::Fp32 | Precision::Tf32 => 4.0,
+        // Weights are cast before they travel.
+        Precision::Fp8 if matches!(job.family, Family::Torchtitan | Family::MegatronCore) => 1.0,
+        _ => 2.0,
+    };
     let gathers = if job.layout.sharding == Sharding::FsdpGradOp { 1.0 } else { 2.0 };
     let blocks = job.architecture.layers as f64 / job.layout.pp as f64 + 1.0;
     let each = |bytes: f64| group.gather(bytes / blocks) * blocks;

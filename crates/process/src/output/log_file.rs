@@ -28,12 +28,18 @@ pub struct LogFile {
 
 impl LogFile {
     pub fn create(path: PathBuf) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(&path)?;
-        let index = File::options().create(true).append(true).open(index_path(&path)).ok();
-        Ok(Self { file: Some(file), index, ..Self::lost(path) })
+        let mut log = Self::lost(path);
+        log.open()?;
+        Ok(log)
     }
 
-    /// For a disk that takes no file: all that is appended counts as dropped.
+    fn open(&mut self) -> io::Result<()> {
+        self.file = Some(File::options().create(true).append(true).open(&self.path)?);
+        self.index = File::options().create(true).append(true).open(index_path(&self.path)).ok();
+        Ok(())
+    }
+
+    /// For a disk that takes no file for now: what is appended until it does counts as dropped.
     pub fn lost(path: PathBuf) -> Self {
         Self { path, is_unwanted: false, ..Self::none() }
     }
@@ -67,13 +73,21 @@ impl LogFile {
         if self.in_segment >= SEGMENT_BYTES {
             self.next_segment();
         }
+        if self.is_unwanted {
+            return;
+        }
+        if self.file.is_none() {
+            // Its folder may be missing for the same reason.
+            let _ = self.path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| self.open());
+        }
         let Some(file) = &mut self.file else {
-            self.dropped += if self.is_unwanted { 0 } else { bytes.len() as u64 };
+            self.dropped += bytes.len() as u64;
+            self.gap += bytes.len() as u64;
             return;
         };
         if self.gap > 0 {
             // The reader shall see where something is missing; the note itself may fail like any other write.
-            let note = format!("\n[fermi: {} bytes lost here, the disk was full]\n", self.gap);
+            let note = format!("\n[fermi: {} bytes lost here, the disk did not take them]\n", self.gap);
             if file.write_all(note.as_bytes()).is_ok() {
                 self.gap = 0;
             }
@@ -140,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_drops_and_counts() {
-        let mut log = LogFile::none();
+        let mut log = LogFile::lost("/dev/full".into());
         log.file = File::options().write(true).open("/dev/full").ok();
         log.append(b"hello");
         log.append(b"again");
@@ -149,7 +163,7 @@ mod tests {
 
     #[test]
     fn without_a_file_everything_counts_as_dropped_unless_nothing_is_wanted() {
-        let mut log = LogFile::lost("no/such/folder/stdout.log".into());
+        let mut log = LogFile::lost("/dev/null/stdout.log".into());
         log.append(b"hello");
         assert_eq!(log.dropped(), 5);
         let mut unwanted = LogFile::none();
@@ -164,6 +178,20 @@ mod tests {
         log.gap = 7;
         log.append(b"back\n");
         let text = std::fs::read_to_string(log.path()).unwrap();
-        assert_eq!(text, "\n[fermi: 7 bytes lost here, the disk was full]\nback\n");
+        assert_eq!(text, "\n[fermi: 7 bytes lost here, the disk did not take them]\nback\n");
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_made_is_made_as_soon_as_it_can_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("attempt");
+        std::fs::write(&place, "in the way").unwrap();
+        let mut log = LogFile::lost(place.join("stdout.log"));
+        log.append(b"one\n");
+        std::fs::remove_file(&place).unwrap();
+        log.append(b"two\n");
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text, "\n[fermi: 4 bytes lost here, the disk did not take them]\ntwo\n");
+        assert_eq!(log.dropped(), 4);
     }
 }

@@ -118,9 +118,10 @@ impl Accounts {
         let token = known.living(digest, now_ms)?;
         self.ask_makers(&known, token, now_ms)?;
         let role = token.token.role;
-        let principal = match &token.token.user {
-            None => Principal::token_holder(role),
-            Some(name) => Principal::User { role: role.min(*known.roles.get(name)?), name: name.clone() },
+        let principal = match (&token.token.user, &token.token.owner) {
+            (Some(name), _) => Principal::User { role: role.min(*known.roles.get(name)?), name: name.clone() },
+            (None, Some(owner)) => Principal::User { role, name: owner.clone() },
+            (None, None) => Principal::token_holder(role),
         };
         Some(Holder { principal, scope: token.token.scope, token: Some(token.id.clone()), digest: *digest })
     }
@@ -159,7 +160,8 @@ mod tests {
             token: NewToken {
                 digest: [digest; 32],
                 kind: TokenKind::Personal,
-                user: user.map(str::to_owned),
+                user: user.filter(|name| !name.contains(':')).map(str::to_owned),
+                owner: user.filter(|name| name.contains(':')).map(str::to_owned),
                 name: String::new(),
                 role,
                 scope: TokenScope::Api,
@@ -187,6 +189,7 @@ mod tests {
             token(10, Some("ann"), Role::Member, Some(6)),
             token(11, None, Role::Administrator, Some(5)),
             token(12, None, Role::Administrator, Some(12)),
+            token(13, Some("token:nightly"), Role::Member, Some(9)),
         ];
         accounts.take(vec![ann], tokens);
         let who = |digest: u8, now| accounts.holder(&[digest; 32], now).map(|holder| holder.principal.to_string());
@@ -203,5 +206,6 @@ mod tests {
         assert_eq!(who(10, 0), word("user:member:ann"));
         assert_eq!(who(11, 0), None, "made with one that was made with the old token of the server");
         assert_eq!(who(12, 0), None, "made with itself");
+        assert_eq!(who(13, 0), word("user:member:token:nightly"));
     }
 }

@@ -15,10 +15,18 @@ impl Core {
         event: NewEvent,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<T, ApiProblem> + Send + 'static,
     ) -> Result<T, ApiProblem> {
+        self.change_accounts_telling(move |tx| Ok((work(tx)?, event))).await
+    }
+
+    /// The same, where what is told is known only when it is done.
+    pub async fn change_accounts_telling<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<(T, NewEvent), ApiProblem> + Send + 'static,
+    ) -> Result<T, ApiProblem> {
         let core = self.clone();
         to_the_end(async move {
             let done = core.store().write(move |tx| {
-                let done = work(tx)?;
+                let (done, event) = work(tx)?;
                 tx.append_event(event)?;
                 Ok::<_, ApiProblem>(done)
             });

@@ -9,7 +9,10 @@ fn name(port: u16) -> String {
 
 /// The sessions of a request: a page of another path may have set one more of this name.
 pub fn read(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
-    let name = name(port);
+    named(headers, name(port))
+}
+
+fn named(headers: &HeaderMap, name: String) -> impl Iterator<Item = &str> {
     let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     lists.flat_map(|list| list.split(';')).filter_map(move |pair| {
         let (found, value) = pair.trim().split_once('=')?;
@@ -21,6 +24,27 @@ pub fn read(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
 pub fn write(port: u16, word: &str, seconds: u64, is_encrypted: bool) -> Option<HeaderValue> {
     let (name, secure) = (name(port), if is_encrypted { "; Secure" } else { "" });
     HeaderValue::from_str(&format!("{name}={word}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")).ok()
+}
+
+/// A log-in that was begun and is finished by a page of another site: that one's link sends this cookie, and no form of it.
+fn begun(port: u16) -> String {
+    format!("fermi_oidc_{port}")
+}
+
+/// Where there are two, a page of another port or path has planted one, and neither counts.
+pub fn read_begun(headers: &HeaderMap, port: u16) -> Option<&str> {
+    let mut all = named(headers, begun(port));
+    let one = all.next()?;
+    all.next().is_none().then_some(one)
+}
+
+pub fn write_begun(port: u16, word: &str, is_encrypted: bool) -> Option<HeaderValue> {
+    let (name, secure) = (begun(port), if is_encrypted { "; Secure" } else { "" });
+    HeaderValue::from_str(&format!("{name}={word}; Path=/; Max-Age=600; HttpOnly; SameSite=Lax{secure}")).ok()
+}
+
+pub fn forget_begun(port: u16) -> Option<HeaderValue> {
+    HeaderValue::from_str(&format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", begun(port))).ok()
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
-//! Secrets under the server's key: sealed before they are stored, opened for the launch of a task and for nothing else.
+//! Secrets under the server's key: sealed before they are stored, opened for the launch of a task and for nothing else;
+//! addresses of webhooks, opened for a delivery; log-ins that a browser has begun.
 //!
 //! What is sealed is bound to its holder and its name, so that a row that is moved to another place does not open.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use fermi_domain::access::secret::MASK;
 use fermi_domain::access::{SecretHolder, SecretProblem};
 use fermi_domain::task::Task;
+use fermi_domain::webhook::Webhook;
 use fermi_store::secrets::SealedValue;
+use fermi_store::webhooks::KeptWebhook;
 use fermi_store::{StoreError, View};
 use hmac::{Hmac, Mac};
+use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// Seals and opens.
@@ -28,6 +33,31 @@ impl std::fmt::Debug for Vault {
 #[error("the secret does not open with this key")]
 pub struct OtherKey;
 
+/// What else than a secret is sealed.
+#[derive(Clone, Copy, Debug)]
+enum Purpose {
+    Webhook,
+    Browser,
+}
+
+impl Purpose {
+    /// No name of a secret is empty, so that none is bound like this.
+    fn bound(self, name: &str) -> Vec<u8> {
+        let purpose = match self {
+            Self::Webhook => "webhook",
+            Self::Browser => "browser",
+        };
+        format!("{purpose}\0\0{name}").into_bytes()
+    }
+}
+
+/// What only deliveries need of a webhook.
+#[derive(Serialize, Deserialize)]
+struct HiddenOfWebhook {
+    url: String,
+    secret: Option<String>,
+}
+
 /// A variable with the value of its secret.
 pub type SecretVariable = (String, String);
 
@@ -43,17 +73,48 @@ impl Vault {
     }
 
     pub fn seal(&self, holder: &SecretHolder, name: &str, value: &str) -> std::io::Result<SealedValue> {
+        self.seal_bound(&bound(holder, name), value)
+    }
+
+    pub fn open(&self, holder: &SecretHolder, name: &str, value: &SealedValue) -> Result<String, OtherKey> {
+        self.open_bound(&bound(holder, name), value)
+    }
+
+    /// A webhook as everyone may see it, and its address and secret under the key.
+    pub fn seal_webhook(&self, name: &str, webhook: &Webhook) -> std::io::Result<(Webhook, SealedValue)> {
+        let hidden = HiddenOfWebhook { url: webhook.url.clone(), secret: webhook.secret.clone() };
+        let sealed = self.seal_bound(&Purpose::Webhook.bound(name), &serde_json::to_string(&hidden)?)?;
+        let secret = webhook.secret.as_ref().map(|_| MASK.to_owned());
+        Ok((Webhook { url: webhook.shown_url(), secret, ..webhook.clone() }, sealed))
+    }
+
+    /// The webhook with its address and secret; one of before has both in its row.
+    pub fn open_webhook(&self, kept: &KeptWebhook) -> Result<Webhook, OtherKey> {
+        let Some(sealed) = &kept.sealed else { return Ok(kept.webhook.clone()) };
+        let hidden = self.open_bound(&Purpose::Webhook.bound(&kept.name), sealed)?;
+        let HiddenOfWebhook { url, secret } = serde_json::from_str(&hidden).map_err(|_| OtherKey)?;
+        Ok(Webhook { url, secret, ..kept.webhook.clone() })
+    }
+
+    /// What a browser keeps for the server, and does not read.
+    pub fn seal_for_browser(&self, name: &str, value: &str) -> std::io::Result<SealedValue> {
+        self.seal_bound(&Purpose::Browser.bound(name), value)
+    }
+
+    pub fn open_of_browser(&self, name: &str, value: &SealedValue) -> Result<String, OtherKey> {
+        self.open_bound(&Purpose::Browser.bound(name), value)
+    }
+
+    fn seal_bound(&self, bound: &[u8], value: &str) -> std::io::Result<SealedValue> {
         let mut nonce = [0_u8; 24];
         getrandom::fill(&mut nonce).map_err(std::io::Error::other)?;
-        let bound = bound(holder, name);
-        let payload = Payload { msg: value.as_bytes(), aad: &bound };
+        let payload = Payload { msg: value.as_bytes(), aad: bound };
         let sealed = self.cipher.encrypt(&XNonce::from(nonce), payload).map_err(|_| std::io::Error::other(OtherKey))?;
         Ok(SealedValue { nonce, sealed })
     }
 
-    pub fn open(&self, holder: &SecretHolder, name: &str, value: &SealedValue) -> Result<String, OtherKey> {
-        let bound = bound(holder, name);
-        let payload = Payload { msg: &value.sealed, aad: &bound };
+    fn open_bound(&self, bound: &[u8], value: &SealedValue) -> Result<String, OtherKey> {
+        let payload = Payload { msg: &value.sealed, aad: bound };
         let bytes = self.cipher.decrypt(&XNonce::from(value.nonce), payload).map_err(|_| OtherKey)?;
         String::from_utf8(bytes).map_err(|_| OtherKey)
     }
@@ -99,6 +160,9 @@ fn bound(holder: &SecretHolder, name: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use fermi_domain::language::Language;
+    use fermi_domain::webhook::{WebhookFormat, WebhookState, WebhookTopic};
+
     use super::*;
 
     #[test]
@@ -114,5 +178,33 @@ mod tests {
         torn.sealed[0] ^= 1;
         assert_eq!(vault.open(&ann, "HF", &torn), Err(OtherKey));
         assert_ne!(vault.seal(&ann, "HF", "hf_密").unwrap().nonce, sealed.nonce);
+    }
+
+    #[test]
+    fn a_webhook_is_shown_without_what_its_receiver_knows_and_opens_in_its_place() {
+        let vault = Vault::new("word");
+        let webhook = Webhook {
+            url: "https://hooks.example/key".to_owned(),
+            format: WebhookFormat::Json,
+            topics: vec![WebhookTopic::Failed],
+            owner: None,
+            secret: Some("hidden".to_owned()),
+            language: Language::En,
+        };
+        let (shown, sealed) = vault.seal_webhook("chat", &webhook).unwrap();
+        assert_eq!((shown.url.as_str(), shown.secret.as_deref()), ("https://hooks.example/…", Some(MASK)));
+        let kept = |name: &str, webhook: &Webhook, sealed| KeptWebhook {
+            id: "webhook-1".to_owned(),
+            name: name.to_owned(),
+            created_ms: 0,
+            webhook: webhook.clone(),
+            sealed,
+            state: WebhookState::default(),
+        };
+        let sealed = Some(sealed);
+        assert!(vault.open_webhook(&kept("chat", &shown, sealed.clone())) == Ok(webhook.clone()));
+        assert!(vault.open_webhook(&kept("other", &shown, sealed.clone())) == Err(OtherKey));
+        assert!(Vault::new("another").open_webhook(&kept("chat", &shown, sealed)) == Err(OtherKey));
+        assert!(vault.open_webhook(&kept("chat", &webhook, None)) == Ok(webhook), "of before");
     }
 }

@@ -16,11 +16,19 @@ pub enum AdmissionRefusal {
     NoName {
         name: String,
     },
+    /// It is the id of an environment, or could become one.
+    NameReserved {
+        name: String,
+    },
     NameTaken {
         name: String,
     },
     /// Runs of another machine under this name may live.
     NameHeld {
+        name: String,
+    },
+    /// Another machine has this name and is away; an operator says first that it is replaced.
+    NameKept {
         name: String,
     },
     /// The agent's data folder is a copy.
@@ -33,6 +41,10 @@ pub enum AdmissionRefusal {
         what: &'static str,
         found: u64,
         most: u64,
+    },
+    /// A text of the hello would do something to a terminal that shows it.
+    ControlCharacters {
+        text: String,
     },
     /// It has shown no token, and is not the agent of the environment that it names.
     TokenNeeded {
@@ -55,10 +67,13 @@ impl Explained for AdmissionRefusal {
             Self::NotUnderstood { .. } => "hello_not_understood",
             Self::OtherVersion { .. } => "versions_differ",
             Self::NoName { .. } => "name_invalid",
+            Self::NameReserved { .. } => "name_reserved",
             Self::NameTaken { .. } => "name_taken",
             Self::NameHeld { .. } => "name_held",
+            Self::NameKept { .. } => "name_kept",
             Self::Copy { .. } => "data_folder_copied",
             Self::TooMuch { .. } => "too_much",
+            Self::ControlCharacters { .. } => "text_invalid",
             Self::TokenNeeded { .. } => "token_needed",
             Self::TokenUsedUp => "token_used_up",
             Self::Revoked { .. } => "credential_revoked",
@@ -82,9 +97,16 @@ impl Explained for AdmissionRefusal {
                 let name = name.escape_debug();
                 Text::new(format!("环境名“{name}”无效"), format!("'{name}' is no name for an environment"))
             }
+            Self::NameReserved { name } => {
+                Text::new(format!("环境不能命名为“{name}”"), format!("an environment cannot be called '{name}'"))
+            }
             Self::NameHeld { name } => Text::new(
                 format!("环境名“{name}”属于另一台失去联系的机器，其上可能仍有训练在运行"),
                 format!("the name '{name}' is another machine's, which is out of reach and may still be training"),
+            ),
+            Self::NameKept { name } => Text::new(
+                format!("环境名“{name}”属于另一台现在离线的机器，加入令牌不能取用它"),
+                format!("the name '{name}' is another machine's, which is away: a join token does not take it"),
             ),
             Self::Copy { name } => Text::new(
                 format!("该数据目录是 {name} 的副本：原来的代理之后又连接过，或它属于另一台机器"),
@@ -101,6 +123,13 @@ impl Explained for AdmissionRefusal {
                 format!("该代理的 {what} 为 {found}，超过上限 {most}"),
                 format!("{what} of this agent is {found}, more than {most}"),
             ),
+            Self::ControlCharacters { text } => {
+                let text = text.escape_debug();
+                Text::new(
+                    format!("该代理的“{text}”含有控制字符"),
+                    format!("'{text}' of this agent has control characters"),
+                )
+            }
             Self::TokenNeeded { name } => Text::new(
                 format!("这台机器的凭证不属于环境 {name}，加入需要令牌"),
                 format!("this machine's credential is not that of {name}: to join, it needs a token"),
@@ -130,9 +159,19 @@ impl Explained for AdmissionRefusal {
                 format!("只能用字母、数字、- _ .，至多 {LONGEST_NAME} 个字符，且不以 . 或 - 开头"),
                 format!("use letters, digits, - _ and ., at most {LONGEST_NAME}, and begin with neither . nor -"),
             ),
+            Self::NameReserved { .. } => Hint::new(
+                "它看起来像环境 ID，用 --name 取另一个名字",
+                "it looks like the id of an environment: take another --name",
+            ),
             Self::NameHeld { name } => Hint::new(
                 format!("用 --name 取另一个名字；若那台机器已关闭，运行 fermi env replace {name}"),
                 format!("take another --name; if that machine is off, run `fermi env replace {name}`"),
+            ),
+            Self::NameKept { name } => Hint::new(
+                format!("用 --name 取另一个名字；若要用这台机器代替它，请运维运行 fermi env replace {name}"),
+                format!(
+                    "take another --name; to put this machine in its place, ask an operator to run `fermi env replace {name}`"
+                ),
             ),
             Self::Copy { name } => Hint::new(
                 format!(
@@ -146,7 +185,7 @@ impl Explained for AdmissionRefusal {
             Self::NameTaken { .. } => {
                 Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")
             }
-            Self::TooMuch { .. } => Hint::new(
+            Self::TooMuch { .. } | Self::ControlCharacters { .. } => Hint::new(
                 "检查代理的选项与资源声明文件",
                 "look at the agent's options and at the file in which its resources are declared",
             ),

@@ -7,12 +7,16 @@ use super::admission::AdmissionRefusal;
 
 /// Of a name, an address or a version.
 const LONGEST_TEXT: usize = 1_024;
+/// Of a text that is refused.
+const SHOWN: usize = 64;
 const MOST_LABELS: usize = 64;
 const MOST_MODELS: usize = 64;
 const MOST_CORES: u32 = 65_536;
 /// 1 PiB.
 const MOST_MEMORY: u64 = 1 << 50;
 const MOST_RUNS: usize = 10_000;
+const MOST_SEALS: usize = 1_024;
+const MOST_ABILITIES: usize = 64;
 
 /// GPUs and ranks of one heartbeat that are kept; ranks beyond have no series.
 const MOST_GPUS: usize = 256;
@@ -32,8 +36,20 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
         [&versions.agent, &versions.python, &versions.torch, &versions.cuda, &versions.driver, &versions.nccl];
     let labels = hello.labels.iter().flat_map(|(key, value)| [Some(key), Some(value)]);
     let models = hello.gpus.iter().map(|gpus| Some(&gpus.model));
-    let all_texts = texts.into_iter().chain(optional).chain(versions.map(Option::as_ref)).chain(labels).chain(models);
-    let longest = all_texts.flatten().map(String::len).max().unwrap_or(0);
+    let abilities = hello.abilities.iter().map(Some);
+    let all_texts = texts
+        .into_iter()
+        .chain(optional)
+        .chain(versions.map(Option::as_ref))
+        .chain(labels)
+        .chain(models)
+        .chain(abilities);
+    let all_texts: Vec<&String> = all_texts.flatten().collect();
+    let longest = all_texts.iter().map(|text| text.len()).max().unwrap_or(0);
+    // They are shown on terminals.
+    if let Some(text) = all_texts.into_iter().find(|text| text.contains(char::is_control)) {
+        return Err(AdmissionRefusal::ControlCharacters { text: text.chars().take(SHOWN).collect() });
+    }
     let gpus: u64 = hello.gpus.iter().map(|gpus| u64::from(gpus.count)).sum();
     let memory = hello.gpus.iter().map(|gpus| gpus.memory.0).chain([hello.memory.0]).max().unwrap_or(0);
     within("cpuWorkers", hello.cpu_workers.into(), MOST_WORKERS.into())?;
@@ -42,7 +58,9 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
     within("cpuCores", hello.cpu_cores.into(), MOST_CORES.into())?;
     within("memory", memory, MOST_MEMORY)?;
     within("labels", hello.labels.len() as u64, MOST_LABELS as u64)?;
+    within("abilities", hello.abilities.len() as u64, MOST_ABILITIES as u64)?;
     within("runs", hello.runs.len() as u64, MOST_RUNS as u64)?;
+    within("pendingSeals", hello.pending_seals.len() as u64, MOST_SEALS as u64)?;
     within("text", longest as u64, LONGEST_TEXT as u64)
 }
 
@@ -94,6 +112,53 @@ mod tests {
             let refusal = check(&hello(changes.clone())).unwrap_err();
             assert_eq!(refusal.id(), "too_much", "{changes}");
         }
+    }
+
+    #[test]
+    fn a_text_that_a_terminal_would_obey_is_refused() {
+        let escape = "\u{1b}]0;title\u{7}";
+        for changes in [
+            json!({ "zone": escape }),
+            json!({ "image": escape }),
+            json!({ "address": escape }),
+            json!({ "fermi": escape }),
+            json!({ "labels": { "team": escape } }),
+            json!({ "labels": { escape: "nlp" } }),
+            json!({ "versions": { "torch": escape } }),
+            json!({ "gpus": [{ "model": escape, "memory": 1, "count": 1 }] }),
+        ] {
+            let refusal = check(&hello(changes.clone())).unwrap_err();
+            assert_eq!(refusal.id(), "text_invalid", "{changes}");
+            assert!(!refusal.text().en.contains(char::is_control) && refusal.hint().is_some());
+        }
+        assert_eq!(check(&hello(json!({ "zone": "北京可用区A" }))), Ok(()));
+    }
+
+    #[test]
+    fn strangers_hellos_that_pass_are_small() {
+        let sample = serde_json::to_vec(&hello(json!({
+            "labels": { "team": "nlp" }, "gpus": [{ "model": "A100", "memory": 85899345920_u64, "count": 8 }],
+            "runs": [{ "run": "task-1-g1-n0-i1", "alive": true }], "address": "10.0.0.6", "versions": { "torch": "2.9" }
+        })))
+        .unwrap();
+        fermi_mutator::try_all(&[&sample], 3_000, |case| {
+            let Ok(hello) = serde_json::from_slice::<Hello>(case) else { return };
+            if check(&hello).is_ok() {
+                let gpus: u64 = hello.gpus.iter().map(|gpus| u64::from(gpus.count)).sum();
+                assert!(hello.cpu_workers <= MOST_WORKERS && gpus <= u64::from(MOST_WORKERS));
+            }
+        });
+    }
+
+    #[test]
+    fn a_heartbeat_of_a_megabyte_is_kept_as_a_small_one() {
+        let rank = r#"{"task":"task-1","attempt":1,"rank":7,"cpus":1.5,"memory":4096},"#;
+        let ranks = rank.repeat((1 << 20) / rank.len());
+        let text = format!(r#"{{"ranks":[{}],"gpus":[{}]}}"#, ranks.trim_end_matches(','), "{},".repeat(999) + "{}");
+        let kept = within(serde_json::from_str(&text).unwrap());
+        let bytes = kept.ranks.capacity() * size_of::<RankSample>() + kept.ranks.len() * LONGEST_ID;
+        assert!(text.len() > 1 << 20 && bytes < 200 << 10, "{bytes}");
+        assert_eq!(kept.gpus.len(), MOST_GPUS);
     }
 
     #[test]

@@ -5,16 +5,20 @@ use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use fermi_domain::event::RunEvent;
+use fermi_domain::hang::StackGroup;
 use fermi_domain::task::{RunKey, TaskInput};
 use fermi_store::runs::JournalError;
 use fermi_store::{StoreError, Transaction, WriteError};
+use serde::Deserialize;
 use tracing::Instrument;
 
 use super::journal_lines::{self, Lines};
 use super::owner;
 use super::sender::Sender;
-use super::streams::{Offset, answer};
+use super::streams::answer;
 use crate::core::Core;
+use crate::hub::StacksTold;
 use crate::lifecycle::{self, Cause, Changed, LifecycleError};
 
 pub async fn length(State(core): State<Core>, Sender(agent): Sender, Path(run): Path<RunKey>) -> Response {
@@ -32,6 +36,8 @@ pub async fn length(State(core): State<Core>, Sender(agent): Sender, Path(run): 
 enum Taking {
     Taken {
         length: u64,
+        /// Where ranks stand, if that is told.
+        stacks: Option<StacksTold>,
         /// What its lines made of the task, one after the other; nothing without a whole line.
         changed: Vec<Changed>,
     },
@@ -52,6 +58,12 @@ impl Taking {
     }
 }
 
+/// Where in the journal a piece begins.
+#[derive(Debug, Deserialize)]
+pub struct Offset {
+    offset: u64,
+}
+
 pub async fn take(
     State(core): State<Core>,
     Sender(agent): Sender,
@@ -64,7 +76,12 @@ pub async fn take(
     let change = core.change(move |tx| apply(tx, &key, offset, &bytes, &cause), Taking::changes);
     let taken = change.instrument(span).await;
     match taken {
-        Ok(Taking::Taken { length, .. }) => answer(StatusCode::OK, length),
+        Ok(Taking::Taken { length, stacks, .. }) => {
+            if let Some(told) = stacks {
+                core.hub().stacks_told(&run, told);
+            }
+            answer(StatusCode::OK, length)
+        }
         Ok(Taking::Foreign) => owner::refused(&agent, &run),
         Ok(Taking::Elsewhere { length }) => answer(StatusCode::CONFLICT, length),
         Ok(Taking::Unwanted) => owner::unwanted(&core, &run),
@@ -96,6 +113,14 @@ fn apply(
     if dropped > 0 {
         tracing::warn!(%run, dropped, "lines of a journal are too long and were passed over");
     }
+    let stacks = events.iter().rev().find_map(|(_, event)| match event {
+        RunEvent::StacksTaken { stacks, silent, .. } => {
+            let world_size = task.value.world_size();
+            let silent = silent.iter().copied().filter(|rank| *rank < world_size).take(world_size as usize).collect();
+            Some(StacksTold { stacks: StackGroup::bounded(stacks, world_size), silent })
+        }
+        _ => None,
+    });
     let groups = journal_lines::grouped(events, task.value.created_ms..=cause.now_ms);
     let length = offset + bytes.len() as u64;
     match tx.advance_journal(run, offset, length, &rest) {
@@ -105,12 +130,15 @@ fn apply(
         Err(JournalError::Store(error)) => return Err(error.into()),
     }
     let mut changed = Vec::with_capacity(groups.len());
-    for (now_ms, events) in groups {
-        let inputs = events.into_iter().map(|event| TaskInput::Journal { node: run.node_rank, event: Box::new(event) });
+    for events in groups {
+        let now_ms = events.first().map_or(cause.now_ms, |(begin, _)| *begin);
+        let node = run.node_rank;
+        let inputs =
+            events.into_iter().map(|(time_ms, event)| TaskInput::Journal { node, time_ms, event: Box::new(event) });
         let cause = Cause { principal: cause.principal.clone(), now_ms };
         changed.push(lifecycle::apply(tx, &run.task, inputs.collect::<Vec<_>>(), &cause)?);
     }
-    Ok(Taking::Taken { length, changed })
+    Ok(Taking::Taken { length, stacks, changed })
 }
 
 pub fn unavailable(error: &dyn std::fmt::Display) -> Response {

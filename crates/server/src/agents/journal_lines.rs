@@ -58,16 +58,19 @@ fn event_of_line(line: &[u8]) -> Option<(u64, RunEvent)> {
 }
 
 /// Gives each event a time that can be true: not before the task, not after the line came, never before the event before.
-/// Events that are close together are one group.
-pub fn grouped(events: Vec<(u64, RunEvent)>, possible_ms: RangeInclusive<u64>) -> Vec<(u64, Vec<RunEvent>)> {
+/// Events that are close together are one group, each with its own time.
+pub fn grouped(events: Vec<(u64, RunEvent)>, possible_ms: RangeInclusive<u64>) -> Vec<Vec<(u64, RunEvent)>> {
     let (first, last) = (*possible_ms.start(), (*possible_ms.end()).max(*possible_ms.start()));
-    let mut groups: Vec<(u64, Vec<RunEvent>)> = Vec::new();
+    let mut groups: Vec<Vec<(u64, RunEvent)>> = Vec::new();
+    let mut earliest = first;
     for (told_ms, event) in events {
-        let earliest = groups.last().map_or(first, |(before, _)| *before);
         let time_ms = told_ms.clamp(earliest, last.max(earliest));
+        earliest = time_ms;
         match groups.last_mut() {
-            Some((begin, group)) if time_ms - *begin < TOGETHER_MS => group.push(event),
-            _ => groups.push((time_ms, vec![event])),
+            Some(group) if group.first().is_some_and(|(begin, _)| time_ms - begin < TOGETHER_MS) => {
+                group.push((time_ms, event));
+            }
+            _ => groups.push(vec![(time_ms, event)]),
         }
     }
     groups
@@ -79,6 +82,21 @@ mod tests {
 
     fn line(time_ms: u64, attempt: u32) -> String {
         format!("{{\"v\":1,\"seq\":1,\"timeMs\":{time_ms},\"event\":\"attempt.killing\",\"attempt\":{attempt}}}\n")
+    }
+
+    #[test]
+    fn strangers_journals_leave_little_behind() {
+        let text = format!("{{\"journal\":1,\"fermi\":\"0\"}}\n{}\n{}", line(5, 1), line(6, 2));
+        let mut tail = Vec::new();
+        fermi_mutator::try_all(&[text.as_bytes(), b"{\"v\":2}\n", &[CUT, b'\n']], 3_000, |piece| {
+            let Lines { events, rest, .. } = take(std::mem::take(&mut tail), piece);
+            assert!(rest.len() <= LONGEST_LINE + piece.len());
+            let count = events.len();
+            let groups = grouped(events, 3..=9);
+            assert!(groups.iter().flatten().all(|(time, _)| (3..=9).contains(time)));
+            assert_eq!(groups.iter().flatten().count(), count);
+            tail = rest;
+        });
     }
 
     #[test]
@@ -109,7 +127,7 @@ mod tests {
         let event = |time_ms| (time_ms, RunEvent::Killing { attempt: 1 });
         let times = |told: &[u64]| {
             let groups = grouped(told.iter().map(|time| event(*time)).collect(), 10_000..=50_000);
-            groups.iter().map(|(time, group)| (*time, group.len())).collect::<Vec<_>>()
+            groups.iter().map(|group| (group[0].0, group.len())).collect::<Vec<_>>()
         };
         assert_eq!(
             times(&[20_000, 20_500, 40_000]),

@@ -23,12 +23,13 @@ use tracing::Instrument;
 
 use super::admission::AdmissionRefusal;
 use super::registration::{Arrival, Entry, Registered, register};
-use super::{bounds, identity};
+use super::{bounds, dataset, identity};
 use crate::caller::Shower;
 use crate::core::Core;
+use crate::http::Newcomer;
 use crate::hub::AgentConnection;
 use crate::lifecycle::{self, Cause, LifecycleError};
-use crate::restored;
+use crate::restored::{self, Comparison};
 
 /// Who connects has this long to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
@@ -41,18 +42,21 @@ const WAITING_MESSAGES: usize = 1_024;
 pub async fn answer(
     upgrade: WebSocketUpgrade,
     Extension(peer): Extension<Peer>,
+    newcomer: Option<Extension<Newcomer>>,
     Shower(caller): Shower,
     State(core): State<Core>,
 ) -> Response {
     let upgrade = upgrade.max_message_size(1 << 20).read_buffer_size(SMALL).write_buffer_size(SMALL);
-    upgrade.on_upgrade(move |socket| serve(socket, peer.address, Entry::of(caller), core))
+    let newcomer = newcomer.map(|Extension(newcomer)| newcomer).unwrap_or_default();
+    upgrade.on_upgrade(move |socket| serve(socket, peer.address, Entry::of(caller), newcomer, core))
 }
 
-async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, core: Core) {
+async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, newcomer: Newcomer, core: Core) {
     let Some(hello) = first_message(&mut socket).await else { return };
     let (outbox, messages) = mpsc::channel(WAITING_MESSAGES);
     match admit(&core, &hello, peer, entry, outbox).await {
         Ok(admitted) => {
+            newcomer.is_admitted();
             let id = &admitted.environment;
             let welcome = Welcome {
                 environment: id.clone(),
@@ -65,12 +69,19 @@ async fn serve(mut socket: WebSocket, peer: IpAddr, entry: Entry, core: Core) {
             let session = async {
                 tracing::info!(name = %hello.name, %peer, version = hello.version, "an agent has come");
                 if send(&mut socket, &ServerMessage::Welcome(welcome)).await {
-                    if let Err(error) = compare_runs(&core, &admitted, &hello).await {
+                    match compare_runs(&core, &admitted, &hello).await {
                         // The agent dials again and says hello anew, so that nothing is compared by halves.
-                        tracing::error!(%error, "an agent's runs could not be compared with what is stored");
-                    } else {
-                        core.ring();
-                        exchange(&mut socket, &core, &admitted, messages).await;
+                        Err(error) => {
+                            tracing::error!(%error, "an agent's runs could not be compared with what is stored");
+                        }
+                        Ok(tasks) => {
+                            core.bells().placement.notify_one();
+                            // A node of which no task wants anything needs no look at all tasks.
+                            if tasks == TasksThere::Some {
+                                core.bells().nodes.notify_one();
+                            }
+                            exchange(&mut socket, &core, &admitted, messages).await;
+                        }
                     }
                 }
                 core.hub().leave(id, admitted.connection.number);
@@ -133,15 +144,18 @@ async fn admit(
     check(hello)?;
     let unavailable = |error: StoreError| AdmissionRefusal::Unavailable { error: error.to_string() };
     let issued = identity::draw().map_err(|error| AdmissionRefusal::Unavailable { error: error.to_string() })?;
-    let _turn = core.admission_turn().await;
+    let turn = core.admission_turn(&hello.name).await;
     let arrival = Arrival::of(core, hello, peer, entry);
     let registered = core.store().write(move |tx| register(tx, &arrival, issued));
     let outcome = registered.await.map_err(|error| unavailable(error.flatten()))?;
-    let Registered { environment, credential, is_new_boot } = outcome?;
-    let connection = core.hub().connect(&environment, hello.process.as_deref(), messages);
+    let Registered { environment, credential, is_new_boot, has_used_token } = outcome?;
+    let connection = core.hub().connect(&environment, hello.process.as_deref(), &hello.abilities, messages);
+    // From here on the hub says that it answers.
+    drop(turn);
     core.refresh_environments().await.map_err(unavailable)?;
-    // How often its token may still be used has changed.
-    core.refresh_accounts().await.map_err(unavailable)?;
+    if has_used_token {
+        core.refresh_accounts().await.map_err(unavailable)?;
+    }
     let principal = Principal::agent_of(environment.clone());
     Ok(Admitted { environment, principal, connection, credential, is_new_boot })
 }
@@ -162,20 +176,28 @@ fn check_version(hello: &Hello, understood: &RangeInclusive<u32>) -> Result<(), 
     Err(AdmissionRefusal::OtherVersion { theirs: hello.fermi.clone(), is_newer: hello.version > *understood.end() })
 }
 
+/// Whether tasks have a part on a node, as far as the server believes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TasksThere {
+    None,
+    Some,
+}
+
 /// What the agent knows against what the server believes: runs that it has lost are gone, runs that no task wants end, and
 /// those that the database has never launched are set aside.
-async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<(), StoreError> {
+async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<TasksThere, StoreError> {
     let Admitted { environment, connection, .. } = agent;
     // It speaks of another server's runs, and says hello again once it has looked for those of this one.
     if hello.cluster.as_deref().is_some_and(|cluster| cluster != core.store().cluster()) {
-        return Ok(());
+        return Ok(TasksThere::None);
     }
     // Nothing of before a start of the machine can live on it.
     let seen = if agent.is_new_boot { Some(Vec::new()) } else { hello.seen.clone() };
     let (at, runs) = (environment.clone(), hello.runs.clone());
     let compared = core.store().read(move |view| restored::compare(view, &at, &runs, seen.as_deref()));
     let mut strays = Vec::new();
-    for conclusion in compared.await? {
+    let Comparison { conclusions, has_tasks } = compared.await?;
+    for conclusion in conclusions {
         match conclusion {
             Conclusion::Gone(run) => apply(core, agent, &run, vec![TaskInput::Gone { node: run.node_rank }]).await?,
             Conclusion::Unproven(run) => {
@@ -192,7 +214,8 @@ async fn compare_runs(core: &Core, agent: &Admitted, hello: &Hello) -> Result<()
             connection.send(ServerMessage::Kill { run: stray.run.clone() });
         }
     }
-    restored::note_hello(core, environment, strays, hello.cluster.is_some()).await
+    restored::note_hello(core, environment, strays, hello.cluster.is_some()).await?;
+    Ok(if has_tasks { TasksThere::Some } else { TasksThere::None })
 }
 
 /// A launch of a task runs that the database does not know: the task goes on with it.
@@ -214,15 +237,16 @@ async fn take_up(core: &Core, agent: &Admitted, run: RunKey) -> Result<(), Store
 
 /// Listens and speaks until either side is gone, or silent for too long.
 async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut messages: mpsc::Receiver<ServerMessage>) {
+    let ended = core.ended();
+    tokio::pin!(ended);
     loop {
         tokio::select! {
             heard = timeout(OFFLINE_AFTER, socket.recv()) => {
                 let Ok(Some(Ok(message))) = heard else { return };
                 // The agent has a newer connection, or was declared lost: what comes over this one does not count.
-                if !core.hub().is_current(&agent.environment, agent.connection.number) {
+                if !core.hub().heard_of(&agent.environment, agent.connection.number) {
                     return;
                 }
-                core.hub().heard_of(&agent.environment, agent.connection.number);
                 match message {
                     Message::Text(text) => match serde_json::from_str::<AgentMessage>(&text) {
                         Ok(message) => {
@@ -245,7 +269,7 @@ async fn exchange(socket: &mut WebSocket, core: &Core, agent: &Admitted, mut mes
                     return;
                 }
             }
-            () = core.ended() => return,
+            () = &mut ended => return,
         }
     }
 }
@@ -268,6 +292,13 @@ async fn receive(core: &Core, agent: &Admitted, message: AgentMessage) -> Result
         }
         AgentMessage::Probed { number, found } => {
             core.hub().probed(environment, number, found);
+            return Ok(());
+        }
+        AgentMessage::DatasetLooked { run, version, seen } => {
+            return dataset::looked(core, (environment, &agent.principal), run, version, seen).await;
+        }
+        AgentMessage::Preflight { number, news } => {
+            core.hub().preflight_said(environment, number, news);
             return Ok(());
         }
         AgentMessage::Hello(_) => return Ok(()),
@@ -320,7 +351,14 @@ fn stored(outcome: Result<(), WriteError<LifecycleError>>) -> Result<(), StoreEr
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use fermi_store::Store;
+    use fermi_store::chunks::LocalChunks;
+
     use super::*;
+    use crate::access::Vault;
+    use crate::core::CoreSettings;
 
     fn hello(version: u32) -> Hello {
         serde_json::from_value(serde_json::json!({
@@ -328,6 +366,35 @@ mod tests {
             "cpuWorkers": 1, "cpuCores": 1, "memory": 1, "boot": "b", "saidByANewerRelease": true
         }))
         .unwrap()
+    }
+
+    /// After a restart of the server all come in one moment, and some names twice.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn of_all_who_come_at_once_one_of_each_name_is_admitted() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
+        let (secret, vault) = ("secret".to_owned(), Vault::new("key"));
+        let core = Core::new(store, chunks, secret, vault, folder.path().to_owned(), CoreSettings::default());
+        let coming = (0..60).map(|number: u32| {
+            let (core, mut hello) = (core.clone(), hello(LINK_VERSION));
+            hello.name = format!("gn{}", number % 20);
+            hello.instance = format!("instance-{number}");
+            hello.process = Some(format!("process-{number}"));
+            tokio::spawn(async move {
+                let (outbox, messages) = mpsc::channel(1);
+                let admitted = admit(&core, &hello, [127, 0, 0, 1].into(), Entry::Token(None), outbox).await;
+                (admitted.map(|admitted| admitted.environment).map_err(|refusal| refusal.id()), messages)
+            })
+        });
+        let came = futures_util::future::join_all(coming).await;
+        let (admitted, refused): (Vec<_>, Vec<_>) =
+            came.into_iter().map(|came| came.unwrap().0).partition(Result::is_ok);
+        let environments: HashSet<EnvironmentId> = admitted.into_iter().flatten().collect();
+        assert_eq!((environments.len(), refused.len()), (20, 40));
+        assert!(refused.iter().all(|refused| *refused == Err("name_taken")), "{refused:?}");
+        let known = core.known_environments();
+        assert!(environments.iter().all(|id| known.iter().any(|known| known.id == *id)), "all are known at once");
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 
 use fermi_api::link::Hello;
-use fermi_domain::access::FixedPlace;
-use fermi_domain::environment::{Environment, EnvironmentStatus};
+use fermi_domain::access::{FixedPlace, TokenScope};
+use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
 use fermi_domain::fleet::{self, Admission, Identity, Impostor, Introduction, Standing};
-use fermi_domain::ids::EnvironmentId;
+use fermi_domain::ids::{EnvironmentId, is_id};
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use fermi_store::environments::Registration;
 use fermi_store::events::NewEvent;
+use fermi_store::tokens::Token;
 use fermi_store::{StoreError, Transaction};
 
 use super::admission::AdmissionRefusal;
@@ -41,21 +42,14 @@ pub struct Arrival {
     hello: Hello,
     registration: Registration,
     entry: Entry,
-    is_answering: bool,
+    core: Core,
     now_ms: u64,
 }
 
 impl Arrival {
     pub fn of(core: &Core, hello: &Hello, peer: IpAddr, entry: Entry) -> Self {
-        let known = core.known_environments();
-        let known = known.iter().find(|environment| environment.name == hello.name);
-        Self {
-            hello: hello.clone(),
-            registration: registration(hello, peer),
-            entry,
-            is_answering: known.is_some_and(|known| core.hub().is_answering(&known.id, hello.process.as_deref())),
-            now_ms: core.now_ms(),
-        }
+        let (hello, registration) = (hello.clone(), registration(hello, peer));
+        Self { hello, registration, entry, core: core.clone(), now_ms: core.now_ms() }
     }
 }
 
@@ -64,6 +58,8 @@ pub struct Registered {
     pub environment: EnvironmentId,
     pub credential: Option<String>,
     pub is_new_boot: bool,
+    /// It took the name by a token that is good for one machine less now.
+    pub has_used_token: bool,
 }
 
 /// Decides by what is stored, and stores, in one transaction.
@@ -72,7 +68,7 @@ pub fn register(
     arrival: &Arrival,
     issued: String,
 ) -> Result<Result<Registered, AdmissionRefusal>, StoreError> {
-    let Arrival { hello, registration, entry, is_answering, now_ms } = arrival;
+    let Arrival { hello, registration, entry, core, now_ms } = arrival;
     let shown = hello.credential.as_deref().map(identity::digest);
     let introduction = Introduction {
         instance: &hello.instance,
@@ -81,16 +77,36 @@ pub fn register(
         credential: shown.as_deref(),
         seal: hello.seal.as_deref(),
         next_seal: hello.next_seal.as_deref(),
+        pending_seals: &hello.pending_seals,
     };
     let known = tx.environment_by_name(&hello.name)?;
+    if known.is_none() && is_id(&hello.name, "env") {
+        return Ok(Err(AdmissionRefusal::NameReserved { name: hello.name.clone() }));
+    }
     let may_have_runs = match &known {
-        Some(row) => fleet::may_have_runs(tx.live_tasks()?.iter().map(|task| &task.value), &row.environment.id),
+        Some(row) => {
+            let (tasks, strays) = (tx.live_tasks_on(&row.environment.id)?, tx.strays()?);
+            fleet::may_have_runs(tasks.iter().map(|task| &task.value), &strays, &row.environment.id)
+        }
         None => false,
     };
     let history = tx.history()?;
     let is_restored = known.as_ref().is_some_and(|row| history.unheard.contains(&row.environment.id));
-    let standing = Standing { is_answering: *is_answering, may_have_runs, is_restored };
+    let token = match entry {
+        Entry::Token(Some(id)) => tx.tokens()?.into_iter().find(|token| token.id == *id),
+        Entry::Token(None) | Entry::Credential(_) => None,
+    };
+    let standing = Standing {
+        is_answering: known
+            .as_ref()
+            .is_some_and(|row| core.hub().is_answering(&row.environment.id, hello.process.as_deref())),
+        may_have_runs,
+        is_restored,
+        is_by_join_token: token.as_ref().is_some_and(|token| token.token.scope == TokenScope::Agent),
+        is_lost: known.as_ref().is_some_and(|row| matches!(row.duty, Duty::Lost | Duty::LostAndDrained)),
+    };
     let identity = known.as_ref().and_then(|row| row.identity.as_ref());
+    let has_used_token = token.is_some();
     let admission = fleet::admit(identity, standing, &introduction);
     let is_new_boot = match admission {
         Admission::Refuse(impostor) => return Ok(Err(refusal(impostor, &hello.name))),
@@ -98,7 +114,7 @@ pub fn register(
         Admission::Return { is_new_boot } => is_new_boot,
     };
     let place = match admission {
-        Admission::Register => match joins(tx, entry, identity, &hello.name)? {
+        Admission::Register => match joins(tx, entry, token, identity, &hello.name)? {
             Ok(place) => place,
             Err(refusal) => return Ok(Err(refusal)),
         },
@@ -122,7 +138,8 @@ pub fn register(
     let text = Text::new(format!("开发环境 {name} 已连接"), format!("the environment {name} is connected"));
     let connected = NewEvent::new(*now_ms, "environment.connected", text, Principal::agent_of(id.clone()));
     tx.append_event(connected.about_environment(&id))?;
-    Ok(Ok(Registered { environment: id, credential: issued, is_new_boot }))
+    let has_used_token = has_used_token && admission == Admission::Register;
+    Ok(Ok(Registered { environment: id, credential: issued, is_new_boot, has_used_token }))
 }
 
 fn refusal(impostor: Impostor, name: &str) -> AdmissionRefusal {
@@ -130,25 +147,26 @@ fn refusal(impostor: Impostor, name: &str) -> AdmissionRefusal {
     match impostor {
         Impostor::NameTaken => AdmissionRefusal::NameTaken { name },
         Impostor::NameHeld => AdmissionRefusal::NameHeld { name },
+        Impostor::NameKept => AdmissionRefusal::NameKept { name },
         Impostor::Copy => AdmissionRefusal::Copy { name },
     }
 }
 
-/// A machine takes a name: its token must be good for one more, and made after what was known of the name was revoked. The
-/// answer is what the token says of the machine.
+/// A machine takes a name: its token must be good for one more, and made after what was known of the name was revoked, also if
+/// the environment was deleted since. The answer is what the token says of the machine.
 fn joins(
     tx: &mut Transaction<'_>,
     entry: &Entry,
+    token: Option<Token>,
     known: Option<&Identity>,
     name: &str,
 ) -> Result<Result<FixedPlace, AdmissionRefusal>, StoreError> {
-    let token = match entry {
-        Entry::Credential(_) => return Ok(Err(AdmissionRefusal::TokenNeeded { name: name.to_owned() })),
-        Entry::Token(Some(id)) => tx.tokens()?.into_iter().find(|token| token.id == *id),
-        Entry::Token(None) => None,
-    };
+    if matches!(entry, Entry::Credential(_)) {
+        return Ok(Err(AdmissionRefusal::TokenNeeded { name: name.to_owned() }));
+    }
     let made_ms = token.as_ref().map(|token| token.token.created_ms);
-    if known.is_some_and(|known| !known.is_open_to(made_ms)) {
+    let noted = tx.name_revoked_ms(name)?.map(Identity::revoked);
+    if known.into_iter().chain(&noted).any(|known| !known.is_open_to(made_ms)) {
         return Ok(Err(AdmissionRefusal::Revoked { name: name.to_owned() }));
     }
     match token {

@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER};
+use fermi_api::link::{CLUSTER_HEADER, CREDENTIAL_HEADER, EPOCH_HEADER};
 use fermi_domain::fleet::Liveness;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -24,6 +24,7 @@ impl FromRequestParts<Core> for Sender {
     async fn from_request_parts(parts: &mut Parts, core: &Core) -> Result<Self, ApiProblem> {
         let Caller(principal) = Caller::from_request_parts(parts, core).await?;
         check_cluster(&parts.headers, core.store().cluster())?;
+        check_epoch(&parts.headers, core.restored().history.epoch)?;
         if let Principal::Agent { environment } = &principal {
             match core.credential_of(environment) {
                 Some(kept) => check_credential(&parts.headers, &kept)?,
@@ -54,6 +55,20 @@ fn check_cluster(headers: &HeaderMap, ours: &str) -> Result<(), ApiProblem> {
     }
 }
 
+/// A piece that was on its way while an older state of the database was put back is about a run of the state that was lost,
+/// also where the older state launches one of the same name.
+fn check_epoch(headers: &HeaderMap, ours: u64) -> Result<(), ApiProblem> {
+    match headers.get(EPOCH_HEADER) {
+        Some(meant) if meant.as_bytes() != ours.to_string().as_bytes() => {
+            let text =
+                Text::new("这是发给数据库较早状态的", "this was sent to a state of the database that was replaced");
+            let hint = Text::new("代理重新连接后会再次发送", "the agent sends it again once it has connected anew");
+            Err(ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "another_epoch", text).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_credential(headers: &HeaderMap, kept: &str) -> Result<(), ApiProblem> {
     let shown = headers.get(CREDENTIAL_HEADER).and_then(|value| value.to_str().ok()).map(identity::digest);
     if shown.is_some_and(|shown| bool::from(shown.as_bytes().ct_eq(kept.as_bytes()))) {
@@ -73,6 +88,13 @@ mod tests {
 
     fn headers(name: &'static str, value: &str) -> HeaderMap {
         HeaderMap::from_iter([(axum::http::HeaderName::from_static(name), value.parse().unwrap())])
+    }
+
+    #[test]
+    fn pieces_of_before_a_restore_are_refused_and_those_of_an_earlier_release_are_not() {
+        assert!(check_epoch(&headers(EPOCH_HEADER, "2"), 2).is_ok());
+        assert!(check_epoch(&HeaderMap::new(), 2).is_ok());
+        assert_eq!(check_epoch(&headers(EPOCH_HEADER, "1"), 2).unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fermi_api::link::Taken;
 use fermi_domain::disk::GapReason;
-use fermi_domain::fleet::Wanted;
+use fermi_domain::fleet::{JournalSent, Wanted};
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
 use fermi_domain::task::RunKey;
@@ -23,10 +23,20 @@ use crate::core::Core;
 use crate::disk::PieceTaken;
 use crate::envelope::ApiProblem;
 
-/// Where in its stream a piece begins.
+/// Where in its stream a piece begins, and what is known of the run's journal.
 #[derive(Debug, Deserialize)]
-pub struct Offset {
+#[serde(rename_all = "camelCase")]
+pub struct PiecePlace {
     pub offset: u64,
+    /// The server has all of the run's journal, and there will be no more of it.
+    #[serde(default)]
+    pub journal_whole: bool,
+}
+
+impl PiecePlace {
+    fn journal(&self) -> JournalSent {
+        if self.journal_whole { JournalSent::Whole } else { JournalSent::Partly }
+    }
 }
 
 type StreamPath = Path<(RunKey, u32, u32, StreamKind)>;
@@ -51,7 +61,7 @@ pub async fn take(
     State(core): State<Core>,
     Sender(agent): Sender,
     Path(stream): StreamPath,
-    Query(Offset { offset }): Query<Offset>,
+    Query(place): Query<PiecePlace>,
     bytes: Bytes,
 ) -> Response {
     let run = stream.0.clone();
@@ -62,7 +72,7 @@ pub async fn take(
     let (attempt, rank, kind) = (stream.1, stream.2, stream.3);
     let bytes_sent = bytes.len();
     let worker = core.clone();
-    let taking = tokio::task::spawn_blocking(move || keep(&worker, stream, offset, &bytes));
+    let taking = tokio::task::spawn_blocking(move || keep(&worker, stream, place, &bytes));
     match taking.await {
         Ok(Ok(PieceTaken { length, news })) => {
             if let Some(reason) = news {
@@ -101,7 +111,7 @@ enum PieceRefusal {
 fn keep(
     core: &Core,
     stream: (RunKey, u32, u32, StreamKind),
-    offset: u64,
+    place: PiecePlace,
     bytes: &[u8],
 ) -> Result<PieceTaken, PieceRefusal> {
     let (run, attempt, rank) = (stream.0.clone(), stream.1, stream.2);
@@ -115,13 +125,13 @@ fn keep(
         if !task.may_have_written(attempt, rank) {
             return Err(PieceRefusal::NoSuchStream);
         }
-        match task.wants_stream(&run, attempt) {
+        match task.wants_stream(&run, attempt, place.journal()) {
             Wanted::Yes => core.note_generation(&name.task, attempt, run.generation),
             Wanted::NotYet => return Err(PieceRefusal::NotYet),
             Wanted::Never => return Err(PieceRefusal::Unwanted),
         }
     }
-    Ok(core.disk().take(chunks, &name, offset, bytes)?)
+    Ok(core.disk().take(chunks, &name, place.offset, bytes)?)
 }
 
 fn no_such_stream(run: &RunKey, attempt: u32, rank: u32) -> Response {

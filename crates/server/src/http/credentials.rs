@@ -75,6 +75,9 @@ async fn change(core: &Core, id: EnvironmentId, word: CredentialWord, caller: Pr
     let changed = core.store().write(move |tx| {
         let row = tx.environment(&wanted)?.ok_or_else(|| ApiProblem::not_found(&ENVIRONMENT, wanted.as_str()))?;
         tx.set_identity(&wanted, &word.after(row.identity, now_ms)?)?;
+        if word == CredentialWord::Revoke {
+            tx.note_revoked(&row.environment.name, now_ms)?;
+        }
         let text = word.text(&row.environment.name);
         let event = NewEvent::new(now_ms, word.kind(), text.clone(), caller);
         tx.append_event(event.about_environment(&wanted))?;

@@ -2,9 +2,14 @@
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
-use fermi_api::v1::{CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, Empty, Envelope, Failure, Id, Page};
+use fermi_api::v1::{
+    CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility, Empty, Envelope, Failure, Id, Page,
+};
+use fermi_domain::dataset::{Checksum, DataFormat, LocationKind, check_location};
+use fermi_domain::environment::Environment;
+use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
-use fermi_store::datasets::{self as kept, CreateError, NewDataset};
+use fermi_store::datasets::{self as kept, CreateError, NewDataset, NewVersion};
 use fermi_store::events::NewEvent;
 use fermi_store::tasks::ListError;
 use fermi_store::{StoreError, View, WriteError};
@@ -32,7 +37,7 @@ pub async fn create(
 ) -> Reply {
     let key = Key::of(&headers, &caller, "datasets", &body.bytes)?;
     let new = NewDataset {
-        name: names::name("name", &body.value.name)?,
+        name: names::name_beside_ids("name", &body.value.name, "dataset")?,
         description: names::text("description", body.value.description)?,
         ..NewDataset::default()
     };
@@ -73,13 +78,13 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
         let page = view.list_datasets(name.as_deref(), wanted.size, wanted.token.as_ref())?;
         let mut versions = Vec::with_capacity(page.rows.len());
         for dataset in &page.rows {
-            versions.push(view.versions_of(&dataset.id)?);
+            versions.push(versions_of(view, &dataset.id)?);
         }
         Ok::<_, ListError>((page, versions))
     });
     let (page, versions) = read.await?;
-    let mut versions = versions.into_iter();
-    EnvelopeAnswer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default())))
+    let (mut versions, known) = (versions.into_iter(), core.known_environments());
+    EnvelopeAnswer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default(), &known)))
 }
 
 /// `name~part`, the one thing that catalogues can be filtered by.
@@ -101,12 +106,32 @@ pub async fn show(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Rep
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
     let (dataset, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
-    EnvelopeAnswer::ok(&shown(dataset, versions))
+    EnvelopeAnswer::ok(&shown(dataset, versions, &core.known_environments()))
 }
 
-fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Vec<kept::Version>)>, StoreError> {
+/// A version with the environments that have seen it.
+struct SeenVersion {
+    version: kept::Version,
+    sightings: Vec<kept::Sighting>,
+    count: u64,
+}
+
+/// So many environments of a version are listed.
+const MOST_LISTED: usize = 256;
+
+fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Vec<SeenVersion>)>, StoreError> {
     let Some(dataset) = view.dataset(id)? else { return Ok(None) };
-    Ok(Some((dataset, view.versions_of(id)?)))
+    Ok(Some((dataset, versions_of(view, id)?)))
+}
+
+fn versions_of(view: &View<'_>, dataset: &str) -> Result<Vec<SeenVersion>, StoreError> {
+    let seen = |version: kept::Version| {
+        let sightings = view.sightings_of(&version.id, MOST_LISTED)?;
+        let count =
+            if sightings.len() < MOST_LISTED { sightings.len() as u64 } else { view.count_sightings(&version.id)? };
+        Ok(SeenVersion { version, sightings, count })
+    };
+    view.versions_of(dataset)?.into_iter().map(seen).collect()
 }
 
 /// Forgets a dataset that no open task needs.
@@ -118,8 +143,8 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, DatasetPat
         let found = tx.dataset(&id)?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
         ownership::permit_change(tx, &id, &caller)?;
         let needed = tx.open_tasks_with_dataset(&id)?;
-        if let Some(by) = needed.first() {
-            return Err(needed_by(by.as_str()));
+        if !needed.is_empty() {
+            return Err(needed_by(&needed));
         }
         tx.delete_dataset(&id)?;
         tx.forget_owner(&id)?;
@@ -132,10 +157,26 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, DatasetPat
     EnvelopeAnswer::said(Text::new("已删除", "the dataset was deleted"), &Empty {})
 }
 
-/// A task that is not over still needs it.
-pub fn needed_by(task: &str) -> ApiProblem {
-    ApiProblem::conflict("in_use", Text::new(format!("{task} 正在使用它"), format!("{task} uses it")))
-        .hint(Text::new("等任务结束后再删除", "delete it when the task is over"))
+/// So many tasks are named in a refusal.
+const MOST_NAMED: usize = 20;
+
+/// Tasks that are not over still need it.
+pub fn needed_by(tasks: &[TaskId]) -> ApiProblem {
+    let named: Vec<&str> = tasks.iter().take(MOST_NAMED).map(TaskId::as_str).collect();
+    let (count, more) = (tasks.len(), tasks.len().saturating_sub(named.len()));
+    let text = match (count, more) {
+        (1, _) => Text::new(format!("{} 正在使用它", named.join("、")), format!("{} uses it", named.join(", "))),
+        (_, 0) => Text::new(
+            format!("{count} 个任务正在使用它：{}", named.join("、")),
+            format!("{count} tasks use it: {}", named.join(", ")),
+        ),
+        (_, more) => Text::new(
+            format!("{count} 个任务正在使用它：{} 等，还有 {more} 个", named.join("、")),
+            format!("{count} tasks use it: {} and {more} more", named.join(", ")),
+        ),
+    };
+    ApiProblem::conflict("in_use", text)
+        .hint(Text::new("等这些任务结束，或停止它们，再删除", "delete it when these are over, or stop them first"))
 }
 
 /// Adds a version to a dataset.
@@ -152,24 +193,21 @@ pub async fn create_version(
     body: JsonBody<CreateDatasetVersion>,
 ) -> Reply {
     let key = Key::of(&headers, &caller, &format!("datasets/{id}/versions"), &body.bytes)?;
-    let version = names::name("version", &body.value.version)?;
-    let path = names::path("path", Some(body.value.path))?.ok_or_else(|| {
-        ApiProblem::unprocessable("path_required", "path", Text::new("请填写数据路径", "please give a path"))
-            .hint(Text::new("例如 /data/wiki/v1", "for example /data/wiki/v1"))
-    })?;
+    let new = new_version(body.value)?;
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), now_ms, |tx| {
             ownership::permit_change(tx, &id, &caller)?;
-            let made = tx.create_version(&id, &version, &path, now_ms).map_err(|error| match error {
+            let made = tx.create_version(&id, &new, now_ms).map_err(|error| match error {
                 CreateError::Missing => ApiProblem::not_found(&DATASET, &id),
                 CreateError::NameTaken => {
-                    let mut problem = names::taken(&Text::new("版本", "version"), &version);
+                    let mut problem = names::taken(&Text::new("版本", "version"), &new.version);
                     problem.field = Some("version".to_owned());
                     problem
                 }
                 CreateError::Store(error) => error.into(),
             })?;
+            let version = &new.version;
             let text = Text::new(
                 format!("{id} 的版本“{version}”已创建"),
                 format!("the version '{version}' of {id} was created"),
@@ -188,25 +226,100 @@ pub async fn versions(State(core): State<Core>, DatasetPath(id): DatasetPath) ->
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
     let (_, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
-    EnvelopeAnswer::ok(&Page::whole(versions.into_iter().map(version).collect()))
+    let known = core.known_environments();
+    EnvelopeAnswer::ok(&Page::whole(versions.into_iter().map(|seen| version(seen, &known)).collect()))
 }
 
-fn shown(dataset: kept::Dataset, versions: Vec<kept::Version>) -> Dataset {
+/// What is stated about a new version, each in one form.
+fn new_version(asked: CreateDatasetVersion) -> Result<NewVersion, ApiProblem> {
+    let version = names::name("version", &asked.version)?;
+    let path = names::path("path", Some(asked.path))?.ok_or_else(|| {
+        ApiProblem::unprocessable("path_required", "path", Text::new("请填写数据路径", "please give a path"))
+            .hint(Text::new("例如 /data/wiki/v1", "for example /data/wiki/v1"))
+    })?;
+    check_location("path", &path).map_err(|refusal| ApiProblem::refused(&refusal))?;
+    if asked.size.is_some_and(|size| size == 0 || size > LARGEST) {
+        return Err(ApiProblem::unprocessable(
+            "size_invalid",
+            "size",
+            Text::new("size 应为大于 0 的字节数", "size is a number of bytes above 0"),
+        )
+        .hint(Text::new("不知道时不写", "leave it out where it is not known")));
+    }
+    let checksum = names::text("checksum", asked.checksum)?.map(|text| Checksum::parse(&text).ok_or(text));
+    let checksum = checksum.transpose().map_err(|text| {
+        ApiProblem::unprocessable(
+            "checksum_invalid",
+            "checksum",
+            Text::new(format!("看不懂校验和“{text}”"), format!("the checksum '{text}' is not understood")),
+        )
+        .hint(Text::new(
+            "写 sha256: 加 64 位十六进制数（单个文件），或 fermi dataset inspect 打印的 sampled:…",
+            "write sha256: and 64 hexadecimal digits (of one file), or the sampled:… that fermi dataset inspect prints",
+        ))
+    })?;
+    let format = names::text("format", asked.format)?.map(|text| DataFormat::parse(&text).ok_or(text));
+    let format = format.transpose().map_err(|text| {
+        let names = DataFormat::names();
+        ApiProblem::unprocessable(
+            "format_unknown",
+            "format",
+            Text::new(format!("没有数据格式“{text}”"), format!("there is no format '{text}'")),
+        )
+        .hint(Text::new(format!("可用：{names}；不知道时不写"), format!("use one of {names}, or leave it out")))
+    })?;
+    Ok(NewVersion {
+        version,
+        path,
+        size: asked.size,
+        checksum: checksum.map(|checksum| checksum.to_string()),
+        format: format.map(|format| format.as_str().to_owned()),
+    })
+}
+
+/// 1 EiB.
+const LARGEST: u64 = 1 << 60;
+
+fn shown(dataset: kept::Dataset, versions: Vec<SeenVersion>, known: &[Environment]) -> Dataset {
     Dataset {
         id: dataset.id,
         name: dataset.name,
         description: dataset.description,
-        versions: versions.into_iter().map(version).collect(),
+        versions: versions.into_iter().map(|seen| version(seen, known)).collect(),
         created_at: dataset.created_ms,
     }
 }
 
-fn version(version: kept::Version) -> DatasetVersion {
+fn version(seen: SeenVersion, known: &[Environment]) -> DatasetVersion {
+    let SeenVersion { version, sightings, count } = seen;
+    let location = LocationKind::of(&version.path);
     DatasetVersion {
         id: version.id,
         dataset_id: version.dataset_id,
         version: version.version,
         path: version.path,
+        location,
+        size: version.size,
+        checksum: version.checksum,
+        format: version.format,
+        visible_on: sightings.into_iter().map(|sighting| visibility(sighting, known)).collect(),
+        visible_on_count: count,
+        visibility: Some(location.visibility(count)),
         created_at: version.created_ms,
+    }
+}
+
+fn visibility(sighting: kept::Sighting, known: &[Environment]) -> DatasetVisibility {
+    let kept::Sighting { environment, proven_ms, seen } = sighting;
+    let name = known.iter().find(|it| it.id == environment).map(|it| it.name.clone());
+    DatasetVisibility {
+        environment_name: name.unwrap_or_else(|| environment.to_string()),
+        environment: environment.0,
+        proven_at: proven_ms,
+        size: seen.bytes,
+        files: seen.files,
+        is_whole: seen.is_whole,
+        format: seen.format,
+        checksum: seen.checksum,
     }
 }

@@ -15,6 +15,7 @@ use fermi_store::events::StoredEvent;
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::sync::watch;
 
+use super::logs::SharedLooks;
 use crate::background::{self, BackgroundLoop};
 use crate::core::Core;
 
@@ -54,8 +55,24 @@ pub enum FanOutNews {
 #[derive(Debug, Default)]
 pub struct FanOut {
     topics: Mutex<HashMap<Topic, broadcast::Sender<FanOutNews>>>,
-    logs: Mutex<HashMap<TaskId, watch::Sender<u64>>>,
+    logs: Mutex<HashMap<TaskId, LogTopic>>,
     followers: AtomicU64,
+}
+
+/// The logs of a task that is followed.
+#[derive(Debug)]
+struct LogTopic {
+    /// The turn: counts how often they have grown.
+    grown: watch::Sender<u64>,
+    looks: Arc<SharedLooks>,
+}
+
+impl LogTopic {
+    /// Wakes the followers; false where there are none.
+    fn grow(&self) -> bool {
+        self.grown.send_modify(|count| *count += 1);
+        self.grown.receiver_count() > 0
+    }
 }
 
 /// Counts a follower for as long as it is held.
@@ -67,7 +84,7 @@ impl Drop for FollowerCount {
     fn drop(&mut self) {
         self.0.followers.fetch_sub(1, Relaxed);
         self.0.topics().retain(|_, sender| sender.receiver_count() > 0);
-        self.0.logs.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, sender| sender.receiver_count() > 0);
+        self.0.logs.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, logs| logs.grown.receiver_count() > 0);
     }
 }
 
@@ -98,10 +115,13 @@ impl FanOut {
         self.topics().entry(topic).or_insert_with(|| broadcast::channel(BACKLOG).0).subscribe()
     }
 
-    /// Changes whenever the streams of a task have grown.
-    pub fn watch_logs(&self, task: &TaskId) -> watch::Receiver<u64> {
+    /// Changes whenever the streams of a task have grown; and the looks that its followers share.
+    pub fn watch_logs(&self, task: &TaskId) -> (watch::Receiver<u64>, Arc<SharedLooks>) {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        logs.entry(task.clone()).or_insert_with(|| watch::channel(0).0).subscribe()
+        // The first turn is a number of its own: nothing has been looked at before.
+        let begin = || LogTopic { grown: watch::channel(1).0, looks: Arc::default() };
+        let topic = logs.entry(task.clone()).or_insert_with(begin);
+        (topic.grown.subscribe(), topic.looks.clone())
     }
 
     fn say(&self, topic: Topic, frames: Vec<Frame>) {
@@ -251,17 +271,13 @@ impl BackgroundLoop for LogFanOut {
     async fn run(&mut self) -> Result<(), StoreError> {
         self.take_waiting();
         let mut logs = self.fan_out.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let bump = |sender: &watch::Sender<u64>| {
-            sender.send_modify(|count| *count += 1);
-            sender.receiver_count() > 0
-        };
         for task in self.tasks.drain() {
-            if logs.get(&task).is_some_and(|sender| !bump(sender)) {
+            if logs.get(&task).is_some_and(|topic| !topic.grow()) {
                 logs.remove(&task);
             }
         }
         if std::mem::take(&mut self.has_missed) {
-            logs.retain(|_, sender| bump(sender));
+            logs.retain(|_, topic| topic.grow());
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub struct Condition {
     pub value: String,
 }
 
-/// Takes a filter apart. A value with spaces stands in double quotes.
+/// Takes a filter apart. A value with spaces stands in double quotes, within which `\\` stands before a quote and itself.
 pub fn conditions(filter: &str) -> Result<Vec<Condition>, ApiProblem> {
     let mut found = Vec::new();
     let mut rest = filter.trim_start();
@@ -27,18 +27,34 @@ pub fn conditions(filter: &str) -> Result<Vec<Condition>, ApiProblem> {
         let is_part = tail.starts_with('~');
         let tail = &tail[1..];
         let (value, after) = match tail.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').ok_or_else(|| invalid(rest))?,
-            None => tail.split_at(tail.find(char::is_whitespace).unwrap_or(tail.len())),
+            Some(text) => quoted(text).ok_or_else(|| invalid(rest))?,
+            None => {
+                let (value, after) = tail.split_at(tail.find(char::is_whitespace).unwrap_or(tail.len()));
+                (value.to_owned(), after)
+            }
         };
         let is_key = !key.is_empty() && !key.contains(char::is_whitespace);
         let is_apart = after.is_empty() || after.starts_with(char::is_whitespace);
         if !is_key || !is_apart || value.is_empty() {
             return Err(invalid(rest));
         }
-        found.push(Condition { key: key.to_owned(), is_part, value: value.to_owned() });
+        found.push(Condition { key: key.to_owned(), is_part, value });
         rest = after.trim_start();
     }
     Ok(found)
+}
+
+/// The value up to the closing quote, and what follows.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut letters = text.char_indices();
+    loop {
+        match letters.next()? {
+            (at, '"') => return Some((value, &text[at + 1..])),
+            (_, '\\') => value.push(letters.next()?.1),
+            (_, letter) => value.push(letter),
+        }
+    }
 }
 
 /// Refuses a filter, or a part of it.
@@ -153,6 +169,8 @@ mod tests {
         assert_eq!(wanted.environment, Some(EnvironmentId::from("env-001")));
         assert_eq!(wanted.label, Some(LabelFilter { key: "team".into(), value: Some("nlp".into()) }));
         assert_eq!(tasks("  ").unwrap(), TaskFilter::default());
+        let quoted = tasks(r#"name="a \"b\" \\""#).unwrap();
+        assert_eq!(quoted.name.as_deref(), Some(r#"a "b" \"#));
     }
 
     #[test]

@@ -75,10 +75,11 @@ pub fn shown(report: &LoopReport) -> BackgroundLoop {
     }
 }
 
-/// Which release this is.
+/// Which release this is, and where people log in with a company account.
 #[utoipa::path(get, path = "/version", tag = "health", responses((status = 200, body = Envelope<Version>)))]
-pub async fn version() -> Reply {
+pub async fn version(State(core): State<Core>) -> Reply {
     EnvelopeAnswer::ok(&Version {
+        company_log_in: core.oidc().map(|client| client.settings().log_in_url()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         api: vec!["v1".to_owned()],
         link: fermi_api::link::LINK_VERSION,

@@ -11,6 +11,8 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use fermi_api::link::LINK_PATH;
+use fermi_domain::principal::Principal;
 use futures_util::StreamExt;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -22,6 +24,7 @@ use super::request_id::{self, RequestNumbers};
 use super::rules;
 use super::stream_format::StreamFormat;
 use crate::connection::Connection;
+use crate::connections::{Proof, Ticket};
 use crate::envelope::{ApiProblem, front_end, language, render};
 use crate::guard::{Guard, Standing};
 
@@ -77,6 +80,23 @@ fn until_revoked(response: Response, standing: Option<Standing>) -> Response {
     }
 }
 
+/// The connection of an agent that has not said hello yet: who asks for a link has shown a token, and may still say nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Newcomer(Option<Ticket>);
+
+impl Newcomer {
+    pub fn is_admitted(&self) {
+        self.0.iter().for_each(|ticket| ticket.prove(Proof::Agent));
+    }
+}
+
+fn proof_of(principal: &Principal) -> Proof {
+    match principal {
+        Principal::Agent { .. } => Proof::Agent,
+        Principal::User { .. } | Principal::System => Proof::Person,
+    }
+}
+
 async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let language = language(request.headers());
@@ -84,10 +104,10 @@ async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) ->
     let is_head = request.method() == Method::HEAD;
     let route = request.extensions().get::<MatchedPath>().cloned();
     let sent = sent_bytes(request.method(), request.headers());
-    let asker = match request.extensions().get::<ConnectInfo<Connection>>() {
-        Some(ConnectInfo(connection)) => shared.guard.asker(*connection, request.headers()).map(Some),
-        None => Ok(None),
-    };
+    let connection = request.extensions().get::<ConnectInfo<Connection>>().map(|ConnectInfo(it)| it.clone());
+    let ticket = connection.as_ref().and_then(|connection| connection.ticket.clone());
+    let _turn = ticket.as_ref().map(Ticket::request);
+    let asker = connection.map(|connection| shared.guard.asker(&connection, request.headers())).transpose();
     let judged = asker.and_then(|asker| {
         let caller = shared.guard.judge(request.method(), request.uri(), request.headers())?;
         Ok((asker, caller))
@@ -97,7 +117,18 @@ async fn pass(State(shared): State<Shared>, mut request: Request, next: Next) ->
         Ok((asker, caller)) => match rules::ask(request.method(), route.as_ref(), caller.as_ref()) {
             Err(denied) => ApiProblem::from(denied).into_response(),
             Ok(()) => {
+                let is_link = request.uri().path() == LINK_PATH;
+                match (&ticket, &caller) {
+                    // After a restart all agents come at once, and must not give way to each other.
+                    (Some(ticket), Some(_)) if is_link && shared.guard.is_joined(request.uri(), request.headers()) => {
+                        ticket.prove(Proof::Agent);
+                    }
+                    (Some(ticket), Some(_)) if is_link => ticket.hear_out(),
+                    (Some(ticket), Some(caller)) => ticket.prove(proof_of(&caller.principal)),
+                    _ => {}
+                }
                 let extensions = request.extensions_mut();
+                extensions.insert(Newcomer(ticket.clone()));
                 extensions.insert(shared.meters.clone());
                 let standing = caller.as_ref().map(|caller| Standing::of(&shared.guard.accounts, caller));
                 if let Some(asker) = asker {

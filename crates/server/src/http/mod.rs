@@ -23,10 +23,12 @@ mod meters;
 mod middleware;
 mod models;
 mod names;
+mod oidc;
 mod overview;
 mod page;
 mod paging;
 mod params;
+mod preflights;
 mod prometheus;
 mod request_id;
 mod rules;
@@ -55,7 +57,7 @@ use tower_http::timeout::TimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use middleware::middleware;
+pub use middleware::{Newcomer, middleware};
 
 use crate::core::Core;
 use crate::envelope::ApiProblem;
@@ -69,6 +71,7 @@ pub fn router(core: Core) -> Router {
     router
         .route("/api/openapi.json", get(document))
         .merge(page::routes())
+        .merge(oidc::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state)
@@ -85,7 +88,7 @@ pub fn resources() -> OpenApiRouter<AppState> {
 }
 
 fn answers() -> OpenApiRouter<AppState> {
-    use tasks::{act, create, explain, list, metrics, preview, ranks, show};
+    use tasks::{act, create, explain, list, metrics, preview, ranks, show, stacks};
     OpenApiRouter::new()
         .routes(routes!(create::create, list::list))
         .routes(routes!(preview::preview))
@@ -101,6 +104,7 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(show::launch))
         .routes(routes!(explain::explain))
+        .routes(routes!(stacks::stacks))
         .routes(routes!(environments::list))
         .routes(routes!(environments::show, environments::delete))
         .routes(routes!(environments::metrics))
@@ -123,6 +127,8 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(groups::start::start))
         .routes(routes!(groups::start::stop))
         .routes(routes!(workers::list))
+        .routes(routes!(preflights::start, preflights::list))
+        .routes(routes!(preflights::show))
         .routes(routes!(snapshots::give))
         .routes(routes!(frameworks::list))
         .routes(routes!(events::of_cluster))
@@ -134,6 +140,7 @@ fn answers() -> OpenApiRouter<AppState> {
         .routes(routes!(users::add, users::list))
         .routes(routes!(users::change, users::remove))
         .routes(routes!(users::set_password))
+        .routes(routes!(users::link))
         .routes(routes!(tokens::create, tokens::list))
         .routes(routes!(tokens::revoke))
         .routes(routes!(webhooks::create, webhooks::list))

@@ -3,9 +3,11 @@
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
+use fermi_domain::dataset::{LocationKind, check_location};
 use fermi_domain::language::Text;
+use fermi_domain::model::{ModelNumbers, ShapeSource};
 use fermi_store::events::NewEvent;
-use fermi_store::models::{self as kept, CreateError, NewModel};
+use fermi_store::models::{CreateError, KnownShape, NewModel};
 use fermi_store::tasks::ListError;
 use fermi_store::{StoreError, WriteError};
 
@@ -19,6 +21,7 @@ use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, MODEL, Reply};
+use crate::model_numbers::{self, KnownModel};
 
 /// Creates a model.
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
@@ -32,10 +35,22 @@ pub async fn create(
 ) -> Reply {
     let key = Key::of(&headers, &caller, "models", &body.bytes)?;
     let new = NewModel {
-        name: names::name("name", &body.value.name)?,
+        name: names::name_beside_ids("name", &body.value.name, "model")?,
         path: names::path("path", body.value.path)?,
         description: names::text("description", body.value.description)?,
         ..NewModel::default()
+    };
+    let given = body.value.architecture.filter(|numbers| !numbers.is_empty()).map(ModelNumbers::shape);
+    let given = given.transpose().map_err(|refusal| ApiProblem::refused(&refusal))?;
+    if let Some(path) = &new.path {
+        check_location("path", path).map_err(|refusal| ApiProblem::refused(&refusal))?;
+    }
+    let shape = match (given, &new.path) {
+        (Some(shape), _) => Some(KnownShape { source: ShapeSource::Given, shape }),
+        (None, Some(path)) => {
+            model_numbers::read(path).await.map(|shape| KnownShape { source: ShapeSource::Config, shape })
+        }
+        (None, None) => None,
     };
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {
@@ -45,6 +60,9 @@ pub async fn create(
                 CreateError::Missing => ApiProblem::not_found(&MODEL, &new.name),
                 CreateError::Store(error) => error.into(),
             })?;
+            if let Some(shape) = &shape {
+                tx.set_model_shape(&made.id, shape)?;
+            }
             ownership::give(tx, &made.id, &caller)?;
             let name = &new.name;
             let text = Text::new(format!("模型“{name}”已创建"), format!("the model '{name}' was created"));
@@ -66,9 +84,14 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let params = Params::read(query.as_deref(), &["pageSize", "pageToken", "filter"])?;
     let wanted = paging::wanted(&params)?;
     let name = name_filter(&params)?;
-    let found: Result<_, ListError> =
-        core.store().read(move |view| view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())).await;
-    EnvelopeAnswer::ok(&paging::page(found?, shown))
+    let read = core.store().read(move |view| {
+        let page = view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())?;
+        let shapes = page.rows.iter().map(|model| view.model_shape(&model.id)).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, ListError>((page, shapes))
+    });
+    let (page, shapes) = read.await?;
+    let mut shapes = shapes.into_iter();
+    EnvelopeAnswer::ok(&paging::page(page, |entry| shown(KnownModel { entry, shape: shapes.next().flatten() })))
 }
 
 /// One model.
@@ -76,7 +99,7 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     responses((status = 200, body = Envelope<Model>), (status = 404, body = Failure)))]
 pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
     let wanted = id.clone();
-    let found: Result<_, StoreError> = core.store().read(move |view| view.model(&wanted)).await;
+    let found: Result<_, StoreError> = core.store().read(move |view| model_numbers::find(view, &wanted)).await;
     EnvelopeAnswer::ok(&shown(found?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?))
 }
 
@@ -88,8 +111,9 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, ModelPath(
     let deleted = core.store().write(move |tx| {
         let found = tx.model(&id)?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?;
         ownership::permit_change(tx, &id, &caller)?;
-        if let Some(by) = tx.open_tasks_with_model(&id)?.first() {
-            return Err(needed_by(by.as_str()));
+        let needed = tx.open_tasks_with_model(&id)?;
+        if !needed.is_empty() {
+            return Err(needed_by(&needed));
         }
         tx.delete_model(&id)?;
         tx.forget_owner(&id)?;
@@ -102,12 +126,17 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, ModelPath(
     EnvelopeAnswer::said(Text::new("已删除", "the model was deleted"), &Empty {})
 }
 
-fn shown(model: kept::Model) -> Model {
+fn shown(model: KnownModel) -> Model {
+    let (architecture, planning) = (model.shown(), model.planning());
+    let entry = model.entry;
     Model {
-        id: model.id,
-        name: model.name,
-        path: model.path,
-        description: model.description,
-        created_at: model.created_ms,
+        id: entry.id,
+        name: entry.name,
+        location: entry.path.as_deref().map(LocationKind::of),
+        path: entry.path,
+        description: entry.description,
+        architecture,
+        planning: Some(planning),
+        created_at: entry.created_ms,
     }
 }

@@ -1,5 +1,6 @@
 //! Names that people give to datasets, versions and models; the same rules as for tasks.
 
+use fermi_domain::ids::is_id;
 use fermi_domain::language::Text;
 use fermi_domain::validation::LONGEST_NAME;
 
@@ -38,6 +39,20 @@ pub fn name(field: &'static str, text: &str) -> Result<String, ApiProblem> {
         )));
     }
     Ok(text.to_owned())
+}
+
+/// A name of something whose ids begin with `prefix`; another one's id would be taken for that one.
+pub fn name_beside_ids(field: &'static str, text: &str, prefix: &str) -> Result<String, ApiProblem> {
+    let name = name(field, text)?;
+    if is_id(&name, prefix) {
+        let problem = ApiProblem::unprocessable(
+            "name_reserved",
+            field,
+            Text::new(format!("不能命名为“{name}”"), format!("it cannot be called '{name}'")),
+        );
+        return Err(problem.hint(Text::new("它看起来像 ID，请换一个名称", "it looks like an id; choose another name")));
+    }
+    Ok(name)
 }
 
 /// A longer text that may be left out.

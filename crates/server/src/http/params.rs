@@ -144,6 +144,22 @@ mod tests {
     }
 
     #[test]
+    fn strangers_queries_are_read_or_refused() {
+        let samples: [&[u8]; 3] = [
+            b"pageSize=50&filter=name~%22bert%20x%22%20phase=running&follow=true",
+            b"filter=label.team=nlp",
+            b"pageSize=%35",
+        ];
+        fermi_mutator::try_all(&samples, 4_000, |case| {
+            let query = String::from_utf8_lossy(case);
+            let Ok(params) = params(&query) else { return };
+            let _ = (params.number("pageSize", 1..=200_u32), super::super::paging::wanted(&params));
+            let filter = params.text("filter").unwrap_or_default();
+            let _ = (super::super::filter::tasks(filter), super::super::filter::task_order(Some(filter)));
+        });
+    }
+
+    #[test]
     fn what_is_given_is_decoded() {
         let params = params("filter=name~%E8%AE%AD+x%2B&follow&pageSize=7").unwrap();
         assert_eq!(params.text("filter"), Some("name~训 x+"));

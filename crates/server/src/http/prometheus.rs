@@ -1,13 +1,18 @@
-//! Numbers for Prometheus. Labels are phases, statuses, loops and address patterns: none grows with use.
+//! Numbers for Prometheus. Labels are phases, causes, statuses, loops and address patterns, none of which grows with use, and
+//! the newest of the tasks that run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use fermi_domain::ledger::Cause;
 use fermi_domain::phase::TaskPhase;
-use fermi_store::StoreError;
+use fermi_domain::task::Task;
+use fermi_store::{StoreError, Versioned};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -23,6 +28,9 @@ use crate::envelope::ApiProblem;
 /// What OpenMetrics calls itself. Every Prometheus since 2.5 asks for it, and the library writes nothing else.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// How many tasks have numbers of their own.
+const TASKS_SHOWN: usize = 50;
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Phase {
     phase: String,
@@ -31,6 +39,16 @@ struct Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Status {
     status: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SpentOn {
+    cause: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTask {
+    task: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -45,8 +63,9 @@ pub async fn metrics(
     State(state): State<AppState>,
     meters: Option<Extension<Arc<Meters>>>,
 ) -> Result<Response, ApiProblem> {
-    let counts: Result<_, StoreError> = state.core.store().read(|view| view.count_by_phase()).await;
-    let counts = counts?;
+    let read: Result<_, StoreError> =
+        state.core.store().read(|view| Ok((view.count_by_phase()?, view.spent()?, view.live_tasks()?))).await;
+    let (counts, spent, live) = read?;
     let mut registry = Registry::default();
     let tasks = Family::<Phase, Gauge>::default();
     for phase in TaskPhase::ALL {
@@ -54,6 +73,7 @@ pub async fn metrics(
         tasks.get_or_create(&Phase { phase: phase.text().en.into_owned() }).set(signed(count));
     }
     registry.register("fermi_tasks", "Tasks by phase", tasks);
+    ledgers(&spent, &live, state.core.now_ms(), &mut registry);
     environments(&state.core, &mut registry);
     let store = state.core.store().metrics();
     let (agents, words) = state.core.hub().counts();
@@ -83,6 +103,32 @@ pub async fn metrics(
     let mut out = String::with_capacity(16 << 10);
     encode(&mut out, &registry).map_err(|error| ApiProblem::broken("cannot write the metrics", &error))?;
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], out).into_response())
+}
+
+/// Where time has gone: of all tasks once it is settled, at the end of an attempt or a wait; of those that run, the share
+/// so far.
+fn ledgers(spent: &BTreeMap<String, u64>, live: &[Versioned<Task>], now_ms: u64, registry: &mut Registry) {
+    let by_cause = Family::<SpentOn, Counter<f64, AtomicU64>>::default();
+    for cause in Cause::ALL {
+        let ms = spent.get(cause.name()).copied().unwrap_or(0);
+        by_cause.get_or_create(&SpentOn { cause: cause.name() }).inc_by(ms as f64 / 1e3);
+    }
+    registry.register("fermi_task_time_seconds", "Time of attempts and waits that are over, by cause", by_cause);
+    let shares = Family::<OfTask, Gauge<f64, AtomicU64>>::default();
+    let (mut productive, mut whole) = (0, 0);
+    let newest = live.iter().rev().filter_map(|task| Some((&task.value, task.value.ledger.as_ref()?)));
+    for (number, (task, ledger)) in newest.enumerate() {
+        let account = ledger.account(now_ms);
+        productive += account.of(Cause::Productive);
+        whole += account.wall_ms;
+        if number < TASKS_SHOWN {
+            shares.get_or_create(&OfTask { task: task.id.to_string() }).set(account.productive_share());
+        }
+    }
+    let help = "Part of their time in which running tasks have trained, of the newest ones";
+    registry.register("fermi_running_task_productive_ratio", help, shares);
+    let share = if whole == 0 { 0.0 } else { productive as f64 / whole as f64 };
+    registry.register("fermi_running_tasks_productive_ratio", "The same of all together", ConstGauge::new(share));
 }
 
 fn environments(core: &Core, registry: &mut Registry) {

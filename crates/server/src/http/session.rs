@@ -48,6 +48,7 @@ pub async fn open(
         digest: secret_word::digest(word.as_bytes()),
         kind,
         user: known.user.clone(),
+        owner: known.owner.clone(),
         name,
         role: known.role,
         scope: TokenScope::Api,
@@ -85,7 +86,7 @@ pub async fn open(
     Ok(response)
 }
 
-fn is_encrypted(extensions: &Extensions) -> bool {
+pub fn is_encrypted(extensions: &Extensions) -> bool {
     extensions.get::<Peer>().is_some_and(|peer| peer.is_encrypted)
 }
 
@@ -93,6 +94,8 @@ fn is_encrypted(extensions: &Extensions) -> bool {
 struct Proven {
     /// None: the one who holds the server's own token.
     user: Option<String>,
+    /// Of a token that is no user's.
+    owner: Option<String>,
     role: Role,
     made_with: Option<TokenDigest>,
     ends_at_the_latest: Option<u64>,
@@ -102,7 +105,7 @@ struct Proven {
 
 impl Proven {
     fn principal(&self) -> Principal {
-        match &self.user {
+        match self.user.as_ref().or(self.owner.as_ref()) {
             Some(name) => Principal::User { role: self.role, name: name.clone() },
             None => Principal::token_holder(self.role),
         }
@@ -114,7 +117,7 @@ async fn with_password(core: &Core, user: String, password: String, peer: &str) 
     let name = user.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.user(&name)).await;
     let role = found?.ok_or_else(wrong)?.role;
-    Ok(Proven { user: Some(user), role, made_with: None, ends_at_the_latest: None, password: Some(hash) })
+    Ok(Proven { user: Some(user), owner: None, role, made_with: None, ends_at_the_latest: None, password: Some(hash) })
 }
 
 /// Whether this is the user's password, whose hash is the answer; each failure makes the next try wait.
@@ -131,7 +134,9 @@ pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Res
     let kept = kept?;
     core.accounts().throttle(|throttle| throttle.failed(&key, now_ms));
     let is_known = kept.is_some();
-    let is_right = password::is_right(password, kept.clone())
+    // Who comes with a company account has no password.
+    let hash = kept.clone().filter(|hash| !hash.is_empty());
+    let is_right = password::is_right(password, hash)
         .await
         .inspect_err(|_| core.accounts().throttle(|throttle| throttle.take_back(&key)))?;
     if let Some(hash) = kept.filter(|_| is_right) {
@@ -152,10 +157,11 @@ pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Res
 fn with_token(core: &Core, token: &str) -> Result<Proven, ApiProblem> {
     let digest = secret_word::digest(token.trim().as_bytes());
     let holder = core.accounts().holder(&digest, core.now_ms()).filter(|holder| holder.scope == TokenScope::Api);
-    let Principal::User { role, name } = holder.ok_or_else(wrong)?.principal else { return Err(wrong()) };
-    let user = (name != fermi_domain::principal::TOKEN).then_some(name);
-    let ends_at_the_latest = core.accounts().token(&digest).and_then(|token| token.expires_ms);
-    Ok(Proven { user, role, made_with: Some(digest), ends_at_the_latest, password: None })
+    let Principal::User { role, .. } = holder.ok_or_else(wrong)?.principal else { return Err(wrong()) };
+    let shown = core.accounts().token(&digest);
+    let ends_at_the_latest = shown.as_ref().and_then(|token| token.expires_ms);
+    let (user, owner) = shown.map(|token| (token.user, token.owner)).unwrap_or_default();
+    Ok(Proven { user, owner, role, made_with: Some(digest), ends_at_the_latest, password: None })
 }
 
 pub fn wrong() -> ApiProblem {
@@ -178,7 +184,7 @@ fn neither() -> ApiProblem {
     ))
 }
 
-fn logged_in(principal: &Principal) -> Text {
+pub fn logged_in(principal: &Principal) -> Text {
     let name = principal.user().unwrap_or_default();
     Text::new(format!("{name} 已登录"), format!("{name} is logged in"))
 }

@@ -21,6 +21,7 @@ use tokio_util::io::ReaderStream;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, SNAPSHOT};
 use crate::guard::Standing;
+use crate::key_file::keep_name;
 
 /// The largest snapshot.
 const LARGEST: u64 = 512 << 20;
@@ -60,6 +61,8 @@ pub async fn take(
     standing.ask_again()?;
     let broken = |error: io::Error| ApiProblem::broken("a snapshot could not be kept", &error);
     tokio::fs::rename(&part.0, &file).await.map_err(broken)?;
+    let named = tokio::task::spawn_blocking(move || keep_name(&file)).await;
+    named.map_err(io::Error::other).flatten().map_err(broken)?;
     let kept =
         Kept { digest: digest.clone(), name: format!("{digest}.tar.gz"), bytes: size, created_ms: core.now_ms() };
     let noted = core.store().write(move |tx| tx.put_snapshot(&kept)).await;

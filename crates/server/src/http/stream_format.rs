@@ -12,7 +12,7 @@ use futures_util::Stream;
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// How a stream is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StreamFormat {
     Sse,
     Lines,

@@ -5,7 +5,7 @@ use fermi_api::v1::{CreateToken, Empty, Envelope, Failure, MadeToken, Page, Toke
 use fermi_domain::access::token::{LONGEST_TOKEN_MS, Maker, Tie, USUAL_TOKEN_MS, tie};
 use fermi_domain::access::{Deed, FixedPlace, JoinTerms, TokenKind, TokenScope};
 use fermi_domain::language::Text;
-use fermi_domain::principal::{LOCAL, Principal, Role, TOKEN as SERVER_TOKEN};
+use fermi_domain::principal::{Principal, Role, TOKEN as SERVER_TOKEN, token_owner};
 use fermi_store::events::NewEvent;
 use fermi_store::tokens::{self as kept, NewToken, TokenDigest};
 
@@ -24,13 +24,18 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
     let name = names::name("name", &name)?;
     let maker = maker(&core, shower.holder.as_ref());
     let caller = shower.principal;
-    let Principal::User { role: own, name: user } = &caller else { return Err(ApiProblem::not_found(&TOKEN, "")) };
+    let Principal::User { role: own, .. } = &caller else { return Err(ApiProblem::not_found(&TOKEN, "")) };
+    let made_with_token = shower.holder.as_ref().and_then(|holder| core.accounts().token(&holder.digest));
     let role = match scope {
         TokenScope::Agent => {
             permit(&caller, Deed::Join, None)?;
             Role::Operator
         }
         TokenScope::Api => role.unwrap_or(*own).min(*own),
+    };
+    let (user, owner) = match made_with_token {
+        Some(NewToken { user, owner, .. }) if user.is_some() || owner.is_some() => (user, owner),
+        _ => (None, owner_of(*own, role, scope, &name)),
     };
     let join = join_terms(scope, uses, FixedPlace { zone, labels })?;
     let now_ms = core.now_ms();
@@ -40,7 +45,8 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
     let new = NewToken {
         digest: secret_word::digest(word.as_bytes()),
         kind: TokenKind::Personal,
-        user: (![LOCAL, SERVER_TOKEN].contains(&user.as_str())).then(|| user.clone()),
+        user,
+        owner,
         name: name.clone(),
         role,
         scope,
@@ -53,6 +59,13 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
     let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller));
     let id = core.change_accounts(event, move |tx| Ok(tx.add_token(&keep)?)).await?;
     EnvelopeAnswer::said(text, &MadeToken { made: shown(kept::Token { id, token: new }), token: word })
+}
+
+/// Whose things are that are made with a token of this name, which an administrator makes who is no user. A new token of the
+/// same name has them too; what administrators themselves make is the server's token's.
+fn owner_of(own: Role, role: Role, scope: TokenScope, name: &str) -> Option<String> {
+    let is_anothers = own == Role::Administrator && role < Role::Administrator && scope == TokenScope::Api;
+    is_anothers.then(|| token_owner(name))
 }
 
 /// With what the caller has proved who it is; nothing at all is asked for by an open server.
@@ -136,7 +149,8 @@ pub async fn revoke(State(core): State<Core>, Caller(caller): Caller, Path(id): 
 
 fn may_see(caller: &Principal, token: &kept::Token) -> bool {
     // Tokens that were made with the server's own are an administrator's, whatever they are good for.
-    let is_own = token.token.user.is_some() && caller.user() == token.token.user.as_deref();
+    let holder = token.token.user.as_ref().or(token.token.owner.as_ref());
+    let is_own = holder.is_some() && caller.user() == holder.map(String::as_str);
     is_own || permit(caller, Deed::Administer, None).is_ok()
 }
 
@@ -144,7 +158,7 @@ fn shown(kept::Token { id, token }: kept::Token) -> Token {
     Token {
         id,
         name: token.name,
-        user: token.user.unwrap_or_else(|| SERVER_TOKEN.to_owned()),
+        user: token.user.or(token.owner).unwrap_or_else(|| SERVER_TOKEN.to_owned()),
         role: token.role,
         scope: token.scope,
         is_session: token.kind == TokenKind::Session,
@@ -153,5 +167,20 @@ fn shown(kept::Token { id, token }: kept::Token) -> Token {
         uses_left: token.join.uses_left,
         zone: token.join.place.zone,
         labels: token.join.place.labels,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_for_less_than_an_administrator_has_an_owner_of_its_own() {
+        let of = |own, role, scope| owner_of(own, role, scope, "nightly");
+        let administrator = Role::Administrator;
+        assert_eq!(of(administrator, Role::Member, TokenScope::Api).as_deref(), Some("token:nightly"));
+        assert_eq!(of(administrator, administrator, TokenScope::Api), None);
+        assert_eq!(of(administrator, Role::Operator, TokenScope::Agent), None);
+        assert_eq!(of(Role::Member, Role::Member, TokenScope::Api), None, "a token of before makes no other's");
     }
 }

@@ -3,7 +3,8 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::Extensions;
-use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, Page, SetPassword, User};
+use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, LinkUser, Page, SetPassword, User};
+use fermi_domain::access::oidc::{IdClaims, OidcProblem};
 use fermi_domain::access::{AccountRefusal, Deed, Peer, check_name, check_password};
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
@@ -43,7 +44,7 @@ pub async fn add(
         format!("用户 {name} 已添加，角色为{}", role_text.zh),
         format!("the user {name} was added as {}", role_text.en),
     );
-    let added = User { name: name.clone(), role, created_at: now_ms };
+    let added = User { name: name.clone(), role, created_at: now_ms, has_company_account: false };
     let event = NewEvent::new(core.now_ms(), "user.added", text.clone(), caller);
     core.change_accounts(event, move |tx| {
         // Hashing takes its turn, in which the caller may have been removed.
@@ -57,8 +58,9 @@ pub async fn add(
 /// All users, by name.
 #[utoipa::path(get, path = "/api/v1/users", tag = "access", responses((status = 200, body = Envelope<Page<User>>)))]
 pub async fn list(State(core): State<Core>) -> Reply {
-    let users: Result<_, StoreError> = core.store().read(|view| view.users()).await;
-    EnvelopeAnswer::ok(&Page::whole(users?.into_iter().map(shown).collect()))
+    let read = core.store().read(|view| Ok::<_, StoreError>((view.users()?, view.linked_names()?)));
+    let (users, linked) = read.await?;
+    EnvelopeAnswer::ok(&Page::whole(users.into_iter().map(|user| shown(user, &linked)).collect()))
 }
 
 /// Gives a user another role, from the next request on.
@@ -82,6 +84,43 @@ pub async fn change(
     })
     .await?;
     EnvelopeAnswer::said(text, &Empty {})
+}
+
+/// A company account is this user from now on. A user has one, and an account is one user's: what either was linked to before
+/// is replaced.
+#[utoipa::path(post, path = "/api/v1/users/{name}/link", tag = "access", params(("name" = String, Path)),
+    request_body = LinkUser,
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 422, body = Failure)))]
+pub async fn link(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    Path(name): Path<String>,
+    body: JsonBody<LinkUser>,
+) -> Reply {
+    check_name(&name).map_err(|_| ApiProblem::not_found(&USER, &name))?;
+    let issuer = core.oidc().ok_or(OidcProblem::NotSetUp)?.settings().issuer.clone();
+    let claims = IdClaims([("sub".to_owned(), body.value.subject.trim().into())].into_iter().collect());
+    let subject = claims.subject().ok_or_else(no_subject)?;
+    let text = Text::new(
+        format!("用户 {name} 已与公司账号 {subject} 关联"),
+        format!("the user {name} is linked to the company account {subject}"),
+    );
+    let now_ms = core.now_ms();
+    let event = NewEvent::new(now_ms, "user.linked", text.clone(), caller);
+    core.change_accounts(event, move |tx| {
+        tx.user(&name)?.ok_or_else(|| ApiProblem::not_found(&USER, &name))?;
+        Ok(tx.link_user(&issuer, &subject, &name, now_ms)?)
+    })
+    .await?;
+    EnvelopeAnswer::said(text, &Empty {})
+}
+
+fn no_subject() -> ApiProblem {
+    let text = Text::new("公司账号的标识无效", "this names no company account");
+    ApiProblem::unprocessable("subject_invalid", "subject", text).hint(Text::new(
+        "写成 ID 令牌中的 sub；登录被拒绝时的页面会显示它",
+        "write `sub` of its ID tokens; the page that refuses a log-in shows it",
+    ))
 }
 
 /// Removes a user, whose sessions and tokens end at once. What is theirs stays theirs.
@@ -152,6 +191,7 @@ fn current_needed() -> ApiProblem {
         .hint(Text::new("忘记时请管理员重设", "an administrator sets another if it is forgotten"))
 }
 
-fn shown(user: kept::User) -> User {
-    User { name: user.name, role: user.role, created_at: user.created_ms }
+fn shown(user: kept::User, linked: &[String]) -> User {
+    let has_company_account = linked.contains(&user.name);
+    User { name: user.name, role: user.role, created_at: user.created_ms, has_company_account }
 }

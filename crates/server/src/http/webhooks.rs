@@ -14,7 +14,7 @@ use super::names;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, WEBHOOK};
-use crate::webhooks::Letter;
+use crate::webhooks::{self, Letter};
 
 /// The longest address and the longest secret.
 const LONGEST_URL: usize = 2_048;
@@ -32,14 +32,18 @@ pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: Json
     );
     let now_ms = core.now_ms();
     let event = NewEvent::new(now_ms, "webhook.added", text.clone(), caller);
+    let (shown, sealed) = core
+        .vault()
+        .seal_webhook(&name, &webhook)
+        .map_err(|error| ApiProblem::broken("a webhook could not be sealed", &error))?;
     let made = core.store().write(move |tx| {
-        let made = tx.add_webhook(&name, &webhook, now_ms).map_err(|error| match error {
+        let id = tx.add_webhook(&name, &shown, &sealed, now_ms).map_err(|error| match error {
             CreateError::NameTaken => names::taken(&WEBHOOK, &name),
             CreateError::Missing => ApiProblem::not_found(&WEBHOOK, &name),
             CreateError::Store(error) => error.into(),
         })?;
         tx.append_event(event)?;
-        Ok::<_, ApiProblem>(made.id)
+        Ok::<_, ApiProblem>(id)
     });
     let id = made.await.map_err(WriteError::flatten)?;
     EnvelopeAnswer::said(text, &Id { id })
@@ -120,9 +124,17 @@ pub async fn remove(State(core): State<Core>, Caller(caller): Caller, Path(id): 
 
 /// Sends a test message now, and says what the receiver made of it.
 #[utoipa::path(post, path = "/api/v1/webhooks/{id}/test", tag = "webhooks", params(("id" = String, Path)),
-    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 502, body = Failure)))]
+    responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure),
+        (status = 502, body = Failure)))]
 pub async fn test(State(core): State<Core>, Path(id): Path<String>) -> Reply {
-    let KeptWebhook { name, webhook, .. } = find(&core, &id).await?;
+    let kept = find(&core, &id).await?;
+    let webhook = core.vault().open_webhook(&kept).map_err(|_| {
+        ApiProblem::conflict("webhook_sealed", webhooks::sealed_elsewhere()).hint(Text::new(
+            "把原来数据文件夹的 secrets.key 放回并重启服务，或删除后重新添加该 webhook",
+            "put secrets.key of the former data folder back and restart the server, or remove the webhook and add it again",
+        ))
+    })?;
+    let name = kept.name;
     let now_ms = core.now_ms();
     let facts =
         DeliveryFacts { id: format!("{id}-test-{now_ms}"), event: "test".to_owned(), time_ms: now_ms, task: None };
@@ -149,7 +161,7 @@ async fn find(core: &Core, id: &str) -> Result<KeptWebhook, ApiProblem> {
 }
 
 fn shown(kept: KeptWebhook) -> Webhook {
-    let KeptWebhook { id, name, created_ms, webhook, state } = kept;
+    let KeptWebhook { id, name, created_ms, webhook, state, .. } = kept;
     Webhook {
         id,
         name,

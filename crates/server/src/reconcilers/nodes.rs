@@ -1,13 +1,14 @@
 //! Says to each node what is wanted of it, and lets time pass for tasks that wait for it.
 
-use std::time::Duration;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use fermi_api::link::ServerMessage;
 use fermi_domain::environment::EnvironmentStatus;
 use fermi_domain::fleet::Liveness;
-use fermi_domain::ids::EnvironmentId;
+use fermi_domain::ids::{EnvironmentId, TaskId};
 use fermi_domain::principal::Principal;
-use fermi_domain::task::{DesiredState, NodeRun, Task, TaskInput};
+use fermi_domain::task::{DesiredState, Moment, NodeRun, Spans, Task, TaskInput};
 use fermi_store::{StoreError, UpdateError};
 
 use crate::assignment::{self, AssignmentError};
@@ -15,15 +16,31 @@ use crate::background::BackgroundLoop;
 use crate::core::Core;
 use crate::hub::Delivery;
 use crate::lifecycle::LifecycleError;
+use crate::preflights::{self, Gate};
 
 pub struct Nodes {
     core: Core,
+    began: Instant,
+    spans: Spans,
 }
 
 impl Nodes {
     pub fn new(core: &Core) -> Self {
-        Self { core: core.clone() }
+        Self { core: core.clone(), began: Instant::now(), spans: Spans::default() }
     }
+
+    /// How long a task has been in its phase, and how long it has had its workers.
+    fn lasted(&mut self, task: &Task) -> Lasted {
+        let monotonic_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = Moment { wall_ms: self.core.now_ms(), monotonic_ms };
+        let mut since = |began_ms: Option<u64>| self.spans.lasted_ms(&task.id, began_ms, now);
+        Lasted { phase_ms: since(task.phase_since_ms), placed_ms: since(task.placed_ms) }
+    }
+}
+
+struct Lasted {
+    phase_ms: u64,
+    placed_ms: u64,
 }
 
 impl BackgroundLoop for Nodes {
@@ -36,11 +53,18 @@ impl BackgroundLoop for Nodes {
 
     /// A task that cannot be stored does not hold up the others; the run has failed all the same.
     async fn run(&mut self) -> Result<(), StoreError> {
-        let core = &self.core;
+        let core = self.core.clone();
         let tasks = core.store().read(|view| view.live_tasks()).await?;
+        let tasks: Vec<Task> = tasks.into_iter().map(|task| task.value).collect();
+        let live: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+        self.spans.keep(|task| live.contains(task));
+        let known = core.known_environments();
+        let lost: HashSet<&EnvironmentId> =
+            known.iter().filter(|known| known.status == EnvironmentStatus::Lost).map(|known| &known.id).collect();
         let mut outcome = Ok(());
-        for task in tasks.into_iter().map(|task| task.value) {
-            if let Err(error) = reconcile(core, &task).await {
+        for task in &tasks {
+            let lasted = self.lasted(task);
+            if let Err(error) = reconcile(&core, task, lasted, &lost).await {
                 tracing::error!(task = %task.id, %error, "a task could not be brought on");
                 outcome = Err(error);
             }
@@ -49,25 +73,27 @@ impl BackgroundLoop for Nodes {
     }
 }
 
-async fn reconcile(core: &Core, task: &Task) -> Result<(), StoreError> {
-    let known = core.known_environments();
-    let is_lost =
-        |id: &EnvironmentId| known.iter().any(|known| known.id == *id && known.status == EnvironmentStatus::Lost);
+async fn reconcile(core: &Core, task: &Task, lasted: Lasted, lost: &HashSet<&EnvironmentId>) -> Result<(), StoreError> {
+    let is_lost = |id: &EnvironmentId| lost.contains(id);
     // Also what came to count on a machine after it was declared lost.
     let without_lease = task.nodes_without_lease(|id| core.hub().silent_for(id));
     for node in task.lost_nodes(is_lost).into_iter().chain(without_lease) {
         apply(core, task, TaskInput::NodeLost { node }).await?;
     }
-    let is_held = core.hold_of(task).is_some();
+    let is_held = match preflights::gate(core, task).await? {
+        Gate::Refused(input) => return apply(core, task, input).await,
+        Gate::Held => true,
+        Gate::Open => core.hold_of(task).is_some(),
+    };
     let connected_ms = |id: &EnvironmentId| {
         let span = core.hub().connected_for(id)?;
         u64::try_from(span.as_millis()).ok()
     };
-    if task.is_start_overdue(core.now_ms()) && !is_held {
+    if task.is_start_overdue(lasted.phase_ms) && !is_held {
         apply(core, task, TaskInput::StartOverdue).await?;
-    } else if task.is_stop_overdue(core.now_ms(), connected_ms) {
+    } else if task.is_stop_overdue(lasted.phase_ms, connected_ms) {
         apply(core, task, TaskInput::StopOverdue).await?;
-    } else if task.is_over_limit(core.now_ms()) {
+    } else if task.is_over_limit(lasted.placed_ms) {
         apply(core, task, TaskInput::TimeLimitReached).await?;
     } else if task.is_due(core.now_ms()) {
         apply(core, task, TaskInput::TimePassed).await?;

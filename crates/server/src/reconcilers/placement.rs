@@ -268,7 +268,8 @@ impl Placing {
             if !decisions.is_empty() {
                 waiting.extend(scheduler.reasons_of_first(now_ms));
             }
-            Plan { decisions, overdue, waiting }
+            let first = scheduler.newly_first();
+            Plan { decisions, overdue, waiting, first }
         };
         if plan.is_empty() {
             return Ok(());
@@ -342,6 +343,8 @@ struct Plan {
     overdue: Vec<TaskId>,
     /// Why those wait that have just come, and those that are next.
     waiting: Vec<(TaskId, Text)>,
+    /// Those that have come to be the first in line.
+    first: Vec<TaskId>,
 }
 
 /// What has become of it.
@@ -365,7 +368,7 @@ enum NotStarted {
 
 impl Plan {
     fn is_empty(&self) -> bool {
-        self.decisions.is_empty() && self.overdue.is_empty() && self.waiting.is_empty()
+        self.decisions.is_empty() && self.overdue.is_empty() && self.waiting.is_empty() && self.first.is_empty()
     }
 
     fn store(self, tx: &mut Transaction<'_>, known: &[Environment], cause: &Cause) -> Result<Done, StoreError> {
@@ -386,6 +389,9 @@ impl Plan {
         }
         for (id, reason) in self.waiting {
             done.waiting.extend(apply(tx, &id, TaskInput::MustWait { reason }, cause)?);
+        }
+        for id in self.first {
+            apply(tx, &id, TaskInput::FirstInLine, cause)?;
         }
         Ok(done)
     }

@@ -9,17 +9,20 @@ use std::time::Duration;
 use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
-use fermi_domain::task::Task;
-use fermi_domain::webhook::{Delivery, DeliveryFacts, Retry, WebhookState, WebhookTopic, body, retry, webhook_message};
+use fermi_domain::task::{Task, TaskEnd};
+use fermi_domain::webhook::{
+    Delivery, DeliveryFacts, Happened, Retry, WebhookState, WebhookTopic, body, retry, webhook_message,
+};
 use fermi_store::events::{NewEvent, StoredEvent};
 use fermi_store::webhooks::KeptWebhook;
 use fermi_store::{StoreError, Transaction, View, WriteError};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
+use crate::access::vault::OtherKey;
 use crate::background::BackgroundLoop;
 use crate::core::Core;
-use crate::webhooks::Letter;
+use crate::webhooks::{self, Letter};
 
 /// Deliveries under way at a time, of all webhooks together.
 const MOST_AT_ONCE: usize = 16;
@@ -122,7 +125,10 @@ impl Webhooks {
             turn.is_under_way = true;
             let (core, letter) = (self.core.clone(), letter(&self.core, &hook, &event, topic, &task));
             self.under_way.spawn(async move {
-                let delivery = core.webhook_sender().send(letter, core.now_ms()).await;
+                let delivery = match letter {
+                    Ok(letter) => core.webhook_sender().send(letter, core.now_ms()).await,
+                    Err(OtherKey) => Delivery::Later(webhooks::sealed_elsewhere()),
+                };
                 Sent { webhook: hook.id, name: hook.name, cursor: event.cursor, task: task.id, delivery }
             });
         }
@@ -178,7 +184,9 @@ fn next_for(view: &View<'_>, hook: &KeptWebhook, mut after: u64) -> Result<Next,
             let topic = WebhookTopic::of_event(&event.event.kind);
             // A task that was deleted meanwhile has nothing left to tell.
             let task = event.event.task.as_ref().map(|id| view.task(id)).transpose()?.flatten();
-            if let (Some(topic), Some(task)) = (topic, task)
+            // One that was stopped in order to wait again is not over.
+            let is_over = !end_of(&event).is_some_and(|end| end.waits_again);
+            if let (Some(topic), Some(task)) = (topic.filter(|topic| is_over || *topic != WebhookTopic::Stopped), task)
                 && hook.webhook.wants(topic, task.value.owner())
             {
                 return Ok((after, Some((event, topic, task.value))));
@@ -191,13 +199,29 @@ fn next_for(view: &View<'_>, hook: &KeptWebhook, mut after: u64) -> Result<Next,
     }
 }
 
-fn letter(core: &Core, hook: &KeptWebhook, event: &StoredEvent, topic: WebhookTopic, task: &Task) -> Letter {
+fn end_of(event: &StoredEvent) -> Option<&TaskEnd> {
+    event.event.detail.as_ref()?.end.as_ref()
+}
+
+fn letter(
+    core: &Core,
+    hook: &KeptWebhook,
+    event: &StoredEvent,
+    topic: WebhookTopic,
+    task: &Task,
+) -> Result<Letter, OtherKey> {
+    let webhook = core.vault().open_webhook(hook)?;
     let link = core.public_url().map(|url| format!("{url}/training/{}", task.id));
-    let message = webhook_message(topic, task, &event.event.text, link.as_deref());
+    let NewEvent { text, time_ms, .. } = &event.event;
+    // An event of an older release does not say how the task ended: as the task is now, then.
+    let now = TaskEnd::of(task);
+    let end = end_of(event).or((topic != WebhookTopic::Waiting).then_some(&now));
+    let happened = Happened { topic, time_ms: *time_ms, text, end };
+    let message = webhook_message(happened, task, link.as_deref());
     let id = format!("{}-{}", hook.id, event.cursor);
-    let facts = DeliveryFacts::of_task(id.clone(), topic, event.event.time_ms, task, link);
-    let body = body(hook.webhook.format, &message, &facts, hook.webhook.language);
-    Letter { webhook: hook.webhook.clone(), id, event: facts.event, body }
+    let facts = DeliveryFacts::of_task(id.clone(), happened, task, link);
+    let body = body(webhook.format, &message, &facts, webhook.language);
+    Ok(Letter { webhook, id, event: facts.event, body })
 }
 
 /// Moves the webhook on, and tells of it: each delivery, the first failure of several, and what is left out.

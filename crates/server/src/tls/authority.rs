@@ -17,6 +17,8 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use crate::key_file::keep_name;
+
 /// The authority's certificate, which everyone may have.
 pub const CERTIFICATE: &str = "authority.pem";
 pub const KEY: &str = "authority.key";
@@ -156,7 +158,8 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&aside, path)
+    fs::rename(&aside, path)?;
+    keep_name(path)
 }
 
 #[cfg(test)]

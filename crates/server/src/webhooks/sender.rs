@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use fermi_domain::webhook::{Delivery, Webhook, delivery};
 use serde_json::Value;
 
@@ -51,7 +51,8 @@ impl WebhookSender {
     pub async fn send(&self, letter: Letter, now_ms: u64) -> Delivery {
         let agent = self.agent.clone();
         let sent = tokio::task::spawn_blocking(move || post(&agent, &letter, now_ms)).await;
-        sent.unwrap_or_else(|error| Delivery::Later(unreachable_for(&error.to_string())))
+        let broken = |_| Delivery::Later(Text::new("发送中断", "sending it broke off"));
+        sent.unwrap_or_else(broken)
     }
 }
 
@@ -78,15 +79,19 @@ fn post(agent: &ureq::Agent, letter: &Letter, now_ms: u64) -> Delivery {
 }
 
 /// What a person can use of an error; the address is left out, since it may hold a key.
-fn said(error: &ureq::Error) -> String {
+fn said(error: &ureq::Error) -> Text {
     match error {
-        ureq::Error::Timeout(_) => format!("no answer within {} s", ANSWERS_WITHIN.as_secs()),
-        ureq::Error::HostNotFound => "its name does not resolve".to_owned(),
-        ureq::Error::BadUri(_) => "its address cannot be used".to_owned(),
-        error => error.to_string(),
+        ureq::Error::Timeout(_) => {
+            let seconds = ANSWERS_WITHIN.as_secs();
+            Text::new(format!("{seconds} 秒内没有应答"), format!("no answer within {seconds} s"))
+        }
+        ureq::Error::HostNotFound => Text::new("其名称无法解析", "its name does not resolve"),
+        ureq::Error::BadUri(_) => Text::new("其地址无法使用", "its address cannot be used"),
+        ureq::Error::Io(error) => reason::of_io(error),
+        error => Text::new(error.to_string(), error.to_string()),
     }
 }
 
-fn unreachable_for(reason: &str) -> Text {
-    Text::new(format!("接收方无法连接：{reason}"), format!("the receiver cannot be reached: {reason}"))
+fn unreachable_for(reason: &Text) -> Text {
+    Text::new(format!("接收方无法连接：{}", reason.zh), format!("the receiver cannot be reached: {}", reason.en))
 }

@@ -103,7 +103,7 @@ impl Cluster {
         let written = self.core.store().write(move |tx| tx.register_environment(&new, 1)).await;
         let row = written.map_err(WriteError::<StoreError>::flatten).unwrap();
         let (words, line) = mpsc::channel(64);
-        let number = self.core.hub().connect(&row.environment.id, Some("process"), words).number;
+        let number = self.core.hub().connect(&row.environment.id, Some("process"), &[], words).number;
         self.lines.push((row.environment.id.clone(), number, line));
         self.core.refresh_environments().await.unwrap();
         row.environment.id

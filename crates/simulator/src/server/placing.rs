@@ -40,8 +40,9 @@ impl Server {
         let new: Vec<Task> = self.database.tasks.values().filter(waits).filter(is_new).cloned().collect();
         let came: Vec<TaskId> = new.iter().map(|task| task.id.clone()).collect();
         new.into_iter().for_each(|task| scheduler.add(task, None, wall));
-        let environments = self.environments(now);
-        for decision in scheduler.decide(wall) {
+        let decisions = scheduler.decide(wall);
+        let environments = if decisions.is_empty() { Vec::new() } else { self.environments(now) };
+        for decision in decisions {
             let start = match decision {
                 Decision::Start(start) => start,
                 Decision::Preempt(preempt) => {
@@ -68,6 +69,9 @@ impl Server {
         for id in came {
             let Some(reason) = scheduler.explain(&id, wall) else { continue };
             self.apply(&id, [TaskInput::MustWait { reason: reason.text() }], now, truth)?;
+        }
+        for id in scheduler.newly_first() {
+            self.apply(&id, [TaskInput::FirstInLine], now, truth)?;
         }
         self.seen = Some((openings, scheduler));
         self.is_rung = self.openings != openings;

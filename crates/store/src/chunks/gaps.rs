@@ -10,7 +10,10 @@ use std::{
 
 use fermi_domain::disk::GapReason;
 
-use super::{StreamName, segment::Segments};
+use super::{
+    StreamName,
+    segment::{Segments, sync_folders},
+};
 
 /// A range of a stream that was taken and not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,10 @@ impl Segments<'_> {
         };
         let file: File = OpenOptions::new().create(true).truncate(false).write(true).open(self.gap_file(name)?)?;
         file.write_all_at(&noted.written(), (at * RECORD) as u64)?;
-        file.sync_data()
+        file.sync_data()?;
+        if at == 0 {
+            sync_folders(self.root, &name.folder(self.root)?)?;
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -45,6 +46,10 @@ impl LocalChunks {
 
     fn open_with(folder: &Path, segment: u64, open_files: usize) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
+        if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
+            // What is in it is safe only if it is itself.
+            File::open(above)?.sync_all()?;
+        }
         for name in names(folder)?.iter().filter(|name| name.starts_with(DELETED)) {
             fs::remove_dir_all(folder.join(name))?;
         }

@@ -16,10 +16,12 @@ pub enum StreamKind {
     Stderr,
     /// What the rank wrote to its progress file.
     Progress,
+    /// The stacks of all ranks of a node that hung; kept with the node's first rank.
+    Hang,
 }
 
 impl StreamKind {
-    pub const ALL: [Self; 3] = [Self::Stdout, Self::Stderr, Self::Progress];
+    pub const ALL: [Self; 4] = [Self::Stdout, Self::Stderr, Self::Progress, Self::Hang];
 
     /// As it is written in file names and addresses.
     pub fn as_str(self) -> &'static str {
@@ -27,6 +29,7 @@ impl StreamKind {
             Self::Stdout => "stdout",
             Self::Stderr => "stderr",
             Self::Progress => "progress",
+            Self::Hang => "hang",
         }
     }
 }

@@ -113,12 +113,12 @@ impl Segments<'_> {
             _ => {
                 let path = name.segment(self.root, number)?;
                 let folder = name.folder(self.root)?;
-                let is_new = !path.exists();
-                if is_new {
+                if !path.exists() {
                     fs::create_dir_all(&folder)?;
                 }
                 let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-                if is_new {
+                // One that is empty is new, or its entry was not made safe when it was.
+                if file.metadata()?.len() == 0 {
                     sync_folders(self.root, &folder)?;
                 }
                 Tail { number, file }
@@ -129,7 +129,7 @@ impl Segments<'_> {
 }
 
 /// Makes the entries of a folder and of all folders above it safe, up to the root.
-fn sync_folders(root: &Path, folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folders(root: &Path, folder: &Path) -> io::Result<()> {
     for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
         File::open(folder)?.sync_all()?;
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fermi_domain::{
-    ids::{GroupId, TaskId},
+    ids::{EnvironmentId, GroupId, TaskId},
     phase::TaskPhase,
     task::Task,
 };
@@ -57,9 +57,9 @@ impl View<'_> {
         Ok(statement.query_map([], |row| Ok(task_id(row.get(0)?)))?.collect::<Result<_, _>>()?)
     }
 
-    /// The newest tasks that are over, with what they have used.
+    /// The tasks that ended last, with what they have used.
     pub fn ended_tasks(&self, limit: usize) -> Result<Vec<Versioned<Task>>, StoreError> {
-        let sql = "SELECT revision, document FROM tasks WHERE phase IN (6, 7, 8) ORDER BY seq DESC LIMIT ?1";
+        let sql = "SELECT revision, document FROM tasks WHERE ended_ms IS NOT NULL ORDER BY ended_ms DESC LIMIT ?1";
         self.tasks_by(sql, [signed(limit as u64)])
     }
 
@@ -74,6 +74,15 @@ impl View<'_> {
     /// All tasks that may have processes somewhere: those that left the queue, until they are over and swept.
     pub fn live_tasks(&self) -> Result<Vec<Versioned<Task>>, StoreError> {
         self.tasks_by("SELECT revision, document FROM tasks WHERE standing = 2 ORDER BY seq", [])
+    }
+
+    /// Those of them that name this environment, or were given workers of it.
+    pub fn live_tasks_on(&self, environment: &EnvironmentId) -> Result<Vec<Versioned<Task>>, StoreError> {
+        self.tasks_by(
+            "SELECT t.revision, t.document FROM task_nodes n CROSS JOIN tasks t ON t.seq = n.task_seq \
+             WHERE n.environment_id = ?1 AND t.standing = 2 ORDER BY t.seq",
+            [environment.as_str()],
+        )
     }
 
     /// How many tasks are in each phase; a phase without any is there with 0.

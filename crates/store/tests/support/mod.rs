@@ -45,7 +45,10 @@ pub fn event(kind: &str, task: Option<&TaskId>) -> NewEvent {
         attempt: Some(1),
         rank: None,
         text: Text::new("中文", "English"),
-        detail: Some(EventDetail { phase: Some(PhaseChange { from: TaskPhase::Queued, to: TaskPhase::Starting }) }),
+        detail: Some(EventDetail {
+            phase: Some(PhaseChange { from: TaskPhase::Queued, to: TaskPhase::Starting }),
+            ..EventDetail::default()
+        }),
         principal: Some(Principal::agent_of("env-001".into())),
     }
 }

@@ -79,7 +79,7 @@ class PpoTrainer:
         if run.gradient_checkpointing:
             self.model.gradient_checkpointing_enable({"use_reentrant": False})
         self.model.train()
-        self.strategy.setup(self.model, None)
+        self.strategy.setup(self.model)
         step, position, store = self._restored()
         total = run.max_steps or step + self.order.steps_from(position, run.epochs)
         warmup = warmup_steps(run.optimiser.warmup_steps, run.optimiser.warmup_ratio, total)
@@ -195,7 +195,7 @@ class PpoTrainer:
             self.strategy.backward(loss, is_last)
             total, clips = total + float(loss.detach()), clips + float(clip)
             apart = max(apart, float((torch.exp((new - batch.old[part]) * mask) - 1).abs().max()))
-        norm = self.strategy.step()
+        norm = float(self.strategy.step())
         total, clips = self.world.sum(total, clips)
         return total, norm, clips, tokens, apart
 
@@ -205,8 +205,8 @@ class PpoTrainer:
         found = chosen(self.run.saving.resume, [folder], self.place)
         if found is None:
             return 0, Position(), store
-        check_fits(found, self.run.algorithm, self.rows.fingerprint, self.run.seed)
-        self.strategy.load(found.state, found.note.ranks)
+        check_fits(found, self.run, self.rows.fingerprint)
+        self.strategy.load(found.state)
         return found.note.step, found.note.position, store
 
     def _save(self, store: Store, step: int, position: Position) -> None:
@@ -221,6 +221,7 @@ class PpoTrainer:
             fingerprint=self.rows.fingerprint,
             seed=self.run.seed,
             algorithm=self.run.algorithm,
+            stage=self.run.stage,
         )
         store.save(note, self.strategy.save)
 

@@ -3,6 +3,7 @@ import { clauses } from '~/api/clauses';
 import type { Explanation } from '~/api/types';
 import { useNow } from '~/ui/now';
 import { useWords } from '~/words';
+import { sentence } from '~/words/format';
 
 type PlaceProps = { queue: NonNullable<Explanation['queue']>; summary: string };
 
@@ -10,15 +11,15 @@ type PlaceProps = { queue: NonNullable<Explanation['queue']>; summary: string };
 export function Place({ queue, summary }: PlaceProps) {
   const { w, number, date, duration } = useWords();
   const now = useNow();
-  const [first = '', ...rest] = clauses(summary);
+  const [first = '', ...rest] = clauses(summary).map(sentence);
   const { before, startsBy, isPromised } = queue;
   return (
     <>
-      <p className="font-medium first-letter:uppercase">
+      <p className="font-medium">
         <Linked text={first} />
       </p>
       {rest.map((clause) => (
-        <p key={clause} className="text-text first-letter:uppercase">
+        <p key={clause} className="text-text">
           <Linked text={clause} />
         </p>
       ))}

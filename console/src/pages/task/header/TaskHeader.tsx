@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { OFTEN, ranksQuery } from '~/api/queries';
+import { ranksPace, ranksQuery } from '~/api/queries';
 import { phaseTone, TaskPill } from '~/api/Status';
 import type { Task } from '~/api/types';
 import { useNow } from '~/ui/now';
@@ -16,7 +16,7 @@ export function TaskHeader({ task }: { task: Task }) {
   const { w, number, duration, value, percent } = useWords();
   const now = useNow();
   const isOver = task.endedAt != null;
-  const ranks = useQuery({ ...ranksQuery(task.id), refetchInterval: isOver ? false : OFTEN });
+  const ranks = useQuery({ ...ranksQuery(task.id), refetchInterval: ranksPace(task) });
   const alive = ranks.data?.items.filter((rank) => rank.state === 'running').length;
   const progress = task.progress;
   const total = progress?.totalSteps;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
+use fermi_domain::access::RunAs;
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::{Explained, Text};
 use fermi_process::no_dump;
@@ -52,6 +53,11 @@ pub struct AgentFlags {
     /// Where other nodes reach this one [default: where the server sees it]
     #[arg(long, value_name = "ADDRESS")]
     address: Option<String>,
+    /// As whom ranks run, where the agent is root: same-name (the account that is called like the task's owner), map:FILE
+    /// (lines of OWNER ACCOUNT; * for everyone else), an account, or off (root) [default: same-name for tasks of users, off for
+    /// those of the server's own token]
+    #[arg(long, value_name = "WHO", value_parser = parse_run_as)]
+    run_as: Option<RunAs>,
     /// What happens, as one JSON object per line
     #[arg(long)]
     json: bool,
@@ -109,6 +115,7 @@ fn options(flags: &AgentFlags) -> Result<AgentOptions, CommandProblem> {
         data_dir,
         declared: flags.declare.clone(),
         address: flags.address.clone(),
+        run_as: flags.run_as.clone().unwrap_or_default(),
     })
 }
 
@@ -126,6 +133,7 @@ fn tell(output: &DaemonOutput, name: &str, news: &AgentNews, as_json: bool) {
     let paint = Paint::for_stderr();
     let language = speech::language();
     let text = match news {
+        AgentNews::RanksRunAs { text } => format!("{} {}", paint.yellow("○"), text.in_language(language)),
         AgentNews::Connected { environment, .. } => {
             format!("{} {} {environment}", paint.green("●"), pick("已连接，环境", "connected as"))
         }
@@ -154,6 +162,7 @@ fn tell(output: &DaemonOutput, name: &str, news: &AgentNews, as_json: bool) {
 
 fn as_line(name: &str, news: &AgentNews) -> serde_json::Value {
     let (event, detail) = match news {
+        AgentNews::RanksRunAs { text } => ("ranksRunAs", json!({"text": text})),
         AgentNews::Connected { environment, cluster } => {
             ("connected", json!({"environment": environment, "cluster": cluster}))
         }
@@ -181,6 +190,16 @@ pub fn parse_kind(text: &str) -> Result<EnvironmentKind, Expected> {
         "custom" => Ok(EnvironmentKind::Custom),
         _ => Err(Expected(Text::new("可用的值：jupyter、vscode、ssh、custom", "use jupyter, vscode, ssh or custom"))),
     }
+}
+
+pub fn parse_run_as(text: &str) -> Result<RunAs, Expected> {
+    let forms = || {
+        Text::new(
+            "可用的值：same-name、map:文件、账户名、off",
+            "use same-name, map:FILE, the name of an account, or off",
+        )
+    };
+    text.parse().map_err(|_| Expected(forms()))
 }
 
 fn parse_declared(text: &str) -> Result<Declared, Expected> {

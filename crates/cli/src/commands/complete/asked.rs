@@ -28,14 +28,31 @@ pub struct Asked {
     pub token_file: Option<String>,
 }
 
+/// Something that may be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub name: String,
+    pub id: Option<String>,
+}
+
 impl Asked {
-    /// Those that begin so, each once. A name that is no single line of text cannot be typed.
-    pub fn fitting(&self, names: Vec<String>) -> Vec<String> {
-        let is_line = |name: &String| !name.is_empty() && !name.contains(char::is_control);
+    /// Those that begin so, each once, names before ids. Who typed the beginning of a name that a shell would read otherwise
+    /// than it stands gets the id instead: names are other people's words.
+    pub fn fitting(&self, candidates: &[Candidate]) -> Vec<String> {
+        let begins = |word: &&str| word.starts_with(&self.beginning);
+        let of_names = candidates.iter().filter(|candidate| begins(&candidate.name.as_str())).filter_map(|candidate| {
+            if is_plain(&candidate.name) { Some(candidate.name.as_str()) } else { candidate.id.as_deref() }
+        });
+        let ids = candidates.iter().filter_map(|candidate| candidate.id.as_deref()).filter(begins);
         let mut seen = BTreeSet::new();
-        let fits = |name: &String| name.starts_with(&self.beginning) && is_line(name) && seen.insert(name.clone());
-        names.into_iter().filter(fits).collect()
+        of_names.chain(ids).filter(|word| is_plain(word) && seen.insert(*word)).map(str::to_owned).collect()
     }
+}
+
+/// Whether every shell takes a word as it stands, within quotes and without.
+fn is_plain(word: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || "._-/@+,".contains(letter);
+    !word.is_empty() && !word.starts_with('-') && word.chars().all(is_letter)
 }
 
 /// None where the last word is no name that a server knows: an option, a command, a file.
@@ -115,7 +132,7 @@ impl<'a> LinePosition<'a> {
     }
 }
 
-/// What an argument is a name of. Elsewhere the same words mean other things: `fermi plan --model` is no model of a server.
+/// What an argument is a name of. Elsewhere the same words mean other things.
 fn noun(path: &[&str], argument: &Arg) -> Option<Noun> {
     match (path, argument.get_id().as_str()) {
         (["task", "sweep"], "name") => Some(Noun::Sweep),
@@ -126,7 +143,7 @@ fn noun(path: &[&str], argument: &Arg) -> Option<Noun> {
         (["task" | "env" | "group", ..], "environment" | "envs" | "master") => Some(Noun::Environment),
         (["task" | "group", ..], "group") => Some(Noun::Group),
         (["task" | "group" | "dataset", ..], "dataset") => Some(Noun::Dataset),
-        (["task" | "group" | "model", ..], "model") => Some(Noun::Model),
+        (["task" | "group" | "model" | "plan", ..], "model") => Some(Noun::Model),
         _ => None,
     }
 }
@@ -184,7 +201,7 @@ mod tests {
             ("fermi user remove a", Some((Noun::User, "a"))),
             ("fermi user add a", None),
             ("fermi token revoke t", Some((Noun::Token, "t"))),
-            ("fermi plan --model b", None),
+            ("fermi plan --model b", Some((Noun::Model, "b"))),
             ("fermi task sh", None),
             ("fermi task show --js", None),
             ("fermi task logs --rank 0", None),
@@ -208,10 +225,22 @@ mod tests {
     }
 
     #[test]
-    fn names_fit_by_their_beginning_each_once_and_none_breaks_the_line() {
-        let names = ["bert", "bert", "be\nrt", "llama", "bert lr=1"].map(str::to_owned).to_vec();
-        let asked = Asked { noun: Noun::Task, beginning: unquoted("'b"), server: None, token_file: None };
-        assert_eq!(asked.fitting(names), ["bert", "bert lr=1"]);
+    fn names_fit_by_their_beginning_and_what_a_shell_would_read_is_completed_by_its_id() {
+        let names = ["bert", "bert", "be\nrt", "llama", "bert lr=1", "b\u{2028}$(touch x)", "b中文", "-b"];
+        let candidates: Vec<Candidate> = (1..)
+            .zip(names)
+            .map(|(number, name)| Candidate { name: name.to_owned(), id: Some(format!("task-{number}")) })
+            .collect();
+        let asked = |beginning: &str| Asked {
+            noun: Noun::Task,
+            beginning: unquoted(beginning),
+            server: None,
+            token_file: None,
+        };
+        assert_eq!(asked("'b").fitting(&candidates), ["bert", "task-3", "task-5", "task-6", "b中文"]);
+        assert_eq!(asked("task-4").fitting(&candidates), ["task-4"]);
+        let sweep = Candidate { name: "a b".to_owned(), id: None };
+        assert_eq!(asked("a").fitting(&[sweep]), [""; 0]);
         assert_eq!(unquoted("my\\ task\""), "my task");
     }
 }

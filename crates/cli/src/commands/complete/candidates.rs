@@ -3,14 +3,13 @@
 use fermi_api::client::{Client, ClientError, Query};
 use fermi_api::v1::MOST_PER_PAGE;
 
-use super::asked::Noun;
+use super::asked::{Candidate, Noun};
 use crate::commands::task::SWEEP_LABEL;
 
 /// Of very many tasks the newest are the ones that are typed.
 const TASKS: u32 = 200;
 
-/// Names first, then ids.
-pub fn all(client: &Client, noun: Noun) -> Result<Vec<String>, ClientError> {
+pub fn all(client: &Client, noun: Noun) -> Result<Vec<Candidate>, ClientError> {
     let whole = Query::new().with("pageSize", MOST_PER_PAGE);
     let newest = Query::new().with("pageSize", TASKS);
     Ok(match noun {
@@ -22,15 +21,19 @@ pub fn all(client: &Client, noun: Noun) -> Result<Vec<String>, ClientError> {
         Noun::Sweep => {
             let of_sweeps = newest.with("filter", format!("label.{SWEEP_LABEL}=*"));
             let rows = client.tasks(&of_sweeps)?.data.items;
-            rows.into_iter().filter_map(|mut row| row.labels.remove(SWEEP_LABEL)).collect()
+            named(rows.into_iter().filter_map(|mut row| row.labels.remove(SWEEP_LABEL)))
         }
-        Noun::Worker => client.workers(&whole)?.data.items.into_iter().map(|worker| worker.id).collect(),
-        Noun::User => client.users()?.data.items.into_iter().map(|user| user.name).collect(),
-        Noun::Token => client.tokens()?.data.items.into_iter().map(|token| token.id).collect(),
+        Noun::Worker => named(client.workers(&whole)?.data.items.into_iter().map(|worker| worker.id)),
+        Noun::User => named(client.users()?.data.items.into_iter().map(|user| user.name)),
+        Noun::Token => named(client.tokens()?.data.items.into_iter().map(|token| token.id)),
     })
 }
 
-fn both<T>(items: Vec<T>, words: impl Fn(T) -> (String, String)) -> Vec<String> {
-    let (names, ids): (Vec<_>, Vec<_>) = items.into_iter().map(words).unzip();
-    names.into_iter().chain(ids).collect()
+fn both<T>(items: Vec<T>, words: impl Fn(T) -> (String, String)) -> Vec<Candidate> {
+    let candidate = |(name, id)| Candidate { name, id: Some(id) };
+    items.into_iter().map(words).map(candidate).collect()
+}
+
+fn named(names: impl Iterator<Item = String>) -> Vec<Candidate> {
+    names.map(|name| Candidate { name, id: None }).collect()
 }

@@ -47,6 +47,6 @@ fn found(asked: &Asked) -> Option<Vec<String>> {
         server: asked.server.clone().or_else(|| std::env::var(fermi_domain::contract::FERMI_SERVER).ok()),
         token_file: asked.token_file.clone().map(Into::into),
     };
-    let client = flags.connect_within(DEADLINE).ok()?;
-    Some(asked.fitting(candidates::all(&client, asked.noun).ok()?))
+    let client = flags.connect_once(DEADLINE).ok()?;
+    Some(asked.fitting(&candidates::all(&client, asked.noun).ok()?))
 }

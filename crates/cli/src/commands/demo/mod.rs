@@ -64,6 +64,7 @@ fn run(flags: &DemoFlags) -> Outcome {
         folder: folder.path().to_owned(),
         environments: environments(),
         no_token: false,
+        run_as: None,
     };
     let mut cluster = Cluster::start(&options)?;
     let played = play(&mut cluster, flags, &display);
@@ -164,7 +165,7 @@ fn until_usable(cluster: &mut Cluster, client: &Client) -> Result<Vec<Environmen
 /// The request that the page of the specification would send, with a recipe that needs neither Python nor a GPU.
 fn request(client: &Client, node_ids: Vec<EnvironmentId>, steps: u64) -> Result<CreateRequest, CommandProblem> {
     let dataset = client.create_dataset(&CreateDataset { name: "demo-corpus".into(), ..CreateDataset::default() })?;
-    let version = CreateDatasetVersion { version: "v1".into(), path: "builtin".into() };
+    let version = CreateDatasetVersion { version: "v1".into(), path: "builtin".into(), ..Default::default() };
     let version = client.add_dataset_version(&dataset.data.id, &version)?;
     let model = client.create_model(&CreateModel { name: "tiny-transformer".into(), ..CreateModel::default() })?;
     Ok(CreateRequest {

@@ -1,7 +1,5 @@
 //! Who reaches whom how well: numbers among a few nodes, shades among many.
 
-use fermi_doctor::nodes::survey::Survey;
-
 use super::printing::View;
 use crate::table::Colour;
 
@@ -22,28 +20,35 @@ enum Grade {
     Bad,
 }
 
-pub fn latency(view: View, survey: &Survey) -> String {
-    let value = |from, to| survey.best(from, to).map(|pings| pings.least_us as f64 / 1e3);
+/// A row and a column for each node.
+type Cells = [Vec<Option<u64>>];
+
+pub fn latency(view: View, names: &[String], round_trips_us: &Cells) -> String {
+    let value = |from, to| Some(cell_of(round_trips_us, from, to)? as f64 / 1e3);
     let title = view.word("往返延迟（ms，行 → 列）", "round trips (ms, row to column)");
     // Up to a quarter of a millisecond is one switch away, whatever others have.
-    map(view, survey, title, value, |value, usual| (value / usual.max(0.25)) as f32)
+    map(view, names, title, value, |value, usual| (value / usual.max(0.25)) as f32)
 }
 
-pub fn bandwidth(view: View, survey: &Survey) -> String {
-    let value = |from, to| survey.speed(from, to).map(|speed| speed * 8.0 / 1e9);
+pub fn bandwidth(view: View, names: &[String], bytes_per_second: &Cells) -> String {
+    let value = |from, to| Some(cell_of(bytes_per_second, from, to)? as f64 * 8.0 / 1e9);
     let title = view.word("带宽（Gbit/s）", "bandwidth (Gbit/s)");
-    map(view, survey, title, value, |value, usual| (usual / value.max(1e-9)) as f32)
+    map(view, names, title, value, |value, usual| (usual / value.max(1e-9)) as f32)
+}
+
+fn cell_of(cells: &Cells, from: usize, to: usize) -> Option<u64> {
+    *cells.get(from)?.get(to)?
 }
 
 /// `worse` says how many times worse than usual a value is.
 fn map(
     view: View,
-    survey: &Survey,
+    names: &[String],
     title: &str,
     value: impl Fn(usize, usize) -> Option<f64>,
     worse: impl Fn(f64, f64) -> f32,
 ) -> String {
-    let nodes = survey.nnodes;
+    let nodes = names.len();
     let all = (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))).filter(|(from, to)| from != to);
     let mut values: Vec<f64> = all.filter_map(|(from, to)| value(from, to)).collect();
     if values.is_empty() {
@@ -68,13 +73,12 @@ fn map(
         out.push_str(&view.paint.dim(&format!("  {:>4}{head}", "")));
         out.push('\n');
     }
-    for from in 0..nodes {
+    for (from, name) in names.iter().enumerate() {
         out.push_str(&view.paint.dim(&format!("  {from:>4}")));
         out.push_str(if is_wide { "" } else { " " });
         for to in 0..nodes {
             out.push_str(&cell(view, (from != to).then(|| measured(from, to)), is_wide, width));
         }
-        let name = survey.name(from);
         out.push_str(&view.paint.dim(&format!("  {name}")));
         out.push('\n');
     }
@@ -109,40 +113,34 @@ fn short(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
-
-    use fermi_doctor::nodes::survey::{NodeSeen, PathPing, PingRow, Pings, Reach};
     use fermi_domain::language::Language;
 
     use super::*;
     use crate::speech::Paint;
 
-    fn survey(nodes: usize) -> Survey {
-        let row = |from: usize, to: usize| {
-            let least_us = if from + to == 3 { 50_000 } else { 120 };
-            let pings = (from + to != 1).then(|| Pings { count: 1, least_us, ..Pings::default() });
-            let ip = IpAddr::from([10, 0, 0, 1]);
-            let path = PathPing { interface: "eth0".into(), ip, reach: Reach::Connected, pings };
-            PingRow { node: to, paths: vec![path], master_port: None }
+    fn cells(nodes: usize) -> (Vec<String>, Vec<Vec<Option<u64>>>) {
+        let cell = |from: usize, to: usize| match from + to {
+            _ if from == to => None,
+            1 => None,
+            3 => Some(50_000),
+            _ => Some(120),
         };
-        let rows = |from| (0..nodes).filter(|to| *to != from).map(|to| row(from, to)).collect();
-        let seen = |node| NodeSeen { node, name: Some(format!("gn{node}")), ..NodeSeen::default() };
-        Survey {
-            nnodes: nodes,
-            nodes: (0..nodes).map(seen).collect(),
-            pings: (0..nodes).map(rows).collect(),
-            ..Survey::default()
-        }
+        let names = (0..nodes).map(|node| format!("gn{node}")).collect();
+        (names, (0..nodes).map(|from| (0..nodes).map(|to| cell(from, to)).collect()).collect())
     }
 
     #[test]
     fn a_few_nodes_have_numbers_and_many_have_shades() {
         let view = View { language: Language::En, paint: Paint::none(), columns: 100 };
-        let few = latency(view, &survey(3));
+        let show = |nodes| {
+            let (names, cells) = cells(nodes);
+            latency(view, &names, &cells)
+        };
+        let few = show(3);
         assert!(few.contains("     0      ·      ×   0.12  gn0\n"), "{few}");
         assert!(few.contains("     1      ×      ·   50.0  gn1\n"), "{few}");
-        let many = latency(view, &survey(20));
+        let many = show(20);
         assert!(many.contains("     0 ·×░█░░"), "{many}");
-        assert_eq!(bandwidth(view, &survey(3)), "");
+        assert_eq!(bandwidth(view, &cells(3).0, &[]), "");
     }
 }

@@ -1,34 +1,44 @@
-//! `fermi doctor`: looks at this machine, and with `--nnodes` at the wire between machines, and says what would hinder a
-//! training.
+//! `fermi doctor`: looks at this machine, with `--nnodes` or `--nodes` at the wire between machines, and says what would
+//! hinder a training.
 //!
 //! The looking and the judging are `fermi-doctor`'s; [`printing`] shows findings, [`matrix`] who reaches whom how well.
+//! [`nodes`] needs no server, [`environments`] asks one, and [`part`] is what agents start for that.
 
+mod environments;
+mod hang;
 mod matrix;
 mod nodes;
+pub mod part;
 mod printing;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use fermi_doctor::look::{self, LookOptions};
 use fermi_doctor::{Counts, check};
+use fermi_domain::language::Text;
 use serde_json::json;
 
 use self::printing::View;
+use crate::connection::ServerFlags;
 use crate::{exit_code, speech};
 
 pub const NAME: &str = "doctor";
 
 const SEVERAL: &str = "Several machines";
+const THROUGH_SERVER: &str = "Environments of a server";
 
 /// Check this machine for training, or several at once: what is wrong comes with its evidence and its fix
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example: fermi doctor --nnodes 4 --node-rank 0 --master-addr 10.0.0.1   (on each machine, with its own rank)"
+    after_help = "Examples: fermi doctor --nodes gn6,gn7   (environments of a server)\n          fermi doctor --nnodes 4 --node-rank 0 --master-addr 10.0.0.1   (without one, on each machine with its own rank)"
 )]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct DoctorFlags {
+    #[command(subcommand)]
+    about: Option<About>,
     /// The folder whose disk is tried, such as that of checkpoints
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
@@ -59,6 +69,20 @@ pub struct DoctorFlags {
     /// How long machines wait for each other
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600), help_heading = SEVERAL)]
     join_timeout: u64,
+    /// A folder that all shall have, such as that of a data set: is it the same everywhere?
+    #[arg(long, value_name = "DIR", help_heading = SEVERAL)]
+    path: Option<PathBuf>,
+    /// Check these environments of a server together, by name or id, with commas: their agents do it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["nnodes", "node_rank", "master_addr", "join_timeout", "folder", "engine", "python"], help_heading = THROUGH_SERVER)]
+    nodes: Vec<String>,
+    #[command(flatten, next_help_heading = THROUGH_SERVER)]
+    server: ServerFlags,
+}
+
+/// What else is looked at.
+#[derive(Debug, Subcommand)]
+enum About {
+    Hang(hang::HangFlags),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -68,7 +92,24 @@ enum EngineAsked {
 }
 
 pub fn execute(flags: &DoctorFlags) -> ExitCode {
-    if flags.nnodes > 1 { nodes::execute(flags) } else { alone(flags) }
+    if let Some(About::Hang(flags)) = &flags.about {
+        return hang::execute(flags);
+    }
+    if !flags.nodes.is_empty() {
+        return environments::execute(flags);
+    }
+    if flags.nnodes > 1 {
+        return nodes::execute(flags);
+    }
+    if flags.path.is_some() {
+        let text = Text::new("--path 比较多台机器上的文件夹", "--path compares a folder of several machines");
+        let hint = Text::new(
+            "加上 --nnodes 或 --nodes；只看本机的磁盘用 --folder",
+            "add --nnodes or --nodes; the disk of this machine alone is --folder",
+        );
+        return nodes::refuse("path", text, hint);
+    }
+    alone(flags)
 }
 
 fn alone(flags: &DoctorFlags) -> ExitCode {

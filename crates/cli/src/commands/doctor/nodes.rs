@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fermi_doctor::look::{self, LookOptions, Step};
-use fermi_doctor::nodes::{NodesOptions, hub, member};
+use fermi_doctor::nodes::{NodesOptions, hub, member, report};
 use fermi_doctor::{Counts, Finding, State, check};
 use fermi_domain::contract::{FERMI_NODE_NAME, MASTER_ADDR};
 use fermi_domain::language::{Notice, Text, reason};
@@ -15,8 +15,10 @@ use super::{DoctorFlags, code, matrix, options};
 use crate::{exit_code, speech};
 
 /// All of it takes a minute at most, so Python has less time than when it is asked alone.
-const PYTHON: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_secs(14);
+pub const PYTHON: Duration = Duration::from_secs(10);
+pub const LOOK: Duration = Duration::from_secs(14);
+/// All steps after the meeting, each at its latest.
+const WHOLE: Duration = Duration::from_secs(60);
 
 pub fn execute(flags: &DoctorFlags) -> ExitCode {
     let (nnodes, rank) = (flags.nnodes, flags.node_rank);
@@ -44,12 +46,16 @@ pub fn execute(flags: &DoctorFlags) -> ExitCode {
         master_addr,
         master_port: look.port.port,
         join: Duration::from_secs(flags.join_timeout),
+        names: Vec::new(),
+        until: Instant::now() + Duration::from_secs(flags.join_timeout) + WHOLE,
+        path: flags.path.clone(),
+        word: None,
         name: std::env::var(FERMI_NODE_NAME).ok().filter(|name| !name.is_empty()).unwrap_or_else(host_name),
     };
     if rank == 0 { first(flags, &nodes, look) } else { other(flags, &nodes, look) }
 }
 
-fn refuse(id: &'static str, text: Text, hint: Text) -> ExitCode {
+pub fn refuse(id: &'static str, text: Text, hint: Text) -> ExitCode {
     speech::complain(&Notice::new(id, text, hint));
     ExitCode::from(exit_code::USAGE)
 }
@@ -61,7 +67,9 @@ fn host_name() -> String {
 fn first(flags: &DoctorFlags, nodes: &NodesOptions, look: LookOptions) -> ExitCode {
     let start = Instant::now();
     let port = nodes.master_port;
-    let found = match hub::run(nodes, Step::start(LOOK, move || look::machine(&look))) {
+    let look = Step::start(LOOK, move || look::machine(&look));
+    let met = hub::listen(port).and_then(|listener| hub::run(listener, nodes, look, |_, _, _| {}));
+    let found = match met {
         Ok(found) => found,
         Err(error) => {
             let why = reason::of_io(&error);
@@ -78,10 +86,7 @@ fn first(flags: &DoctorFlags, nodes: &NodesOptions, look: LookOptions) -> ExitCo
     };
     let findings = check::wire::nodes(&found.survey);
     let counts = Counts::of(&findings);
-    let concerns = |finding: &&Finding, node: usize| finding.state >= State::Warning && finding.nodes.contains(&node);
-    found.tell(counts.errors, |node| {
-        findings.iter().filter(|finding| concerns(finding, node)).map(|finding| finding.text.clone()).collect()
-    });
+    tell(&found, &findings, counts.errors);
     let seconds = start.elapsed().as_secs_f64();
     if flags.json {
         let is_ok = counts.errors == 0;
@@ -95,11 +100,21 @@ fn first(flags: &DoctorFlags, nodes: &NodesOptions, look: LookOptions) -> ExitCo
             fermi_domain::language::Language::En => format!("{} nodes", nodes.nnodes),
         };
         speech::print(&view.findings(&title, &findings));
-        speech::print(&matrix::latency(view, &found.survey));
-        speech::print(&matrix::bandwidth(view, &found.survey));
+        let names: Vec<String> = (0..nodes.nnodes).map(|node| found.survey.name(node)).collect();
+        let report = report(&found.survey, Vec::new());
+        speech::print(&matrix::latency(view, &names, &report.round_trips_us));
+        speech::print(&matrix::bandwidth(view, &names, &report.bytes_per_second));
         speech::print(&view.summary(counts, seconds));
     }
     code(counts.errors)
+}
+
+/// Every node hears what concerns it.
+pub fn tell(found: &hub::Hub, findings: &[Finding], errors: usize) {
+    let concerns = |finding: &&Finding, node: usize| finding.state >= State::Warning && finding.nodes.contains(&node);
+    found.tell(errors, |node| {
+        findings.iter().filter(|finding| concerns(finding, node)).map(|finding| finding.text.clone()).collect()
+    });
 }
 
 fn other(flags: &DoctorFlags, nodes: &NodesOptions, look: LookOptions) -> ExitCode {

@@ -161,6 +161,7 @@ impl<'a> Session<'a> {
                 | RunEvent::Swept { .. }
                 | RunEvent::HangVerdict { .. }
                 | RunEvent::HangPassed { .. }
+                | RunEvent::DeviceFault { .. }
         );
         // Said here already, for all hosts.
         let is_ours = matches!(event, RunEvent::Stopping { .. }) && self.asked > 0;

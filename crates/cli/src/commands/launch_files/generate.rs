@@ -58,6 +58,7 @@ pub(super) fn execute(flags: &GenerateFlags) -> Result<(), EngineRefusal> {
         nodes: &cluster.nodes,
         dataset_path: None,
         model_path: None,
+        model_parameters: None,
         known_models: fermi_planner::catalogue::parameters_of,
     };
     let mut launch = launch(&order)?;

@@ -80,17 +80,21 @@ fn markdown(report: &Evaluation, language: Language) -> String {
         mean(m.mean, m.rows > 0)
     );
     let Evaluation { out_of_memory_called_fitting, ran_called_not_fitting, ran, refused, rows, sweeps, .. } = report;
+    let (ran_called_tight, step_inside, peak_inside) =
+        (report.ran_called_tight, report.step_inside, report.peak_inside);
     let (median, mean, cost, worst) = (m.median, m.mean, report.sweep_cost_mean, report.sweep_cost_worst);
     out += Text::new(
         format!(
             "峰值显存（{} 行）：中位 {median:.2} %，平均 {mean:.2} %。把跑爆显存的说成放得下：{out_of_memory_called_fitting}；\
-             把跑过的说成放不下：{ran_called_not_fitting}/{ran}。无法建模：{refused}/{rows} 行。布局扫描 {sweeps} 组：\
+             把跑过的说成放不下：{ran_called_not_fitting}/{ran}，说成勉强：{ran_called_tight}。落在区间内：步时 \
+             {step_inside:.0} %，显存 {peak_inside:.0} %。无法建模：{refused}/{rows} 行。布局扫描 {sweeps} 组：\
              按预测挑最优平均多花 {cost:.1} %，最多 {worst:.1} %。\n",
             m.rows,
         ),
         format!(
             "Peak memory over {} rows: median {median:.2} %, mean {mean:.2} %. Ran out of memory but called fitting: \
-             {out_of_memory_called_fitting}; ran but called not fitting: {ran_called_not_fitting} of {ran}. Refused: \
+             {out_of_memory_called_fitting}; ran but called not fitting: {ran_called_not_fitting} of {ran}, called tight: \
+             {ran_called_tight}. Inside their intervals: {step_inside:.0} % of steps, {peak_inside:.0} % of peaks. Refused: \
              {refused} of {rows} rows. Of {sweeps} layout sweeps the predicted best costs {cost:.1} % on average, \
              {worst:.1} % at worst.\n",
             m.rows,

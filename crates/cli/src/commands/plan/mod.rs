@@ -7,6 +7,7 @@ mod guide;
 mod machines;
 mod predict;
 mod recommend;
+mod registered;
 mod scale;
 mod show;
 mod workload;

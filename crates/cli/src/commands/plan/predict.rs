@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fermi_planner::interval::Verdict;
 use fermi_planner::predict::{RowPrediction, predict};
 
 use super::show::{columns, number};
@@ -38,10 +39,15 @@ pub fn execute(flags: &PredictFlags) -> Result<(), PlanRefusal> {
             RowPrediction::Numbers(p) => vec![
                 (at + 1).to_string(),
                 model,
-                number(p.step_time_s) + " s",
+                format!("{} s ({}–{})", number(p.step_time_s), number(p.step_time_low_s), number(p.step_time_high_s)),
                 number(p.tokens_per_s),
-                number(p.peak_mem_gib),
-                if p.fits { "✓" } else { "✗" }.to_owned(),
+                format!("{} ({}–{})", number(p.peak_mem_gib), number(p.peak_mem_low_gib), number(p.peak_mem_high_gib)),
+                match p.verdict {
+                    Verdict::Fits => "✓",
+                    Verdict::Tight => "~",
+                    Verdict::DoesNotFit => "✗",
+                }
+                .to_owned(),
                 p.explain.clone(),
             ],
             RowPrediction::Reason { reason, .. } => {

@@ -3,6 +3,7 @@
 use clap::Args;
 use fermi_domain::guidance::CrossZone;
 use fermi_domain::language::{Language, Text};
+use fermi_planner::interval::Verdict;
 use fermi_planner::memory::GIB;
 use fermi_planner::plan::Plan;
 use fermi_planner::remedies::Remedy;
@@ -98,6 +99,7 @@ fn candidate_json(c: &Candidate) -> Value {
             "grad_accum": l.accumulation, "recompute": l.recompute.name(), "sequence_parallel": l.sequence_parallel },
         "global_batch": l.global_batch(),
         "memory_gib": memory, "needed_gib": c.memory.needed_gib(), "missing_gib": c.missing_gib(), "fits": c.fits,
+        "verdict": c.verdict, "needed_interval_gib": c.needed_interval(), "step_time_interval_s": c.seconds_interval(),
         "step_time_s": c.seconds(), "tokens_per_s": c.tokens_per_s(), "mfu": c.mfu(), "time": c.step,
     })
 }
@@ -124,7 +126,7 @@ impl Shown<'_> {
             "framework_by_table": framework_by_table(r.architecture.params()),
             "alternatives": listed, "does_not_fit": not_fitting,
             "would_fit": self.remedies.iter().map(|m| json!({ "what": m.what.in_language(language), "needed_gib": m.needed_gib,
-                "host_gib": m.host_gib, "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
+                "host_gib": m.host_gib, "host_missing_gib": m.host_missing_gib, "fits": m.fits, "step_time_s": m.step_time_s })).collect::<Vec<_>>(),
             "layouts": self.plan.ranked.len(), "learning_rate": self.rates,
             "notes": self.workload.machines.notes.iter().map(|n| n.in_language(language)).collect::<Vec<_>>(),
         })
@@ -216,10 +218,12 @@ impl Shown<'_> {
             l.recompute.text().in_language(language)
         );
         *out += &format!(
-            "\n{}  {} {} · {} tokens/s · MFU {:.1} %\n",
+            "\n{}  {} {} ({}–{}) · {} tokens/s · MFU {:.1} %\n",
             paint.bold(say("速度", "Speed")),
             say("每步", "step"),
             seconds(c.seconds()),
+            seconds(c.seconds_interval().low),
+            seconds(c.seconds_interval().high),
             number(c.tokens_per_s()),
             c.mfu() * 100.0
         );
@@ -239,6 +243,16 @@ impl Shown<'_> {
             .collect();
         *out += &format!("  {}\n", paint.dim(&shown.join(" · ")));
         memory_bars(out, c, zh, paint);
+        let within =
+            say("括号内：五次这样的运行有四次在此区间。", "In brackets: four of five such runs are between these.");
+        *out += &format!("  {}\n", paint.dim(within));
+        if c.verdict == Verdict::Tight {
+            let tight = say(
+                "勉强放得下：按区间上限会放不下，请留意显存或换一个方案。",
+                "Just fits: at the upper end of the interval it does not. Watch the memory, or take another layout.",
+            );
+            *out += &format!("  {}\n", paint.red(tight));
+        }
     }
 
     fn nothing_fits(&self, out: &mut String, language: Language, paint: Paint) {
@@ -354,9 +368,11 @@ fn memory_bars(out: &mut String, c: &Candidate, zh: bool, paint: Paint) {
     let needed = c.memory.needed_gib();
     let names = ["参数", "梯度", "优化器", "激活", "logits", "临时", "上下文"];
     *out += &format!(
-        "\n{}  {:.1} / {:.0} GiB ({:.0} %)\n",
+        "\n{}  {:.1} ({:.1}–{:.1}) / {:.0} GiB · {:.0} %\n",
         paint.bold(if zh { "每张 GPU 的显存" } else { "Memory per GPU" }),
         needed,
+        c.needed_interval().low,
+        c.needed_interval().high,
         card,
         needed / card * 100.0
     );

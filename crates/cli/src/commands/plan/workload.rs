@@ -15,7 +15,8 @@ use fermi_planner::run::Run;
 use fermi_planner::search::Request;
 
 use super::machines::{self, Links, Machines, OwnGpu};
-use super::{PlanRefusal, files};
+use super::{PlanRefusal, files, registered};
+use crate::connection::ServerFlags;
 
 const USUAL_GPUS: &str = "1xA100-80";
 const USUAL_ZONE_RTT: f64 = 10.0;
@@ -25,9 +26,11 @@ const USUAL_OPTIMIZER: &str = "adamw";
 /// The model, the machines, the batch.
 #[derive(Debug, Args)]
 pub struct WorkloadFlags {
-    /// A model of the catalogue, such as llama2-7b or facebook/opt-350m
+    /// A model of the catalogue, such as llama2-7b or facebook/opt-350m, or one that is registered at the server
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    #[command(flatten)]
+    server: ServerFlags,
     /// A Hugging Face config.json
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     model_config: Option<PathBuf>,
@@ -73,7 +76,7 @@ pub struct WorkloadFlags {
     /// Link to the other GPUs of the node, one direction, in GB/s
     #[arg(long, value_name = "GBS")]
     gpu_link: Option<f64>,
-    /// Memory of one node's processors in GiB, for what is offloaded [default: not counted]
+    /// Memory of one node's processors in GiB, for what is offloaded [default: twice its GPUs']
     #[arg(long, value_name = "GIB")]
     host_memory: Option<f64>,
     /// Tokens per sequence
@@ -176,9 +179,7 @@ impl WorkloadFlags {
             return Ok((architecture_of_config(&files::read(path)?)?, path.display().to_string()));
         }
         if let Some(name) = &self.model {
-            let entry =
-                catalogue.model(name).ok_or_else(|| PlanError::unknown("model", name, &catalogue.models_near(name)))?;
-            return Ok((entry.architecture(), entry.name.clone()));
+            return registered::find(name, catalogue, &self.server);
         }
         let (Some(layers), Some(hidden), Some(heads)) = (self.layers, self.hidden, self.heads) else {
             return Err(PlanRefusal::new(

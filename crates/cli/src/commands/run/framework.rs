@@ -50,6 +50,7 @@ impl Framework {
             nodes: &nodes,
             dataset_path: None,
             model_path: None,
+            model_parameters: None,
             known_models: fermi_planner::catalogue::parameters_of,
         };
         let refused =

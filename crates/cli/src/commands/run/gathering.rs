@@ -19,7 +19,8 @@ pub fn plan(flags: &RunFlags) -> Result<Meeting, RunProblem> {
         return Err(RunProblem::NodeRankBeyond { value, nodes: most });
     }
     known_backend(flags.rdzv_backend.as_deref(), most)?;
-    if most == 1 { alone(flags) } else { together(flags, least, most) }
+    let conf = RendezvousConf::read(flags.rdzv_conf.as_deref())?;
+    if most == 1 { alone(flags) } else { together(flags, least, most, &conf) }
 }
 
 /// Nodes always meet through Fermi itself, so the way torchrun would take is of no matter; but what stands at an endpoint
@@ -43,9 +44,9 @@ fn node_counts(value: &str) -> Result<(u32, u32), RunProblem> {
     if least <= most { Ok((least, most)) } else { Err(bad()) }
 }
 
-/// One machine needs no meeting; a rendezvous that was named is of no use and does no harm.
+/// One machine needs no meeting; of a rendezvous that was named only a port counts that torchrun would give to rank 0.
 fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
-    let named = named_port(flags)?;
+    let named = named_port(flags)?.or_else(|| port_of_static_endpoint(flags));
     let port = match (flags.rank, named) {
         // Others start the other ranks, so all must agree on the port beforehand.
         (Some(0), port) => MasterPort::Exactly(port.unwrap_or(port::FIRST)),
@@ -56,12 +57,19 @@ fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
     Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port, numbering: RankNumbering::Assigned })
 }
 
-fn together(flags: &RunFlags, least_nodes: u32, nodes: u32) -> Result<Meeting, RunProblem> {
+/// The port of an endpoint on this machine, where the rendezvous is static, which it is unless another is named.
+fn port_of_static_endpoint(flags: &RunFlags) -> Option<u16> {
+    let is_static = matches!(flags.rdzv_backend.as_deref(), None | Some("" | "static"));
+    let endpoint = flags.rdzv_endpoint.as_deref().filter(|_| is_static && !flags.standalone)?;
+    let (host, port) = read_endpoint(endpoint).ok()?;
+    (endpoint.ends_with(&format!(":{port}")) && is_here(&host)).then_some(port)
+}
+
+fn together(flags: &RunFlags, least_nodes: u32, nodes: u32, conf: &RendezvousConf) -> Result<Meeting, RunProblem> {
     if flags.ranks_filter.is_some() {
         return Err(RunProblem::RanksFilterOnSeveralNodes);
     }
     let endpoint = flags.rdzv_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty());
-    let conf = RendezvousConf::read(flags.rdzv_conf.as_deref())?;
     let mut may_follow = false;
     let (address, port, node_rank, coordinates) = match endpoint {
         Some(endpoint) => {
@@ -248,6 +256,22 @@ mod tests {
         for conf in ["garbage", "is_host=perhaps"] {
             let options = ["--nnodes", "2", "--node-rank", "0", "--rdzv-conf", conf];
             assert!(matches!(meeting(&options), Err(RunProblem::BadRendezvousConf { .. })), "{conf}");
+            assert!(matches!(meeting(&["--rdzv-conf", conf]), Err(RunProblem::BadRendezvousConf { .. })), "{conf}");
+        }
+    }
+
+    #[test]
+    fn the_port_of_a_static_endpoint_is_rank_0s_on_one_machine() {
+        let port = |options: &[&'static str]| meeting(options).unwrap().port;
+        let endpoint = ["--rdzv-endpoint", "localhost:5972"];
+        assert_eq!(port(&endpoint), MasterPort::Exactly(5972));
+        assert_eq!(port(&[&endpoint[..], &["--rdzv-backend", "static"]].concat()), MasterPort::Exactly(5972));
+        assert_eq!(port(&[&endpoint[..], &["--master-port", "4711"]].concat()), MasterPort::Exactly(4711));
+        for other in [&["--rdzv-backend", "c10d"][..], &["--standalone"]] {
+            assert_eq!(port(&[&endpoint[..], other].concat()), MasterPort::Any, "{other:?}");
+        }
+        for endpoint in ["localhost", "localhost:0", "203.0.113.7:5972"] {
+            assert_eq!(port(&["--rdzv-endpoint", endpoint]), MasterPort::Any, "{endpoint}");
         }
     }
 

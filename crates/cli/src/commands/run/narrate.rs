@@ -7,6 +7,7 @@ use fermi_domain::event::{RunEvent, StopCause};
 use fermi_domain::exit::signal_name;
 use fermi_domain::language::{FrontEnd, Language, Setting, Text};
 use fermi_domain::ledger::Account;
+use fermi_domain::start_up::{SHOWN_AFTER_MS, met_text};
 
 use super::plan::Plan;
 use crate::span;
@@ -124,11 +125,17 @@ impl Narrator {
                 let ranks = listed(ranks);
                 Text::new(format!("rank {ranks} 冷启动：{}", text.zh), format!("rank {ranks} starts cold: {}", text.en))
             }
-            RunEvent::HangVerdict { text, hint, evidence, .. } => hang(text, hint, evidence.as_deref()),
+            RunEvent::HangVerdict { text, hint, evidence, .. } => told(text, hint, evidence.as_deref()),
+            RunEvent::DeviceFault { text, hint, .. } => told(text, hint, None),
             RunEvent::HangPassed { lasted_ms, .. } => {
                 let seconds = format!("{:.1}", *lasted_ms as f64 / 1000.0);
                 Text::new(format!("停顿 {seconds} 秒后已继续"), format!("things move again, after {seconds} s"))
             }
+            RunEvent::RanksWaiting { waited_ms, text, .. } if *waited_ms >= SHOWN_AFTER_MS => {
+                let seconds = waited_ms / 1000;
+                Text::new(format!("{}（已 {seconds} 秒）", text.zh), format!("{} (for {seconds} s)", text.en))
+            }
+            RunEvent::RanksMet { waited_ms, .. } if *waited_ms >= SHOWN_AFTER_MS => met_text(*waited_ms),
             RunEvent::RunLedger { account } => ledger(account),
             RunEvent::Swept { killed, survivors, .. } if !survivors.is_empty() => unkillable(*killed, survivors),
             RunEvent::Swept { killed, left, .. } if !left.is_empty() => left_behind(*killed, left),
@@ -165,7 +172,7 @@ fn listed(ranks: &[u32]) -> String {
 }
 
 /// Who hangs and where, what to do, and where all stacks are.
-fn hang(text: &Text, hint: &Text, evidence: Option<&Path>) -> Text {
+fn told(text: &Text, hint: &Text, evidence: Option<&Path>) -> Text {
     let (zh, en) = match evidence.map(short_path) {
         Some(file) => (format!("\n  全部调用栈在 {file}"), format!("\n  all stacks are in {file}")),
         None => (String::new(), String::new()),

@@ -29,6 +29,7 @@ pub fn plan(
         let is_live = show_stdout == Show::Raw && show_stderr == Show::Raw;
         RankPlan {
             command: RankCommand {
+                account: None,
                 argv: program.of_rank(&place),
                 env,
                 folder: None,

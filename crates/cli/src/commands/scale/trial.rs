@@ -77,12 +77,25 @@ pub fn run(order: &TrialOrder<'_>, gpus: Option<&Gpus>) -> Outcome {
 /// The standard input is the leash: the run ends when this process does, however that comes about.
 fn start(order: &TrialOrder<'_>) -> std::io::Result<(Child, PathBuf)> {
     fs::create_dir_all(order.folder)?;
-    let log = order.folder.join("output.log");
+    let (output, log) = new_log(order.folder, order.processes)?;
     let mut run = Command::new(std::env::current_exe()?);
     run.args(["run", "--json", "--stop-on-stdin-eof", "--log-dir"]).arg(order.folder);
     run.args(["--nproc-per-node", &order.processes.to_string()]).args(order.words);
-    run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+    run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(output);
     Ok((run.spawn()?, log))
+}
+
+/// Each run has an output of its own: `output-4.log`, `output-4-2.log` …
+fn new_log(folder: &Path, processes: u64) -> std::io::Result<(File, PathBuf)> {
+    let mut number = 1;
+    loop {
+        let nth = if number == 1 { String::new() } else { format!("-{number}") };
+        let path = folder.join(format!("output-{processes}{nth}.log"));
+        match File::create_new(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            made => return made.map(|file| (file, path)),
+        }
+    }
 }
 
 fn follow(mut child: Child, order: &TrialOrder<'_>, log: &Path, gpus: Option<&Gpus>) -> Outcome {
@@ -194,6 +207,13 @@ fn tail(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_run_writes_over_the_output_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |processes| new_log(folder.path(), processes).unwrap().1.file_name().unwrap().to_owned();
+        assert_eq!([name(4), name(4), name(2)], ["output-4.log", "output-4-2.log", "output-2.log"]);
+    }
 
     #[test]
     fn events_name_the_folder_and_the_ranks() {

@@ -1,9 +1,10 @@
 //! `fermi server`: the control plane.
 //!
-//! [`settings`] reads the file of `--config`; a flag wins over it. [`status`] asks a server how it fares; [`backup`] copies
+//! [`settings`] reads the file of `--config`; a flag wins over it. [`oidc`] is the company's log-in service. [`status`] asks a server how it fares; [`backup`] copies
 //! what it keeps, and puts it back; [`strays`] shows what a restored database does not know.
 
 mod backup;
+mod oidc;
 mod settings;
 mod status;
 mod strays;
@@ -47,13 +48,13 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, log_budget_per_task, log_budget, disk_reserve and queue
+    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, oidc, log_budget_per_task, log_budget, disk_reserve and queue
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
     #[arg(long, value_name = "NAME")]
     allowed_host: Vec<String>,
-    /// Where people find the console, for links in what webhooks are told
+    /// Where people find the console, for links in what webhooks are told and for log-ins with a company account
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
     /// Where the token is; it is made when the file does not exist [default: the data folder's token]
@@ -74,6 +75,8 @@ pub struct ServerFlags {
     /// A proxy whose X-Forwarded headers are believed, as an address or a range such as 10.0.0.0/8 (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     trust_proxy: Vec<String>,
+    #[command(flatten)]
+    oidc: oidc::OidcFlags,
     /// How many bytes of logs are kept of one task, such as 500MB; what comes beyond is counted and not kept [default: 8GB]
     #[arg(long, value_name = "SIZE")]
     log_budget_per_task: Option<String>,
@@ -185,8 +188,9 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
     };
     let public_url = flags.public_url.clone().or(settings.public_url).map(|url| public(&url)).transpose()?;
+    let oidc = flags.oidc.settings(settings.oidc, public_url.as_deref(), flags.no_token)?;
     let settings = CoreSettings { limits, rules: settings.queue, public_url };
-    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, settings })
+    Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, oidc, settings })
 }
 
 /// Where people find the console, without a slash at its end.

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use fermi_domain::language::{Text, reason};
+use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::queue::Rules;
 use fermi_server::Encryption;
 use serde_json::Value;
 
+use super::oidc::{self, OidcFlags};
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "listen",
     "data_dir",
     "allowed_hosts",
@@ -18,6 +19,7 @@ const KEYS: [&str; 11] = [
     "token_file",
     "tls",
     "trust_proxy",
+    "oidc",
     "log_budget_per_task",
     "log_budget",
     "disk_reserve",
@@ -34,6 +36,7 @@ pub struct Settings {
     pub token_file: Option<PathBuf>,
     pub encryption: Encryption,
     pub trust_proxy: Vec<String>,
+    pub oidc: OidcFlags,
     /// Sizes as people write them, such as 8GB.
     pub log_budget_per_task: Option<String>,
     pub log_budget: Option<String>,
@@ -59,9 +62,9 @@ pub fn read(path: &Path) -> Result<Settings, CommandProblem> {
 
 /// Why a file is refused.
 #[derive(Debug, PartialEq, Eq)]
-struct SettingsRefusal {
-    message: Text,
-    hint: Text,
+pub struct SettingsRefusal {
+    pub message: Text,
+    pub hint: Text,
 }
 
 /// Where a file is no YAML; what its reader says beyond that is for programmers.
@@ -105,6 +108,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "queue" => settings.queue = rules(value)?,
             "tls" => settings.encryption = encryption(&value, folder)?,
             "trust_proxy" => settings.trust_proxy = words(&key, &value)?,
+            "oidc" => settings.oidc = oidc::read(&value, folder)?,
             "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
             _ => return Err(unknown(&key, known())),
         }
@@ -183,10 +187,17 @@ fn rules(value: Value) -> Result<Rules, SettingsRefusal> {
             return Err(SettingsRefusal { message, hint: hint() });
         }
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|_| SettingsRefusal {
+    let rules: Rules = serde_json::from_value(Value::Object(fields)).map_err(|_| SettingsRefusal {
         message: Text::new("queue 的值形式不对", "queue has a value of the wrong form"),
         hint: hint(),
-    })
+    })?;
+    match rules.check() {
+        Ok(()) => Ok(rules),
+        Err(refusal) => Err(SettingsRefusal {
+            message: refusal.text(),
+            hint: refusal.hint().map_or_else(hint, |hint| hint.spelled(FrontEnd::CommandLine)),
+        }),
+    }
 }
 
 fn words(key: &str, value: &Value) -> Result<Vec<String>, SettingsRefusal> {

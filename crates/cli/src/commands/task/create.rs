@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use fermi_api::client::{ApiAnswer, Client};
 use fermi_api::v1::CreateAnswer;
+use fermi_domain::language::Text;
 use serde_json::{Map, Value};
 
 use super::request::RequestFlags;
@@ -59,8 +60,16 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
 
 /// Creates a task for each combination. What was created before one is refused stays, and has been said.
 fn create_all(client: &Client, base: &Map<String, Value>, flags: &CreateFlags) -> Outcome {
-    for combination in sweep::combinations(&flags.sweep)? {
-        let answer = client.create_task(&sweep::request(base, &combination))?;
+    let combinations = sweep::combinations(&flags.sweep)?;
+    for (made, combination) in combinations.iter().enumerate() {
+        let answer = client.create_task(&sweep::request(base, combination)).inspect_err(|_| {
+            let whole = combinations.len();
+            let far = Text::new(
+                format!("{whole} 个任务中已创建 {made} 个"),
+                format!("{made} of {whole} tasks had been created"),
+            );
+            speech::say(&format!("{}\n", far.in_language(speech::language())));
+        })?;
         tell(&answer, flags.json);
     }
     Ok(ExitCode::SUCCESS)

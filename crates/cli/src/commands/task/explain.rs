@@ -1,8 +1,8 @@
 //! `fermi task explain`.
 
-use fermi_api::v1::Explanation;
+use fermi_api::v1::{Explanation, QueuePlace};
 
-use super::{find, verdict};
+use super::{find, ledger, verdict};
 use crate::commands::run::report::labelled;
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
@@ -41,8 +41,17 @@ fn render(explanation: &Explanation, paint: Paint) -> String {
             }
         }
     }
+    if let Some(hang) = &explanation.hang {
+        out.push_str(&labelled(pick("位置", "places"), &ledger::places(hang, &explanation.task_id), paint));
+    }
+    if let Some(spent) = &explanation.ledger {
+        out.push_str(&labelled(pick("时间", "time"), &ledger::bar(spent, language, Paint::none()), paint));
+    }
     for wait in &explanation.waiting_for {
         out.push_str(&labelled(pick("等待", "waits"), wait.text.in_language(language), paint));
+    }
+    if let Some(place) = &explanation.queue {
+        out.push_str(&queue(place, paint));
     }
     if !explanation.status.is_final() {
         let nodes: Vec<&str> = explanation.nodes.iter().map(|node| node.text.in_language(language)).collect();
@@ -60,6 +69,22 @@ fn render(explanation: &Explanation, paint: Paint) -> String {
         for event in &events[events.len().saturating_sub(EVENTS)..] {
             out.push_str(&format!("  {}  {}\n", paint.dim(&span::clock(event.time)), event.text.in_language(language)));
         }
+    }
+    out
+}
+
+/// Who is before it, and what is kept for whom.
+fn queue(place: &QueuePlace, paint: Paint) -> String {
+    let mut out = String::new();
+    if place.before > 0 {
+        let named: Vec<String> = place.ahead.iter().map(|task| format!("{} ({})", task.task_id, task.name)).collect();
+        let more = (place.before as usize).saturating_sub(named.len());
+        let more = if more > 0 { format!(" … +{more}") } else { String::new() };
+        let ahead = format!("{}{more}", named.join(", "));
+        out.push_str(&labelled(pick("前面", "ahead"), &ahead, paint));
+    }
+    if let Some(kept) = &place.reservation {
+        out.push_str(&labelled(pick("保留", "kept"), kept.text.in_language(speech::language()), paint));
     }
     out
 }

@@ -25,7 +25,7 @@ pub struct LogsFlags {
     /// Only these ranks, such as 0 or 0,4-7
     #[arg(long, value_name = "RANKS", value_parser = parse_ranks)]
     rank: Option<Ranks>,
-    /// stdout or stderr [default: both]
+    /// stdout or stderr; hang for the stacks that were kept of ranks that hung [default: stdout and stderr]
     #[arg(long, value_name = "STREAM", value_parser = parse_stream)]
     stream: Option<Stream>,
     /// An earlier attempt [default: the newest]
@@ -245,7 +245,8 @@ fn parse_stream(text: &str) -> Result<Stream, Expected> {
     match text {
         "stdout" => Ok(Stream::Stdout),
         "stderr" => Ok(Stream::Stderr),
-        _ => Err(Expected(Text::new("可用的值：stdout、stderr", "use stdout or stderr"))),
+        "hang" => Ok(Stream::Hang),
+        _ => Err(Expected(Text::new("可用的值：stdout、stderr、hang", "use stdout, stderr or hang"))),
     }
 }
 

@@ -10,6 +10,7 @@ mod events;
 mod explain;
 mod file;
 mod find;
+pub mod ledger;
 mod list;
 pub mod logs;
 mod metrics;
@@ -19,6 +20,7 @@ mod request;
 mod restart;
 mod show;
 mod source;
+mod stacks;
 mod stop;
 mod sweep;
 pub mod verdict;
@@ -59,6 +61,7 @@ enum Verb {
     Explain(explain::ExplainFlags),
     Events(events::EventsFlags),
     Ranks(ranks::RanksFlags),
+    Stacks(stacks::StacksFlags),
     Metrics(metrics::MetricsFlags),
     Stop(stop::StopFlags),
     Restart(restart::RestartFlags),
@@ -79,6 +82,7 @@ pub fn execute(flags: &TaskFlags) -> ExitCode {
         Verb::Explain(flags) => explain::execute(flags),
         Verb::Events(flags) => events::execute(flags),
         Verb::Ranks(flags) => ranks::execute(flags),
+        Verb::Stacks(flags) => stacks::execute(flags),
         Verb::Metrics(flags) => metrics::execute(flags),
         Verb::Stop(flags) => stop::execute(flags),
         Verb::Restart(flags) => restart::execute(flags),

@@ -18,7 +18,7 @@ use crate::commands::{env, group};
 use crate::connection::CommandProblem;
 
 /// What a file says as well.
-const BESIDE_FILE: [&str; 39] = [
+const BESIDE_FILE: [&str; 43] = [
     "envs",
     "group",
     "master",
@@ -38,8 +38,12 @@ const BESIDE_FILE: [&str; 39] = [
     "start_timeout",
     "time_limit",
     "not_preemptible",
+    "preflight",
     "node_lost_after",
     "use_standby",
+    "hook",
+    "on_hang",
+    "hang_after",
     "env_var",
     "secret",
     "label",

@@ -2,7 +2,7 @@
 
 use fermi_api::v1::{Progress, Task};
 
-use super::{find, verdict};
+use super::{find, ledger, verdict};
 use crate::connection::{AskFlags, Outcome};
 use crate::span;
 use crate::speech::{self, Paint, pick};
@@ -41,9 +41,14 @@ fn render(task: &Task, paint: Paint) -> String {
             (pick("进程", "ranks"), (row.world_size > 0).then(|| row.world_size.to_string())),
             (pick("主端口", "port"), task.master_port.map(|port| port.to_string())),
             (pick("进度", "progress"), task.progress.as_ref().map(progress)),
+            (pick("优先级", "priority"), Some(row.priority.to_string())),
+            (pick("时限", "time limit"), Some(time_limit(task))),
             (pick("重启", "restarts"), Some(format!("{}/{}", row.restarts_used, task.max_restarts))),
             (pick("创建", "created"), Some(span::ago(row.created_at))),
             (pick("用时", "time"), row.started_at.map(|start| span::long(end.saturating_sub(start)))),
+            (pick("时间去向", "time spent"), task.ledger.as_ref().map(|spent| ledger::bar(spent, language, paint))),
+            (pick("卡住", "hangs"), task.hang.as_ref().map(|hang| hang.text.in_language(language).to_owned())),
+            (pick("等待", "waits"), task.waits.as_ref().map(|waits| waits.text.in_language(language).to_owned())),
             (pick("标签", "labels"), (!labels.is_empty()).then(|| labels.join(", "))),
         ],
         paint,
@@ -74,6 +79,11 @@ fn render(task: &Task, paint: Paint) -> String {
         out.push_str(&verdict::render(end, language, paint));
     }
     out
+}
+
+/// How long it may have its workers.
+fn time_limit(task: &Task) -> String {
+    task.spec.policies.time_limit.map_or_else(|| pick("无", "none").to_owned(), |limit| span::long(limit.as_millis()))
 }
 
 /// `step 40/120, loss 2.31, 3,412 tokens/s`.

@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Parameter, Expected> {
     for part in list.split(',').map(str::trim) {
         let range = part.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
         match range {
-            Some((first, last)) if last >= first && last - first < MOST_TASKS as i64 => {
+            Some((first, last)) if last >= first && i64::abs_diff(last, first) < MOST_TASKS as u64 => {
                 values.extend((first..=last).map(|number: i64| number.to_string()));
             }
             Some(_) => return Err(hint()),
@@ -50,6 +50,22 @@ pub fn parse(text: &str) -> Result<Parameter, Expected> {
 
 /// Every combination, the last parameter changing first.
 pub fn combinations(parameters: &[Parameter]) -> Result<Vec<Vec<(&str, &str)>>, CommandProblem> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        let (name, values) = (&parameter.name, &parameter.values);
+        if parameters[..at].iter().any(|before| before.name == *name) {
+            return Err(CommandProblem::usage(
+                Text::new(format!("参数 {name} 给出了两次"), format!("the parameter {name} is given twice")),
+                Text::new(format!("写成一个 {name}=值1,值2"), format!("write one {name}=value1,value2")),
+            ));
+        }
+        if let Some(twice) = values.iter().enumerate().find(|(at, value)| values[..*at].contains(value)) {
+            let value = twice.1;
+            return Err(CommandProblem::usage(
+                Text::new(format!("{name} 的取值 {value} 重复"), format!("{name} has the value {value} twice")),
+                Text::new("每个取值只写一次", "give each value once"),
+            ));
+        }
+    }
     let count = parameters.iter().try_fold(1_usize, |count, it| count.checked_mul(it.values.len()));
     if count.is_none_or(|count| count > MOST_TASKS) {
         return Err(CommandProblem::usage(
@@ -153,6 +169,7 @@ pub fn execute(flags: &SweepFlags) -> Outcome {
 }
 
 fn of(client: &Client, name: &str) -> Result<Vec<Task>, CommandProblem> {
+    let name = name.replace('\\', "\\\\").replace('"', "\\\"");
     let quoted = format!("label.{LABEL}=\"{name}\"");
     let page = |query: &Query| client.tasks(&query.clone().with("filter", &quoted));
     let rows: Vec<TaskRow> = connection::pages(page).collect::<Result<_, _>>()?;

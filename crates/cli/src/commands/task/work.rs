@@ -7,7 +7,8 @@ use fermi_api::client::Client;
 use fermi_api::v1::{CreateRequest, RequestedCommand, RequestedRecipe};
 use fermi_domain::healing::RestartPolicy;
 use fermi_domain::language::Text;
-use fermi_domain::task::{LaunchOptions, OnDisconnect, Policies, Source, Standby};
+use fermi_domain::preflight::PreflightPolicy;
+use fermi_domain::task::{LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby};
 use fermi_domain::units::Seconds;
 use fermi_domain::validation::BUILTIN;
 
@@ -65,9 +66,21 @@ pub struct WorkFlags {
     /// Never ask it to give its workers to a task of higher priority
     #[arg(long)]
     not_preemptible: bool,
+    /// Let the nodes check each other before ranks start: warn tells what was found, require starts nothing after an error
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    preflight: PreflightAsked,
     /// How long a node may be silent before it counts as lost
     #[arg(long, value_name = "SECONDS", default_value_t = 15)]
     node_lost_after: u64,
+    /// Watch over Python ranks from inside: steps, phases, collectives; off leaves them alone
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true, default_value = "on")]
+    hook: String,
+    /// What to do when ranks hang: tell who and where, or restart as well
+    #[arg(long, value_name = "tell|restart", value_parser = ["tell", "restart"], hide_possible_values = true, default_value = "tell")]
+    on_hang: String,
+    /// Seconds without any progress after which --on-hang restart ends the attempt
+    #[arg(long, value_name = "SECONDS", default_value_t = Policies::USUAL_HANG.0)]
+    hang_after: u64,
     /// At the next attempt, let standby workers of the group take the place of those whose machine is gone
     #[arg(long)]
     use_standby: bool,
@@ -102,6 +115,24 @@ pub enum Sending {
     Send,
     /// Nothing leaves this machine: a preview.
     Pretend,
+}
+
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum PreflightAsked {
+    #[default]
+    Off,
+    Warn,
+    Require,
+}
+
+impl PreflightAsked {
+    fn policy(self) -> PreflightPolicy {
+        match self {
+            Self::Off => PreflightPolicy::Off,
+            Self::Warn => PreflightPolicy::Warn,
+            Self::Require => PreflightPolicy::Require,
+        }
+    }
 }
 
 impl WorkFlags {
@@ -140,7 +171,12 @@ impl WorkFlags {
             command,
             recipe,
             source,
-            options: LaunchOptions { master_port: self.port, checkpoint_dir: self.checkpoint_dir.clone(), ..options },
+            options: LaunchOptions {
+                master_port: self.port,
+                checkpoint_dir: self.checkpoint_dir.clone(),
+                hook: (self.hook == "off").then_some(false),
+                ..options
+            },
             policies: self.policies(),
             priority: self.priority,
             labels: self.label.iter().cloned().collect(),
@@ -149,6 +185,7 @@ impl WorkFlags {
     }
 
     fn policies(&self) -> Policies {
+        let restarts = self.on_hang == "restart";
         Policies {
             restart: RestartPolicy { max_restarts: self.max_restarts },
             node_lost_after: Seconds(self.node_lost_after),
@@ -156,7 +193,10 @@ impl WorkFlags {
             start_timeout: self.start_timeout.map(Seconds),
             time_limit: self.time_limit.map(|limit| Seconds(limit.as_secs().max(u64::from(!limit.is_zero())))),
             preemptible: !self.not_preemptible,
+            preflight: self.preflight.policy(),
             standby: if self.use_standby { Standby::Replace } else { Standby::Wait },
+            on_hang: if restarts { OnHang::Restart } else { OnHang::Tell },
+            hang_after: restarts.then_some(Seconds(self.hang_after)),
             ..Policies::default()
         }
     }

@@ -5,7 +5,8 @@
 mod check;
 mod fit;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Arg, Args};
@@ -126,12 +127,17 @@ pub fn execute(flags: TrainFlags) -> ExitCode {
 fn start(flags: TrainFlags) -> Result<ExitCode, Refused> {
     let TrainFlags { algorithm, trainer, mut run } = flags;
     spellings::refuse_unknown(&run.script)?;
+    if let Some(flag) = of_a_script(&run) {
+        return Err(no_kind_of_script(flag).into());
+    }
     let machine = Machine::look()?;
     let python = machine.python.usual().map_err(|error| RunProblem::PythonNotFound { tried: error.tried })?;
     let recipe_words = |run: &RunFlags| words(run, algorithm.as_deref());
     if run.script.first().is_some_and(|word| word == PREPARE) {
-        let words: Vec<OsString> =
-            [PREPARE.into()].into_iter().chain(recipe_words(&run)).chain(run.script.drain(1..)).collect();
+        let changes = run.engine.set_over_the_file()?;
+        let changes = changes.into_iter().flat_map(|change| [OsString::from("--set"), change.into()]);
+        let mut words: Vec<OsString> = [PREPARE.into()].into_iter().chain(recipe_words(&run)).chain(changes).collect();
+        words.extend(run.script.drain(1..));
         return Err(recipe::become_python(&python, &words).into());
     }
     if let Some(word) = run.script.first() {
@@ -143,8 +149,7 @@ fn start(flags: TrainFlags) -> Result<ExitCode, Refused> {
     let asked = recipe_words(&run);
     let folder = recipe::folder()?;
     let changes = run.engine.set_over_the_file()?;
-    run.script = program(&folder, algorithm.as_deref(), trainer.as_deref());
-    (run.module, run.no_python, run.run_path) = (false, false, false);
+    run.script = program(&folder, algorithm.as_deref(), trainer.as_deref(), run.output_dir.as_deref());
     let gpus = (machine.count_gpus)(machine.cuda_visible_devices.as_deref());
     if run.nproc_per_node.is_none() && run.world_size.is_none() && run.total_processes.is_none() && gpus > 0 {
         run.nproc_per_node = Some("gpu".to_owned());
@@ -187,11 +192,37 @@ fn words(run: &RunFlags, algorithm: Option<&str>) -> Vec<OsString> {
     config.into_iter().chain(algorithm).flatten().collect()
 }
 
-/// What each rank runs; its settings are those of the launch (FERMI_TRAINING_FILE).
-fn program(folder: &std::path::Path, algorithm: Option<&str>, trainer: Option<&str>) -> Vec<OsString> {
-    let option = |name: &str, value: Option<&str>| value.map(|value| [OsString::from(name), value.into()]);
-    let options = [option("--algorithm", algorithm), option("--trainer", trainer)];
+/// What each rank runs; its settings are those of the launch (FERMI_TRAINING_FILE). A folder for results that the command
+/// line names wins over the file's.
+fn program(folder: &Path, algorithm: Option<&str>, trainer: Option<&str>, output: Option<&Path>) -> Vec<OsString> {
+    let option = |name: &str, value: Option<&OsStr>| value.map(|value| [OsString::from(name), value.to_owned()]);
+    let options = [
+        option("--algorithm", algorithm.map(OsStr::new)),
+        option("--trainer", trainer.map(OsStr::new)),
+        option("--output-dir", output.map(Path::as_os_str)),
+    ];
     [folder.into()].into_iter().chain(options.into_iter().flatten().flatten()).collect()
+}
+
+/// An option that says what kind of script is run, where there is none.
+fn of_a_script(run: &RunFlags) -> Option<&'static str> {
+    [("--module", run.module), ("--no-python", run.no_python), ("--run-path", run.run_path)]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
+}
+
+fn no_kind_of_script(flag: &str) -> Notice {
+    Notice::new(
+        "no_script_here",
+        Text::new(
+            format!("fermi train 不运行脚本，{flag} 不起作用"),
+            format!("fermi train runs no script, so that {flag} would have no effect"),
+        ),
+        Text::new(
+            format!("删除 {flag}（或环境变量 PET_*）；自己的训练器用 --trainer，自己的脚本用 fermi run"),
+            format!("remove {flag}, or its variable PET_*; --trainer takes a trainer of your own, fermi run a script"),
+        ),
+    )
 }
 
 fn no_script(word: &str) -> Notice {
@@ -215,8 +246,6 @@ fn no_file() -> Notice {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use clap::CommandFactory;
 
     use super::*;
@@ -235,9 +264,10 @@ mod tests {
 
     #[test]
     fn ranks_run_the_folder_with_the_words_of_the_recipe() {
-        let line = program(Path::new("/state/recipes/1"), Some("sft"), Some("mine:Trainer"));
+        let results = Some(Path::new("/results"));
+        let line = program(Path::new("/state/recipes/1"), Some("sft"), Some("mine:Trainer"), results);
         let line: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
-        assert_eq!(line.join(" "), "/state/recipes/1 --algorithm sft --trainer mine:Trainer");
-        assert_eq!(program(Path::new("/r"), None, None), ["/r"]);
+        assert_eq!(line.join(" "), "/state/recipes/1 --algorithm sft --trainer mine:Trainer --output-dir /results");
+        assert_eq!(program(Path::new("/r"), None, None, None), ["/r"]);
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use fermi_api::client::{Client, ClientOptions, Query, ServerAddress};
 use fermi_api::v1::{MOST_PER_PAGE, StopRequest, TaskRow};
+use fermi_domain::access::RunAs;
 use fermi_domain::language::{FrontEnd, Language, Text, reason};
 use fermi_domain::task::NodeRunState;
 use fermi_process::private_folder::{self, TooOpen};
@@ -32,6 +33,8 @@ pub struct ClusterOptions {
     pub environments: Vec<EnvironmentSpec>,
     /// Everyone on this machine may ask.
     pub no_token: bool,
+    /// As whom ranks run, where the agents are root.
+    pub run_as: Option<RunAs>,
 }
 
 /// What becomes of tasks that run when the cluster ends.
@@ -111,6 +114,9 @@ impl Cluster {
             .to_vec();
             if let Some(file) = &cluster.token_file {
                 arguments.extend(["--token-file".to_owned(), text(file.clone())]);
+            }
+            if let Some(rule) = &options.run_as {
+                arguments.extend(["--run-as".to_owned(), rule.to_string()]);
             }
             let log = folder.join("logs").join(format!("agent-{}.log", spec.name));
             let agent = Child::start(&spec.name, arguments, log, sender.clone());

@@ -10,11 +10,12 @@ pub mod subreaper;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use fermi_domain::access::RunAs;
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::Text;
 use fermi_process::no_dump;
 
-use super::agent::{host_name, parse_kind};
+use super::agent::{host_name, parse_kind, parse_run_as};
 use super::server::{console_link, no_folder};
 use super::usage::Expected;
 use crate::connection::{self, Outcome};
@@ -41,6 +42,9 @@ pub struct UpFlags {
     /// Ask for no token: every user of this machine may run programs here
     #[arg(long)]
     no_token: bool,
+    /// As whom ranks run, where this is root: as `fermi agent --run-as` says
+    #[arg(long, value_name = "WHO", value_parser = parse_run_as)]
+    run_as: Option<RunAs>,
     /// The server's address as JSON once everything is up
     #[arg(long)]
     json: bool,
@@ -68,7 +72,13 @@ fn run(flags: &UpFlags) -> Outcome {
     no_dump::set();
     signals::listen();
     subreaper::adopt_orphans();
-    let options = ClusterOptions { listen: flags.listen.clone(), folder, environments, no_token: flags.no_token };
+    let options = ClusterOptions {
+        listen: flags.listen.clone(),
+        folder,
+        environments,
+        no_token: flags.no_token,
+        run_as: flags.run_as.clone(),
+    };
     let mut cluster = Cluster::start(&options)?;
     let paint = Paint::for_stderr();
     if flags.json {

@@ -2,8 +2,8 @@
 
 use fermi_domain::language::Text;
 
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::Survey;
+use crate::{Finding, Topic};
 
 /// Logs of several nodes can still be read side by side.
 const SMALL_US: i64 = 500_000;

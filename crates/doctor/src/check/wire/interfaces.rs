@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fermi_domain::contract::engines::{GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME};
 use fermi_domain::language::Text;
 
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::Survey;
+use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey, blamed: &BTreeSet<usize>) -> Vec<Finding> {
     let nodes: Vec<usize> = survey.present().into_iter().filter(|node| !blamed.contains(node)).collect();

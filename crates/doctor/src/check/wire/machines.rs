@@ -3,8 +3,8 @@
 use fermi_domain::language::Text;
 
 use super::named;
-use crate::finding::{Finding, State};
 use crate::nodes::survey::Survey;
+use crate::{Finding, State};
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let mut told: Vec<Finding> = Vec::new();

@@ -2,6 +2,7 @@
 
 mod blame;
 mod clock;
+mod folder;
 mod interfaces;
 mod machines;
 mod mtu;
@@ -16,7 +17,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::finding::Finding;
+use crate::Finding;
 use crate::nodes::survey::Survey;
 
 pub use versions::{Difference, differences};
@@ -34,6 +35,7 @@ pub fn nodes(survey: &Survey) -> Vec<Finding> {
     findings.extend(clock::check(survey));
     findings.extend(interfaces::check(survey, &blamed));
     findings.extend(sum::check(survey));
+    findings.extend(folder::check(survey));
     findings.extend(versions::check(survey));
     findings.extend(machines::check(survey));
     findings

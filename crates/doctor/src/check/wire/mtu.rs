@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fermi_domain::language::Text;
 
 use super::named;
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::Survey;
+use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let mut by_mtu: BTreeMap<u32, Vec<(usize, String)>> = BTreeMap::new();

@@ -3,8 +3,8 @@
 use fermi_domain::language::Text;
 
 use super::named;
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::{NodeSeen, StepName, Survey};
+use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
@@ -23,6 +23,13 @@ pub fn check(survey: &Survey) -> Vec<Finding> {
 
 fn missing(survey: &Survey, node: usize) -> Finding {
     let (seconds, port) = (survey.join_seconds, survey.master_port);
+    if let Some(name) = survey.nodes.get(node).and_then(|seen| seen.name.as_ref()) {
+        let text =
+            Text::new(format!("{name} 在 {seconds} 秒内没有来"), format!("{name} did not come within {seconds} s"));
+        let fix = Text::new("看它是否开机、是否连得到其他节点", "see whether it is up and reaches the others");
+        let finding = Finding::error("nodes.presence", Topic::Nodes, text).of(node);
+        return finding.fix(fix, format!("fermi env show {name}"));
+    }
     let text = Text::new(
         format!("节点 {node} 在 {seconds} 秒内没有来"),
         format!("node {node} did not come within {seconds} s"),
@@ -52,6 +59,7 @@ fn lost(survey: &Survey, node: usize, step: StepName) -> Finding {
         StepName::Ping => ("测量延迟", "latency was measured"),
         StepName::Transfer => ("测量带宽", "bandwidth was measured"),
         StepName::AllReduce => ("all-reduce", "all nodes were adding"),
+        StepName::Folder => ("查看文件夹", "it looked at the folder"),
     };
     let name = survey.name(node);
     let text = Text::new(

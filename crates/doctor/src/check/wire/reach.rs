@@ -6,8 +6,8 @@ use fermi_domain::language::Text;
 
 use super::blame::blame;
 use super::named;
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::{Reach, Survey};
+use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey, blamed: &mut BTreeSet<usize>) -> Vec<Finding> {
     let present = survey.present();

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fermi_domain::language::Text;
 
 use super::blame::blame;
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::Survey;
+use crate::{Finding, Topic};
 
 /// One packet in so many that is sent again makes a pair bad.
 const LOST_ONE_IN: u32 = 500;

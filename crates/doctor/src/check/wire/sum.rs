@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fermi_domain::language::Text;
 use fermi_domain::units::Bytes;
 
-use crate::finding::{Finding, Topic};
 use crate::nodes::survey::{SumOutcome, Survey};
+use crate::{Finding, Topic};
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let Some(sum) = &survey.sum else { return Vec::new() };

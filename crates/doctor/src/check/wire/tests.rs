@@ -3,15 +3,17 @@
 use std::net::IpAddr;
 
 use super::*;
+use crate::State::{self, Error, Ok, Warning};
+use crate::check::tests::name;
 use crate::facts::{
     ClockFacts, CpuFacts, DiskFacts, DriverFacts, FirewallFacts, GpuFacts, Interface, LaunchVariables, LimitFacts,
     LoopbackFacts, MachineFacts, MemoryFacts, NameFacts, NetworkFacts, PortFacts, PythonFacts, Seen, SharedMemory,
     WriteTest,
 };
-use crate::finding::State::{self, Error, Ok, Warning};
 use crate::nodes::message::{Address, Greeting};
 use crate::nodes::survey::{
-    NodeSeen, PathPing, PingRow, Pings, Reach, StepName, SumOutcome, SumSeen, Survey, Transfer,
+    FolderSeen, FolderSurvey, NodeSeen, PathPing, PingRow, Pings, Reach, StepName, SumOutcome, SumSeen, Survey,
+    Transfer,
 };
 
 fn ip(node: usize) -> IpAddr {
@@ -79,6 +81,8 @@ fn healthy(count: usize) -> Survey {
         port: 4_000,
         has_master_port: true,
         addresses: vec![Address { interface: "eth0".into(), ip: ip(node) }],
+        fresh: String::new(),
+        proof: String::new(),
     };
     let seen = |node: usize| NodeSeen {
         node,
@@ -93,6 +97,7 @@ fn healthy(count: usize) -> Survey {
         pings: (0..count).map(|from| (0..count).filter(|to| *to != from).map(row).collect()).collect(),
         transfers: pairs.map(transfer).collect(),
         sum: Some(SumSeen { bytes: 1 << 20, outcomes: (0..count).map(|node| (node, Some(added.clone()))).collect() }),
+        folder: None,
         join_seconds: 20,
         master_port: 29_500,
     }
@@ -108,7 +113,7 @@ fn with_rows(mut survey: Survey, node: usize, change: impl Fn(&mut PingRow)) -> 
 
 fn bad(survey: &Survey) -> Vec<(&'static str, State, Vec<usize>)> {
     let findings = nodes(survey).into_iter().filter(|finding| finding.state != Ok);
-    findings.map(|finding| (finding.check, finding.state, finding.nodes)).collect()
+    findings.map(|finding| (name(&finding), finding.state, finding.nodes)).collect()
 }
 
 #[test]
@@ -228,4 +233,40 @@ fn a_fault_of_several_machines_is_told_once() {
     assert_eq!(bad(&survey), [("memory.shared", Error, vec![1, 2])]);
     survey.nodes[1].facts = None;
     assert_eq!(bad(&survey), [("nodes.unknown", Warning, vec![1]), ("memory.shared", Error, vec![2])]);
+}
+
+#[test]
+fn a_folder_is_one_for_all_or_the_same_in_each() {
+    let found = |entries, sees_mark| FolderSeen::Found {
+        file_system: None,
+        entries,
+        bytes: entries * 10,
+        is_whole: true,
+        sees_mark,
+    };
+    let with = |seen: [FolderSeen; 3]| {
+        let mut survey = healthy(3);
+        let nodes = seen.into_iter().enumerate().collect();
+        survey.folder = Some(FolderSurvey { path: "/data".into(), unmarked: None, nodes });
+        let findings = nodes_of_folder(&survey);
+        findings.iter().map(|finding| (name(finding), finding.state, finding.nodes.clone())).collect::<Vec<_>>()
+    };
+    let (sees, blind) = (found(7, Some(true)), found(7, Some(false)));
+    let gone = FolderSeen::Failed { reason: "No such file or directory".into() };
+    let cases = [
+        ([sees.clone(), sees.clone(), sees.clone()], vec![("folder.shared", Ok, vec![])]),
+        ([sees.clone(), blind.clone(), sees.clone()], vec![("folder.shared", Error, vec![1])]),
+        ([sees.clone(), blind.clone(), blind.clone()], vec![("folder.same", Ok, vec![])]),
+        ([sees.clone(), blind, found(6, Some(false))], vec![("folder.same", Error, vec![2])]),
+        ([found(7, None), found(7, None), found(7, None)], vec![("folder.same", Ok, vec![])]),
+        ([sees.clone(), sees, gone], vec![("folder.read", Error, vec![2]), ("folder.shared", Ok, vec![])]),
+    ];
+    for (seen, expected) in cases {
+        let shown = format!("{seen:?}");
+        assert_eq!(with(seen), expected, "{shown}");
+    }
+}
+
+fn nodes_of_folder(survey: &Survey) -> Vec<Finding> {
+    nodes(survey).into_iter().filter(|finding| finding.check.starts_with("folder.")).collect()
 }

@@ -7,8 +7,8 @@ use fermi_domain::language::Text;
 use super::named;
 use crate::check::gpus_of;
 use crate::facts::{EngineAnswer, MachineFacts};
-use crate::finding::{Finding, State, Topic};
 use crate::nodes::survey::Survey;
+use crate::{Finding, State, Topic};
 
 /// One thing of which nodes have different versions, each with its nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::hang::{Frame, Pending, Work};
+use crate::hang::{Collective, Frame, Unanswered, Work};
 use crate::pulse::Pulse;
 
 const STEP_MS: u64 = 100;
@@ -15,6 +15,7 @@ struct Job {
     /// Ranks that do not go on, and the rest waits for.
     held: Vec<u32>,
     busy: Vec<u32>,
+    spins: Vec<u32>,
     patience: HangPatience,
 }
 
@@ -39,6 +40,8 @@ impl Job {
             saved_at: 0,
             armed: 47,
             pending_bytes: 0,
+            place_bytes: 0,
+            ending_ns: 0,
         };
         let sample = |rank| RankSample { rank, pid: 100 + rank as i32, pulse: Some(pulse), state: b'S', work: None };
         Self {
@@ -48,6 +51,7 @@ impl Job {
             ended: Vec::new(),
             held: Vec::new(),
             busy: Vec::new(),
+            spins: Vec::new(),
             patience: TELL,
         }
     }
@@ -93,9 +97,17 @@ impl Job {
             let before = sample.work.as_ref().map_or(0, |work| work.cpu_ms);
             let cpu_ms = before + if self.busy.contains(&sample.rank) { LOOK_MS } else { 0 };
             let seq = pulse.enqueued;
-            let pending = Pending { seq, name: "all_reduce".to_owned(), sizes: "4".to_owned(), group: "0".to_owned() };
-            let pending = if pulse.completed < pulse.enqueued { vec![pending] } else { Vec::new() };
-            sample.work = is_curious.then_some(Work { seen_ms: now_ms, cpu_ms, pending, ..Work::default() });
+            let (name, sizes, group) = ("all_reduce".to_owned(), "4".to_owned(), "0".to_owned());
+            let pending = Collective { seq, name, sizes, group, done: false };
+            let collectives = if pulse.completed < pulse.enqueued { vec![pending] } else { Vec::new() };
+            // Each look finds it elsewhere, unless it is in one native call.
+            let place = if self.spins.contains(&sample.rank) { 1 } else { now_ms };
+            let place = vec![Frame { file: "/me/train.py".to_owned(), line: place as u32, function: "f".to_owned() }];
+            let work = Work { seen_ms: now_ms, cpu_ms, collectives, place, ..Work::default() };
+            sample.work = is_curious.then_some(work);
+            if self.busy.contains(&sample.rank) {
+                sample.state = b'R';
+            }
         }
     }
 
@@ -175,10 +187,10 @@ fn ranks_in_different_collectives_are_told_apart() {
     // Both have entered.
     job.held = vec![9];
     assert!(matches!(job.run(5_000), Some(HangStep::Suspect { .. })));
-    job.now_ms += 500;
+    job.now_ms += 750;
     job.advance();
     if let Some(work) = &mut job.ranks[1].work {
-        work.pending[0].name = "broadcast".to_owned();
+        work.collectives[0].name = "broadcast".to_owned();
     }
     let step = job.watch.look(&job.ranks, &[], TELL, job.now_ms);
     let Some(HangStep::Judge { case, .. }) = step else { panic!("{step:?}") };
@@ -201,8 +213,89 @@ fn all_in_and_silence_is_the_network_or_a_device() {
     (left.held, left.ended) = (vec![9], vec![1]);
     left.ranks.remove(1);
     let case = left.judged(5_000).1;
-    assert_eq!(case.ranks, [1]);
+    assert_eq!((case.kind, &case.ranks), (HangKind::Left, &vec![1]));
     assert_eq!(case.without_interpreter, [0_u32; 0], "a rank that has ended has no interpreter");
+}
+
+#[test]
+fn a_rank_that_is_ending_has_left_even_if_its_process_is_still_there() {
+    let mut job = Job::under_way(3);
+    job.held = vec![1];
+    if let Some(pulse) = &mut job.ranks[1].pulse {
+        pulse.ending_ns = 1;
+    }
+    let case = job.judged(5_000).1;
+    assert_eq!((case.kind, &case.ranks), (HangKind::Left, &vec![1]));
+    let frame = |line| vec![Frame { file: "/me/train.py".to_owned(), line, function: "f".to_owned() }];
+    let text = case.text(2_000, &[(0, frame(7)), (1, frame(90))].into());
+    assert!(text.en.ends_with("they are at train.py:7 (f)"), "{}", text.en);
+}
+
+#[test]
+fn interpreters_that_take_their_time_to_end_are_no_hang() {
+    let mut job = Job::under_way(2);
+    job.held = vec![0, 1];
+    job.ranks.iter_mut().filter_map(|rank| rank.pulse.as_mut()).for_each(|pulse| pulse.ending_ns = 1);
+    for _ in 0..100 {
+        job.now_ms += LOOK_MS;
+        job.advance();
+        let step = job.watch.look(&job.ranks, &[], HangPatience { act_after_ms: Some(1_000) }, job.now_ms);
+        assert_eq!(step, None);
+    }
+}
+
+#[test]
+fn whom_the_network_has_cut_off_is_named_also_on_several_nodes() {
+    let mut job = Job::under_way(3);
+    job.watch.has_others_elsewhere = true;
+    job.held = vec![9];
+    let mut case = None;
+    for _ in 0..20 {
+        job.now_ms += LOOK_MS;
+        job.advance();
+        for (sample, lost) in job.ranks.iter_mut().zip([vec![1], vec![0, 2], vec![1]]) {
+            let lost = lost.into_iter().map(Unanswered::Rank).collect();
+            sample.work = sample.work.take().map(|work| Work { unanswered: lost, ..work });
+        }
+        if let Some(HangStep::Judge { case: judged, .. }) = job.watch.look(&job.ranks, &[], TELL, job.now_ms) {
+            case = Some(judged);
+        }
+    }
+    let case = case.unwrap();
+    assert_eq!((case.kind, &case.ranks), (HangKind::Silent, &vec![1]));
+    let text = case.text(2_000, &BTreeMap::new());
+    assert!(text.en.contains("rank 1 gets no answer on its connections with rank 0, rank 2"), "{}", text.en);
+}
+
+#[test]
+fn a_native_call_that_does_not_return_is_told_soon_and_never_acted_upon() {
+    let mut job = Job::under_way(2);
+    job.patience = HangPatience { act_after_ms: Some(20_000) };
+    (job.held, job.busy, job.spins) = (vec![1], vec![1], vec![1]);
+    let (after_ms, case) = job.judged(5_000);
+    assert_eq!((case.kind, &case.ranks), (HangKind::Busy, &vec![1]));
+    assert!(after_ms <= 4_500, "{after_ms}");
+    assert_eq!(job.run(600_000), None);
+}
+
+#[test]
+fn a_stopped_child_counts_where_others_wait_for_its_rank() {
+    let mut job = Job::under_way(3);
+    job.held = vec![2];
+    let mut case = None;
+    for _ in 0..20 {
+        job.now_ms += LOOK_MS;
+        job.advance();
+        for (sample, child) in job.ranks.iter_mut().zip([Some(500), None, Some(502)]) {
+            sample.work = sample.work.take().map(|work| Work { stopped_child: child, ..work });
+        }
+        if let Some(HangStep::Judge { case: judged, .. }) = job.watch.look(&job.ranks, &[], TELL, job.now_ms) {
+            case = Some(judged);
+        }
+    }
+    let case = case.unwrap();
+    assert_eq!((case.kind, &case.ranks, case.stopped_pid), (HangKind::Stopped, &vec![2], Some(502)));
+    assert!(case.text(1, &BTreeMap::new()).en.contains("has a child that is stopped: process 502"));
 }
 
 #[test]

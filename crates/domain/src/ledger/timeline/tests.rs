@@ -149,6 +149,27 @@ fn a_hang_that_passes_was_a_slow_rank_and_one_that_does_not_is_a_hang() {
 }
 
 #[test]
+fn a_hang_in_start_up_goes_back_to_what_it_was() {
+    let suspected = || RunEvent::HangSuspected { attempt: 1, since_ms: 2_000, ranks: vec![0] };
+    let passed = || RunEvent::HangPassed { attempt: 1, since_ms: 2_000, lasted_ms: 5_000 };
+    let begin = || {
+        let events = [started(), attempt(1, false), rank_started(), phase(Phase::Load, 0)];
+        events.map(|event| (0, event)).to_vec()
+    };
+    let mut loads_on = begin();
+    loads_on.extend([(5_000, suspected()), (7_000, passed()), (9_000, phase(Phase::Step, 8_500))]);
+    loads_on.push((10_000, ended(Outcome::Failed)));
+    let expected = [(Cause::Productive, 1_500), (Cause::SlowRank, 5_000), (Cause::Load, 2_000 + 1_500)];
+    assert_eq!(times(&account(loads_on)), expected);
+    // The next phase is seen before the end of the hang is told.
+    let mut steps_on = begin();
+    steps_on.extend([(5_000, suspected()), (7_000, phase(Phase::Step, 6_000)), (7_100, passed())]);
+    steps_on.push((10_000, ended(Outcome::Failed)));
+    let expected = [(Cause::Productive, 4_000), (Cause::SlowRank, 4_000), (Cause::Load, 2_000)];
+    assert_eq!(times(&account(steps_on)), expected);
+}
+
+#[test]
 fn a_task_waits_in_the_queue_and_for_its_nodes() {
     let mut ledger = Ledger::queued_since(100);
     let text = Text::new("等待", "waiting");

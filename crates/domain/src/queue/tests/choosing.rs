@@ -28,14 +28,11 @@ fn one_zone_and_one_model_come_first_then_few_nodes_then_the_closest_fit() {
         // Several models only where no model has enough.
         (&["n1 1 A100 a", "n2 1 H100 a"], &[], "2x1 -", "n1-0 n2-0"),
         (&["n1 1 A100 a", "n2 1 H100 a", "n3 1 H100 a"], &["n3-0"], "2x1 -", ""),
-        // Workers in all: as few environments as possible, the last part the closest fit.
-        (
-            &["n1 2 H100 a", "n2 8 H100 a", "n3 4 H100 a"],
-            &[],
-            "10 H100",
-            "n2-0 n2-1 n2-2 n2-3 n2-4 n2-5 n2-6 n2-7 n1-0 n1-1",
-        ),
-        (&["n1 2 H100 a", "n2 8 H100 a", "n3 4 H100 a"], &[], "3 H100", "n3-0 n3-1 n3-2"),
+        // GPUs of one model that do not follow each other are one node's.
+        (&["n1 2 A100 1 T4 1 A100 a", "n2 8 A100 a"], &[], "2x1 A100", "n1-0 n2-0"),
+        (&["n1 2 A100 1 T4 1 A100 a"], &[], "1x3 A100", "n1-0 n1-1 n1-3"),
+        (&["n1 2 A100 1 T4 1 A100 a"], &[], "1x1 T4", "n1-2"),
+        (&["n1 2 A100 1 T4 1 A100 a"], &["n1-0"], "1x2 A100", "n1-1 n1-3"),
         // Node names are ordered as people do.
         (&["n10 1 H100 a", "n9 1 H100 a"], &[], "1x1 H100", "n9-0"),
         // Machines without GPUs serve those who ask for workers, and no others.
@@ -44,7 +41,6 @@ fn one_zone_and_one_model_come_first_then_few_nodes_then_the_closest_fit() {
         // All or nothing.
         (&["n1 4 H100 a", "n2 4 H100 a"], &["n1-0"], "2x4 H100", ""),
         (&["n1 4 H100 a"], &[], "0x4 H100", ""),
-        (&["n1 4 H100 a"], &[], "0 H100", ""),
     ];
     for (offers, taken, need, chosen) in cases {
         let start = choose(offers, taken, auto(need));

@@ -61,12 +61,8 @@ fn other_reasons_say_what_to_do() {
         (
             request("x", auto("1x4 H100")).of("bo"),
             "no environments can hold 4 H100: 0 have 4 or more such workers; others: \
-             1 out of service (gn8 Offline); 1 another GPU (gn7 A100)",
-        ),
-        (
-            request("x", auto("4 H100")).of("bo"),
-            "no environments can hold 4 H100: there are 2 such workers in all; others: \
-             1 out of service (gn8 Offline); 1 another GPU (gn7 A100)",
+             1 out of service (gn8 Offline); 1 another GPU (gn7 A100); it fits once the environments that are out of \
+             service now are back",
         ),
         (request("x", these(&["gn6-0", "gn8-0"])).of("bo"), "waits for environments that are not there: gn8 (Offline)"),
         (
@@ -136,4 +132,39 @@ fn the_example_of_the_guide_is_what_happens() {
     queue.ended(&"task-1".into(), ten);
     assert_eq!(names(&mut queue, ten), [""; 0]);
     assert!(english(&mut queue, "task-2", ten).ends_with("starts at 2026-11-16 11:00 UTC at the latest"));
+}
+
+#[test]
+fn what_all_that_is_registered_could_never_hold_is_known_before_it_waits() {
+    let offers = ["gn6 2 H100 a", "gn7 8 A100 a"].map(offer);
+    let wish = |text: &str| match auto(text) {
+        Need::Auto(wish) => wish,
+        Need::Workers(_) => unreachable!("auto"),
+    };
+    assert_eq!(never_fits(&wish("1x2 H100"), &offers), None);
+    let never = never_fits(&wish("1x4 H100"), &offers).unwrap();
+    assert!(never.en.ends_with("could never hold it: ask for less, or add machines"), "{}", never.en);
+    let mut resting = offers.to_vec();
+    resting.push(Offer { status: EnvironmentStatus::Offline, ..offer("gn8 8 H100 a") });
+    let later = never_fits(&wish("1x4 H100"), &resting).unwrap();
+    assert!(later.en.ends_with("out of service now are back"), "{}", later.en);
+}
+
+#[test]
+fn who_is_ahead_and_what_is_kept_for_whom_is_listed() {
+    let mut queue = with_rules(Rules::default(), &["gn6 2 H100 a"]);
+    insert(&mut queue, 0, [request("running", these(&["gn6-0", "gn6-1"])).limited(1)]);
+    queue.decide(0);
+    for name in ["first", "second", "third"] {
+        insert(&mut queue, 1, [request(name, auto("1x2 H100")).limited(1)]);
+    }
+    queue.decide(1);
+    let first = queue.explain(&"first".into(), 1).unwrap();
+    let kept = first.reserved.clone().unwrap();
+    assert_eq!((first.ahead.len(), kept.task.task.as_str(), kept.count), (0, "first", 2));
+    assert!(kept.text().en.starts_with("gn6-0, gn6-1 are kept for first"), "{}", kept.text().en);
+    let third = queue.explain(&"third".into(), 1).unwrap();
+    let ahead: Vec<&str> = third.ahead.iter().map(|name| name.task.as_str()).collect();
+    assert_eq!((ahead, third.before), (vec!["first", "second"], 2));
+    assert_eq!(third.reserved.map(|kept| kept.task.task), Some("first".into()));
 }

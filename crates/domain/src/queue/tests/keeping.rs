@@ -116,6 +116,27 @@ fn the_head_keeps_its_place_when_its_user_falls_behind_and_yields_to_a_higher_pr
 }
 
 #[test]
+fn the_head_keeps_its_place_in_a_queue_that_is_made_anew() {
+    let head = |is_first: bool| {
+        let mut queue = cluster(&["n1 1 H100 a", "n2 1 H100 a"]);
+        let running = request("running", these(&["n1-0"])).limited(4);
+        let workers = vec!["n1-0".parse().unwrap()];
+        queue.set_running(Running { request: running, workers, started_ms: 0, stopping: Stopping::No }, 3 * HOUR);
+        queue.charge(&request("ended", auto("1x1 H100")), 8, 0, HOUR, 3 * HOUR);
+        let head = Request { is_first, ..request("head", auto("2x1 H100")) };
+        insert(&mut queue, HOUR, [head, request("bo", auto("2x1 H100")).of("bo")]);
+        assert_eq!(names(&mut queue, 3 * HOUR), [""; 0]);
+        let kept: Vec<String> = queue.reservations().map(|kept| format!("{} {:?}", kept.task, kept.from)).collect();
+        queue.ended(&"running".into(), 4 * HOUR);
+        let started = names(&mut queue, 4 * HOUR);
+        (kept, started)
+    };
+    let expected = |task: &str| (vec![format!("{task} {:?}", Latest::At(4 * HOUR))], vec![task.to_owned()]);
+    assert_eq!(head(true), expected("head"));
+    assert_eq!(head(false), expected("bo"), "ada has used more");
+}
+
+#[test]
 fn without_a_bound_the_head_stays_with_the_workers_that_it_waits_for() {
     let mut queue = cluster(&["n1 2 H100 a", "n2 2 H100 a"]);
     let tasks = ["n1-0", "n1-1", "n2-0", "n2-1"].map(|worker| request(worker, these(&[worker])));

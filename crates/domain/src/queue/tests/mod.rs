@@ -1,7 +1,6 @@
 //! The rules of the queue, each as a small cluster in which it shows.
 
 mod choosing;
-mod dice;
 mod explaining;
 mod keeping;
 mod ordering;
@@ -17,18 +16,20 @@ use crate::units::Seconds;
 
 pub(super) const HOUR: u64 = 3_600_000;
 
-/// `gn6 8 H100 a`: a name, how many GPUs of which model, a zone.
+/// `gn6 8 H100 a`: a name, how many GPUs of which model (once or several times), a zone.
 pub(super) fn offer(text: &str) -> Offer {
     let words: Vec<&str> = text.split(' ').collect();
-    let [name, count, model, zone] = words[..] else { panic!("{text}") };
-    let model = (model != "-").then(|| model.to_owned());
+    let [name, runs @ .., zone] = &words[..] else { panic!("{text}") };
+    let run =
+        |run: &[&str]| WorkerRun { model: (run[1] != "-").then(|| run[1].to_owned()), count: run[0].parse().unwrap() };
+    let (name, zone) = (*name, *zone);
     Offer {
         environment: name.into(),
         name: name.to_owned(),
         zone: (zone != "-").then(|| zone.to_owned()),
         labels: BTreeMap::new(),
         status: EnvironmentStatus::Running,
-        runs: vec![WorkerRun { model, count: count.parse().unwrap() }],
+        runs: runs.chunks(2).map(run).collect(),
     }
 }
 
@@ -42,13 +43,11 @@ pub(super) fn with_rules(rules: Rules, offers: &[&str]) -> Queue {
     queue
 }
 
-/// `2x8 H100` or `16 -`: nodes and workers on each or workers in all, of a GPU model, any (`-`) or any worker (`*`).
+/// `2x8 H100`: nodes and workers on each, of a GPU model, any (`-`) or any worker (`*`).
 pub(super) fn auto(text: &str) -> Need {
     let (size, kind) = text.split_once(' ').unwrap();
-    let size = match size.split_once('x') {
-        Some((nodes, workers)) => Size::Nodes { nodes: nodes.parse().unwrap(), workers: workers.parse().unwrap() },
-        None => Size::Workers(size.parse().unwrap()),
-    };
+    let (nodes, workers) = size.split_once('x').unwrap();
+    let size = Size { nodes: nodes.parse().unwrap(), workers: workers.parse().unwrap() };
     let kind = match kind {
         "*" => Kind::Any,
         "-" => Kind::AnyGpu,
@@ -69,6 +68,8 @@ pub(super) fn request(task: &str, need: Need) -> Request {
         owner: "ada".into(),
         priority: 0,
         submitted_ms: 0,
+        waits_since_ms: 0,
+        is_first: false,
         time_limit: None,
         preemptible: false,
         standing: Standing::New,
@@ -97,7 +98,7 @@ impl Request {
 /// Inserts one task after the other, all at once.
 pub(super) fn insert(queue: &mut Queue, now_ms: u64, requests: impl IntoIterator<Item = Request>) {
     for request in requests {
-        queue.insert(Request { submitted_ms: now_ms, ..request }, now_ms);
+        queue.insert(Request { submitted_ms: now_ms, waits_since_ms: now_ms, ..request }, now_ms);
     }
 }
 

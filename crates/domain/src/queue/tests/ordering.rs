@@ -58,7 +58,7 @@ fn one_decision_alternates_between_users() {
 #[test]
 fn a_user_who_used_much_comes_later_also_after_a_restart() {
     let mut queue = cluster(&["n1 1 H100 a"]);
-    queue.charge("ada", 8, 0, 10 * HOUR, 11 * HOUR);
+    queue.charge(&request("before", auto("1x1 H100")), 8, 0, 10 * HOUR, 11 * HOUR);
     insert(&mut queue, 11 * HOUR, [request("a", auto("1x1 H100")), request("b", auto("1x1 H100")).of("bo")]);
     assert_eq!(one_by_one(&mut queue, 11 * HOUR, 1), ["b", "a"]);
 }
@@ -116,6 +116,21 @@ fn nothing_waits_for_ever_behind_a_stream_of_higher_priority() {
     }
     // It rises by one a day: beside priority 2 after two days, before it after three.
     assert!((48..=73).contains(&(now / HOUR)), "{}", now / HOUR);
+}
+
+#[test]
+fn age_counts_over_a_restart_from_the_last_start_of_the_same_user_and_priority() {
+    let aged = |started_hours: u64| {
+        let mut queue = cluster(&["n1 1 H100 a"]);
+        let ended = request("ended", auto("1x1 H100"));
+        queue.charge(&ended, 0, started_hours * HOUR, started_hours * HOUR, 72 * HOUR);
+        let low = Request { waits_since_ms: 0, ..request("low", auto("1x1 H100")) };
+        queue.insert(low, 72 * HOUR);
+        insert(&mut queue, 72 * HOUR, [request("high", auto("1x1 H100")).at(2).of("bo")]);
+        names(&mut queue, 72 * HOUR)
+    };
+    assert_eq!(aged(0), ["low"], "three days the first of its lane");
+    assert_eq!(aged(71), ["high"], "an hour the first of its lane");
 }
 
 #[test]

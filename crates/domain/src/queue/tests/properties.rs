@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use fermi_mutator::Dice;
 use proptest::prelude::*;
 
 use super::*;
 use crate::ids::WorkerId;
-use crate::queue::tests::dice::Dice;
 
 /// A cluster with a clock, in which tasks come and end.
 struct Play {
@@ -18,6 +18,12 @@ struct Play {
     ends: HashMap<TaskId, u64>,
     count: u32,
     traits: Traits,
+}
+
+/// The GPU of a worker.
+fn model_of<'a>(offer: &'a Offer, worker: &WorkerId) -> Option<&'a str> {
+    let mut models = offer.runs.iter().flat_map(|run| (0..run.count).map(|_| run.model.as_deref()));
+    models.nth(worker.index() as usize).flatten()
 }
 
 /// What the tasks of a play are like.
@@ -34,9 +40,13 @@ impl Play {
         let mut queue = Queue::new(rules);
         let mut offers = Vec::new();
         for number in 0..dice.between(2, 6) {
-            let model = ["H100", "A100"][dice.below(2) as usize];
             let zone = ["a", "b"][dice.below(2) as usize];
-            offers.push(offer(&format!("n{number} {} {model} {zone}", dice.between(1, 4))));
+            let mut runs: Vec<String> = Vec::new();
+            for _ in 0..=dice.below(8).saturating_sub(5) {
+                let model = ["H100", "A100"][dice.below(2) as usize];
+                runs.push(format!("{} {model}", dice.between(1, 4)));
+            }
+            offers.push(offer(&format!("n{number} {} {zone}", runs.join(" "))));
         }
         offers.iter().cloned().for_each(|offer| queue.set_environment(offer));
         Self { queue, offers, dice, now: 0, ends: HashMap::new(), count: 0, traits }
@@ -46,8 +56,7 @@ impl Play {
         let dice = &mut self.dice;
         let kind = ["H100", "A100", "-"][dice.below(3) as usize];
         let need = match dice.below(4) {
-            0 => auto(&format!("{}x{} {kind}", dice.between(1, 3), dice.between(1, 4))),
-            1 => auto(&format!("{} {kind}", dice.between(1, 6))),
+            0 | 1 => auto(&format!("{}x{} {kind}", dice.between(1, 3), dice.between(1, 4))),
             _ => {
                 let mut workers = HashSet::new();
                 for _ in 0..dice.between(1, 4) {
@@ -93,14 +102,13 @@ impl Play {
         match &running.request.need {
             Need::Workers(wanted) => assert_eq!(given, wanted.iter().collect(), "all of them or none"),
             Need::Auto(wish) => {
-                assert_eq!(given.len() as u64, wish.size.workers(), "all of them or none");
-                let models: HashSet<_> = given.iter().map(|worker| offer_of(worker).runs[0].model.as_deref()).collect();
+                assert_eq!(given.len() as u64, wish.size.total(), "all of them or none");
+                let models: HashSet<_> = given.iter().map(|worker| model_of(offer_of(worker), worker)).collect();
                 assert!(models.iter().all(|model| wish.kind.takes(*model)));
-                if let Size::Nodes { nodes, workers } = wish.size {
-                    let mut on: HashMap<&str, u32> = HashMap::new();
-                    given.iter().for_each(|worker| *on.entry(worker.node()).or_default() += 1);
-                    assert!(on.len() == nodes as usize && on.values().all(|count| *count == workers), "{on:?}");
-                }
+                let mut on: HashMap<&str, u32> = HashMap::new();
+                given.iter().for_each(|worker| *on.entry(worker.node()).or_default() += 1);
+                let Size { nodes, workers } = wish.size;
+                assert!(on.len() == nodes as usize && on.values().all(|count| *count == workers), "{on:?}");
             }
         }
         let longest = running.request.limit_ms().unwrap_or(9 * HOUR);

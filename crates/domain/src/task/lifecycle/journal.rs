@@ -1,11 +1,14 @@
 //! What the journals of a task's nodes tell, and what that makes of it.
 
 use super::transition::Transition;
+use super::{EventDetail, EventText};
 use crate::{
     event::{Outcome, RunEvent},
+    hang::HangNote,
     ids::{AttemptNumber, NodeRank, Rank},
     language::Text,
     phase::{AttemptEvent, AttemptPhase, TaskEvent, TaskPhase},
+    start_up::{RanksWait, SHOWN_AFTER_MS, WaitNote, met_text},
     task::{AttemptRecord, NodeRunState, RankRecord, StopCause},
     verdict::{Verdict, VerdictKind},
 };
@@ -28,6 +31,7 @@ impl Transition<'_> {
             }
             // A follower's own end is never a success: this is the coordinator's word, which its own journal has not brought.
             RunEvent::RunEnded { outcome: Outcome::Succeeded, verdict, .. } if !is_first => self.succeed(*verdict),
+            RunEvent::OutputLost { attempt, bytes } => self.output_lost(node, attempt, bytes),
             // What the coordinator tells stands in the journals of all nodes; its own is the one that counts.
             _ if !is_first => {}
             RunEvent::AttemptStarted { attempt, resume, master_port, .. } => {
@@ -74,23 +78,87 @@ impl Transition<'_> {
             RunEvent::CheckpointsFound { text, .. } => self.note("checkpoints.found", text),
             RunEvent::CheckpointsSuperseded { text, .. } => self.note("checkpoints.superseded", text),
             RunEvent::CheckpointsForeign { text, .. } => self.note("checkpoints.foreign", text),
-            RunEvent::HangVerdict { text, .. } => self.note("hang.verdict", *text),
+            RunEvent::HangVerdict { attempt, since_ms, kind, ranks, place, stacks, text, hint, .. } => {
+                let nodes = self.nodes_of(&ranks);
+                let place = place.map(|place| *place);
+                let (text, hint) = (*text, *hint);
+                self.hangs(HangNote { attempt, since_ms, kind, ranks, nodes, place, stacks, text, hint });
+            }
+            RunEvent::HangPassed { lasted_ms, .. } => self.hang_passed(lasted_ms),
+            RunEvent::DeviceFault { text, .. } => self.note("device.fault", *text),
+            RunEvent::RanksWaiting { attempt, waited_ms, wait, .. } => self.ranks_wait(attempt, waited_ms, wait),
+            RunEvent::RanksMet { attempt, waited_ms } => self.ranks_met(attempt, waited_ms),
             RunEvent::RunLedger { account } => self.note("run.ledger", account.text()),
             RunEvent::Waiting { .. }
             | RunEvent::RanksPhase { .. }
             | RunEvent::AttemptMeasured { .. }
             | RunEvent::HangSuspected { .. }
-            | RunEvent::HangPassed { .. }
+            | RunEvent::StacksTaken { .. }
             | RunEvent::NodeJoined { .. }
             | RunEvent::NodeLinked { .. }
             | RunEvent::Swept { .. }
-            | RunEvent::OutputLost { .. }
             | RunEvent::JournalLost { .. }
             | RunEvent::TerminalDropped { .. }
             | RunEvent::RankParked { .. }
             | RunEvent::RanksReleased { .. }
             | RunEvent::RanksCold { .. }
             | RunEvent::HookTrouble { .. } => {}
+        }
+    }
+
+    /// The names of the nodes on which these ranks are, each once.
+    fn nodes_of(&self, ranks: &[u32]) -> Vec<String> {
+        let slots = self.task.rank_map.as_ref().map(|map| map.slots()).unwrap_or_default();
+        let mut names: Vec<String> =
+            ranks.iter().filter_map(|rank| slots.get(*rank as usize)).map(|slot| slot.node.clone()).collect();
+        names.dedup();
+        names
+    }
+
+    fn hangs(&mut self, hang: HangNote) {
+        let hang = hang.bounded();
+        let named = hang.nodes.join(", ");
+        let text = match self.task.nodes.len() {
+            0 | 1 => hang.text.clone(),
+            _ => Text::new(format!("{}（{named}）", hang.text.zh), format!("{} ({named})", hang.text.en)),
+        };
+        let detail = EventDetail { hang: Some(hang.clone()), ..EventDetail::default() };
+        self.notes.push(EventText { kind: "hang.verdict", text, detail: Some(detail) });
+        // What is told of an attempt that is over says nothing of the next.
+        if self.task.phase == TaskPhase::Running {
+            self.task.hang = Some(Box::new(hang));
+        }
+    }
+
+    fn hang_passed(&mut self, lasted_ms: u64) {
+        self.task.hang = None;
+        let seconds = lasted_ms as f64 / 1e3;
+        self.note(
+            "hang.passed",
+            Text::new(
+                format!("停顿 {seconds:.1} 秒后训练继续"),
+                format!("things move again after {seconds:.1} s without progress"),
+            ),
+        );
+    }
+
+    /// Stands with the task while it lasts; what takes long is told.
+    fn ranks_wait(&mut self, attempt: u32, waited_ms: u64, wait: RanksWait) {
+        let is_current =
+            self.task.attempt().is_some_and(|known| known.number.get() == attempt && !known.phase.is_final());
+        if !is_current || !matches!(self.task.phase, TaskPhase::Starting | TaskPhase::Running) {
+            return;
+        }
+        let note = WaitNote::of(attempt, self.now_ms.saturating_sub(waited_ms), wait);
+        if waited_ms >= SHOWN_AFTER_MS {
+            self.note("ranks.waiting", note.text.clone());
+        }
+        self.task.waits = Some(Box::new(note));
+    }
+
+    fn ranks_met(&mut self, attempt: u32, waited_ms: u64) {
+        if self.task.waits.take_if(|note| note.attempt == attempt).is_some() && waited_ms >= SHOWN_AFTER_MS {
+            self.note("ranks.met", met_text(waited_ms));
         }
     }
 
@@ -104,6 +172,17 @@ impl Transition<'_> {
                 other.state = NodeRunState::Wanted;
             }
         }
+    }
+
+    fn output_lost(&mut self, node: NodeRank, attempt: u32, bytes: u64) {
+        let name = self.node(node).map(|node| node.name.clone()).unwrap_or_default();
+        self.note(
+            "output.lost",
+            Text::new(
+                format!("第 {attempt} 次启动：{name} 的磁盘没有写入 {bytes} 字节的输出"),
+                format!("attempt {attempt}: {name} has lost {bytes} bytes of output, which its disk did not take"),
+            ),
+        );
     }
 
     fn attempt(&mut self, number: u32) -> Option<&mut AttemptRecord> {

@@ -4,12 +4,14 @@
 //! as things stand. Both are plain: the node reconciler may carry desired states out as often as it likes. The change
 //! itself is a [`transition::Transition`]; what the journals of its nodes tell is in [`journal`].
 
+mod end;
 mod journal;
 #[cfg(test)]
 mod tests;
 mod transition;
 mod waiting;
 
+pub use end::TaskEnd;
 pub use waiting::waits_for_machine;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +21,7 @@ use super::{NodeRun, NodeRunState, RunKey, StopIntent, Task};
 use crate::{
     event::RunEvent,
     exit::Exit,
+    hang::HangNote,
     healing::LONGEST_BACK_OFF_MS,
     ids::{EnvironmentId, NodeRank},
     language::{StoredMessage, Text},
@@ -33,6 +36,8 @@ pub enum TaskInput {
     MustWait {
         reason: Text,
     },
+    /// It has come to be the first in line: workers are kept for it.
+    FirstInLine,
     /// It has waited for longer than operators find usual.
     WaitsLong {
         /// What it waits for.
@@ -45,6 +50,8 @@ pub enum TaskInput {
     /// A line of a node's journal.
     Journal {
         node: NodeRank,
+        /// When it happened, as far as that can be believed.
+        time_ms: u64,
         event: Box<RunEvent>,
     },
     /// How a node's run ended, by the record beside its journal, which may lack that line.
@@ -108,6 +115,12 @@ pub struct EventDetail {
     /// The task's phase has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<PhaseChange>,
+    /// Who hangs, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hang: Option<HangNote>,
+    /// The task is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<TaskEnd>,
 }
 
 /// From one phase to the next.
@@ -158,9 +171,22 @@ fn waits_for_first(name: &str) -> Text {
 impl Task {
     /// Takes in what happened. Answers with what is to be told.
     pub fn apply(&mut self, input: TaskInput, now_ms: u64) -> Vec<EventText> {
+        let before = self.phase;
         let mut transition = Transition { task: self, now_ms, notes: Vec::new() };
         transition.take(input);
-        transition.notes
+        let Transition { now_ms, notes, .. } = transition;
+        if self.phase != before {
+            let phase = self.phase;
+            self.ledger.iter_mut().for_each(|ledger| ledger.task_came_to(phase, now_ms));
+            if phase != TaskPhase::Running {
+                self.hang = None;
+            }
+            // A task runs as soon as its ranks are started: they meet after it.
+            if !matches!(phase, TaskPhase::Starting | TaskPhase::Running) {
+                self.waits = None;
+            }
+        }
+        notes
     }
 
     /// What is wanted of each node now, in the order of node ranks.

@@ -1,6 +1,6 @@
 //! A change of a task in the making: what was asked, placed, started, lost, and begun again.
 
-use super::{EventDetail, EventText, PhaseChange, TaskInput};
+use super::{EventDetail, EventText, PhaseChange, TaskEnd, TaskInput};
 use crate::{
     failure::Recurrence,
     healing::{self, Decision, FailedAttempt},
@@ -23,9 +23,18 @@ impl Transition<'_> {
     pub(super) fn take(&mut self, input: TaskInput) {
         match input {
             TaskInput::MustWait { reason } => self.must_wait(reason),
+            TaskInput::FirstInLine => self.first_in_line(),
             TaskInput::WaitsLong { reason } => self.waits_long(&reason),
             TaskInput::Placed { rank_map } => self.placed(rank_map),
-            TaskInput::Journal { node, event } => self.read(node, *event),
+            TaskInput::Journal { node, time_ms, event } => {
+                // Lines that come together have happened one after the other.
+                self.now_ms = self.now_ms.max(time_ms);
+                if node.0 == 0 {
+                    // Phases and failures that the first node tells hold for all.
+                    self.task.ledger.iter_mut().for_each(|ledger| ledger.hear(time_ms, &event));
+                }
+                self.read(node, *event);
+            }
             // A result that the journal has told as well is known.
             TaskInput::Ended { node, event } if !self.task.phase.is_final() => self.read(node, *event),
             TaskInput::Ended { .. } => {}
@@ -58,10 +67,11 @@ impl Transition<'_> {
             self.task.phase_since_ms = Some(self.now_ms);
             self.task.reason = None;
             let text = next.text();
+            let end = next.is_final().then(|| TaskEnd::of(self.task));
             self.notes.push(EventText {
                 kind: kind_of(next),
                 text: Text::new(format!("任务状态：{}", text.zh), format!("the task is {}", text.en)),
-                detail: Some(EventDetail { phase: Some(change) }),
+                detail: Some(EventDetail { phase: Some(change), end, ..EventDetail::default() }),
             });
             if next.is_final() {
                 self.task.ended_ms = Some(self.now_ms);
@@ -80,6 +90,10 @@ impl Transition<'_> {
             self.note("task.waiting", reason.clone());
             self.task.reason = Some(reason);
         }
+    }
+
+    fn first_in_line(&mut self) {
+        self.task.first_in_line = self.task.phase == TaskPhase::Queued;
     }
 
     fn waits_long(&mut self, reason: &Text) {
@@ -102,7 +116,7 @@ impl Transition<'_> {
         self.task.started_ms.get_or_insert(self.now_ms);
         self.task.placed_ms = Some(self.now_ms);
         self.task.gave_way = false;
-        self.task.told_long_wait = false;
+        self.forget_wait();
         self.remember_former_nodes(&rank_map);
         self.task.nodes = rank_map
             .nodes()
@@ -116,6 +130,12 @@ impl Transition<'_> {
             .collect();
         self.task.rank_map = Some(rank_map);
         self.launch();
+    }
+
+    /// What was said of one wait does not hold for the next.
+    fn forget_wait(&mut self) {
+        self.task.told_long_wait = false;
+        self.task.first_in_line = false;
     }
 
     /// Runs of earlier launches belong to the environments that they were in.
@@ -342,9 +362,9 @@ impl Transition<'_> {
 
     /// Not all ranks have come up in time: it is over, and says for whom it waited.
     fn start_overdue(&mut self) {
-        if self.task.is_start_overdue(self.now_ms) {
+        if self.task.phase == TaskPhase::Starting {
             let missing = self.task.missing_ranks();
-            self.fail(Verdict::of(VerdictKind::StartTimedOut { missing }));
+            self.fail(Verdict::of(VerdictKind::StartTimedOut { missing, joined: Vec::new() }));
         }
     }
 
@@ -374,7 +394,7 @@ impl Transition<'_> {
     }
 
     fn time_limit_reached(&mut self) {
-        let Some(limit) = self.task.spec.policies.time_limit.filter(|_| self.task.is_over_limit(self.now_ms)) else {
+        let Some(limit) = self.task.spec.policies.time_limit.filter(|_| self.task.may_reach_limit()) else {
             return;
         };
         let headline = Verdict::of(VerdictKind::TimeLimitReached { limit }).headline();
@@ -424,10 +444,7 @@ impl Transition<'_> {
     }
 
     fn requeue_when_swept(&mut self) {
-        // One that finished before it could give way has nothing left to do.
-        let is_done = |stop: &StopIntent| stop.cause == StopCause::GivesWay && self.task.phase == TaskPhase::Succeeded;
-        let wants = self.task.stop.is_some_and(|stop| stop.then_restart && !is_done(&stop));
-        if wants && self.task.phase.is_final() && self.task.is_swept() {
+        if self.task.waits_again() && self.task.phase.is_final() && self.task.is_swept() {
             self.begin_anew();
         }
     }
@@ -439,6 +456,7 @@ impl Transition<'_> {
         self.task.verdict = None;
         self.task.ended_ms = None;
         self.task.restarts_used = 0;
+        self.forget_wait();
         self.task.nodes.clear();
         self.task.resume = !self.task.attempts.is_empty();
         self.turn(TaskEvent::RestartAsked);

@@ -64,39 +64,38 @@ impl Task {
             .zip(map.slots())
             .filter(|(rank, _)| !is_up(*rank))
             .filter_map(|(rank, slot)| {
-                Some(MissingRank { rank: Rank(rank), node: node_of(&slot.environment)?.name.clone() })
+                Some(MissingRank { rank: Rank(rank), node: node_of(&slot.environment)?.name.clone(), phase: None })
             })
             .collect()
     }
 
-    /// Whether the launch has taken longer than its policy allows and not all ranks are up.
-    pub fn is_start_overdue(&self, now_ms: u64) -> bool {
+    /// Whether the launch has taken longer than its policy allows and not all ranks are up; `phase_ms` is how long it has
+    /// been in its phase.
+    pub fn is_start_overdue(&self, phase_ms: u64) -> bool {
         let allowed = self.spec.policies.start_timeout.unwrap_or(Policies::USUAL_START);
-        let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Starting);
-        since.is_some_and(|since| now_ms.saturating_sub(since) > allowed.as_millis())
+        self.phase == TaskPhase::Starting && phase_ms > allowed.as_millis()
     }
 
-    /// Whether it has had its workers for as long as it may.
-    pub fn is_over_limit(&self, now_ms: u64) -> bool {
-        let until = self
-            .spec
-            .policies
-            .time_limit
-            .zip(self.placed_ms)
-            .map(|(limit, since)| since.saturating_add(limit.as_millis()));
+    /// Whether it has had its workers for as long as it may; `placed_ms` is how long it has had them.
+    pub fn is_over_limit(&self, placed_ms: u64) -> bool {
+        self.may_reach_limit() && self.spec.policies.time_limit.is_some_and(|limit| placed_ms >= limit.as_millis())
+    }
+
+    /// Whether it has workers, and nobody has asked for its end yet.
+    pub(super) fn may_reach_limit(&self) -> bool {
         let has_workers = matches!(self.phase, TaskPhase::Starting | TaskPhase::Running | TaskPhase::Restarting);
-        has_workers && self.stop.is_none() && until.is_some_and(|until| now_ms >= until)
+        has_workers && self.stop.is_none()
     }
 
     /// Whether a stop has taken longer than all its rungs, and then some, on machines that were there to hear it all the
-    /// time; `connected_ms` says for how long that has been so.
-    pub fn is_stop_overdue(&self, now_ms: u64, connected_ms: impl Fn(&EnvironmentId) -> Option<u64>) -> bool {
+    /// time; `connected_ms` says for how long that has been so, `phase_ms` how long the task has been in its phase.
+    pub fn is_stop_overdue(&self, phase_ms: u64, connected_ms: impl Fn(&EnvironmentId) -> Option<u64>) -> bool {
         let allowed = self.spec.policies.stop.planned_ms().saturating_add(STOP_MARGIN_MS);
-        let since = self.phase_since_ms.filter(|_| self.phase == TaskPhase::Stopping);
         let has_heard = |node: &NodeRun| connected_ms(&node.environment).is_some_and(|span| span > allowed);
         // The first node is told to stop, and tells the others.
         let first_has_heard = self.nodes.first().is_none_or(|node| node.state == NodeRunState::Gone || has_heard(node));
-        since.is_some_and(|since| now_ms.saturating_sub(since) > allowed)
+        self.phase == TaskPhase::Stopping
+            && phase_ms > allowed
             && self.stop.is_some_and(|stop| !stop.force)
             && first_has_heard
             && self.open_nodes().next().is_some()

@@ -75,7 +75,7 @@ fn sound(mut launch: LaunchConfig) -> Result<LaunchConfig, ApiProblem> {
     if launch.world_size == Some(0) {
         return Err(GroupRefusal::Ranks(fermi_domain::rank_map::RankMapError::WorldEmpty).into());
     }
-    launch.master_addr = names::path("config.masterAddr", launch.master_addr)?;
+    launch.master_addr = launch.master_addr.map(|name| names::name("config.masterAddr", &name)).transpose()?;
     Ok(launch)
 }
 

@@ -1,8 +1,9 @@
 //! Following logs: all that is there, then what comes, until the task is over.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -18,6 +19,7 @@ use tokio::sync::{broadcast, watch};
 use super::raw::plain;
 use super::read::{stream as stream_of, tail};
 use super::selection::{Extent, Selection, Start, whole_letters};
+use super::shared_looks::{Asked, Lengths, Looked, SharedLooks, StreamPlaces};
 use super::shown::{self, ShownPart};
 use crate::core::Core;
 use crate::envelope::ApiProblem;
@@ -39,8 +41,7 @@ struct Follower {
     extent: Extent,
     /// None for the bare bytes.
     format: Option<StreamFormat>,
-    /// How far each stream has been sent.
-    places: BTreeMap<StreamName, u64>,
+    places: Arc<StreamPlaces>,
     has_begun: bool,
     has_said_end: bool,
     /// Asked for anew when something has happened to the task, not whenever a rank writes a line.
@@ -48,6 +49,7 @@ struct Follower {
     language: Language,
     ready: VecDeque<Bytes>,
     grown: watch::Receiver<u64>,
+    looks: Arc<SharedLooks>,
     news: broadcast::Receiver<FanOutNews>,
     _counted: FollowerCount,
 }
@@ -61,15 +63,6 @@ struct Piece {
     is_gap: bool,
 }
 
-/// How a follower looks at streams.
-#[derive(Clone, Copy)]
-struct Manner {
-    is_first: bool,
-    /// Letters are never cut in two.
-    in_letters: bool,
-    language: Language,
-}
-
 pub async fn answer(
     state: AppState,
     selection: Selection,
@@ -79,8 +72,10 @@ pub async fn answer(
     language: Language,
 ) -> Result<Response, ApiProblem> {
     let places = last_id.and_then(|id| places(&selection, id));
+    let (grown, looks) = state.fan_out.watch_logs(&selection.task);
     let follower = Follower {
-        grown: state.fan_out.watch_logs(&selection.task),
+        grown,
+        looks,
         news: state.fan_out.listen(Topic::Task(selection.task.clone())),
         _counted: state.fan_out.count(),
         core: state.core,
@@ -88,7 +83,7 @@ pub async fn answer(
         extent,
         format,
         has_begun: places.is_some(),
-        places: places.unwrap_or_default(),
+        places: Arc::new(places.unwrap_or_default()),
         has_said_end: false,
         activity: None,
         language,
@@ -119,9 +114,11 @@ impl Follower {
                 return None;
             }
             // What comes while we look wakes us again.
-            self.grown.borrow_and_update();
+            let turn = *self.grown.borrow_and_update();
             let activity = self.activity().await.ok()?;
-            if self.look().await.ok()? {
+            // The last look is one's own: what came since the others looked is seen by nobody else.
+            let turn = (activity == Activity::Going && self.has_begun).then_some(turn);
+            if self.look(turn).await.ok()? {
                 continue;
             }
             let patience = match activity {
@@ -163,34 +160,51 @@ impl Follower {
         Ok(found)
     }
 
-    /// Takes what is new. Says whether there was anything.
-    async fn look(&mut self) -> io::Result<bool> {
-        let chunks = self.core.chunks().clone();
-        let (selection, extent) = (self.selection.clone(), self.extent);
-        let mut places = std::mem::take(&mut self.places);
-        let manner = Manner { is_first: !self.has_begun, in_letters: self.format.is_some(), language: self.language };
-        let looked = tokio::task::spawn_blocking(move || {
-            let pieces = look(&*chunks, &selection, extent, manner, &mut places)?;
-            Ok::<_, io::Error>((places, pieces))
-        });
-        let (places, pieces) = looked.await.map_err(io::Error::other)??;
-        self.places = places;
+    /// Takes what is new, with the others of a turn where there is one. Says whether there was anything.
+    async fn look(&mut self, turn: Option<u64>) -> io::Result<bool> {
+        let asked = Asked {
+            selection: self.selection.clone(),
+            format: self.format,
+            language: self.language,
+            places: self.places.clone(),
+        };
+        let (chunks, task) = (self.core.chunks().clone(), self.selection.task.clone());
+        let list = || async move {
+            let listed = tokio::task::spawn_blocking(move || chunks.streams(&task)).await;
+            listed.map_err(io::Error::other)?.map(Lengths::new)
+        };
+        let (chunks, question) = (self.core.chunks().clone(), asked.clone());
+        let start = self.extent.start.filter(|_| !self.has_begun);
+        let look = |lengths: Lengths| async move {
+            let looked = tokio::task::spawn_blocking(move || look(&*chunks, &question, start, &lengths)).await;
+            looked.map_err(io::Error::other)?
+        };
+        let looked = match turn {
+            Some(turn) => self.looks.take(turn, &asked, list, look).await?,
+            None => look(list().await?).await?,
+        };
+        self.places = looked.places;
         self.has_begun = true;
-        let has_news = !pieces.is_empty();
+        let has_news = !looked.bytes.is_empty();
         // One look is one write to the connection, however many ranks have written.
-        let mut written = Vec::new();
-        for piece in pieces {
-            written.extend_from_slice(&self.write(piece));
-        }
-        if has_news {
-            self.ready.push_back(written.into());
-        }
+        self.ready.extend(has_news.then_some(looked.bytes));
         Ok(has_news)
     }
+}
 
-    fn write(&self, piece: Piece) -> Bytes {
+/// Writes pieces as they go out. Behind each stands where a client is that has read so far, and no further: the rest may be
+/// lost on its way.
+fn write(pieces: Vec<Piece>, format: Option<StreamFormat>, mut places: StreamPlaces) -> Bytes {
+    for piece in pieces.iter().rev() {
+        places.insert(piece.name.clone(), piece.offset);
+    }
+    let mut written = Vec::new();
+    for piece in pieces {
         let Piece { name, offset, next: next_offset, bytes, is_gap } = piece;
-        let Some(format) = self.format else { return bytes.into() };
+        let Some(format) = format else {
+            written.extend_from_slice(&bytes);
+            continue;
+        };
         let shown = LogPiece {
             attempt: name.attempt,
             rank: name.rank,
@@ -202,30 +216,33 @@ impl Follower {
         };
         // Texts and numbers can always be written.
         let json = serde_json::to_string(&shown).unwrap_or_default();
-        match format {
-            StreamFormat::Lines => format!("{json}\n").into(),
-            StreamFormat::Sse => format!("{}data: {json}\n\n", self.id()).into(),
-        }
+        places.insert(name, next_offset);
+        let text = match format {
+            StreamFormat::Lines => format!("{json}\n"),
+            StreamFormat::Sse => format!("{}data: {json}\n\n", id(&places)),
+        };
+        written.extend_from_slice(text.as_bytes());
     }
-
-    /// Where all streams are, for a client that comes back.
-    fn id(&self) -> String {
-        if self.places.len() > MOST_PLACES {
-            return String::new();
-        }
-        let mut id = String::from("id: ");
-        for (name, place) in &self.places {
-            // Writing to a string cannot fail.
-            let _ = write!(id, "{}.{}.{}.{place};", name.attempt, name.rank, name.kind.as_str());
-        }
-        id.push('\n');
-        id
-    }
+    written.into()
 }
 
-/// Reads what [`Follower::id`] wrote.
-fn places(selection: &Selection, id: &str) -> Option<BTreeMap<StreamName, u64>> {
-    let mut places = BTreeMap::new();
+/// Where all streams are, for a client that comes back; one that is not named is at its beginning.
+fn id(places: &StreamPlaces) -> String {
+    if places.len() > MOST_PLACES {
+        return String::new();
+    }
+    let mut id = String::from("id: ");
+    for (name, place) in places.iter().filter(|(_, place)| **place > 0) {
+        // Writing to a string cannot fail.
+        let _ = write!(id, "{}.{}.{}.{place};", name.attempt, name.rank, name.kind.as_str());
+    }
+    id.push('\n');
+    id
+}
+
+/// Reads what [`id`] wrote.
+fn places(selection: &Selection, id: &str) -> Option<StreamPlaces> {
+    let mut places = StreamPlaces::new();
     for place in id.split_terminator(';') {
         let mut parts = place.split('.');
         let (attempt, rank) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -237,42 +254,37 @@ fn places(selection: &Selection, id: &str) -> Option<BTreeMap<StreamName, u64>> 
     (!places.is_empty()).then_some(places)
 }
 
-fn look(
-    chunks: &dyn ChunkStore,
-    selection: &Selection,
-    extent: Extent,
-    manner: Manner,
-    places: &mut BTreeMap<StreamName, u64>,
-) -> io::Result<Vec<Piece>> {
-    let Manner { is_first, in_letters, language } = manner;
-    let found = chunks.streams(&selection.task)?;
-    let newest = found.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
+/// Reads what stands behind the places of a follower, up to these lengths; `start` is where the first look begins.
+fn look(chunks: &dyn ChunkStore, asked: &Asked, start: Option<Start>, lengths: &Lengths) -> io::Result<Looked> {
+    let Asked { selection, format, language, places } = asked;
+    let mut places = StreamPlaces::clone(places);
+    let newest = lengths.iter().map(|(name, _)| name.attempt).max().unwrap_or(0);
     // Those that follow without naming an attempt go on with the next one.
     let begun = places.keys().next().map_or(newest, |name| name.attempt);
     let mut pieces = Vec::new();
     let mut room = LOOK;
-    for (name, length) in found {
+    for (name, length) in lengths.iter() {
         let is_wanted = selection.attempt.map_or(name.attempt >= begun, |attempt| attempt == name.attempt);
-        if !is_wanted || !selection.wants(&name) {
+        if !is_wanted || !selection.wants(name) {
             continue;
         }
-        let place = match places.get(&name) {
-            Some(place) => *place,
-            None => match extent.start {
-                Some(Start::Tail(lines)) if is_first => tail(chunks, &name, lines, u64::MAX)?,
-                Some(Start::Offset(offset)) if is_first => offset.min(length),
-                _ => 0,
-            },
+        let place = match (places.get(name), start) {
+            (Some(place), _) => *place,
+            (None, Some(Start::Tail(lines))) => tail(chunks, name, lines, u64::MAX)?,
+            (None, Some(Start::Offset(offset))) => offset.min(*length),
+            (None, None) => 0,
         };
         places.insert(name.clone(), place);
-        if length <= place || room == 0 {
+        if *length <= place || room == 0 {
             continue;
         }
-        let ShownPart { mut next, mut bytes, gap } = shown::part(chunks, &name, place, PIECE.min(room), language)?;
-        if in_letters && gap.is_none() {
+        let most = PIECE.min(room).min(usize::try_from(*length - place).unwrap_or(usize::MAX));
+        let ShownPart { mut next, mut bytes, gap } = shown::part(chunks, name, place, most, *language)?;
+        // Letters are never cut in two.
+        if format.is_some() && gap.is_none() {
             let whole = whole_letters(&bytes);
             // A letter that is half written at the end comes with its other half.
-            bytes.truncate(if next >= length { whole } else { whole.max(1) });
+            bytes.truncate(if next >= *length { whole } else { whole.max(1) });
             next = place + bytes.len() as u64;
         }
         if bytes.is_empty() {
@@ -280,7 +292,65 @@ fn look(
         }
         room = room.saturating_sub(bytes.len());
         places.insert(name.clone(), next);
-        pieces.push(Piece { name, offset: place, next, bytes, is_gap: gap.is_some() });
+        pieces.push(Piece { name: name.clone(), offset: place, next, bytes, is_gap: gap.is_some() });
     }
-    Ok(pieces)
+    let bytes = write(pieces, *format, places.clone());
+    Ok(Looked { places: Arc::new(places), bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::ids::TaskId;
+    use fermi_store::chunks::LocalChunks;
+
+    use super::*;
+
+    fn name(rank: u32) -> StreamName {
+        StreamName { task: TaskId::from("task-1"), attempt: 1, rank, kind: StreamKind::Stdout }
+    }
+
+    fn asked(format: Option<StreamFormat>, places: StreamPlaces) -> Asked {
+        let selection = Selection { task: TaskId::from("task-1"), rank: None, kind: None, attempt: None };
+        Asked { selection, format, language: Language::En, places: Arc::new(places) }
+    }
+
+    fn text(looked: &Looked) -> &str {
+        std::str::from_utf8(&looked.bytes).unwrap()
+    }
+
+    /// A client that is cut off behind any piece goes on with the next one: nothing is lost and nothing comes twice.
+    #[test]
+    fn each_piece_says_how_far_a_client_is_that_has_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let chunks = LocalChunks::open(folder.path()).unwrap();
+        for rank in 0..3 {
+            chunks.append(&name(rank), 0, format!("of rank {rank}\n").as_bytes()).unwrap();
+        }
+        let lengths = Lengths::new(chunks.streams(&TaskId::from("task-1")).unwrap());
+        let whole = look(&chunks, &asked(Some(StreamFormat::Sse), StreamPlaces::new()), None, &lengths).unwrap();
+        let events: Vec<&str> = text(&whole).split_terminator("\n\n").collect();
+        assert_eq!(events.len(), 3, "{}", text(&whole));
+        for (read, event) in events.iter().enumerate() {
+            let id = event.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+            let question = asked(Some(StreamFormat::Sse), StreamPlaces::new());
+            let question = Asked { places: Arc::new(places(&question.selection, id).unwrap()), ..question };
+            let rest = look(&chunks, &question, None, &lengths).unwrap();
+            let data = |event: &&str| event.lines().find(|line| line.starts_with("data: ")).map(str::to_owned);
+            let again: Vec<_> = text(&rest).split_terminator("\n\n").map(|event| data(&event)).collect();
+            let missed: Vec<_> = events[read + 1..].iter().map(data).collect();
+            assert_eq!(again, missed, "cut off behind piece {read}");
+        }
+    }
+
+    #[test]
+    fn a_look_ends_at_the_lengths_that_all_share_and_cuts_no_letter() {
+        let folder = tempfile::tempdir().unwrap();
+        let chunks = LocalChunks::open(folder.path()).unwrap();
+        chunks.append(&name(0), 0, "损失 0.5\n".as_bytes()).unwrap();
+        let lengths = Lengths::new(vec![(name(0), 4)]);
+        let looked = look(&chunks, &asked(Some(StreamFormat::Lines), StreamPlaces::new()), None, &lengths).unwrap();
+        assert_eq!(looked.places[&name(0)], 3, "half a letter comes with its other half");
+        let bare = look(&chunks, &asked(None, StreamPlaces::new()), None, &lengths).unwrap();
+        assert_eq!(bare.bytes.len(), 4, "bare bytes come as they are");
+    }
 }

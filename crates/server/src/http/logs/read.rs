@@ -154,5 +154,6 @@ pub fn stream(kind: StreamKind) -> Stream {
     match kind {
         StreamKind::Stdout | StreamKind::Progress => Stream::Stdout,
         StreamKind::Stderr => Stream::Stderr,
+        StreamKind::Hang => Stream::Hang,
     }
 }

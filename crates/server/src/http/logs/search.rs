@@ -58,7 +58,7 @@ pub async fn search(State(core): State<Core>, TaskPath(id): TaskPath, RawQuery(q
     };
     let chunks = core.chunks().clone();
     let found = blocking(tokio::task::spawn_blocking(move || chunks.search(&id, &wanted)).await)?;
-    let items = found.matches.into_iter().filter(|found| found.stream.kind != StreamKind::Progress);
+    let items = found.matches.into_iter().filter(|found| selection.wants(&found.stream));
     let items = items.map(|found| LogMatch {
         rank: found.stream.rank,
         stream: stream(found.stream.kind),

@@ -11,11 +11,11 @@ use crate::http::params::Params;
 pub const KNOWN: [&str; 7] = ["rank", "stream", "attempt", "tail", "offset", "limitBytes", "follow"];
 
 /// Which streams of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selection {
     pub task: TaskId,
     pub rank: Option<u32>,
-    /// None for both.
+    /// None for stdout and stderr.
     pub kind: Option<StreamKind>,
     /// The newest when none is named.
     pub attempt: Option<u32>,
@@ -42,7 +42,12 @@ const MOST_LINES: usize = 100_000;
 
 impl Selection {
     pub fn read(task: TaskId, params: &Params) -> Result<Self, ApiProblem> {
-        let kinds = [("stdout", Some(StreamKind::Stdout)), ("stderr", Some(StreamKind::Stderr)), ("all", None)];
+        let kinds = [
+            ("stdout", Some(StreamKind::Stdout)),
+            ("stderr", Some(StreamKind::Stderr)),
+            ("hang", Some(StreamKind::Hang)),
+            ("all", None),
+        ];
         let rank = if params.text("rank") == Some("all") { None } else { params.number("rank", 0..=u32::MAX)? };
         Ok(Self {
             task,
@@ -54,9 +59,8 @@ impl Selection {
 
     /// Whether a stream is one of them, whatever its attempt.
     pub fn wants(&self, name: &StreamName) -> bool {
-        name.kind != StreamKind::Progress
-            && self.rank.is_none_or(|rank| rank == name.rank)
-            && self.kind.is_none_or(|kind| kind == name.kind)
+        let is_output = matches!(name.kind, StreamKind::Stdout | StreamKind::Stderr);
+        self.rank.is_none_or(|rank| rank == name.rank) && self.kind.map_or(is_output, |kind| kind == name.kind)
     }
 }
 

@@ -212,7 +212,12 @@ fn act(tx: &mut Transaction<'_>, id: &TaskId, verb: Verb, cause: &Cause) -> Resu
     }
     let input = match verb {
         Verb::Stop { force } => TaskInput::StopAsked(StopIntent::by_user(force)),
-        Verb::Restart => TaskInput::RestartAsked,
+        Verb::Restart => {
+            // Secrets are those of its owner, whoever restarts it.
+            let owner = task.created_by.clone().unwrap_or(Principal::System);
+            lifecycle::check_references(tx, &task.spec, &owner)?;
+            TaskInput::RestartAsked
+        }
         Verb::Delete => return remove(tx, task, cause),
     };
     Ok(lifecycle::apply(tx, id, [input], cause)?)

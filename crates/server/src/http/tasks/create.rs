@@ -15,7 +15,7 @@ use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Serialize;
 
 use super::view;
-use crate::assignment::{self, Paths};
+use crate::assignment;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
@@ -60,7 +60,7 @@ pub async fn from_request<T: Serialize>(
     let request = on_group.map_or(request, |found| &found.asked);
     let mut accepted = validate(request, environments)?;
     accepted.spec.distributed.standby = on_group.map(|found| found.standby.clone()).unwrap_or_default();
-    let decided = checked(&accepted.spec, environments)?;
+    let decided = checked(core, &accepted.spec, environments).await?;
     let is_unspoken = request.command.is_none() && request.recipe.is_none();
     let notes = is_unspoken.then(|| {
         Text::new(
@@ -98,15 +98,18 @@ pub async fn clone(
     let on_group = on_group::of_copy(&core, &task.spec, &environments).await?;
     let spec = on_group.as_ref().map_or(&task.spec, |found| &found.asked);
     let accepted = validate_copy(spec, body.value.task_name.as_deref(), &environments)?;
-    let decided = checked(&accepted.spec, &environments)?;
+    let decided = checked(&core, &accepted.spec, &environments).await?;
     let new = NewTask { accepted, notes: decided, group: on_group.map(|found| found.group) };
     store(&core, new, &environments, Asked { key, caller, reader: Reader::of(&headers) }, |answer| answer).await
 }
 
 /// What the engine would refuse is refused before anything is stored; the answer is what it decided.
-fn checked(spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, ApiProblem> {
+async fn checked(core: &Core, spec: &TaskSpec, environments: &[Environment]) -> Result<Vec<Text>, ApiProblem> {
     match rank_map::of_spec(spec, environments) {
-        Ok(ranks) => Ok(assignment::launch(spec, &ranks, environments, &Paths::default())?.notes),
+        Ok(ranks) => {
+            let paths = assignment::paths(core, spec).await?;
+            Ok(assignment::launch(spec, &ranks, environments, &paths)?.notes)
+        }
         Err(_) => Ok(Vec::new()),
     }
 }
@@ -160,7 +163,7 @@ async fn store<T: Serialize>(
         status: fermi_domain::phase::TaskPhase::Initializing,
         distributed_info: view::distributed_info(&spec, environments),
         description: description.map(|text| text.in_language(reader.language).to_owned()).unwrap_or_default(),
-        warnings: plan::warnings(&warnings, plan.as_ref(), reader.language, reader.front_end),
+        warnings: plan::warnings(&warnings, &spec, environments, plan.as_ref(), reader.language, reader.front_end),
         notes: decided.iter().map(|note| note.in_language(reader.language).to_owned()).collect(),
         plan: plan.as_ref().and_then(plan::shown),
     };

@@ -2,10 +2,13 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use fermi_api::v1::{Envelope, Explanation, Failure, NodeWish, QueuePlace, Verdict, WaitingFor};
+use fermi_api::v1::{
+    Envelope, Explanation, Failure, NodeWish, QueuePlace, QueuedTask, ReservedWorkers, Verdict, WaitingFor,
+};
 use fermi_domain::explain::{self, NodeTurn, Obstacle, StepsHeard};
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::WaitReason;
+use fermi_domain::queue::{Reserved, TaskName};
 use fermi_store::StoreError;
 use fermi_store::events::EventFilter;
 
@@ -15,6 +18,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end};
 use crate::http::fan_out::event;
 use crate::http::id::TaskPath;
+use crate::preflights;
 
 /// How many events are shown.
 const EVENTS: usize = 20;
@@ -40,6 +44,7 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         None => StepsHeard::None,
     };
     let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
+    let held = held.or_else(|| preflights::hold_of(&core, &task));
     let found = explain::explain(&task, &environments, &leases, heard);
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let waits = if is_queued { core.scheduler().explain(&task.id, core.now_ms()) } else { None };
@@ -59,6 +64,9 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         attempts: task.attempts.iter().map(|attempt| view::attempt(attempt, front_end)).collect(),
         restarts_used: task.restarts_used,
         max_restarts: task.spec.policies.restart.max_restarts,
+        ledger: view::ledger(&task, core.now_ms()),
+        hang: task.hang.as_deref().cloned(),
+        waits: task.waits.as_deref().cloned(),
         events: events.iter().map(event).collect(),
     })
 }
@@ -66,7 +74,28 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
 fn queue_place(reason: &WaitReason) -> Option<QueuePlace> {
     let WaitReason::Queued(waiting) = reason else { return None };
     let before = u32::try_from(waiting.before).unwrap_or(u32::MAX);
-    Some(QueuePlace { before, starts_by: waiting.from.known(), is_promised: waiting.is_promised })
+    Some(QueuePlace {
+        before,
+        starts_by: waiting.from.known(),
+        is_promised: waiting.is_promised,
+        ahead: waiting.ahead.iter().map(queued).collect(),
+        reservation: waiting.reserved.as_ref().map(reserved),
+    })
+}
+
+fn queued(name: &TaskName) -> QueuedTask {
+    QueuedTask { task_id: name.task.to_string(), name: name.name.clone() }
+}
+
+fn reserved(kept: &Reserved) -> ReservedWorkers {
+    ReservedWorkers {
+        task_id: kept.task.task.to_string(),
+        name: kept.task.name.clone(),
+        workers: kept.workers.iter().map(ToString::to_string).collect(),
+        worker_count: kept.count as u64,
+        from: kept.from.known(),
+        text: kept.text(),
+    }
 }
 
 fn waiting_for(obstacle: &Obstacle) -> WaitingFor {

@@ -9,4 +9,5 @@ pub mod preview;
 pub mod progress;
 pub mod ranks;
 pub mod show;
+pub mod stacks;
 pub mod view;

@@ -30,16 +30,17 @@ pub async fn preview(
 ) -> Reply {
     let environments = core.known_environments();
     let on_group = on_group::written_out(&core, &body.value, &environments).await?;
-    let accepted = validate(on_group.as_ref().map_or(&body.value, |found| &found.asked), &environments)?;
+    let mut accepted = validate(on_group.as_ref().map_or(&body.value, |found| &found.asked), &environments)?;
+    accepted.spec.distributed.standby = on_group.map(|found| found.standby).unwrap_or_default();
     let language = language(&headers);
     let spec = &accepted.spec;
     let (named, asking) = (spec.clone(), caller.clone());
     core.store().read(move |view| lifecycle::check_references(view, &named, &asking)).await?;
     let mut task = Task::new(TaskId::from("task-new"), spec.clone(), core.now_ms());
     task.created_by = Some(caller);
-    // Tried out on a copy, for which nobody else waits.
-    let trial = core.scheduler().clone();
-    let prospect = trial.would(task, core.now_ms());
+    // A long queue is not copied, or everybody would wait for it.
+    let trial = core.scheduler().for_trial();
+    let prospect = trial.and_then(|trial| trial.would(task, core.now_ms()));
     let ranks = match &prospect {
         Some(Prospect::Starts(start)) => ranks_on(spec, &start.workers, &environments).ok(),
         Some(Prospect::Waits(_)) | None => rank_map::of_spec(spec, &environments).ok(),
@@ -56,7 +57,7 @@ pub async fn preview(
     let card = accepted.aggregate.as_ref().map(|sum| messages::CardLine::all(sum, framework)).unwrap_or_default();
     EnvelopeAnswer::ok(&Preview {
         aggregate: accepted.aggregate,
-        warnings: plan::warnings(&accepted.warnings, plan.as_ref(), language, front_end(&headers)),
+        warnings: plan::warnings(&accepted.warnings, spec, &environments, plan.as_ref(), language, front_end(&headers)),
         rank_map: ranks.map(Vec::from).unwrap_or_default(),
         launch,
         card: card.iter().map(|line| CardLine { text: line.text() }).collect(),

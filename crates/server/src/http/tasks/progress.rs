@@ -87,6 +87,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn strangers_reports_are_read_or_left_out() {
+        let lines: [&[u8]; 2] = [
+            b"{\"time\":10.5,\"step\":1,\"totalSteps\":11,\"epoch\":0.5,\"loss\":2.5,\"lr\":1e-4}\n",
+            b"{\"time\":12,\"step\":3,\"totalSteps\":11,\"tokensPerS\":1e3,\"stepTimeS\":0.1}\n{\"ti",
+        ];
+        fermi_mutator::try_all(&lines, 4_000, |case| {
+            if let Some(progress) = judged(&reports(case).collect::<Vec<_>>()) {
+                assert!(serde_json::to_string(&progress).is_ok());
+            }
+            let read = case.split(|byte| *byte == b'\n').filter_map(numbers);
+            assert!(read.flat_map(|(_, _, named)| named).all(|(_, value)| value.is_finite()));
+        });
+    }
+
+    #[test]
     fn the_pace_of_the_last_steps_says_how_long_it_takes() {
         let lines = b"{\"time\":10.0,\"step\":1,\"totalSteps\":11}\nrubbish\n{\"time\":12,\"step\":3,\"totalSteps\":11,\"loss\":2.5}\n{\"ti";
         let progress = judged(&reports(lines).collect::<Vec<_>>()).unwrap();

@@ -15,6 +15,7 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TASK, front_end, language};
 use crate::http::id::TaskPath;
+use crate::preflights;
 
 /// A task with everything about it.
 #[utoipa::path(get, path = "/api/v1/training-tasks/{id}", tag = "training-tasks", params(("id" = String, Path)),
@@ -28,12 +29,14 @@ pub async fn show(
     let task = find(&core, &id).await?;
     let progress = progress::of(&core, &task).await;
     let known = core.known_environments();
-    let reader = TaskReader { principal, language: language(&headers), front_end: front_end(&headers) };
+    let (language, front_end, now_ms) = (language(&headers), front_end(&headers), core.now_ms());
+    let reader = TaskReader { principal, language, front_end, now_ms };
     let mut whole = view::whole(&task, progress, &known, &reader);
     if task.phase.waits_for_launch() {
         let waits = core.scheduler().explain(&task.id, core.now_ms()).map(|reason| reason.text());
         let secret = missing_secret(&core, &task).await?;
-        whole.row.reason = core.hold_of(&task).or(secret).or(waits).or(whole.row.reason);
+        let checked = preflights::hold_of(&core, &task);
+        whole.row.reason = core.hold_of(&task).or(checked).or(secret).or(waits).or(whole.row.reason);
     }
     EnvelopeAnswer::ok(&whole)
 }

@@ -20,6 +20,7 @@ pub struct TaskReader {
     pub principal: Principal,
     pub language: Language,
     pub front_end: FrontEnd,
+    pub now_ms: u64,
 }
 
 /// A row of a list.
@@ -90,7 +91,7 @@ pub fn whole(
     environments: &[Environment],
     reader: &TaskReader,
 ) -> v1::Task {
-    let TaskReader { principal, language, front_end } = reader;
+    let TaskReader { principal, language, front_end, now_ms } = reader;
     let (language, front_end) = (*language, *front_end);
     let warnings = warnings::of_task(task, environments);
     v1::Task {
@@ -107,8 +108,16 @@ pub fn whole(
         rank_map: task.rank_map.clone().map(Vec::from).unwrap_or_default(),
         master_port: task.master_port,
         verdict: task.verdict.as_ref().map(|verdict| v1::Verdict::of(verdict, front_end)),
+        ledger: ledger(task, *now_ms),
+        hang: task.hang.as_deref().cloned(),
+        waits: task.waits.as_deref().cloned(),
         warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language, front_end)).collect(),
     }
+}
+
+/// Where its time has gone, up to now.
+pub fn ledger(task: &Task, now_ms: u64) -> Option<v1::Ledger> {
+    task.ledger.as_ref().map(|ledger| v1::Ledger::from(&ledger.account(now_ms)))
 }
 
 /// The newest time that stands in a task.

@@ -1,7 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { memo, useCallback, useDeferredValue, useMemo } from 'react';
 import { Loaded } from '~/api/Loaded';
-import { metricsQuery, OFTEN, taskEventsQuery } from '~/api/queries';
+import { mostPoints, packSteps, type StepTimes } from '~/api/packSteps';
+import { isLarge, metricsQuery, ranksPace, taskEventsQuery } from '~/api/queries';
+import { stepTimesQuery } from '~/api/stepTimes';
 import type { Metrics as Answer, Event, Series, Task } from '~/api/types';
 import type { Mark } from '~/charts/events';
 import { HeatMap } from '~/charts/HeatMap';
@@ -11,22 +13,27 @@ import { Card } from '~/ui/Card';
 import { Choice } from '~/ui/Choice';
 import { Command } from '~/ui/Copy';
 import { Empty } from '~/ui/Empty';
-import { SkeletonRows } from '~/ui/Skeleton';
+import { Skeleton, SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import type { TabProps } from '../../Page';
-import { type ChartPlan, courses, plan, pointsFor, samplesOf } from './charts';
+import { type ChartPlan, courses, POINTS, plan, pointsFor, spreadLines } from './charts';
 
 const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
 const NO_MARKS: Mark[] = [];
-/** Of more ranks than these the numbers are asked for less often. */
-const MANY = 512;
 
 export function Metrics(props: TabProps) {
   const { w } = useWords();
   const { task } = props;
-  const pace = task.worldSize > MANY ? 5 * OFTEN : OFTEN;
-  const refetchInterval = task.endedAt == null ? pace : (false as const);
-  const metrics = useQuery({ ...metricsQuery(task.id, { maxPoints: pointsFor(task.worldSize) }), refetchInterval });
+  // Of a large task all step times are read, of other numbers those of rank 0.
+  const isOfMany = isLarge(task);
+  const refetchInterval = ranksPace(task);
+  const asked = isOfMany ? { rank: 0, maxPoints: POINTS } : { maxPoints: pointsFor(task.worldSize) };
+  const metrics = useQuery({ ...metricsQuery(task.id, asked), refetchInterval });
+  const ofAll = useQuery({
+    ...stepTimesQuery(task.id, pointsFor(task.worldSize)),
+    enabled: isOfMany,
+    refetchInterval,
+  });
   const isEmpty = (data: Answer) => data.series.every((series) => series.points.length === 0);
   return (
     <Loaded
@@ -39,12 +46,18 @@ export function Metrics(props: TabProps) {
         </Card>
       }
     >
-      {(data) => <Charts {...props} series={data.series} />}
+      {(data) => <Charts {...props} series={data.series} ofAll={isOfMany ? (ofAll.data ?? null) : undefined} />}
     </Loaded>
   );
 }
 
-function Charts({ task, search, onSearch, series }: TabProps & { series: readonly Series[] }) {
+type ChartsProps = TabProps & {
+  series: readonly Series[];
+  /** Step times of all ranks of a large task, null until they are there. */
+  ofAll: StepTimes | null | undefined;
+};
+
+function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
   const { w, say } = useWords();
   const events = useInfiniteQuery(taskEventsQuery(task.id));
   const plans = useMemo(() => plan(series), [series]);
@@ -52,6 +65,9 @@ function Charts({ task, search, onSearch, series }: TabProps & { series: readonl
   const marks = useMemo(() => marksOf(events.data?.pages.flatMap((page) => page.items) ?? [], say), [events.data, say]);
   const training = plans.filter((chart) => !chart.isMachine);
   const machines = plans.filter((chart) => chart.isMachine);
+  const steps = useMemo(() => (ofAll === undefined ? packSteps(series) : ofAll), [ofAll, series]);
+  // The map is painted before the lines that are made of the same points.
+  const forLines = useDeferredValue(ofAll ?? null, null);
   const props = { task, bySteps, marks };
   return (
     <div className="flex flex-col gap-4">
@@ -74,21 +90,21 @@ function Charts({ task, search, onSearch, series }: TabProps & { series: readonl
         {training.length > 0 ? (
           <div className="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
             {training.map((chart) => (
-              <Chart key={chart.name} chart={chart} {...props} />
+              <Chart key={chart.name} chart={chart} ofAll={chart.name === 'stepTimeS' ? forLines : null} {...props} />
             ))}
           </div>
         ) : (
           <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
         )}
       </Card>
-      <StepHeat series={series} bySteps={bySteps} onPick={(rank) => onSearch({ tab: 'logs', ranks: String(rank) })} />
+      <StepHeat steps={steps} bySteps={bySteps} onPick={(rank) => onSearch({ tab: 'logs', ranks: String(rank) })} />
       <Card
         title={w.task.machines}
         note={machines.some((chart) => chart.name.startsWith('gpu.')) ? null : w.task.noGpu}
       >
         <div className="grid gap-x-6 gap-y-2 p-4 lg:grid-cols-2">
           {machines.map((chart) => (
-            <Chart key={chart.name} chart={chart} {...props} />
+            <Chart key={chart.name} chart={chart} ofAll={null} {...props} />
           ))}
         </div>
       </Card>
@@ -96,9 +112,16 @@ function Charts({ task, search, onSearch, series }: TabProps & { series: readonl
   );
 }
 
-type ChartProps = { task: Task; chart: ChartPlan; bySteps: boolean; marks: readonly Mark[] };
+type ChartProps = {
+  task: Task;
+  chart: ChartPlan;
+  /** Of whom the spread is drawn instead. */
+  ofAll: StepTimes | null;
+  bySteps: boolean;
+  marks: readonly Mark[];
+};
 
-function Chart({ task, chart, bySteps, marks }: ChartProps) {
+const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartProps) {
   const { w, value, number, clock, percent, bytes } = useWords();
   const isSteps = bySteps && !chart.isMachine;
   const lines = useMemo(() => {
@@ -109,8 +132,9 @@ function Chart({ task, chart, bySteps, marks }: ChartProps) {
       return series.rank == null ? where : `rank ${series.rank}`;
     };
     const spread: [string, string, string] = [w.task.least, w.task.median, w.task.greatest];
+    if (ofAll) return spreadLines(bySteps ? ofAll.steps : ofAll.times, ofAll.values, spread);
     return courses(chart, bySteps, { nameOf, all: w.common.all, spread });
-  }, [chart, bySteps, task.nodes, w]);
+  }, [chart, ofAll, bySteps, task.nodes, w]);
   const titles: Record<string, string> = w.task.series;
   const format = /\.cpu$|\.use$/.test(chart.name) ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
   return (
@@ -124,28 +148,31 @@ function Chart({ task, chart, bySteps, marks }: ChartProps) {
       formatX={isSteps ? number : (seconds) => clock(seconds * 1000)}
     />
   );
-}
+});
 
-type StepHeatProps = { series: readonly Series[]; bySteps: boolean; onPick: (rank: number) => void };
+/** More columns than these are too narrow to point at. */
+const COLUMNS = 120;
 
-function StepHeat({ series, bySteps, onPick }: StepHeatProps) {
+type StepHeatProps = { steps: StepTimes | null; bySteps: boolean; onPick: (rank: number) => void };
+
+function StepHeat({ steps, bySteps, onPick }: StepHeatProps) {
   const { w, value, clock, number } = useWords();
-  const map = useMemo(() => {
-    const found = series.filter((one) => one.name === 'stepTimeS' && one.rank != null);
-    return heat(
-      found.map((one) => ({ rank: one.rank ?? 0, samples: samplesOf(one, bySteps) })),
-      Math.min(120, Math.max(...found.map((one) => one.points.length), 1)),
-    );
-  }, [series, bySteps]);
+  const map = useMemo(
+    () => steps && heat(steps, bySteps, Math.min(COLUMNS, Math.max(mostPoints(steps), 1))),
+    [steps, bySteps],
+  );
+  const format = useCallback((seconds: number) => w.task.seconds(value(seconds)), [w, value]);
   return (
     <Card title={w.task.heat} note={w.task.heatNote} bodyClass="p-4">
-      {map.rows.length === 0 ? (
+      {map === null ? (
+        <Skeleton className="h-80" />
+      ) : map.ranks.length === 0 ? (
         <p className="text-sm text-muted">{w.task.heatNone}</p>
       ) : (
         <HeatMap
           label={w.task.heat}
           heat={map}
-          format={(seconds) => w.task.seconds(value(seconds))}
+          format={format}
           formatX={bySteps ? (step) => w.task.stepOnly(number(Math.round(step))) : (seconds) => clock(seconds * 1000)}
           onPick={onPick}
         />

@@ -35,8 +35,15 @@ test('ranks that agree are one line, some are lines, many are a spread', () => {
 });
 
 test('a spread holds the outermost and the middle', () => {
-  const all = [1, 5, 9].map((y) => [{ x: 0, y }]);
-  expect(spread(all, 1).map((course) => course[0]?.y)).toEqual([1, 5, 9]);
+  const numbers = (...values: number[]) => Float64Array.from(values);
+  const made = spread(numbers(0, 0, 0, 10, 10, Number.NaN), numbers(5, 9, 1, 4, 3, 100), 2);
+  expect(made.map((course) => course.map(({ y }) => y))).toEqual([
+    [1, 3],
+    [5, 3],
+    [9, 4],
+  ]);
+  expect(made[0].map(({ x }) => x)).toEqual([2.5, 7.5]);
+  expect(spread(numbers(), numbers(), 2)).toEqual([[], [], []]);
   expect(sameAll([[{ x: 0, y: 1 }]])).toBe(false);
 });
 

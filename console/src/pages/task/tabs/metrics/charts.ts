@@ -11,7 +11,7 @@ const MACHINE_ORDER = ['gpu.use', 'gpu.memory', 'machine.cpu', 'rank.cpus', 'ran
 export const MOST_LINES = 8;
 
 /** A chart has so many pixels; of thousands of ranks all together have so many points, or a page would wait for them. */
-const POINTS = 400;
+export const POINTS = 400;
 const ALL_POINTS = 160_000;
 
 /** How many points of each series are asked for. */
@@ -57,24 +57,57 @@ export function sameAll(courses: readonly (readonly Sample[])[]): boolean {
   );
 }
 
-/** Of many courses the least, the median and the greatest value by stretches of the axis. */
-export function spread(courses: readonly (readonly Sample[])[], stretches: number): [Sample[], Sample[], Sample[]] {
-  const all = courses.flat();
-  const from = all.reduce((least, sample) => Math.min(least, sample.x), Number.POSITIVE_INFINITY);
-  const to = all.reduce((most, sample) => Math.max(most, sample.x), Number.NEGATIVE_INFINITY);
+/** Of many points the least, the median and the greatest value by stretches of the axis. */
+export function spread(
+  xs: Float64Array,
+  ys: Float64Array,
+  stretches: number,
+): [least: Sample[], median: Sample[], greatest: Sample[]] {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = xs[at] as number;
+    if (x < from) from = x;
+    if (x > to) to = x;
+  }
   const width = (to - from || 1) / stretches;
-  const bins = Array.from({ length: stretches }, (): number[] => []);
-  for (const { x, y } of all) bins[Math.min(stretches - 1, Math.floor((x - from) / width))]?.push(y);
+  const stretchOf = (x: number) => Math.min(stretches - 1, Math.floor((x - from) / width));
+  // Values by stretches, one behind the other: counted first, so that each has its place.
+  const ends = new Uint32Array(stretches + 1);
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = xs[at] as number;
+    if (!Number.isNaN(x)) ends[stretchOf(x) + 1] = (ends[stretchOf(x) + 1] as number) + 1;
+  }
+  for (let at = 1; at <= stretches; at += 1) ends[at] = (ends[at] as number) + (ends[at - 1] as number);
+  const next = ends.slice();
+  const values = new Float64Array(ends[stretches] as number);
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = xs[at] as number;
+    if (Number.isNaN(x)) continue;
+    const stretch = stretchOf(x);
+    values[next[stretch] as number] = ys[at] as number;
+    next[stretch] = (next[stretch] as number) + 1;
+  }
   const found: [Sample[], Sample[], Sample[]] = [[], [], []];
-  bins.forEach((values, at) => {
-    if (values.length === 0) return;
-    values.sort((a, b) => a - b);
-    const x = from + (at + 0.5) * width;
-    found[0].push({ x, y: values[0] ?? 0 });
-    found[1].push({ x, y: values[Math.floor((values.length - 1) / 2)] ?? 0 });
-    found[2].push({ x, y: values[values.length - 1] ?? 0 });
-  });
+  for (let stretch = 0; stretch < stretches; stretch += 1) {
+    const sorted = values.subarray(ends[stretch], ends[stretch + 1]).sort();
+    if (sorted.length === 0) continue;
+    const x = from + (stretch + 0.5) * width;
+    found[0].push({ x, y: sorted[0] as number });
+    found[1].push({ x, y: sorted[(sorted.length - 1) >> 1] as number });
+    found[2].push({ x, y: sorted[sorted.length - 1] as number });
+  }
   return found;
+}
+
+const STRETCHES = 200;
+
+/** The spread of points as lines. */
+export function spreadLines(xs: Float64Array, ys: Float64Array, labels: readonly [string, string, string]): Course[] {
+  return spread(xs, ys, STRETCHES).map((samples, at) => ({
+    label: labels[at] ?? '',
+    colour: [2, 0, 1][at] ?? 0,
+    samples,
+  }));
 }
 
 type Named = { series: Series; samples: Sample[] };
@@ -91,11 +124,12 @@ export function courses(
   const samples = named.map((one) => one.samples);
   if (sameAll(samples)) return [{ label: words.all, colour: 0, samples: samples[0] ?? [] }];
   if (named.length > MOST_LINES) {
-    return spread(samples, 200).map((course, at) => ({
-      label: words.spread[at] ?? '',
-      colour: [2, 0, 1][at] ?? 0,
-      samples: course,
-    }));
+    const all = samples.flat();
+    return spreadLines(
+      Float64Array.from(all, ({ x }) => x),
+      Float64Array.from(all, ({ y }) => y),
+      words.spread,
+    );
   }
   return named.map(({ series, samples: course }, at) => ({
     label: words.nameOf(series),

@@ -9,6 +9,7 @@ import { RankSquares } from '../../RankSquares';
 import { useRanks } from '../../useRanks';
 import { Facts } from './Facts';
 import { LossNow } from './LossNow';
+import { TimeSpent } from './TimeSpent';
 import { Waterfall } from './Waterfall';
 
 /** For whom it waits is said above, as long as it is so. */
@@ -16,7 +17,7 @@ const SAID_ABOVE = 'environments_busy';
 
 export function Overview({ task, onSearch }: TabProps) {
   const { w, say } = useWords();
-  const { query, rows } = useRanks(task);
+  const { query, rows, about } = useRanks(task);
   const pick = (rank: number) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined });
   return (
     <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_360px]">
@@ -28,10 +29,11 @@ export function Overview({ task, onSearch }: TabProps) {
             isEmpty={() => rows.length === 0}
             empty={<Empty title={w.task.noRanks} hint={w.task.noRanksHint} />}
           >
-            {() => <RankSquares rows={rows} first={task.verdict?.first?.rank ?? null} onPick={pick} />}
+            {() => <RankSquares rows={rows} about={about} first={task.verdict?.first?.rank ?? null} onPick={pick} />}
           </Loaded>
         </Card>
         <LossNow task={task} />
+        {task.ledger ? <TimeSpent ledger={task.ledger} /> : null}
         <Card title={w.task.startup} note={w.task.startupHint}>
           <Waterfall task={task} />
         </Card>

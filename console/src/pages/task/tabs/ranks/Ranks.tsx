@@ -1,4 +1,6 @@
+import { useDeferredValue } from 'react';
 import { Loaded } from '~/api/Loaded';
+import type { Rank } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
 import { Pill, type Tone } from '~/ui/Pill';
@@ -7,16 +9,20 @@ import { VirtualRows } from '~/ui/VirtualRows';
 import { useWords } from '~/words';
 import type { TabProps } from '../../Page';
 import { RankSquares } from '../../RankSquares';
-import { type RankRow, useRanks } from '../../useRanks';
+import { type About, useRanks } from '../../useRanks';
 
-const TONES: Record<RankRow['state'], Tone> = { waiting: 'idle', running: 'good', succeeded: 'accent', failed: 'bad' };
+const TONES: Record<Rank['state'], Tone> = { waiting: 'idle', running: 'good', succeeded: 'accent', failed: 'bad' };
 const COLUMNS =
   'grid grid-cols-[56px_minmax(120px,180px)_84px_72px_72px_84px_64px_84px_minmax(160px,1fr)] gap-3 px-4 min-w-240';
+
+const NONE: Rank[] = [];
 
 /** Every rank: where it is, how it fares, what it said last. A click shows its logs. */
 export function Ranks({ task, onSearch }: TabProps) {
   const { w } = useWords();
-  const { query, rows } = useRanks(task);
+  const { query, rows, about } = useRanks(task);
+  // The squares of thousands are painted before the rows, whose places are kept.
+  const shown = useDeferredValue(rows, NONE);
   const pick = (rank: number) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined });
   return (
     <Loaded
@@ -32,7 +38,7 @@ export function Ranks({ task, onSearch }: TabProps) {
       {() => (
         <div className="flex flex-col gap-4">
           <Card title={w.task.rankMap} note={w.task.rankMapHint} bodyClass="p-4">
-            <RankSquares rows={rows} first={task.verdict?.first?.rank ?? null} onPick={pick} />
+            <RankSquares rows={rows} about={about} first={task.verdict?.first?.rank ?? null} onPick={pick} />
           </Card>
           <Card className="overflow-hidden">
             <VirtualRows
@@ -42,8 +48,8 @@ export function Ranks({ task, onSearch }: TabProps) {
               className="max-h-[60vh]"
               head={<Head />}
               row={(index) => {
-                const row = rows[index];
-                return row ? <Row row={row} onPick={pick} /> : null;
+                const row = shown[index];
+                return row ? <Row row={row} about={about(row)} onPick={pick} /> : null;
               }}
             />
           </Card>
@@ -80,7 +86,7 @@ function Head() {
   );
 }
 
-function Row({ row, onPick }: { row: RankRow; onPick: (rank: number) => void }) {
+function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: number) => void }) {
   const { w, say, number, value, bytes } = useWords();
   const right = 'text-right text-xs';
   return (
@@ -110,7 +116,7 @@ function Row({ row, onPick }: { row: RankRow; onPick: (rank: number) => void }) 
         {row.step == null ? '–' : number(row.step)}
       </span>
       <span role="cell" className={right}>
-        {row.stepTime === null ? '–' : w.task.seconds(value(row.stepTime))}
+        {about.stepTime === null ? '–' : w.task.seconds(value(about.stepTime))}
       </span>
       <span role="cell" className={right}>
         {row.cpus == null ? '–' : value(row.cpus)}
@@ -118,8 +124,8 @@ function Row({ row, onPick }: { row: RankRow; onPick: (rank: number) => void }) 
       <span role="cell" className={right}>
         {row.memory == null ? '–' : bytes(row.memory)}
       </span>
-      <span role="cell" className="truncate font-mono text-xs text-muted" title={row.lastLine}>
-        {row.lastLine || row.exitText}
+      <span role="cell" className="truncate font-mono text-xs text-muted" title={about.lastLine}>
+        {about.lastLine || row.exitText}
       </span>
     </div>
   );

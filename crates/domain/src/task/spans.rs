@@ -1,0 +1,64 @@
+//! How long something of a task has lasted, by a clock that cannot be set.
+//!
+//! What is stored is when it began, by the wall clock. Of what was seen to begin, and of what was there at a start of the
+//! server, only the time since then counts: a wall clock that is set ahead or back meanwhile changes nothing.
+
+use std::collections::HashMap;
+
+use crate::ids::TaskId;
+
+/// Spans of tasks, each known by its task and by when it began.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    known: HashMap<(TaskId, u64), Span>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    /// How long it had lasted when it was first seen.
+    before_ms: u64,
+    seen_ms: u64,
+}
+
+/// Both clocks at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub wall_ms: u64,
+    /// Of the clock that cannot be set.
+    pub monotonic_ms: u64,
+}
+
+impl Spans {
+    /// How long that has lasted which began then; nothing where it has not begun.
+    pub fn lasted_ms(&mut self, task: &TaskId, began_ms: Option<u64>, now: Moment) -> u64 {
+        let Some(began_ms) = began_ms else { return 0 };
+        let first = Span { before_ms: now.wall_ms.saturating_sub(began_ms), seen_ms: now.monotonic_ms };
+        let span = self.known.entry((task.clone(), began_ms)).or_insert(first);
+        span.before_ms.saturating_add(now.monotonic_ms.saturating_sub(span.seen_ms))
+    }
+
+    /// Forgets all but these tasks.
+    pub fn keep(&mut self, is_kept: impl Fn(&TaskId) -> bool) {
+        self.known.retain(|(task, _), _| is_kept(task));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_makes_nothing_longer_or_shorter() {
+        let mut spans = Spans::default();
+        let task = TaskId::from("task-1");
+        let mut lasted =
+            |began_ms, wall_ms, monotonic_ms| spans.lasted_ms(&task, Some(began_ms), Moment { wall_ms, monotonic_ms });
+        assert_eq!(lasted(1_000, 1_500, 70), 500);
+        assert_eq!(lasted(1_000, 9_999_999, 80), 510, "set ahead");
+        assert_eq!(lasted(1_000, 0, 90), 520, "set back");
+        assert_eq!(lasted(9_000_000, 9_000_100, 90), 100, "another launch");
+        assert_eq!(spans.lasted_ms(&task, None, Moment { wall_ms: 5, monotonic_ms: 5 }), 0);
+        spans.keep(|_| false);
+        assert_eq!(spans.lasted_ms(&task, Some(1_000), Moment { wall_ms: 1_100, monotonic_ms: 99 }), 100);
+    }
+}

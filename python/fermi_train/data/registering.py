@@ -1,0 +1,51 @@
+"""Tells the server of prepared data: a version of a dataset that tasks choose by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from ..messages import Refusal, Text
+from .prepare import Prepared
+
+
+def register(prepared: Prepared, name: str) -> str:
+    """Adds a version to the dataset, which is made where there is none; gives the two names as `dataset@version`.
+
+    `name` is the dataset's, or `dataset@version`; without a version its name is the beginning of the fingerprint. Where
+    the server is, and by which token it is asked, is what `fermi` itself takes from its environment.
+    """
+    dataset, _, version = name.partition("@")
+    version = version or prepared.fingerprint[:12]
+    path = str(prepared.folder.resolve())
+    is_known, said = _fermi("dataset", "show", dataset)
+    if is_known and any(word == version for word in said.split()):
+        return f"{dataset}@{version}"
+    if is_known:
+        done, said = _fermi("dataset", "add-version", dataset, "--version", version, "--path", path)
+    else:
+        done, said = _fermi("dataset", "create", dataset, "--path", path, "--dataset-version", version)
+    if not done:
+        raise Refusal(
+            Text(f"无法登记 {dataset}：{said}", f"the data is prepared, but {dataset} cannot be registered: {said}"),
+            Text(
+                "请检查 FERMI_SERVER 与 FERMI_TOKEN，然后再次运行：数据不会重新分词",
+                "look at FERMI_SERVER and FERMI_TOKEN and run it again: the data is not tokenised anew",
+            ),
+        )
+    return f"{dataset}@{version}"
+
+
+def _fermi(*words: str) -> tuple[bool, str]:
+    """Runs `fermi`: the one that started this process, else that of the PATH."""
+    program = os.environ.get("FERMI_BIN") or shutil.which("fermi")
+    if program is None:
+        raise Refusal(
+            Text("找不到 fermi，无法登记数据集", "there is no fermi to register the dataset with"),
+            Text("请使用 fermi train prepare，或用 FERMI_BIN 指定", "use fermi train prepare, or name it in FERMI_BIN"),
+        )
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return True, done.stdout
+    return False, " ".join((done.stderr or done.stdout).split())

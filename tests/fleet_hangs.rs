@@ -1,0 +1,102 @@
+//! Ranks of a task that hang are named through agents and server, with their stacks as evidence; where the time of the task
+//! has gone is told.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{Fleet, Run, eventually, script, torch_python};
+
+/// A task of `torch_hang.py`, and the folder by which its ranks are told what to do.
+fn training(fleet: &Fleet, how: &[&str], policies: &Value) -> (String, PathBuf) {
+    let folder = fleet.place.path().join("told");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut argv = vec![script("torch_hang.py").display().to_string(), folder.display().to_string()];
+    argv.extend(how.iter().map(|word| (*word).to_owned()));
+    let id = fleet.create(json!({
+        "taskName": "a test",
+        "command": { "argv": argv, "env": { "GLOO_SOCKET_IFNAME": "lo" }, "interpreter": torch_python() },
+        "policies": policies,
+        "distributedConfig": { "framework": "command" },
+    }));
+    (id, folder)
+}
+
+/// The verdict on this rank; what a busy machine makes of others meanwhile is none of it.
+fn verdict(fleet: &Fleet, id: &str, rank: u32) -> Value {
+    eventually(&format!("a verdict on rank {rank} of {id}"), || {
+        let (_, answer) = fleet.try_get(&format!("/training-tasks/{id}/events?pageSize=200"))?;
+        let mut hangs = answer["data"]["items"].as_array()?.iter().map(|event| event["detail"]["hang"].clone());
+        hangs.find(|hang| hang["kind"] == "notEntered" && hang["ranks"] == json!([rank]))
+    })
+}
+
+fn ms(ledger: &Value, cause: &str) -> u64 {
+    let causes = ledger["causes"].as_array().unwrap();
+    causes.iter().find(|time| time["cause"] == cause).map_or(0, |time| time["ms"].as_u64().unwrap())
+}
+
+/// Causes add up to the time from the task's creation to its end.
+fn adds_up(task: &Value) {
+    let ledger = &task["ledger"];
+    let sum: u64 = ledger["causes"].as_array().unwrap().iter().map(|time| time["ms"].as_u64().unwrap()).sum();
+    assert_eq!(sum, ledger["wallMs"].as_u64().unwrap(), "{ledger}");
+    let lived = task["endedAt"].as_u64().unwrap() - task["createdAt"].as_u64().unwrap();
+    assert!(sum.abs_diff(lived) <= 10, "{sum} ms of {lived} ms: {ledger}");
+}
+
+#[test]
+fn a_rank_that_others_wait_for_on_another_node_is_named_and_the_time_is_told() {
+    let fleet = Fleet::of(&[("first", 1), ("second", 1)]);
+    let (id, folder) = training(&fleet, &[], &json!({}));
+    eventually("the slow checkpoint is written", || folder.join("saved").exists().then_some(()));
+    std::fs::write(folder.join("late"), "").unwrap();
+    let hang = verdict(&fleet, &id, 1);
+    assert_eq!((&hang["nodes"], &hang["place"]["function"]), (&json!(["second"]), &json!("comes_late")), "{hang}");
+    let task = fleet.task(&id);
+    assert_eq!(task["hang"]["ranks"], json!([1]), "{task:#}");
+    let explained = fleet.get(&format!("/training-tasks/{id}/explain"));
+    assert!(explained["summary"]["en"].as_str().unwrap().contains("rank 1 has not entered"), "{explained:#}");
+    assert!(explained["advice"]["en"].as_str().unwrap().contains("see why that line does not return"), "{explained:#}");
+    eventually("the stacks to be there", || {
+        let path = format!("/training-tasks/{id}/logs?stream=hang&rank=1&offset=0");
+        let (_, answer) = fleet.try_get(&path)?;
+        answer["data"]["chunks"][0]["text"].as_str().filter(|text| text.contains("comes_late")).map(drop)
+    });
+    let (status, asked) = fleet.post(&format!("/training-tasks/{id}/stacks"), &json!({}));
+    let stacks = &asked["data"];
+    assert_eq!((status, &stacks["silent"], &stacks["silentNodes"]), (200, &json!([]), &json!([])), "{asked:#}");
+    let of_rank_1 = stacks["groups"].as_array().unwrap().iter().find(|group| group["ranks"] == json!([1]));
+    assert!(of_rank_1.unwrap().to_string().contains("comes_late"), "{asked:#}");
+    std::fs::remove_file(folder.join("late")).unwrap();
+    eventually("things move again", || fleet.task(&id)["hang"].is_null().then_some(()));
+    std::fs::write(folder.join("end"), "").unwrap();
+    let task = fleet.task_is(&id, "succeeded");
+    let (status, refused) = fleet.post(&format!("/training-tasks/{id}/stacks"), &json!({}));
+    assert_eq!((status, &refused["error"]["id"]), (409, &json!("not_running")), "{refused}");
+    adds_up(&task);
+    let ledger = &task["ledger"];
+    for cause in ["productive", "spawn", "import", "slowRank"] {
+        assert!(ms(ledger, cause) > 0, "{cause}: {ledger}");
+    }
+    assert!(ms(ledger, "checkpointStall") >= 4_000, "{ledger}");
+    let mut show = fleet.place.fermi(["task", "show", &id]);
+    let show = show.env("FERMI_SERVER", format!("http://{}", fleet.address())).env("FERMI_LANG", "en");
+    let shown = Run::whole(show).expect(0).out();
+    assert!(shown.contains("█") && shown.contains("% productive"), "{shown}");
+    fleet.assert_idle();
+}
+
+#[test]
+fn a_hang_ends_the_attempt_of_a_task_that_asks_for_it() {
+    let fleet = Fleet::of(&[("only", 2)]);
+    let policies = json!({ "restart": { "maxRestarts": 1 }, "onHang": "restart", "hangAfter": 3 });
+    let (id, _) = training(&fleet, &["gil"], &policies);
+    let task = fleet.task_is(&id, "succeeded");
+    let failed = &task["attempts"][0]["verdict"];
+    assert_eq!((&failed["signature"], &failed["first"]["rank"]), (&json!("hang"), &json!(1)), "{task:#}");
+    assert_eq!(task["attempts"].as_array().unwrap().len(), 2);
+    adds_up(&task);
+    assert!(ms(&task["ledger"], "hang") >= 2_000, "{:#}", task["ledger"]);
+    fleet.assert_idle();
+}

@@ -1,0 +1,189 @@
+//! The network between an agent and its server breaks in every way that networks do: the training goes on, nothing of it
+//! runs twice, and its log is whole in the end.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::relay::Relay;
+use crate::support::{Elsewhere, Fleet, Hosts, Place, Trail, eventually};
+
+const SERVER: &str = "10.77.0.1";
+const AGENT: &str = "10.77.0.2";
+const RANKS: usize = 2;
+
+/// What happens between the two.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    /// The cable is out.
+    Cut,
+    ServerHearsNothing,
+    AgentHearsNothing,
+    /// Every fifth packet is lost on both sides: by count and not by lot.
+    Loss,
+    /// 16 kbit in a second.
+    Slow,
+    /// The server is another process that has never heard of the connections that the agent still has.
+    HalfOpen,
+    /// A proxy answers with this status.
+    Answers(u16),
+    /// A proxy takes everything and passes nothing on.
+    Stalls,
+}
+
+const ALL: [Trouble; 9] = [
+    Trouble::Cut,
+    Trouble::ServerHearsNothing,
+    Trouble::AgentHearsNothing,
+    Trouble::Loss,
+    Trouble::Slow,
+    Trouble::HalfOpen,
+    Trouble::Answers(404),
+    Trouble::Answers(502),
+    Trouble::Stalls,
+];
+
+/// A server on one host, and an agent on another that finds it through a proxy.
+struct Network {
+    // Its processes end before the namespaces go.
+    fleet: Fleet,
+    proxy: Relay,
+    hosts: Hosts,
+}
+
+impl Network {
+    /// None where namespaces are left out.
+    fn new() -> Option<Self> {
+        let hosts = Hosts::new(2)?;
+        hosts.enter(1);
+        let mut fleet = Fleet::server_at(&format!("{SERVER}:0"), Place::new(), None, &[]);
+        let port = fleet.address().rsplit(':').next().unwrap().parse().unwrap();
+        let proxy = Relay::to(port);
+        let server = format!("{SERVER}:{}", proxy.port());
+        fleet.add_elsewhere("far", 2, Elsewhere { words: hosts.words(2), server });
+        Some(Self { fleet, proxy, hosts })
+    }
+
+    fn begin(&mut self, trouble: Trouble) {
+        match trouble {
+            Trouble::Cut => self.hosts.cut(2),
+            Trouble::ServerHearsNothing => self.hosts.deafen(1, AGENT),
+            Trouble::AgentHearsNothing => self.hosts.deafen(2, SERVER),
+            Trouble::Loss => [1, 2].iter().for_each(|host| self.hosts.lose_every(*host, 5)),
+            Trouble::Slow => [1, 2].iter().for_each(|host| self.hosts.limit_rate(*host, "16kbit")),
+            Trouble::HalfOpen => {
+                self.hosts.deafen(2, SERVER);
+                self.hosts.deafen(1, AGENT);
+                self.fleet.kill_server();
+                self.fleet.start_server();
+            }
+            Trouble::Answers(status) => self.proxy.answer(status),
+            Trouble::Stalls => self.proxy.stall(true),
+        }
+    }
+
+    fn end(&self) {
+        self.hosts.mend(2);
+        [1, 2].iter().for_each(|host| self.hosts.clear(*host));
+        self.proxy.answer(0);
+        self.proxy.stall(false);
+    }
+
+    fn start(&self, trail: &Trail) -> String {
+        let id = self.fleet.create(json!({
+            "taskName": "a test",
+            "command": { "argv": ["/bin/sh", "-c", trail.script()] },
+            "policies": { "restart": { "maxRestarts": 3 }, "nodeLostAfter": 5 },
+            "distributedConfig": { "framework": "command" },
+        }));
+        trail.has_begun();
+        id
+    }
+
+    /// It has succeeded in its first attempt, and all is as its ranks wrote it.
+    fn ends_well(&self, trail: &Trail, id: &str) {
+        let task = self.fleet.task_is(id, "succeeded");
+        trail.agrees_with(&self.fleet, id, &task);
+        assert_eq!(trail.attempts().len(), 1, "{task:#}");
+        self.fleet.assert_idle();
+    }
+}
+
+/// Each for a moment, one after the other, under one training.
+#[test]
+fn a_training_outlives_everything_that_a_network_does() {
+    let Some(mut network) = Network::new() else { return };
+    let trail = Trail::new(network.fleet.place.path(), "all", RANKS);
+    let id = network.start(&trail);
+    for trouble in ALL {
+        eprintln!("trouble: {trouble:?}");
+        network.begin(trouble);
+        // Not a wait for something: the trouble lasts.
+        std::thread::sleep(Duration::from_millis(800));
+        network.end();
+    }
+    trail.open_gate();
+    network.ends_well(&trail, &id);
+}
+
+/// Beyond every patience of server and agent, for `make test-long`.
+mod long {
+    use super::*;
+
+    /// The trouble lasts until the server has given the agent up, and the ranks end meanwhile.
+    #[test]
+    fn a_training_that_ends_while_its_agent_is_given_up_has_ended_well() {
+        for trouble in ALL {
+            let Some(mut network) = Network::new() else { return };
+            eprintln!("trouble: {trouble:?}");
+            let trail = Trail::new(network.fleet.place.path(), "long", RANKS);
+            let id = network.start(&trail);
+            network.begin(trouble);
+            if !matches!(trouble, Trouble::Loss | Trouble::Slow) {
+                network.fleet.environment_is("far", "offline");
+            }
+            trail.open_gate();
+            eventually("the ranks to end", || trail.has_ended().then_some(()));
+            network.end();
+            network.ends_well(&trail, &id);
+        }
+    }
+
+    /// An agent that starts anew behind a cut cannot be told from one that is gone until it is heard again.
+    #[test]
+    fn an_agent_that_is_killed_behind_a_cut_comes_back_to_its_run() {
+        let Some(mut network) = Network::new() else { return };
+        let trail = Trail::new(network.fleet.place.path(), "killed", RANKS);
+        let id = network.start(&trail);
+        network.begin(Trouble::Cut);
+        network.fleet.kill_agent(0);
+        network.fleet.environment_is("far", "offline");
+        network.fleet.start_agent(0);
+        network.end();
+        trail.open_gate();
+        network.ends_well(&trail, &id);
+    }
+
+    /// A lease of the server ends behind a cut: the ranks have ended before the next attempt begins.
+    #[test]
+    fn a_training_whose_lease_ends_behind_a_cut_is_started_again_once() {
+        let Some(mut network) = Network::new() else { return };
+        let trail = Trail::new(network.fleet.place.path(), "lease", RANKS);
+        let id = network.fleet.create(json!({
+            "taskName": "a test",
+            "command": { "argv": ["/bin/sh", "-c", trail.script()] },
+            "policies": { "restart": { "maxRestarts": 1 }, "onDisconnect": { "stopAfter": 20 } },
+            "distributedConfig": { "framework": "command" },
+        }));
+        trail.has_begun();
+        network.begin(Trouble::AgentHearsNothing);
+        eventually("the keepers to end", || network.fleet.keepers(0).is_none().then_some(()));
+        network.end();
+        eventually("the second attempt", || (trail.attempts().len() == 2).then_some(()));
+        trail.has_begun();
+        trail.open_gate();
+        let task = network.fleet.task_is(&id, "succeeded");
+        trail.agrees_with(&network.fleet, &id, &task);
+        network.fleet.assert_idle();
+    }
+}

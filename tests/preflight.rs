@@ -1,0 +1,137 @@
+//! `fermi doctor --nodes`: the agents of environments check each other through the server.
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, Fleet, Hosts, Run, eventually};
+use serde_json::{Value, json};
+
+fn json(out: &str) -> Value {
+    serde_json::from_str(out).unwrap_or_else(|error| panic!("{error}: {out}"))
+}
+
+/// The nodes that each bad finding of this name concerns.
+fn named(report: &Value, check: &str) -> Vec<Vec<u64>> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let bad = findings.filter(|it| it["check"] == check && it["state"] != "ok");
+    let nodes = |it: &Value| it["nodes"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    bad.map(nodes).collect()
+}
+
+fn states(report: &Value, check: &str) -> Vec<String> {
+    let findings = report["findings"].as_array().unwrap().iter().filter(|it| it["check"] == check);
+    findings.map(|it| it["state"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn environments_check_each_other_and_the_last_result_is_kept() {
+    let mut fleet = Fleet::of(&[("pf-a", 1), ("pf-b", 1)]);
+    let data = fleet.place.path().join("shared");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("a.txt"), "12345").unwrap();
+    let report = json(&doctor(&fleet, "pf-a,pf-b", &["--path", data.to_str().unwrap()]).out());
+    let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
+    assert_eq!(states(&report, "nodes.presence"), ["ok"], "{all}");
+    assert_eq!(states(&report, "wire.sum"), ["ok"], "{all}");
+    assert_eq!(states(&report, "folder.shared"), ["ok"], "{all}");
+    assert_eq!(states(&report, "wire.zones").len(), 1, "{all}");
+    assert!(report["roundTripsUs"][0][1].as_u64().is_some_and(|trip| trip > 0), "{report}");
+    assert!(report["bytesPerSecond"][1][0].as_u64().is_some_and(|speed| speed > 0), "{report}");
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 1, "the mark is gone");
+    let id = report["id"].as_str().unwrap();
+    let kept = fleet.get(&format!("/preflights/{id}"));
+    assert_eq!((&kept["findings"], &kept["progress"]["step"]), (&report["findings"], &json!("over")));
+    assert_eq!(kept["createdBy"]["kind"], "user");
+    let events = fleet.get("/events?pageSize=200");
+    let kinds: Vec<&str> = events["items"].as_array().unwrap().iter().filter_map(|it| it["kind"].as_str()).collect();
+    assert!(kinds.contains(&"preflight.started") && kinds.contains(&"preflight.ended"), "{kinds:?}");
+
+    doctor(&fleet, "pf-a,none", &[]).expect(3).says(&["none"]);
+    let (status, refused) = fleet.post("/preflights", &json!({"environments": ["pf-a"], "path": "data"}));
+    assert_eq!((status, refused["error"]["field"].as_str()), (422, Some("path")), "{refused}");
+    let (status, refused) = fleet.post("/preflights", &json!({"environments": []}));
+    assert_eq!((status, refused["error"]["id"].as_str()), (422, Some("environments_required")), "{refused}");
+
+    fleet.kill_agent(1);
+    eventually("the link to be gone", || {
+        let report = json(&doctor(&fleet, "pf-a,pf-b", &[]).expect(1).out());
+        (named(&report, "nodes.offline") == [[1]]).then_some(())
+    });
+}
+
+fn doctor(fleet: &Fleet, nodes: &str, options: &[&str]) -> Ended {
+    let server = format!("http://{}", fleet.address());
+    let mut command = fleet.place.fermi(["doctor", "--nodes", nodes, "--no-python", "--json", "--server", &server]);
+    Run::whole(command.arg("--token-file").arg(fleet.data().join("token")).args(options))
+}
+
+/// The first host, where the others would meet, drops the port; the third reaches the server and no other node.
+#[test]
+fn a_firewall_and_a_cut_are_named_with_their_reasons_through_the_server() {
+    let Some(hosts) = Hosts::new(5) else { return };
+    hosts.drop_port(1, 29_500);
+    hosts.hear_only(3, "10.77.0.5");
+    let fermi = env!("CARGO_BIN_EXE_fermi");
+    let server = "http://10.77.0.5:7070";
+    let data = |host: usize| hosts.place(host).path().join("data");
+    let mut command = hosts.program(5, fermi);
+    command.args(["server", "--listen", "10.77.0.5:7070", "--data-dir"]).arg(data(5));
+    let _server = Run::start(&mut command);
+    let token = data(5).join("token");
+    eventually("the server's token", || token.exists().then_some(()));
+    let agents: Vec<Run> = (1..=4)
+        .map(|host| {
+            let mut command = hosts.program(host, fermi);
+            command.args(["agent", "--server", server, "--name", &format!("gn{host}"), "--workers", "1", "--data-dir"]);
+            Run::start(command.arg(data(host)).arg("--token-file").arg(&token))
+        })
+        .collect();
+    for agent in &agents {
+        agent.says("connected");
+    }
+    let begin = Instant::now();
+    let mut command = hosts.program(5, fermi);
+    command.args(["doctor", "--nodes", "gn1,gn2,gn3,gn4", "--no-python", "--json", "--server", server]);
+    let report = json(&Run::whole(command.arg("--token-file").arg(&token)).expect(1).out());
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
+    assert_eq!(named(&report, "wire.port"), [[0]], "{all}");
+    assert_eq!(named(&report, "nodes.joined"), [[2]], "{all}");
+    assert_eq!(named(&report, "nodes.meeting"), Vec::<Vec<u64>>::new(), "a bad node is named once: {all}");
+    assert_eq!(named(&report, "wire.sum"), Vec::<Vec<u64>>::new(), "{all}");
+    let joined = report["findings"].as_array().unwrap().iter().find(|it| it["check"] == "nodes.joined").unwrap();
+    let said = joined["text"]["en"].as_str().unwrap();
+    assert!(said.starts_with("gn3 could not take part") && said.contains("does not answer at all"), "{said}");
+}
+
+#[test]
+fn a_task_may_ask_for_the_check_of_its_nodes_before_its_ranks_start() {
+    let fleet = Fleet::of(&[("pt-a", 1), ("pt-b", 1)]);
+    let create = |policy: &str, port: Option<u16>| {
+        fleet.create(json!({
+            "taskName": policy,
+            "command": { "argv": ["/bin/sh", "-c", "true"] },
+            "policies": { "preflight": policy },
+            "options": { "masterPort": port },
+            "distributedConfig": { "framework": "command" },
+        }))
+    };
+    let kinds = |task: &str| -> Vec<String> {
+        let events = fleet.get(&format!("/training-tasks/{task}/events?pageSize=200"));
+        events["items"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let warned = create("warn", None);
+    fleet.task_is(&warned, "succeeded");
+    let told = kinds(&warned);
+    assert!(told.iter().any(|kind| kind == "preflight.started"), "{told:?}");
+    assert!(told.iter().any(|kind| kind == "preflight.ended"), "{told:?}");
+
+    let holder = TcpListener::bind("0.0.0.0:0").unwrap();
+    let refused = create("require", Some(holder.local_addr().unwrap().port()));
+    fleet.task_is(&refused, "failed");
+    let explained = fleet.get(&format!("/training-tasks/{refused}/explain"));
+
+    assert!(explained.to_string().contains("the preflight found"), "{explained}");
+    assert_eq!(explained["attempts"], json!([]), "{explained}");
+}
