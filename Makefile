@@ -94,10 +94,10 @@ test-engines: build venv ## Of make test only DDP, FSDP, DeepSpeed, JAX and Mega
 
 # One process at a time: each test forks its ranks from one interpreter that has imported everything.
 RECIPES := python/tests/recipes
-PYTEST := OMP_NUM_THREADS=1 "$(VENV)/bin/python" -m pytest -q -p no:cacheprovider
+PYTEST := OMP_NUM_THREADS=1 "$(VENV)/bin/python" -m pytest -q -o cache_dir="$(CACHE)/pytest"
 test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agree, resume, divide; RECIPES=… chooses
 	cd python && "$(VENV)/bin/ruff" check .
-	$(PYTEST) $(RECIPES)
+	$(PYTEST) $(RECIPES) || { echo "once more, those that failed:"; $(PYTEST) --last-failed --last-failed-no-failures none $(RECIPES); }
 
 test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX
 	FERMI_TEST_LONG=1 $(PYTEST) $(RECIPES)
