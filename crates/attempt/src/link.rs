@@ -21,7 +21,7 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long the answer to a greeting may take. A coordinator answers at once, but on a bad line it is sent several times;
 /// a node that leaves before it comes has joined for the coordinator, and its leaving is a loss.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
+const ANSWER_PATIENCE: Duration = Duration::from_secs(16);
 
 /// The coordinator's answer to a greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

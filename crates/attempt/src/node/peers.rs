@@ -16,12 +16,15 @@ use crate::frame::Reading;
 use crate::link::{self, JoinAnswer, Link};
 use crate::node_message::{NodeCommand, NodeReport};
 
-/// A [`PendingPeer`] has this long to introduce itself.
-const GREETING_PATIENCE: Duration = Duration::from_secs(5);
+/// A [`PendingPeer`] has this long to introduce itself, on a bad line too.
+const GREETING_PATIENCE: Duration = Duration::from_secs(10);
 /// So many may be about to introduce themselves beside the nodes that are expected.
 const MOST_PENDING_PEERS: usize = 64;
-/// How long nodes have to take the last messages when the run is over.
-const LAST_MESSAGES: Duration = Duration::from_secs(2);
+/// How long nodes have to take the last messages when the run is over: on a line whose first packets were lost, a message is
+/// sent again after three seconds and once more after six.
+const LAST_MESSAGES: Duration = Duration::from_secs(10);
+/// How long those have of whom nothing was heard lately: most of them are gone.
+const LAST_MESSAGES_OF_SUSPECTS: Duration = Duration::from_secs(2);
 /// The listener's key among the watched; links have the others.
 const LISTENER: u64 = 0;
 /// How many ready links are taken at once.
@@ -279,13 +282,14 @@ impl Peers {
 
     /// Waits a moment for those who have not got everything.
     pub fn finish(&mut self) {
-        let deadline = Instant::now() + LAST_MESSAGES;
+        let since = Instant::now();
         let lacks = |peer: &mut Peer| {
             let _ = peer.link.flush();
-            peer.link.is_on_its_way()
+            let patience = if peer.is_suspect { LAST_MESSAGES_OF_SUSPECTS } else { LAST_MESSAGES };
+            peer.link.is_on_its_way() && since.elapsed() < patience
         };
         // All of them, so that nobody's words stay unread.
-        while self.joined.values_mut().map(lacks).fold(false, |some, one| some | one) && Instant::now() < deadline {
+        while self.joined.values_mut().map(lacks).fold(false, |some, one| some | one) {
             std::thread::sleep(Duration::from_millis(2));
         }
     }
