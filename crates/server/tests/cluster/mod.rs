@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
+use data_encoding::HEXLOWER;
 use fermi_api::link::{Heartbeat, ServerMessage};
 use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Gpus, Versions};
+use fermi_domain::fleet::Identity;
 use fermi_domain::ids::EnvironmentId;
 use fermi_domain::units::Bytes;
 use fermi_server::Vault;
@@ -21,6 +23,7 @@ use fermi_store::chunks::LocalChunks;
 use fermi_store::environments::Registration;
 use fermi_store::{Store, StoreError, WriteError};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 use tower::ServiceExt;
 
@@ -83,6 +86,17 @@ impl Cluster {
 
     /// An agent comes.
     pub async fn join(&mut self, name: &str, gpus: u32, zone: &str) -> EnvironmentId {
+        self.join_as(name, gpus, zone, None).await
+    }
+
+    /// One that was given this credential.
+    pub async fn join_with(&mut self, name: &str, credential: &str) -> EnvironmentId {
+        let digest = HEXLOWER.encode(&Sha256::digest(credential));
+        let identity = Identity { instance: name.to_owned(), credential: Some(digest), ..Identity::default() };
+        self.join_as(name, 1, "A", Some(identity)).await
+    }
+
+    async fn join_as(&mut self, name: &str, gpus: u32, zone: &str, identity: Option<Identity>) -> EnvironmentId {
         let environment = Environment {
             id: EnvironmentId::from(""),
             name: name.to_owned(),
@@ -99,7 +113,7 @@ impl Cluster {
             declared: true,
             status: EnvironmentStatus::Running,
         };
-        let new = Registration { environment, identity: None, labels: Default::default() };
+        let new = Registration { environment, identity, labels: Default::default() };
         let written = self.core.store().write(move |tx| tx.register_environment(&new, 1)).await;
         let row = written.map_err(WriteError::<StoreError>::flatten).unwrap();
         let (words, line) = mpsc::channel(64);
@@ -126,11 +140,13 @@ impl Cluster {
 
     /// The next word to an environment.
     pub async fn word(&mut self, environment: &str) -> ServerMessage {
-        self.wait("nothing was said", async |cluster: &mut Self| {
-            let line = cluster.lines.iter_mut().find(|(id, _, _)| id.as_str() == environment);
-            line.and_then(|(_, _, words)| words.try_recv().ok())
-        })
-        .await
+        self.wait("nothing was said", async |cluster: &mut Self| cluster.heard(environment)).await
+    }
+
+    /// The next word to an environment, if there is one.
+    pub fn heard(&mut self, environment: &str) -> Option<ServerMessage> {
+        let line = self.lines.iter_mut().find(|(id, _, _)| id.as_str() == environment);
+        line.and_then(|(_, _, words)| words.try_recv().ok())
     }
 
     /// A piece that an agent sends.
