@@ -64,7 +64,7 @@ fn agent(mut command: Command, agents: usize, endpoint: &str, size: Size) -> Run
         Size::Fixed => agents.to_string(),
         Size::Elastic => format!("1:{agents}"),
     };
-    command.args(["--nnodes", &nodes, "--rdzv-endpoint", endpoint, "--rdzv-id", "job", "--node-lost-after", "3"]);
+    command.args(["--nnodes", &nodes, "--rdzv-endpoint", endpoint, "--rdzv-id", "job", "--node-lost-after", "6"]);
     if size == Size::Elastic {
         command.args(["--rdzv-conf", "last_call_timeout=60", "--max-restarts", "3"]);
     }

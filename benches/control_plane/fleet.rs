@@ -48,7 +48,6 @@ impl Fleet {
     /// A server alone.
     pub fn server() -> Result<Self, Trouble> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        outside::usual_files()?;
         let folder = tempfile::Builder::new().prefix("fermi-bench-").tempdir()?;
         // Copies, so that a build which goes on meanwhile changes nothing under measurement.
         fs::copy(binary()?, folder.path().join("fermi"))?;
@@ -79,7 +78,6 @@ impl Fleet {
             server.kill()?;
             server.wait()?;
         }
-        outside::usual_files()?;
         self.start_server()
     }
 
@@ -102,7 +100,9 @@ impl Fleet {
 
     fn start(&self, log: &str, words: &[&str]) -> Result<Child, Trouble> {
         let log = File::create(self.folder.path().join(format!("{log}.log")))?;
-        let mut command = Command::new(self.folder.path().join("fermi"));
+        // With as many files as a shell gives, whatever this process has for its thousands of connections.
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "ulimit -S -n 1024; exec \"$0\" \"$@\""]).arg(self.folder.path().join("fermi"));
         command.args(words).env_clear().env(MARK, &self.mark).env("LANG", "C.UTF-8");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("HOME", self.folder.path());
         command.current_dir(self.folder.path()).stdin(Stdio::null());

@@ -8,8 +8,6 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
-/// What shells give a program.
-const USUAL_FILES: u64 = 1_024;
 const MANY_FILES: u64 = 20_000;
 
 /// MB of memory, shared pages counted in parts.
@@ -90,17 +88,8 @@ pub fn end_marked_when_interrupted(beginning: String) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets this process have thousands of connections. What is started later would inherit it: see [`usual_files`].
+/// Lets this process have thousands of connections.
 pub fn many_files() -> nix::Result<()> {
-    set_files(MANY_FILES)
-}
-
-/// Back to what a shell gives, so that servers and agents are measured as people start them.
-pub fn usual_files() -> nix::Result<()> {
-    set_files(USUAL_FILES)
-}
-
-fn set_files(files: u64) -> nix::Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    setrlimit(Resource::RLIMIT_NOFILE, most.min(files), most)
+    setrlimit(Resource::RLIMIT_NOFILE, most.min(MANY_FILES), most)
 }

@@ -1,7 +1,5 @@
 //! The map from ranks to workers.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::RankMapError;
@@ -47,17 +45,13 @@ pub struct NodeRanks<'a> {
 }
 
 impl RankMap {
-    /// Numbers `nodes` in the order given, each with its workers in the order given. Nodes without workers must have
-    /// been dealt with by the caller; a worker that comes twice is refused.
+    /// Numbers `nodes` in the order given, each with its workers in the order given. Nodes without workers and workers that
+    /// come twice must have been dealt with by the caller.
     pub(super) fn number(nodes: &[(&str, Vec<&Worker>)]) -> Result<Self, RankMapError> {
-        let mut seen = HashSet::new();
-        let mut slots = Vec::new();
+        let mut slots = Vec::with_capacity(nodes.iter().map(|(_, workers)| workers.len()).sum());
         for (node_rank, (node, workers)) in (0_u32..).zip(nodes) {
             let local_world_size = u32::try_from(workers.len()).unwrap_or(u32::MAX);
             for (local_rank, worker) in (0_u32..).zip(workers) {
-                if !seen.insert(&worker.id) {
-                    return Err(RankMapError::WorkerTwice { worker: worker.id.clone() });
-                }
                 slots.push(RankSlot {
                     rank: Rank(u32::try_from(slots.len()).unwrap_or(u32::MAX)),
                     local_rank: LocalRank(local_rank),

@@ -58,6 +58,10 @@ pub fn for_task(nodes: &[ChosenNode], master: &EnvironmentId) -> Result<RankMap,
         nodes.iter().partition(|node| node.environment == *master);
     let ordered: Vec<(&str, Vec<&Worker>)> =
         first.into_iter().chain(others).map(|node| (node.name.as_str(), by_number(&node.workers))).collect();
+    let mut seen = HashSet::new();
+    if let Some(twice) = ordered.iter().flat_map(|(_, workers)| workers).find(|worker| !seen.insert(&worker.id)) {
+        return Err(RankMapError::WorkerTwice { worker: twice.id.clone() });
+    }
     RankMap::number(&ordered)
 }
 
