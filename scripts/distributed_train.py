@@ -17,18 +17,21 @@ from pathlib import Path
 ROOT = next(path for path in Path(__file__).resolve().parents if (path / "python/fermi_train").is_dir())
 sys.path.insert(0, str(ROOT / "python"))
 
+from fermi_train.arguments import Arguments  # noqa: E402
 from fermi_train.command import main  # noqa: E402
+from fermi_train.messages import Text  # noqa: E402
 
 SAMPLE = ROOT / "examples/llm-distributed-training-demo/data/sample.txt"
 
 
 def words() -> list[str]:
     """Turns the script's own names into keys of training.yaml."""
-    parser = argparse.ArgumentParser(description="Fine-tune a language model over several ranks.")
+    about = Text("用多个进程微调语言模型。", "Fine-tune a language model over several ranks.")
+    parser = Arguments(about)
     parser.add_argument("--deepspeed_config", metavar="FILE")
     parser.add_argument("--model_name", default="facebook/opt-350m")
     parser.add_argument("--data", default=str(SAMPLE))
-    parser.add_argument("--batch_size", type=int, default=8, help="samples of a rank in one pass")
+    parser.add_argument("--batch_size", type=int, default=8, help=str(Text("每个 rank 一次的样本数", "samples of a rank in one pass")))
     parser.add_argument("--gradient_accumulation_steps", type=int, default=1)
     parser.add_argument("--max_steps", type=int)
     parser.add_argument("--max_length", type=int, default=512)

@@ -9,7 +9,6 @@ Without `--config` a tiny model trains on the text of the demo.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import traceback
@@ -19,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 from fermi_train import environment  # noqa: E402
-from fermi_train.messages import Refusal  # noqa: E402
+from fermi_train.arguments import Arguments  # noqa: E402
+from fermi_train.messages import Refusal, Text  # noqa: E402
 
 DEMO = (
     "model.name_or_path=preset:tiny",
@@ -34,9 +34,10 @@ DEMO = (
 
 def main() -> int:
     """Reads the settings and trains."""
-    parser = argparse.ArgumentParser(description="Train a language model with JAX.")
-    parser.add_argument("--config", metavar="FILE")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])
+    parser = Arguments(Text("用 JAX 训练语言模型。", "Train a language model with JAX."))
+    parser.add_argument("--config", metavar="FILE", help="training.yaml")
+    over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
     flags = parser.parse_args()
     environment.prepare_imports()
     from fermi_train.reading import read
@@ -55,6 +56,9 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         code = main()
+    except SystemExit:
+        # Of the options: nothing of JAX runs yet.
+        raise
     except BaseException:
         # JAX's own way out waits for the other processes, which wait for this one.
         traceback.print_exc()

@@ -72,7 +72,7 @@ fn worker_0_is_a_name_like_any_other() {
     for hosts in ["worker-0:2,worker-1:2", "worker-0:2", "localhost:2,gn7:2"] {
         let ended = Run::whole(place.run(["-np", "4", "-H", hosts]).arg(&script)).expect(2);
         assert!(ended.out().is_empty());
-        ended.says(&["is not this machine", "fermi launch-multi-node --hostfile"]);
+        ended.says(&["is not this machine", "fermi launch-multi-node MASTER NODES GPUS --hostfile"]);
     }
     let hosts = place.file("hf", "worker-0 slots=2\n");
     Run::whole(place.run(["-H", "hf"]).arg(&script)).expect(2).says(&["hf is a file of hosts", "--hostfile hf"]);

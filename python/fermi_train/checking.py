@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .arguments import Arguments
 from .libraries import missing, needed, not_installed
+from .messages import Text
 from .models.presets import PRESETS
 from .reading import File, read
 from .recipes import obeyed
@@ -75,8 +77,9 @@ def _shape(name: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _flags() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="fermi_train check")
+def _flags() -> Arguments:
+    about = Text("训练前检查设置。", "Check the settings before a training.")
+    parser = Arguments(about, prog="fermi_train check")
     parser.add_argument("--config", metavar="FILE")
     parser.add_argument("--algorithm", metavar="NAME")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import environment
+from .arguments import Arguments
 from .libraries import REQUIREMENTS, not_installed
 from .messages import Refusal, Text
 
@@ -102,9 +103,9 @@ def _trainer(name: str) -> Any:
     return found
 
 
-def _flags() -> argparse.ArgumentParser:
+def _flags() -> Arguments:
     about = Text("按 training.yaml 训练模型。", "Train a model from training.yaml.")
-    parser = argparse.ArgumentParser(prog="fermi_train", description=str(about))
+    parser = Arguments(about, prog="fermi_train")
     parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "the training.yaml")))
     algorithms = Text("算法：sft、rm、dpo、grpo、ppo", "the algorithm: sft, rm, dpo, grpo or ppo")
     parser.add_argument("--algorithm", metavar="NAME", help=str(algorithms))

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .arguments import Arguments
 from .data.formats import FORMATS
 from .data.prepare import Prepared, Request, prepare, request_of
 from .data.registering import register
@@ -121,28 +122,32 @@ class _Bar:
             self._bar.close()
 
 
-def _flags() -> argparse.ArgumentParser:
+def _flags() -> Arguments:
     about = Text("检查并分词数据。", "Check and tokenise data.")
-    parser = argparse.ArgumentParser(prog="fermi_train prepare", description=str(about))
-    parser.add_argument("files", nargs="*", metavar="FILE", help="JSONL, Parquet, CSV, text")
+    parser = Arguments(about, prog="fermi_train prepare")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help=str(Text("JSONL、Parquet、CSV 或文本", "JSONL, Parquet, CSV or text"))
+    )
     parser.add_argument("--config", metavar="FILE", help=str(Text("training.yaml", "take everything from this file")))
     over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
-    parser.add_argument("--algorithm", metavar="NAME")
+    parser.add_argument("--algorithm", metavar="NAME", help=str(Text("为哪种算法准备", "for which algorithm")))
     parser.add_argument(
         "--model", default="preset:tiny", help=str(Text("分词器所属的模型", "whose tokenizer is taken"))
     )
-    parser.add_argument("--format", choices=FORMATS)
-    parser.add_argument("--output", metavar="FOLDER")
-    parser.add_argument("--max-length", type=int, default=1024)
-    parser.add_argument("--eval-share", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=42)
-    parser.add_argument("--processes", type=int)
+    parser.add_argument("--format", choices=FORMATS, help=str(Text("不给则自动识别", "recognised where not given")))
+    parser.add_argument("--output", metavar="FOLDER", help=str(Text("结果写到哪里", "where the result goes")))
+    parser.add_argument("--max-length", type=int, default=1024, help=str(Text("最多几个 token", "tokens at most")))
+    parser.add_argument(
+        "--eval-share", type=float, default=0.0, help=str(Text("留作评估的比例", "how much is kept for evaluation"))
+    )
+    parser.add_argument("--seed", type=int, default=42, help=str(Text("划分所用的种子", "the seed of the split")))
+    parser.add_argument("--processes", type=int, help=str(Text("并行的进程数", "how many work side by side")))
     parser.add_argument(
         "--skip-bad", action="store_true", help=str(Text("跳过有误的行", "leave out rows that are wrong"))
     )
     parser.add_argument("--show", type=int, default=1, metavar="N", help=str(Text("显示几个样本", "samples to show")))
     as_dataset = Text("在服务器上登记为数据集的一个版本", "register it on the server as a version of a dataset")
     parser.add_argument("--register", metavar="DATASET[@VERSION]", help=str(as_dataset))
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help=str(Text("以 JSON 输出", "the result as JSON")))
     return parser

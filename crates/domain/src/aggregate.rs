@@ -1,9 +1,12 @@
 //! What the chosen environments are together.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     environment::Environment,
+    ids::EnvironmentId,
     units::{Bytes, as_whole_gib},
 };
 
@@ -30,17 +33,29 @@ pub struct Aggregate {
 impl Aggregate {
     /// Adds up the chosen environments; nothing when none is chosen.
     pub fn of(environments: &[&Environment]) -> Option<Self> {
+        Self::of_workers(environments, &BTreeMap::new())
+    }
+
+    /// The same where in some of them only these workers were chosen: the GPUs and workers are theirs.
+    pub fn of_workers(environments: &[&Environment], chosen: &BTreeMap<EnvironmentId, Vec<u32>>) -> Option<Self> {
         if environments.is_empty() {
             return None;
         }
         let sum = |count: fn(&Environment) -> u32| {
             environments.iter().map(|environment| count(environment)).fold(0_u32, u32::saturating_add)
         };
+        let used = |count: fn(&Environment) -> u32| {
+            let of_one = |environment: &&Environment| {
+                let workers = chosen.get(&environment.id).map(|numbers| u32::try_from(numbers.len()).unwrap_or(u32::MAX));
+                workers.map_or(count(environment), |workers| workers.min(count(environment)))
+            };
+            environments.iter().map(of_one).fold(0_u32, u32::saturating_add)
+        };
         let models = environments.iter().flat_map(|environment| &environment.gpus).filter(|gpus| gpus.count > 0);
         Some(Self {
             node_count: u32::try_from(environments.len()).unwrap_or(u32::MAX),
-            total_gpus: sum(Environment::gpu_count),
-            total_workers: sum(Environment::worker_count),
+            total_gpus: used(Environment::gpu_count),
+            total_workers: used(Environment::worker_count),
             total_cpus: sum(|environment| environment.cpu_cores),
             total_memory: environments.iter().map(|environment| environment.memory).sum(),
             gpu_types: distinct(models.map(|gpus| &gpus.model)),
@@ -79,6 +94,17 @@ mod tests {
             "gpuTypes": ["A100"], "zones": ["北京可用区A"], "isDistributed": false
         });
         assert_eq!(serde_json::to_value(&sum).unwrap(), expected);
+    }
+
+    #[test]
+    fn of_chosen_workers_their_gpus_count_and_not_all_of_the_machines() {
+        let nodes = [
+            environment("1", "pytorch-dev-env", 2, "A100", "北京可用区A"),
+            environment("3", "llm-training-env", 4, "A100", "深圳可用区C"),
+        ];
+        let chosen = BTreeMap::from([(nodes[1].id.clone(), vec![0, 2])]);
+        let sum = Aggregate::of_workers(&nodes.iter().collect::<Vec<_>>(), &chosen).unwrap();
+        assert_eq!((sum.total_gpus, sum.total_workers, sum.total_cpus), (4, 4, 48));
     }
 
     #[test]

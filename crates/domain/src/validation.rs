@@ -143,7 +143,7 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     labels(&request.labels)?;
     let model_id = request.model_id.as_deref().map(str::trim).filter(given).map(str::to_owned);
     Ok(Accepted {
-        aggregate: Aggregate::of(&environments),
+        aggregate: Aggregate::of_workers(&environments, &workers),
         warnings: {
             let mut found = warnings(&environments, framework, wanted.strategy);
             found.extend(of_work(&work).filter(|_| request.recipe.is_none()));
@@ -208,7 +208,7 @@ pub fn validate_copy(
     let workers = workers(&wanted.workers, &environments)?;
     strategy(wanted.strategy, wanted.framework, &per_node(&spec.selection, &environments, &workers))?;
     Ok(Accepted {
-        aggregate: Aggregate::of(&environments),
+        aggregate: Aggregate::of_workers(&environments, &workers),
         warnings: warnings(&environments, wanted.framework, wanted.strategy),
         spec: TaskSpec { name, ..spec.clone() },
     })

@@ -19,8 +19,8 @@ pub(crate) fn deepspeed(order: &LaunchOrder<'_>, configuration: &Configuration, 
     }
     if !order.on_gpus() {
         draft.notes.push(Text::new(
-            "accelerate 在 CPU 上使用 DeepSpeed 时只计 1 个进程，各 rank 得到相同的数据；直接调用 deepspeed.initialize 的脚本不受影响",
-            "with DeepSpeed on CPU accelerate counts one process, so all ranks get the same data; scripts that call deepspeed.initialize are not affected",
+            "在 CPU 上使用 DeepSpeed 时，直接写 Accelerator() 的脚本只计 1 个进程，各 rank 得到相同的数据；transformers 的 Trainer 和 deepspeed.initialize 不受影响",
+            "with DeepSpeed on CPU a plain Accelerator() counts one process, so all ranks get the same data; transformers' Trainer and deepspeed.initialize are not affected",
         ));
     }
     let head = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: \"";

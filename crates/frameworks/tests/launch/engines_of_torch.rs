@@ -159,7 +159,7 @@ fn accelerate_finds_its_processes_on_cpu() {
     assert_eq!(variable(&launch, "ACCELERATE_USE_CPU").as_deref(), Some("true"));
     let launch = Scene::new(Framework::PytorchDdp, &ONE, Gpus::OnePerRank).launch().unwrap();
     assert_eq!(variable(&launch, "ACCELERATE_USE_CPU"), None);
-    assert!(notes(&deepspeed(Gpus::None)).contains("with DeepSpeed on CPU accelerate counts one process"));
+    assert!(notes(&deepspeed(Gpus::None)).contains("with DeepSpeed on CPU a plain Accelerator() counts one process"));
 }
 
 #[test]

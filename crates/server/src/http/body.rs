@@ -4,7 +4,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use fermi_domain::language::Text;
+use fermi_domain::language::{Text, reason};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -198,13 +198,19 @@ fn why<T: DeserializeOwned>(bytes: &[u8]) -> ApiProblem {
         let text = Text::new(format!("字段 {field} 不能是 “{name}”"), format!("the field {field} cannot be '{name}'"));
         return ApiProblem::unprocessable("field_invalid", field, text).hint(did_you_mean(&name, &words(&known)));
     }
+    let said = body.pointer(&pointer(&field)).and_then(Value::as_str).map(str::to_owned);
     let names = names_at::<T>(body, &field);
-    let text = match names.as_deref() {
-        Some(names) => Text::new(
+    let text = match (said, names.as_deref()) {
+        // A name that says which one, such as a group's.
+        (Some(said), Some(names)) if names.contains(&said) => Text::new(
+            format!("字段 {field} 的 {said} 要写成 {{\"{said}\": …}}"),
+            format!("the field {field} takes {said} as {{\"{said}\": …}}"),
+        ),
+        (_, Some(names)) => Text::new(
             format!("字段 {field} 应为 {}", names.join("、")),
             format!("the field {field} must be {}", names.join(" or ")),
         ),
-        None => wrong_type(&field, reason),
+        (_, None) => wrong_type(&field, reason),
     };
     let docs = Text::new("字段的类型见 /api/docs", "/api/docs tells the type of each field");
     ApiProblem::unprocessable("field_invalid", field, text).hint(docs)
@@ -214,10 +220,14 @@ fn words(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
+/// A path as JSON's own pointers are written.
+fn pointer(field: &str) -> String {
+    format!("/{}", field.replace(['.', '['], "/").replace(']', ""))
+}
+
 /// The names that a field takes, where it takes names: those that the reader lists when it meets one it does not know.
 fn names_at<T: DeserializeOwned>(mut body: Value, field: &str) -> Option<Vec<String>> {
-    let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
-    *body.pointer_mut(&pointer)? = Value::String("?".to_owned());
+    *body.pointer_mut(&pointer(field))? = Value::String("?".to_owned());
     let reason = serde_json::from_value::<T>(body).err()?.to_string();
     unknown_name(&reason, "unknown variant ").map(|(_, names)| names)
 }
@@ -256,14 +266,9 @@ fn wrong_type(field: &str, reason: &str) -> Text {
 }
 
 fn syntax(error: &serde_json::Error) -> ApiProblem {
-    let (line, column) = (error.line(), error.column());
-    let reason = error.to_string();
-    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason).to_owned();
+    let Text { zh, en } = reason::of_json(error);
     bad_json(
-        Text::new(
-            format!("请求体不是有效的 JSON：第 {line} 行第 {column} 列（{reason}）"),
-            format!("the body is not valid JSON: line {line}, column {column} ({reason})"),
-        ),
+        Text::new(format!("请求体不是有效的 JSON：{zh}"), format!("the body is not valid JSON: {en}")),
         Text::new("检查引号、逗号与括号", "look at quotes, commas and brackets"),
     )
 }
@@ -387,6 +392,11 @@ mod tests {
                 r#"{"launchMode":5}"#,
                 "字段 launchMode 应为 existing、auto、group、new",
                 "the field launchMode must be existing or auto or group or new",
+            ),
+            (
+                r#"{"launchMode":"group"}"#,
+                "字段 launchMode 的 group 要写成 {\"group\": …}",
+                "the field launchMode takes group as {\"group\": …}",
             ),
             (
                 r#"{"policies":{"onDisconnect":[1]}}"#,

@@ -104,6 +104,9 @@ struct PlanRest {
 
 impl Session {
     fn start(plan: Plan, flags: &RunFlags) -> Result<Self, RunProblem> {
+        if !Path::new("/proc/self").exists() {
+            return Err(RunProblem::NoProcesses);
+        }
         let problem = |error: std::io::Error| RunProblem::KeepersNotStarted { error: reason::of_io(&error) };
         let signals = take_signals(&plan.signals).map_err(|errno| problem(errno.into()))?;
         let narrator = (!flags.quiet && !flags.json).then(|| Narrator::new(&plan, speech::language()));

@@ -29,6 +29,7 @@ mod segfault;
 mod shared_memory_full;
 mod slow_loading;
 mod too_many_open_files;
+mod too_many_processes;
 mod usage_error;
 mod version_mismatch;
 
@@ -67,6 +68,7 @@ pub static SIGNATURES: &[Signature] = &[
     jax_coordinator::SIGNATURE,
     disk_full::SIGNATURE,
     too_many_open_files::SIGNATURE,
+    too_many_processes::SIGNATURE,
     nccl_timeout::SIGNATURE,
     peer_lost::SIGNATURE,
     master_unreachable::SIGNATURE,

@@ -145,6 +145,8 @@ pub enum RunProblem {
         processes: u32,
     },
     TorchrunNotFound,
+    /// There is no `/proc`.
+    NoProcesses,
     KeepersNotStarted {
         error: Text,
     },

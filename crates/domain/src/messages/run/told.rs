@@ -267,8 +267,8 @@ impl RunProblem {
                     format!("'{value}' is not this machine, and fermi run starts here only"),
                 ),
                 Hint::new(
-                    "多台机器：fermi launch-multi-node --hostfile HOSTS，或在每台机器上执行同一条带 --nnodes 和 --rdzv-endpoint 的命令；本机写作 localhost",
-                    "several machines: fermi launch-multi-node --hostfile HOSTS, or the same command with --nnodes and --rdzv-endpoint on each; this machine is localhost",
+                    "多台机器：fermi launch-multi-node MASTER NODES GPUS --hostfile HOSTS SCRIPT，或在每台机器上执行同一条带 --nnodes 和 --rdzv-endpoint 的命令；本机写作 localhost",
+                    "several machines: fermi launch-multi-node MASTER NODES GPUS --hostfile HOSTS SCRIPT, or the same command with --nnodes and --rdzv-endpoint on each; this machine is localhost",
                 ),
             ),
             Self::StoreOfFramework { framework } => advised(
@@ -304,8 +304,8 @@ impl RunProblem {
                     format!("{path} is a file of hosts, and -H needs the name of one"),
                 ),
                 Hint::new(
-                    format!("fermi launch-multi-node --hostfile {path} 在其中的所有机器上启动"),
-                    format!("fermi launch-multi-node --hostfile {path} starts on all machines in it"),
+                    format!("fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT 在其中的机器上启动"),
+                    format!("fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT starts on machines of it"),
                 ),
             ),
             Self::BadCpuList { value } => advised(
@@ -371,6 +371,13 @@ impl RunProblem {
                 Hint::new(
                     "激活装有 PyTorch 的环境，或去掉 --use-torchrun 由 Fermi 启动",
                     "activate the environment that has PyTorch, or leave --use-torchrun out and let Fermi start it",
+                ),
+            ),
+            Self::NoProcesses => advised(
+                Text::new("/proc 没有挂载，Fermi 看不到进程", "/proc is not mounted, so that Fermi sees no processes"),
+                Hint::new(
+                    "mount -t proc proc /proc；在容器中请不要隐藏它",
+                    "mount -t proc proc /proc; in a container, do not hide it",
                 ),
             ),
             Self::KeepersNotStarted { error } => advised(

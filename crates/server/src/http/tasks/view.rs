@@ -142,7 +142,7 @@ pub fn distributed_info(spec: &TaskSpec, environments: &[Environment]) -> Option
     if distributed.node_ids.len() < 2 {
         return None;
     }
-    let aggregate = Aggregate::of(&spec.chosen(environments));
+    let aggregate = Aggregate::of_workers(&spec.chosen(environments), &distributed.workers);
     Some(v1::DistributedInfo {
         node_count: count(distributed.node_ids.len()),
         total_gpus: aggregate.map_or(0, |aggregate| aggregate.total_gpus),
