@@ -81,6 +81,11 @@ impl Explained for LeaseError {
             Self::Taken { .. } => Hint::new(
                 format!("等它结束，换一个 {setting}，或不指定它而由 Fermi 自动选择空闲端口"),
                 format!("wait for it to end, name another {setting}, or leave it out and Fermi picks a free one"),
+            )
+            .on_command_line(
+                "等它结束，或换一个端口（--master-port，或 --rdzv-endpoint 中的）；单机上不指定端口时由 Fermi 选择",
+                "wait for it to end, or take another port (--master-port, or that of --rdzv-endpoint); on one machine, without \
+                 either, Fermi picks a free one",
             ),
             Self::NoneFree => {
                 Hint::new(format!("用 {setting} 指定一个空闲端口"), format!("name a free one with {setting}"))

@@ -15,7 +15,11 @@ pub fn words() -> Vec<OsString> {
 
 fn spelled_out(mut words: Vec<OsString>) -> Vec<OsString> {
     if name(&words) == "torchrun" {
-        words.insert(1, RUN.into());
+        // Help and hints name the commands that there are.
+        words[0] = "fermi".into();
+        if words.get(1).is_none_or(|word| word != "--version") {
+            words.insert(1, RUN.into());
+        }
     }
     words
 }
@@ -50,7 +54,8 @@ mod tests {
     #[test]
     fn only_torchrun_stands_for_a_command_and_other_launchers_are_refused() {
         let spelled = |line: &str| spelled_out(line.split(' ').map(OsString::from).collect()).join(" ".as_ref());
-        assert_eq!(spelled("/usr/bin/torchrun -n 2 t.py"), "/usr/bin/torchrun run -n 2 t.py");
+        assert_eq!(spelled("/usr/bin/torchrun -n 2 t.py"), "fermi run -n 2 t.py");
+        assert_eq!(spelled("torchrun --version"), "fermi --version");
         assert_eq!(spelled("fermi run t.py"), "fermi run t.py");
         assert_eq!(spelled("./fermi torchrun"), "./fermi torchrun");
         assert!(refusal(&["bin/mpirun".into()]).is_some());

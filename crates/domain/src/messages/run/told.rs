@@ -14,6 +14,10 @@ impl RunProblem {
                     "for example: fermi run --nproc-per-node 2 train.py",
                 ),
             ),
+            Self::UnknownOption { name, .. } if name == "-" => advised(
+                Text::new("不从标准输入读取脚本", "a script is not read from standard input"),
+                Hint::new("把它存成文件，再运行该文件", "save it in a file and run that"),
+            ),
             Self::UnknownOption { name, near } => advised(
                 Text::new(format!("没有参数 {name}"), format!("there is no option {name}")),
                 match near {
