@@ -111,6 +111,22 @@ fn a_server_with_its_own_authority_is_known_by_its_fingerprint() {
     let said = ask("http://", &[], 2);
     assert!(said.contains("this server speaks https only") && said.contains("write https://"), "{said}");
 
+    // The server itself says it to those who may look, for the command on the page; a proxy in between shows another one.
+    let token_word = std::fs::read_to_string(&token).unwrap();
+    let pem = fleet.data().join("authority.pem").display().to_string();
+    let bearer = format!("Authorization: Bearer {}", token_word.trim());
+    let status = |headers: &[&str]| -> Value {
+        let url = format!("https://{}/api/v1/server/status", fleet.address);
+        let flags = headers.iter().flat_map(|header| ["-H", header]);
+        let words: Vec<&str> = ["--cacert", &pem, &url].into_iter().chain(flags).collect();
+        serde_json::from_str(&fleet.curl(&words)).unwrap()
+    };
+    assert_eq!(status(&[&bearer])["data"]["fingerprint"], fleet.fingerprint.as_str());
+    assert_eq!(status(&[&bearer, "X-Forwarded-For: 10.0.0.9"])["data"]["fingerprint"], Value::Null);
+    assert_eq!(status(&[])["code"], 401);
+    let told = fleet.typed("owner", "https://", &["server", "status"]).expect(0).out();
+    assert!(told.contains(&fleet.fingerprint), "{told}");
+
     // A log-in keeps the fingerprint, and its token goes nowhere without TLS.
     fleet.typed("bob", "https://", &["login", "--token-file", &token, "--fingerprint", &fleet.fingerprint]).expect(0);
     fleet.typed("bob", "https://", &["env", "list"]).expect(0);

@@ -79,9 +79,22 @@ describe.each([
     await opened('/models', press(w.models.create), 'dialog');
     await opened('/settings?tab=users', press(w.settings.addUser), 'dialog');
     await opened('/settings?tab=tokens', press(w.settings.makeToken), 'dialog');
+    const makeToken = async () => {
+      await press(w.settings.makeToken)();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('textbox').fill(`axe-${look.language}-${look.theme}`);
+      await dialog.getByRole('button', { name: w.settings.makeToken }).click();
+      await page.getByText(w.settings.tokenOnce).waitFor();
+    };
+    await opened('/settings?tab=tokens', makeToken, 'dialog');
     await opened('/settings?tab=join', press(w.environments.joinMake), 'dialog');
     await opened('/settings?tab=secrets', press(w.settings.setSecret), 'dialog');
     await opened('/settings?tab=webhooks', press(w.settings.addWebhook), 'dialog');
+    const startPreflight = async () => {
+      await press(w.preflight.start)();
+      await page.waitForURL(/[?&]id=/);
+    };
+    await opened('/preflight?env=env-001,env-002', startPreflight, 'textbox');
     await opened('/', () => page.getByRole('button', { name: w.shell.loggedInAs }).click(), 'menu');
     await opened('/', () => page.keyboard.press('Control+k'), 'dialog');
     await opened('/', () => page.keyboard.press('?'), 'dialog');

@@ -71,14 +71,16 @@ function Choice({ environment, isChosen, onChosen }: ChoiceProps) {
     >
       <Checkbox aria-label={environment.name} checked={isChosen} onChange={onChosen} />
       <span className="min-w-0 flex-1">
-        <span className="block truncate text-sm font-medium" title={environment.name}>
-          {environment.name}
+        <span className="flex items-center justify-between gap-2">
+          <span className="truncate text-sm font-medium" title={environment.name}>
+            {environment.name}
+          </span>
+          {environment.status === 'running' ? null : <EnvironmentPill environment={environment} />}
         </span>
         <span className="block truncate text-xs text-muted" title={facts}>
           {facts}
         </span>
       </span>
-      {environment.status === 'running' ? null : <EnvironmentPill environment={environment} />}
     </label>
   );
 }

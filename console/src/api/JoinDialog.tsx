@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
-import { Command } from '~/ui/Copy';
 import { Dialog } from '~/ui/Dialog';
 import { SelectField } from '~/ui/SelectField';
 import { TextField } from '~/ui/TextField';
@@ -10,7 +9,8 @@ import { useWords } from '~/words';
 import { ActDialog } from './ActDialog';
 import { sessionQuery } from './access';
 import { client, q } from './client';
-import { type Joining, joinCommand, parseLabels, serverAddress } from './join';
+import { JoinCommand } from './JoinCommand';
+import { type Joining, parseLabels } from './join';
 import { keys } from './queries';
 import type { Environment } from './types';
 
@@ -54,7 +54,7 @@ export function JoinDialog({ onClose }: { onClose: () => void }) {
       >
         <div className="flex flex-col gap-4">
           {token ? <Banner tone="warn">{w.environments.joinOnce}</Banner> : <Fields {...fields} />}
-          <Command text={joinCommand(serverAddress(), joining, token ?? undefined)} />
+          <JoinCommand joining={joining} token={token ?? undefined} />
         </div>
       </Dialog>
     );

@@ -7242,6 +7242,12 @@ export interface components {
                 /** @example 0.1.0 */
                 version: string;
                 cluster: string;
+                /**
+                 * @description The SHA-256 of the server's own authority, by which machines that join know it. Not there where the server is not
+                 *     encrypted, where others vouch for its certificate, and for who asks through a proxy, which shows another one.
+                 * @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                fingerprint?: string | null;
                 dataDir: string;
                 disk: components["schemas"]["DiskStatus"];
                 kept: components["schemas"]["KeptKind"][];
@@ -9031,6 +9037,12 @@ export interface components {
             /** @example 0.1.0 */
             version: string;
             cluster: string;
+            /**
+             * @description The SHA-256 of the server's own authority, by which machines that join know it. Not there where the server is not
+             *     encrypted, where others vouch for its certificate, and for who asks through a proxy, which shows another one.
+             * @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            fingerprint?: string | null;
             dataDir: string;
             disk: components["schemas"]["DiskStatus"];
             kept: components["schemas"]["KeptKind"][];

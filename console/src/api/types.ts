@@ -19,6 +19,7 @@ export type Model = Schemas['Model'];
 export type FrameworkCard = Schemas['FrameworkCard'];
 export type ServerStatus = Schemas['ServerStatus'];
 export type Rank = Schemas['Rank'];
+export type Stacks = Schemas['Stacks'];
 export type Launch = Schemas['Launch'];
 export type Explanation = Schemas['Explanation'];
 export type Series = Schemas['Series'];

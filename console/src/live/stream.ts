@@ -29,6 +29,7 @@ const SILENT_COUNTS = 2;
 /** A browser has six connections to a server: so many streams stay open, the others take turns. */
 const STAY_OPEN = ['fermi.stream 1', 'fermi.stream 2'];
 const TURN = 'fermi.stream turn';
+/** From the first word on: a server that has much to do is given the time to say it. */
 const TURN_LASTS = 1_000;
 const BETWEEN_TURNS = 2_000;
 
@@ -73,13 +74,11 @@ class Reading {
     let dog = setTimeout(stop, FIRST_WORD);
     let hasSpoken = false;
     let isTurnOver = false;
-    const turn =
-      lasts === undefined
-        ? null
-        : setTimeout(() => {
-            isTurnOver = true;
-            stop();
-          }, lasts);
+    let turn: ReturnType<typeof setTimeout> | undefined;
+    const endTurn = () => {
+      isTurnOver = true;
+      stop();
+    };
     try {
       const extra = { Accept: 'text/event-stream', ...(this.cursor ? { 'Last-Event-ID': this.cursor } : {}) };
       const response = await fetch(apiUrl(this.options.path), { headers: headers(extra), signal: attempt.signal });
@@ -96,6 +95,7 @@ class Reading {
         clearTimeout(dog);
         dog = setTimeout(stop, SILENCE);
         this.failures = 0;
+        if (!hasSpoken && lasts !== undefined) turn = setTimeout(endTurn, lasts);
         hasSpoken = true;
         onState('live');
         const taken = takeFrames(text + value);
@@ -109,7 +109,7 @@ class Reading {
       if (!isTurnOver) this.failures += isSilent ? SILENT_COUNTS : 1;
     } finally {
       clearTimeout(dog);
-      if (turn) clearTimeout(turn);
+      clearTimeout(turn);
       signal.removeEventListener('abort', stop);
     }
     this.isDone = this.options.isOver?.() ?? false;

@@ -25,3 +25,14 @@ export function onlyRank(filter: RankFilter): number | null {
   const [first, ...others] = filter ?? [];
   return first && others.length === 0 && first[0] === first[1] ? first[0] : null;
 }
+
+/** Ranks as a person writes them, `0-3, 7`: what `parseRanks` reads. */
+export function ranksText(ranks: readonly number[]): string {
+  const runs: [number, number][] = [];
+  for (const rank of [...ranks].sort((a, b) => a - b)) {
+    const last = runs.at(-1);
+    if (last && rank <= last[1] + 1) last[1] = rank;
+    else runs.push([rank, rank]);
+  }
+  return runs.map(([first, end]) => (first === end ? `${first}` : `${first}-${end}`)).join(', ');
+}

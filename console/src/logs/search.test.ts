@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseRanks } from './ranks';
-import { hitsOf, stepTo } from './search';
+import { hitsOf, stepTo, untilFound } from './search';
 
 const match = (rank: number, offset: number) => ({ rank, stream: 'stdout' as const, offset, text: '' });
 const pages = [
@@ -20,4 +20,18 @@ test('one goes through matches around the ends', () => {
   expect(step('1.3.stdout.40', 1)).toBe('1.0.stdout.5');
   expect(step('1.0.stdout.5', -1)).toBe('1.3.stdout.40');
   expect(stepTo([], null, 1)).toBeNull();
+});
+
+test('a search goes on where nothing was found so far, and ends where all was looked at', async () => {
+  const asked: (string | undefined)[] = [];
+  const server =
+    (pages: Record<string, { items: number[]; nextPageToken?: string }>) => (token: string | undefined) => {
+      asked.push(token);
+      return Promise.resolve(pages[token ?? ''] ?? { items: [] });
+    };
+  const found = { items: [7], nextPageToken: 'c' };
+  const pages = { '': { items: [], nextPageToken: 'a' }, a: { items: [], nextPageToken: 'b' }, b: found };
+  expect(await untilFound(undefined, server(pages))).toBe(found);
+  expect(asked).toEqual([undefined, 'a', 'b']);
+  expect(await untilFound('z', server({ z: { items: [], nextPageToken: 'y' } }))).toEqual({ items: [] });
 });

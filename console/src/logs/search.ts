@@ -16,6 +16,16 @@ export type LogQuestion = {
 /** So many matches are counted; more are `N+`. */
 export const MOST_MATCHES = 5_000;
 
+/** Looks on where the server has looked at as much as it does at once, and has found nothing: there is nothing to show yet. */
+export async function untilFound<P extends { items: readonly unknown[]; nextPageToken?: string | null | undefined }>(
+  from: string | undefined,
+  look: (pageToken: string | undefined) => Promise<P>,
+): Promise<P> {
+  let page = await look(from);
+  while (page.items.length === 0 && page.nextPageToken) page = await look(page.nextPageToken);
+  return page;
+}
+
 /** Lines that hold a text, found by the server in all that was ever written. */
 export const searchQuery = ({ taskId, text, ranks, stream, attempt }: LogQuestion) =>
   infiniteQueryOptions({
@@ -23,20 +33,26 @@ export const searchQuery = ({ taskId, text, ranks, stream, attempt }: LogQuestio
     enabled: text.trim() !== '',
     staleTime: 10_000,
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ signal, pageParam }) => {
+    queryFn: async ({ signal, pageParam }) => {
       const rank = onlyRank(ranks);
+      // The first match is shown as soon as it is found; the others are counted behind it.
+      const limit = pageParam ? 1_000 : 1;
       const query = {
         query: text,
         ignoreCase: true,
-        // The first match is shown as soon as it is found; the others are counted behind it.
-        limit: pageParam ? 1_000 : 1,
+        limit,
         ...(rank === null ? {} : { rank }),
         ...(stream ? { stream } : {}),
         ...(attempt === undefined ? {} : { attempt }),
-        ...(pageParam ? { pageToken: pageParam } : {}),
       };
-      return q(
-        client.GET('/api/v1/training-tasks/{id}/logs/search', { params: { path: { id: taskId }, query }, signal }),
+      const path = { id: taskId };
+      return untilFound(pageParam, (pageToken) =>
+        q(
+          client.GET('/api/v1/training-tasks/{id}/logs/search', {
+            params: { path, query: { ...query, ...(pageToken ? { pageToken } : {}) } },
+            signal,
+          }),
+        ),
       );
     },
     getNextPageParam: (last) => last.nextPageToken ?? undefined,
@@ -65,14 +81,14 @@ const FIRST_ERRORS = ['Traceback (most recent call last)', 'error', 'fatal', 'ex
 
 /** The first line that speaks of an error: the one that is known, else by the words that errors have. */
 export async function firstError(taskId: string, known: { text: string; rank: number } | null): Promise<string | null> {
-  const ask = async (query: string, rank?: number) => {
-    const found = await q(
-      client.GET('/api/v1/training-tasks/{id}/logs/search', {
-        params: {
-          path: { id: taskId },
-          query: { query, limit: 1, ignoreCase: true, ...(rank === undefined ? {} : { rank }) },
-        },
-      }),
+  const ask = async (text: string, rank?: number) => {
+    const query = { query: text, limit: 1, ignoreCase: true, ...(rank === undefined ? {} : { rank }) };
+    const found = await untilFound(undefined, (pageToken) =>
+      q(
+        client.GET('/api/v1/training-tasks/{id}/logs/search', {
+          params: { path: { id: taskId }, query: { ...query, ...(pageToken ? { pageToken } : {}) } },
+        }),
+      ),
     );
     const [match] = found.items;
     return match ? lineKey({ ...match, attempt: found.attempt }) : null;

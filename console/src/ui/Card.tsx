@@ -15,9 +15,13 @@ export function Card({ title, note, actions, children, className, bodyClass }: C
   return (
     <section className={classes('flex min-w-0 flex-col rounded-lg border border-line bg-surface', className)}>
       {title || actions ? (
-        <header className="flex min-h-11 items-center gap-3 border-b border-line px-4 py-2">
+        <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2 sm:flex-nowrap">
           <h2 className={classes('text-sm font-semibold', note !== undefined && 'max-w-2/3 shrink-0')}>{title}</h2>
-          {note ? <span className="min-w-0 truncate text-xs text-muted">{note}</span> : null}
+          {note ? (
+            <span className="order-last w-full min-w-0 text-xs text-muted sm:order-none sm:w-auto sm:truncate">
+              {note}
+            </span>
+          ) : null}
           <div className="ml-auto flex shrink-0 items-center gap-2">{actions}</div>
         </header>
       ) : null}

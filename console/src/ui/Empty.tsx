@@ -5,7 +5,7 @@ type EmptyProps = {
   title: string;
   hint?: ReactNode;
   /** A command that makes the first one. */
-  command?: string;
+  command?: string | ReactNode;
   action?: ReactNode;
   icon?: ReactNode;
 };
@@ -21,7 +21,9 @@ export function Empty({ title, hint, command, action, icon }: EmptyProps) {
         <p className="font-medium">{title}</p>
         {hint ? <p className="mt-1 text-sm text-muted">{hint}</p> : null}
       </div>
-      {command ? <Command text={command} className="w-full max-w-140" /> : null}
+      {command ? (
+        <div className="w-full max-w-140">{typeof command === 'string' ? <Command text={command} /> : command}</div>
+      ) : null}
       {action}
     </div>
   );

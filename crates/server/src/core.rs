@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use fermi_domain::access::Fingerprint;
 use fermi_domain::environment::{Duty, Environment, EnvironmentStatus};
 use fermi_domain::fleet::Liveness;
 use fermi_domain::ids::{EnvironmentId, Generation, TaskId, WorkerId};
@@ -85,6 +86,7 @@ struct Inner {
     preflights: Preflights,
     public_url: Option<String>,
     oidc: OnceLock<OidcClient>,
+    fingerprint: OnceLock<Fingerprint>,
     shutdown: watch::Sender<bool>,
 }
 
@@ -145,6 +147,7 @@ impl Core {
             preflights: Preflights::default(),
             public_url,
             oidc: OnceLock::new(),
+            fingerprint: OnceLock::new(),
             shutdown: watch::channel(false).0,
         }))
     }
@@ -245,6 +248,17 @@ impl Core {
     pub fn let_in_by(&self, client: OidcClient) {
         // It is set once, when the server starts.
         let _ = self.0.oidc.set(client);
+    }
+
+    /// By what the server is known over TLS; none where it is not encrypted, or others vouch for its certificate.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.0.fingerprint.get().copied()
+    }
+
+    /// The server shows a certificate of its own authority, whose fingerprint this is.
+    pub fn be_known_by(&self, fingerprint: Fingerprint) {
+        // It is set once, when the server starts: an authority outlives the certificates that it issues.
+        let _ = self.0.fingerprint.set(fingerprint);
     }
 
     pub fn bells(&self) -> &Bells {

@@ -214,6 +214,9 @@ async fn serve(options: ServerOptions, tell: impl Fn(ServerNews) + Send + 'stati
     reconcilers::start(&core);
     let app = guard.protect(http::router(core.clone()).merge(agents::router(core.clone())));
     let fingerprint = keeper.as_ref().and_then(CertificateKeeper::fingerprint);
+    if let Some(fingerprint) = fingerprint {
+        core.be_known_by(fingerprint);
+    }
     let encrypted = keeper.as_ref().map(CertificateKeeper::config).transpose()?;
     // Before anyone hears that it is up: a stop may come at once.
     let mut signals = StopSignals::take()?;

@@ -86,7 +86,7 @@ export const EnvironmentCard = memo(function EnvironmentCard(props: EnvironmentC
             {environment.zone ?? w.common.noZone}
           </Fact>
           <Fact icon={<DiskIcon />} label={w.environments.filters.image}>
-            {environment.image ?? w.create.noImage}
+            {environment.image ?? w.environments.noImage}
           </Fact>
           <Fact icon={<ChipIcon />} label="GPU">
             {gpuText(environment) ?? w.create.workerCount(number(environment.workers.length))}

@@ -2,7 +2,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef } from 'react';
 import { isAway, type Order } from '~/api/environments';
-import { joinCommand, serverAddress } from '~/api/join';
+import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
 import { overviewQuery } from '~/api/queries';
 import type { Environment, Page } from '~/api/types';
@@ -59,7 +59,7 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
             icon={<ServerIcon />}
             title={w.create.noEnvironments}
             hint={w.create.noEnvironmentsHint}
-            command={joinCommand(serverAddress(), {})}
+            command={<JoinCommand />}
           />
         }
       >

@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from 'react';
+import { JoinCommand } from '~/api/JoinCommand';
 import type { Environment } from '~/api/types';
-import { Command } from '~/ui/Copy';
 import { classes } from '~/ui/classes';
 import { useWords } from '~/words';
 import { Auto } from './Auto';
 import type { Mode } from './modes';
 import { withMaster } from './selection';
 import type { PartProps } from './useCreate';
+
+const NEW = { name: 'new-env', zone: '北京可用区A', workers: '2', kind: 'jupyter' } as const;
 
 type LaunchProps = PartProps & { environments: readonly Environment[]; modes: readonly Mode[] };
 
@@ -64,11 +66,10 @@ function Join({ form, set, environments }: LaunchProps) {
     setNames((all) => [...all, ...came.map(({ name }) => name)]);
     set(withMaster([...new Set([...form.nodeIds, ...came.map(({ id }) => id)])], form.masterNode));
   });
-  const command = `fermi agent --server ${window.location.origin} --name new-env --zone 北京可用区A --workers 2 --kind jupyter`;
   return (
     <div className="flex flex-col gap-2 rounded-md border border-line bg-sunken p-3">
       <p className="text-sm text-muted">{w.create.newHint}</p>
-      <Command text={command} className="!bg-surface" />
+      <JoinCommand joining={NEW} className="!bg-surface" />
       <p role="status" className="text-xs text-muted">
         {names.length > 0 ? w.create.newFound(names.join(', ')) : w.create.newWaiting}
       </p>

@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router';
-import { BASE } from '~/api/base';
+import { serverAddress } from '~/api/join';
 import type { CreateRequest } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
@@ -15,7 +15,7 @@ export function SameTask({ request, nameOf }: { request: CreateRequest; nameOf: 
   const { w } = useWords();
   const { tab = 'yaml' } = route.useSearch();
   const navigate = route.useNavigate();
-  const server = new URL(BASE, window.location.origin).href.replace(/\/$/, '');
+  const server = serverAddress();
   const texts: Record<TextTab, () => string> = {
     yaml: () => yamlOf(request),
     cli: () => cliOf(request, server, nameOf),

@@ -33,7 +33,7 @@ export function Summary({ form, chosen, summary, preview, submit }: SummaryProps
   return (
     <Card
       title={w.create.summary}
-      className="lg:sticky lg:top-[72px] lg:max-h-[calc(100dvh-92px)]"
+      className="lg:sticky lg:top-[72px] lg:max-h-[calc(100dvh-137px)]"
       bodyClass="flex min-h-0 flex-col"
     >
       <div className="flex min-h-0 flex-1 flex-col gap-4 overflow-y-auto p-4">

@@ -40,7 +40,7 @@ export const EnvironmentCard = memo(function EnvironmentCard({ environment, asOf
           <span title={environment.zone ?? ''}>{environment.zone ?? w.common.noZone}</span>
         </Fact>
         <Fact icon={<DiskIcon />} label={w.environments.image}>
-          <span title={environment.image ?? ''}>{environment.image ?? '–'}</span>
+          <span title={environment.image ?? ''}>{environment.image ?? w.environments.noImage}</span>
         </Fact>
         <Fact icon={<ChipIcon />} label={w.environments.resources}>
           <span title={environment.declared ? w.environments.declaredHint : undefined}>

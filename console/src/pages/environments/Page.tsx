@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { ORDERS } from '~/api/environments';
+import { JoinCommand } from '~/api/JoinCommand';
 import { JoinDialog } from '~/api/JoinDialog';
-import { joinCommand, serverAddress } from '~/api/join';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
 import { EnvironmentFilters, type NarrowPatch, NoneLeft, shownOf } from '~/filters/EnvironmentFilters';
@@ -69,7 +69,7 @@ export function Page() {
               icon={<ServerIcon />}
               title={w.environments.empty}
               hint={w.environments.emptyHint}
-              command={joinCommand(serverAddress(), {})}
+              command={<JoinCommand />}
             />
           </Card>
         }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { groupsQuery, workersQuery } from '~/api/groups';
+import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
@@ -76,7 +77,7 @@ export function Page() {
                 <Empty
                   title={w.groups.noWorkers}
                   hint={w.groups.noWorkersHint}
-                  command={`fermi agent --server ${window.location.origin} --name gn6 --workers 2`}
+                  command={<JoinCommand joining={{ name: 'gn6', workers: '2' }} />}
                 />
               }
             >

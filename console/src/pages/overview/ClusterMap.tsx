@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
 import { EnvironmentPill } from '~/api/Status';
@@ -22,7 +23,6 @@ export function ClusterMap() {
   const { w, number } = useWords();
   const environments = useQuery(environmentsQuery());
   const isMany = (environments.data?.items.length ?? 0) > FEW;
-  const command = `fermi agent --server ${window.location.origin} --name my-env --zone 北京可用区A --workers 2`;
   return (
     <Card
       title={w.overview.cluster}
@@ -38,7 +38,7 @@ export function ClusterMap() {
             icon={<ServerIcon />}
             title={w.overview.noEnvironments}
             hint={w.overview.noEnvironmentsHint}
-            command={command}
+            command={<JoinCommand joining={{ name: 'my-env', zone: '北京可用区A', workers: '2' }} />}
           />
         }
       >

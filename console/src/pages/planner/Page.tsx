@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { EnvironmentPicker } from '~/api/EnvironmentPicker';
+import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery, modelsQuery } from '~/api/queries';
 import { Card } from '~/ui/Card';
@@ -76,7 +77,7 @@ export function Page() {
                 icon={<ServerIcon />}
                 title={w.planner.noGpus}
                 hint={w.planner.noGpusHint}
-                command={`fermi agent --server ${window.location.origin} --name gn6 --declare gpus=8xA100,cpus=128,memory=1024GiB`}
+                command={<JoinCommand joining={{ name: 'gn6', declared: 'gpus=8xA100,cpus=128,memory=1024GiB' }} />}
               />
             }
           >

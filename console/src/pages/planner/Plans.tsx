@@ -76,23 +76,27 @@ function Strategies({ rows }: { rows: readonly Ranked[] }) {
     {
       key: 'strategy',
       head: w.planner.strategy,
-      className: 'whitespace-nowrap',
+      className: 'sm:whitespace-nowrap',
       cell: ({ plan, candidate }) => (
         <div className="py-2">
           <p className="font-medium">{plan.name}</p>
           <p className="font-mono text-2xs text-faint">{candidate.framework}</p>
+          <div className="mt-1 sm:hidden">
+            <Pill tone={TONES[plan.id]}>{words[plan.id]}</Pill>
+          </div>
         </div>
       ),
     },
     {
       key: 'fits',
       head: '',
+      className: 'hidden sm:table-cell',
       cell: ({ plan }) => <Pill tone={TONES[plan.id]}>{words[plan.id]}</Pill>,
     },
     {
       key: 'memory',
       head: w.planner.memory,
-      className: 'min-w-36',
+      className: 'min-w-28 sm:min-w-36',
       cell: ({ plan }) => (
         <div>
           <p className="pb-1 text-xs text-muted">
@@ -107,12 +111,18 @@ function Strategies({ rows }: { rows: readonly Ranked[] }) {
         </div>
       ),
     },
-    { key: 'micro', head: w.planner.microBatch, align: 'right', cell: ({ plan }) => number(plan.microBatch) },
+    {
+      key: 'micro',
+      head: w.planner.microBatch,
+      align: 'right',
+      className: 'hidden sm:table-cell',
+      cell: ({ plan }) => number(plan.microBatch),
+    },
     {
       key: 'step',
       head: w.planner.step,
       align: 'right',
-      className: 'whitespace-nowrap',
+      className: 'hidden whitespace-nowrap sm:table-cell',
       cell: ({ plan }) => (plan.stepTimeS == null ? '–' : w.planner.seconds(value(plan.stepTimeS))),
     },
     {

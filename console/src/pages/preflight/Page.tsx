@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { EnvironmentPicker } from '~/api/EnvironmentPicker';
+import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
 import { Card } from '~/ui/Card';
@@ -38,7 +39,7 @@ export function Page() {
                 icon={<ServerIcon />}
                 title={w.preflight.none}
                 hint={w.preflight.noneHint}
-                command={`fermi agent --server ${window.location.origin} --name my-env --workers 2`}
+                command={<JoinCommand joining={{ name: 'my-env', workers: '2' }} />}
               />
             }
           >

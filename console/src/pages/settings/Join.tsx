@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { sessionQuery, tokensQuery } from '~/api/access';
+import { JoinCommand } from '~/api/JoinCommand';
 import { JoinDialog } from '~/api/JoinDialog';
-import { joinCommand, serverAddress } from '~/api/join';
 import { Loaded } from '~/api/Loaded';
 import { useNames } from '~/api/names';
 import type { Token } from '~/api/types';
@@ -35,14 +35,7 @@ export function Join() {
     {
       key: 'name',
       head: w.settings.tokenName,
-      cell: (token) => (
-        <div className="py-1.5">
-          <TokenName token={token} />
-          <span className="block text-xs text-muted sm:hidden">
-            {left(token)} · <TokenEnd token={token} />
-          </span>
-        </div>
-      ),
+      cell: (token) => <TokenName token={token} note={left(token)} />,
     },
     {
       key: 'left',
@@ -106,7 +99,7 @@ export function Join() {
           <Empty
             title={w.settings.noJoins}
             hint={isOpen ? w.settings.noJoinsOpen : w.settings.noJoinsHint}
-            command={isOpen ? joinCommand(serverAddress(), {}) : 'fermi env join --uses 8 --expires 2h'}
+            command={isOpen ? <JoinCommand /> : 'fermi env join --uses 8 --expires 2h'}
           />
         }
       >

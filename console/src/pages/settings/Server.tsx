@@ -18,6 +18,7 @@ export function Server({ status }: { status: ServerStatus }) {
     [w.settings.logBudgetPerTask, bytes(disk.logBudgetPerTaskBytes)],
     [w.settings.dropped, bytes(status.logBytesDropped)],
   ];
+  if (status.fingerprint) facts.push([w.settings.fingerprint, status.fingerprint]);
   if (status.believedTime != null) facts.push([w.settings.serverTime, date(status.believedTime)]);
   return (
     <Card

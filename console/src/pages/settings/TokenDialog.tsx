@@ -2,6 +2,8 @@ import { useState } from 'react';
 import { ActDialog } from '~/api/ActDialog';
 import { ROLES, type RoleName } from '~/api/access';
 import { client, q } from '~/api/client';
+import { JoinCommand } from '~/api/JoinCommand';
+import { serverAddress } from '~/api/join';
 import { keys } from '~/api/queries';
 import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
@@ -89,10 +91,8 @@ type MadeProps = { token: string; name: string; scope: Scope; onClose: () => voi
 
 function Made({ token, name, scope, onClose }: MadeProps) {
   const { w } = useWords();
-  const use =
-    scope === 'agent'
-      ? `fermi agent --server ${window.location.origin} --token-file ${name}-token --name ${name}`
-      : `curl -H "Authorization: Bearer $(cat ${name}-token)" ${window.location.origin}/api/v1/overview`;
+  const tokenFile = `${name}-token`;
+  const asks = `curl -H "Authorization: Bearer $(cat ${tokenFile})" ${serverAddress()}/api/v1/overview`;
   return (
     <Dialog
       open
@@ -107,8 +107,8 @@ function Made({ token, name, scope, onClose }: MadeProps) {
       <div className="flex flex-col gap-3">
         <Banner tone="warn">{w.settings.tokenOnce}</Banner>
         <Command text={token} />
-        <p className="text-sm text-muted">{w.settings.tokenUse(`${name}-token`)}</p>
-        <Command text={use} />
+        <p className="text-sm text-muted">{w.settings.tokenUse(tokenFile)}</p>
+        {scope === 'agent' ? <JoinCommand joining={{ name, tokenFile }} /> : <Command text={asks} />}
       </div>
     </Dialog>
   );

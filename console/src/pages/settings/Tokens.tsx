@@ -28,14 +28,7 @@ export function Tokens() {
     {
       key: 'name',
       head: w.settings.tokenName,
-      cell: (token) => (
-        <div className="py-1.5">
-          <TokenName token={token} />
-          <span className="block text-xs text-muted sm:hidden">
-            {may(token)} · <TokenEnd token={token} />
-          </span>
-        </div>
-      ),
+      cell: (token) => <TokenName token={token} note={may(token)} />,
     },
     {
       key: 'user',

@@ -2,16 +2,22 @@ import type { Token } from '~/api/types';
 import { useNow } from '~/ui/now';
 import { useWords } from '~/words';
 
-/** What a token is for, and its id. */
-export function TokenName({ token: { name, id, isSession } }: { token: Token }) {
+/** What a token is for, and its id; on a narrow page also what stands in other columns of a wide one. */
+export function TokenName({ token, note }: { token: Token; note: string }) {
   const { w } = useWords();
+  const { name, id, isSession } = token;
   return (
-    <span className="flex max-w-72 items-center gap-2">
-      <span className="truncate font-medium" title={`${name} ${id}`}>
-        {isSession ? w.settings.browser : name || id}
+    <div className="py-1.5">
+      <span className="flex max-w-72 items-center gap-2">
+        <span className="truncate font-medium" title={`${name} ${id}`}>
+          {isSession ? w.settings.browser : name || id}
+        </span>
+        <span className="font-mono text-2xs text-faint">{id}</span>
       </span>
-      <span className="font-mono text-2xs text-faint">{id}</span>
-    </span>
+      <span className="block text-xs text-muted sm:hidden">
+        {note} · <TokenEnd token={token} />
+      </span>
+    </div>
   );
 }
 

@@ -36,7 +36,6 @@ export const create: Words['create'] = {
   away: 'cannot be chosen',
   awaySince: (span) => `last heard ${span} ago`,
   drained: 'drained: the task waits until it is back in service',
-  noImage: 'no image named',
   workerCount: (n) => (n === '1' ? '1 worker' : `${n} workers`),
   noEnvironments: 'No environments yet',
   noEnvironmentsHint: 'Run this on any machine and it appears here:',

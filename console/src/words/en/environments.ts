@@ -43,6 +43,7 @@ export const environments: Words['environments'] = {
   uptime: 'Uptime',
   versions: 'Versions',
   image: 'Image',
+  noImage: 'no image named',
   actions: 'Actions',
   actionsOf: (name) => `Actions of ${name}`,
   heard: (span) => `${span} ago`,

@@ -11,6 +11,7 @@ export const settings: Words['settings'] = {
   server: 'Server',
   version: 'Version',
   cluster: 'Cluster',
+  fingerprint: 'Fingerprint',
   dataDir: 'Data folder',
   serverTime: 'Time by which ages are judged',
   disk: 'Disk',

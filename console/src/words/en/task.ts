@@ -160,6 +160,11 @@ export const task: Words['task'] = {
   resumed: 'went on from a checkpoint',
   nodesAsked: 'Nodes',
   noVerdictHint: 'When a task fails or hangs, this says who failed first, why, and what to do.',
-  noStacks: 'The server offers no Python stacks of ranks yet; when they hang, run py-spy dump on a node.',
+  stacks: 'Where ranks stand',
+  stacksNote: 'Each rank is asked for its Python stack of this moment; the training goes on',
+  stacksAsk: 'Ask',
+  stacksAgain: 'Ask again',
+  stacksSilent: (ranks: string) => `Rank ${ranks} gave no stack: without the hook, stopped, or not in Python code`,
+  stacksSilentNodes: (nodes: string) => `No answer in time from ${nodes}`,
   jumpError: 'See it in the logs',
 };

@@ -34,7 +34,6 @@ export const create = {
   away: '不能选择',
   awaySince: (span: string) => `上次心跳 ${span}前，不能选择`,
   drained: '已停用，任务将等待它恢复',
-  noImage: '未注明镜像',
   workerCount: (n: string) => `${n} 个 Worker`,
   noEnvironments: '还没有开发环境',
   noEnvironmentsHint: '在任意一台机器上运行，它就会出现在这里：',

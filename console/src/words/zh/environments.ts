@@ -40,6 +40,7 @@ export const environments = {
   uptime: '运行时长',
   versions: '版本',
   image: '镜像',
+  noImage: '未注明镜像',
   actions: '操作',
   actionsOf: (name: string) => `${name} 的操作`,
   heard: (span: string) => `${span}前`,

@@ -9,6 +9,7 @@ export const settings = {
   server: '服务器',
   version: '版本',
   cluster: '集群',
+  fingerprint: '指纹',
   dataDir: '数据目录',
   serverTime: '服务器判断保留期所用时间',
   disk: '磁盘',

@@ -158,6 +158,11 @@ export const task = {
   resumed: '从检查点继续',
   nodesAsked: '节点状态',
   noVerdictHint: '任务失败或卡住时，这里会说明谁先出错、为什么、怎么办。',
-  noStacks: '服务器目前没有提供各进程的 Python 调用栈；卡住时可在节点上运行 py-spy dump。',
+  stacks: '各进程停在哪里',
+  stacksNote: '向每个进程询问此刻的 Python 调用栈，不影响训练',
+  stacksAsk: '询问',
+  stacksAgain: '再次询问',
+  stacksSilent: (ranks: string) => `rank ${ranks} 没有给出调用栈：没有加载钩子、已暂停，或不在 Python 代码中`,
+  stacksSilentNodes: (nodes: string) => `节点 ${nodes} 没有及时回答`,
   jumpError: '在日志中查看',
 };

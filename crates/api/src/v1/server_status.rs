@@ -1,5 +1,6 @@
 //! How the server fares: what it keeps, what it has room for, what runs beside the requests.
 
+use fermi_domain::access::Fingerprint;
 use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -13,6 +14,11 @@ pub struct ServerStatus {
     #[schema(example = "0.1.0")]
     pub version: String,
     pub cluster: String,
+    /// The SHA-256 of the server's own authority, by which machines that join know it. Not there where the server is not
+    /// encrypted, where others vouch for its certificate, and for who asks through a proxy, which shows another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", value_type = Option<String>)]
+    pub fingerprint: Option<Fingerprint>,
     pub data_dir: String,
     pub disk: DiskStatus,
     pub kept: Vec<KeptKind>,

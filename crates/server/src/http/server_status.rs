@@ -1,18 +1,20 @@
 //! How the server fares, for those who look after it.
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use fermi_api::v1::{DiskStatus, Envelope, KeptKind, ServerStatus};
 use fermi_domain::retention::RetentionPolicy;
 use fermi_store::{StoreError, UnreadableRow};
 
 use super::health;
+use crate::connection::is_forwarded;
 use crate::core::Core;
 use crate::envelope::{EnvelopeAnswer, Reply};
 
 /// What the server keeps and why, what the disk has, and how the loops beside the requests fare.
 #[utoipa::path(get, path = "/api/v1/server/status", tag = "health",
     responses((status = 200, body = Envelope<ServerStatus>)))]
-pub async fn show(State(core): State<Core>) -> Reply {
+pub async fn show(State(core): State<Core>, headers: HeaderMap) -> Reply {
     let unreadable: Result<_, StoreError> = core.store().read(|view| view.unreadable()).await;
     let restored = core.restored();
     let (disk, policy) = (core.disk(), RetentionPolicy::default());
@@ -29,6 +31,7 @@ pub async fn show(State(core): State<Core>) -> Reply {
     EnvelopeAnswer::ok(&ServerStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         cluster: core.store().cluster().to_owned(),
+        fingerprint: core.fingerprint().filter(|_| !is_forwarded(&headers)),
         data_dir: std::path::absolute(core.folder()).unwrap_or_else(|_| core.folder().to_owned()).display().to_string(),
         disk: DiskStatus {
             free_bytes: space.free,

@@ -194,8 +194,8 @@ impl ChunkStore for LocalChunks {
         self.usage.in_all()
     }
 
-    fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>> {
-        self.segments().read(name, offset, max, self.length(name)?)
+    fn read_into(&self, name: &StreamName, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        self.segments().read_into(name, offset, bytes)
     }
 
     fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>> {

@@ -1,14 +1,16 @@
 //! The bytes that ranks write: streams that grow at their end, addressed by byte offset.
 //!
-//! [`ChunkStore`] is the port; [`LocalChunks`] keeps streams in a folder. [`tail`](ChunkStore::tail) and
-//! [`search`](ChunkStore::search) are made of the port's other methods, so that another kind of store has them too. All
+//! [`ChunkStore`] is the port; [`LocalChunks`] keeps streams in a folder. [`read`](ChunkStore::read), [`tail`](ChunkStore::tail)
+//! and [`search`](ChunkStore::search) are made of the port's other methods, so that another kind of store has them too. All
 //! methods block: call them where blocking is allowed.
 
+mod ahead;
 mod gaps;
 mod handles;
 mod lengths;
 mod local;
 mod name;
+mod needle;
 mod search;
 mod segment;
 mod tail;
@@ -56,8 +58,9 @@ pub trait ChunkStore: std::fmt::Debug + Send + Sync {
     /// How many bytes of all tasks are kept whose [`usage`](Self::usage) was asked for.
     fn usage_in_all(&self) -> u64;
 
-    /// At most `max` bytes from an offset on; fewer at the end of the stream. Gaps read as zeros.
-    fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>>;
+    /// Fills `bytes` from an offset on and says how many there were: fewer where the stream was deleted. Whoever asks knows that
+    /// the stream is that long. Gaps read as zeros.
+    fn read_into(&self, name: &StreamName, offset: u64, bytes: &mut [u8]) -> io::Result<usize>;
 
     /// The streams of a task with their lengths, by attempt, rank and kind.
     fn streams(&self, task: &TaskId) -> io::Result<Vec<(StreamName, u64)>>;
@@ -67,6 +70,15 @@ pub trait ChunkStore: std::fmt::Debug + Send + Sync {
 
     /// Forgets all streams of a task.
     fn delete(&self, task: &TaskId) -> io::Result<()>;
+
+    /// At most `max` bytes from an offset on; fewer at the end of the stream. Gaps read as zeros.
+    fn read(&self, name: &StreamName, offset: u64, max: usize) -> io::Result<Vec<u8>> {
+        let wanted = self.length(name)?.saturating_sub(offset).min(max as u64);
+        let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
+        let read = self.read_into(name, offset, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
 
     /// The last lines of a stream, with the offset at which they begin; cut at the front where they are very long, and at a
     /// gap. Of one that ends in a gap, those before it.

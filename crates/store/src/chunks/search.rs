@@ -3,13 +3,19 @@
 use std::io;
 
 use fermi_domain::ids::TaskId;
-use memchr::{memchr, memchr2_iter, memmem, memrchr};
+use memchr::{memchr, memrchr};
 use serde::{Deserialize, Serialize};
 
-use super::{ChunkStore, Gap, StreamKind, StreamName};
+use super::{
+    ChunkStore, Gap, StreamKind, StreamName,
+    ahead::{self, Stretch},
+    needle::Needle,
+};
 
-/// How much is looked at with one read.
-const BLOCK: usize = 1 << 20;
+/// How much is looked at with one read: what stays in the processor's own memory.
+pub(super) const BLOCK: usize = 256 << 10;
+/// So much of what is looked through shows which bytes are rare in it.
+const SAMPLE: usize = 64 << 10;
 /// How much of a line is shown.
 pub(super) const LINE: usize = 4 << 10;
 /// How much of a long line is shown before the text.
@@ -96,9 +102,10 @@ pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &S
     if query.text.is_empty() || query.text.contains(&b'\n') {
         return Ok(page);
     }
-    let needle = Needle::new(&query.text, query.case);
+    let streams: Vec<_> = store.streams(task)?.into_iter().filter(|(name, _)| query.wants(name)).collect();
+    let needle = Needle::new(&query.text, query.case, &sample(store, &streams, query)?);
     let mut budget = query.budget.max(BLOCK as u64);
-    for (stream, length) in store.streams(task)?.into_iter().filter(|(name, _)| query.wants(name)) {
+    for (stream, length) in streams {
         let from = query.from.as_ref().filter(|from| from.stream == stream);
         let mut scan = Scan {
             store,
@@ -127,6 +134,22 @@ pub(super) fn search<S: ChunkStore + ?Sized>(store: &S, task: &TaskId, query: &S
     Ok(page)
 }
 
+/// Some of what will be looked through, where it matters what that is.
+fn sample<S: ChunkStore + ?Sized>(
+    store: &S,
+    streams: &[(StreamName, u64)],
+    query: &SearchQuery,
+) -> io::Result<Vec<u8>> {
+    let first = streams.iter().find(|(_, length)| *length > 0);
+    match (query.case, first) {
+        (Case::Ignored, Some((stream, _))) => {
+            let from = query.from.as_ref().filter(|from| from.stream == *stream);
+            store.read(stream, from.map_or(0, |from| from.offset), SAMPLE)
+        }
+        (Case::Ignored, None) | (Case::Sensitive, _) => Ok(Vec::new()),
+    }
+}
+
 /// One stream, from some place to its end.
 struct Scan<'a, S: ?Sized> {
     store: &'a S,
@@ -152,17 +175,38 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
     /// What is left of the block in hand, or the next one.
     fn rest(&mut self, budget: &mut u64) -> io::Result<usize> {
         let end = self.block_at + self.block.len() as u64;
-        let wanted = (self.length - self.at).min(self.needle.text.len() as u64);
+        let wanted = (self.length - self.at).min(self.needle.len() as u64);
         if self.at < self.block_at || self.at + wanted > end || self.block.is_empty() {
-            // A block ends where a gap begins, so that no text and no line is found across it.
-            let ahead = self.gaps.iter().map(|gap| gap.offset).filter(|begin| *begin > self.at).min();
-            let left = ahead.unwrap_or(self.length).min(self.length) - self.at;
-            let most = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK.max(2 * self.needle.text.len()));
-            self.block = self.store.read(&self.stream, self.at, most)?;
+            let left = self.readable() - self.at;
+            let most = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK.max(2 * self.needle.len()));
+            self.block.resize(most, 0);
+            let read = self.store.read_into(&self.stream, self.at, &mut self.block)?;
+            self.block.truncate(read);
             self.block_at = self.at;
             *budget = budget.saturating_sub(self.block.len() as u64);
         }
         Ok(usize::try_from(self.at - self.block_at).unwrap_or(0))
+    }
+
+    /// A block ends where a gap begins, so that no text and no line is found across it.
+    fn readable(&self) -> u64 {
+        let ahead = self.gaps.iter().map(|gap| gap.offset).filter(|begin| *begin > self.at).min();
+        ahead.unwrap_or(self.length).min(self.length)
+    }
+
+    /// Goes to the next block that may have the text, as far as the budget lasts. Only behind a block without it: where many
+    /// lines have the text, the next one is in the block in hand.
+    fn look_ahead(&mut self, budget: &mut u64) {
+        let end = self.readable();
+        let blocks = (end - self.at).min(*budget) / BLOCK as u64;
+        if blocks < 2 {
+            return;
+        }
+        let stretch = Stretch { from: self.at, end, blocks, block: BLOCK };
+        let clear = ahead::look(self.store, &self.stream, self.needle, stretch);
+        *budget = budget.saturating_sub(clear.to - self.at);
+        self.at = clear.to;
+        self.line = clear.line.unwrap_or(self.line);
     }
 
     fn step(&mut self, budget: &mut u64) -> io::Result<Step> {
@@ -183,11 +227,14 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
             // The text may have begun in the last bytes, so they are looked at again with those that follow.
             let is_last = self.at + rest.len() as u64 >= self.length;
             let done =
-                if is_last { rest.len() } else { (rest.len() + 1).saturating_sub(self.needle.text.len()).max(1) };
+                if is_last { rest.len() } else { (rest.len() + 1).saturating_sub(self.needle.len()).max(1) };
             if let Some(newline) = memrchr(b'\n', &rest[..done]) {
                 self.line = self.at + newline as u64 + 1;
             }
             self.at += done as u64;
+            if self.at < self.length && !self.leaps() {
+                self.look_ahead(budget);
+            }
             return Ok(Step::Nothing);
         };
         if let Some(newline) = memrchr(b'\n', &rest[..found]) {
@@ -229,38 +276,12 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
     }
 
     fn shown(&self, line_offset: u64, match_offset: u64) -> io::Result<Match> {
-        let is_near = match_offset + self.needle.text.len() as u64 <= line_offset + LINE as u64;
+        let is_near = match_offset + self.needle.len() as u64 <= line_offset + LINE as u64;
         let shown_offset = if is_near { line_offset } else { match_offset.saturating_sub(BEFORE) };
         let mut shown = self.store.read(&self.stream, shown_offset, LINE)?;
         if let Some(newline) = memchr(b'\n', &shown) {
             shown.truncate(newline);
         }
         Ok(Match { stream: self.stream.clone(), line_offset, match_offset, shown_offset, shown })
-    }
-}
-
-/// The text, prepared.
-#[derive(Debug)]
-struct Needle {
-    text: Vec<u8>,
-    exact: Option<memmem::Finder<'static>>,
-}
-
-impl Needle {
-    fn new(text: &[u8], case: Case) -> Self {
-        let exact = match case {
-            Case::Sensitive => Some(memmem::Finder::new(text).into_owned()),
-            Case::Ignored => None,
-        };
-        Self { text: text.to_vec(), exact }
-    }
-
-    fn find(&self, bytes: &[u8]) -> Option<usize> {
-        if let Some(finder) = &self.exact {
-            return finder.find(bytes);
-        }
-        let first = *self.text.first()?;
-        memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), bytes)
-            .find(|at| bytes.get(*at..at + self.text.len()).is_some_and(|part| part.eq_ignore_ascii_case(&self.text)))
     }
 }

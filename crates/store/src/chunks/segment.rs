@@ -39,9 +39,7 @@ impl Segments<'_> {
         Ok(last * self.size + fs::metadata(name.segment(self.root, last)?)?.len())
     }
 
-    pub fn read(self, name: &StreamName, offset: u64, max: usize, length: u64) -> io::Result<Vec<u8>> {
-        let wanted = length.saturating_sub(offset).min(max as u64);
-        let mut bytes = vec![0; usize::try_from(wanted).unwrap_or(0)];
+    pub fn read_into(self, name: &StreamName, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -55,8 +53,7 @@ impl Segments<'_> {
             file.read_exact_at(&mut bytes[done..end], at % self.size)?;
             done = end;
         }
-        bytes.truncate(done);
-        Ok(bytes)
+        Ok(done)
     }
 
     /// Writes bytes behind `length` and waits until they are safe. A full segment is safe before the next one begins, so

@@ -5,7 +5,11 @@ use std::{fs, sync::Arc, thread};
 use tempfile::{TempDir, tempdir};
 
 use super::{
-    super::{Case, Match, SearchQuery, search::LINE, tail::MOST},
+    super::{
+        Case, Match, SearchQuery,
+        search::{BLOCK, LINE},
+        tail::MOST,
+    },
     *,
 };
 
@@ -262,6 +266,77 @@ fn very_long_lines_and_bytes_that_are_no_text_are_searched_in_little_memory() {
             assert_eq!(&one.shown[begin..begin + 6], b"n\xffedle");
         }
         assert_eq!(matches[2].shown, b"short n\xffedle \xfe");
+    }
+}
+
+/// What a search must find, by looking at every line of what is between gaps: (rank, where the line begins, where the text is).
+fn plainly_found(pieces: &[(u32, u64, Vec<u8>)], text: &[u8], case: Case) -> Vec<(u32, u64, u64)> {
+    let is_same = |part: &[u8]| match case {
+        Case::Sensitive => part == text,
+        Case::Ignored => part.eq_ignore_ascii_case(text),
+    };
+    let mut found = Vec::new();
+    for (rank, offset, bytes) in pieces {
+        let mut at = *offset;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let place = line.windows(text.len()).position(is_same);
+            found.extend(place.map(|place| (*rank, at, at + place as u64)));
+            at += line.len() as u64 + 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_search_over_many_blocks_and_gaps_finds_what_a_plain_one_finds() {
+    let mut state = 11_u64;
+    let mut draw = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let folder = tempdir().unwrap();
+    let chunks = LocalChunks::open_with(folder.path(), 1_000_003, 4).unwrap();
+    let mut pieces = Vec::new();
+    for rank in 0..3 {
+        let name = stream(rank);
+        let mut offset = 0;
+        for _ in 0..3 {
+            let mut bytes = Vec::new();
+            while bytes.len() < BLOCK * 4 {
+                let word = ["step 12 loss", "rank of nodes", "NEEDL", "\u{7f16}\u{7801}", "eedle dle"][draw(5)];
+                bytes.extend(word.as_bytes());
+                bytes.extend(if draw(40) == 0 { &b"\n"[..] } else { b" " });
+                match draw(20_000) {
+                    0 => bytes.extend(b"needle-here"),
+                    1 => bytes.extend(b"NeeDLE-Here"),
+                    // A line that is longer than a block.
+                    2 => bytes.resize(bytes.len() + BLOCK + BLOCK / 3, b'x'),
+                    _ => {}
+                }
+            }
+            // One over the border of two blocks.
+            bytes[BLOCK * 2 - 3..BLOCK * 2 + 8].copy_from_slice(b"needle-HERE");
+            chunks.append(&name, offset, &bytes).unwrap();
+            let end = offset + bytes.len() as u64;
+            pieces.push((rank, offset, bytes));
+            offset = end + 5_000;
+            chunks.skip(&name, end, 5_000, GapReason::Budget).unwrap();
+        }
+    }
+    for (text, case) in [
+        ("needle-here", Case::Sensitive),
+        ("needle-HERE", Case::Ignored),
+        ("-h", Case::Ignored),
+        ("nowhere", Case::Ignored),
+    ] {
+        let plain = plainly_found(&pieces, text.as_bytes(), case);
+        assert_eq!(plain.is_empty(), text == "nowhere");
+        for (limit, budget) in [(1, u64::MAX), (7, 3 * BLOCK as u64), (1_000, 700_000), (1_000, u64::MAX)] {
+            let query = SearchQuery { case, budget, ..SearchQuery::new(text, limit) };
+            let place = |one: Match| (one.stream.rank, one.line_offset, one.match_offset);
+            let found: Vec<_> = found(&chunks, &query).into_iter().map(place).collect();
+            assert_eq!(found, plain, "{text} {limit} {budget}");
+        }
     }
 }
 

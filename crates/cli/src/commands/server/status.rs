@@ -34,6 +34,7 @@ fn text(status: &ServerStatus, paint: Paint) -> String {
     let mut shown = table::facts(
         [
             (pick("集群", "cluster"), Some(format!("{}  fermi {}", status.cluster, status.version))),
+            (pick("指纹", "fingerprint"), status.fingerprint.map(|fingerprint| fingerprint.to_string())),
             (pick("数据目录", "data"), Some(status.data_dir.clone())),
             (
                 pick("磁盘", "disk"),

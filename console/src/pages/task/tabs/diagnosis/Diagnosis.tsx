@@ -11,6 +11,7 @@ import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { Waiting } from '../../header/Why';
 import type { TabProps } from '../../Page';
+import { Stacks } from './Stacks';
 
 /** The verdict in a sentence, what it rests on, and what to do. */
 export function Diagnosis({ task, onSearch }: TabProps) {
@@ -22,6 +23,7 @@ export function Diagnosis({ task, onSearch }: TabProps) {
           <div className="flex min-w-0 flex-col gap-4">
             <Sentence explained={data} onLogs={(ranks) => onSearch({ tab: 'logs', ranks, line: undefined })} />
             {data.verdict ? <Evidence verdict={data.verdict} /> : null}
+            {task.status === 'running' ? <Stacks taskId={task.id} /> : null}
           </div>
           <Beside explained={data} />
         </div>
@@ -156,7 +158,6 @@ function Beside({ explained }: { explained: Explanation }) {
           ))}
         </ul>
       </Card>
-      <p className="px-1 text-xs text-faint">{w.task.noStacks}</p>
     </div>
   );
 }

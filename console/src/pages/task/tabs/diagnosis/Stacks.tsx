@@ -1,0 +1,60 @@
+import { client, q } from '~/api/client';
+import { Problem } from '~/api/Loaded';
+import type { Stacks as Found } from '~/api/types';
+import { useAct } from '~/api/useAct';
+import { ranksText } from '~/logs/ranks';
+import { Button } from '~/ui/Button';
+import { Card } from '~/ui/Card';
+import { useWords } from '~/words';
+
+/** Where all ranks of a running task stand, asked when somebody wants to know: those at the same line together. */
+export function Stacks({ taskId }: { taskId: string }) {
+  const { w } = useWords();
+  const ask = useAct({
+    call: () => q(client.POST('/api/v1/training-tasks/{id}/stacks', { params: { path: { id: taskId } } })),
+    changes: [],
+    isQuiet: true,
+  });
+  return (
+    <Card
+      title={w.task.stacks}
+      note={w.task.stacksNote}
+      actions={
+        <Button size="sm" isBusy={ask.isPending} onClick={() => ask.mutate(undefined)}>
+          {ask.data ? w.task.stacksAgain : w.task.stacksAsk}
+        </Button>
+      }
+    >
+      {ask.error ? <Problem error={ask.error} /> : ask.data ? <Groups found={ask.data} /> : null}
+    </Card>
+  );
+}
+
+function Groups({ found: { groups, silent, silentNodes } }: { found: Found }) {
+  const { w } = useWords();
+  return (
+    <div aria-live="polite" className="divide-y divide-line">
+      {groups
+        .filter(({ frames }) => frames.length > 0)
+        .map(({ ranks, frames }) => (
+          <section key={ranks.join()} className="px-4 py-3">
+            <h3 className="mb-1 text-xs font-medium text-muted">{`rank ${ranksText(ranks)}`}</h3>
+            <ol className="overflow-x-auto font-mono text-xs leading-5">
+              {frames.map((frame, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a function may stand twice in a stack, and nothing moves
+                <li key={at} className={at === 0 ? 'font-semibold' : 'text-muted'}>
+                  {`${frame.function}  ${frame.file}:${frame.line}`}
+                </li>
+              ))}
+            </ol>
+          </section>
+        ))}
+      {silent.length > 0 ? (
+        <p className="px-4 py-3 text-sm text-muted">{w.task.stacksSilent(ranksText(silent))}</p>
+      ) : null}
+      {silentNodes.length > 0 ? (
+        <p className="px-4 py-3 text-sm text-muted">{w.task.stacksSilentNodes(silentNodes.join(', '))}</p>
+      ) : null}
+    </div>
+  );
+}
