@@ -21,6 +21,8 @@ import tempfile
 import time
 import uuid
 
+from looks import events, rows, text, wait_for
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPT = os.path.join(ROOT, "benches/scripts/paced_ddp.py")
 WORLD, QUIET_S, LONGEST_START_S, ENDS_WITHIN_S = 4, 15, 180, 60
@@ -89,17 +91,7 @@ class Job:
         """Unix time and number of every step that rank 0 has told."""
         found = []
         for path in [self.progress, *glob.glob(os.path.join(self.place, "logs/*/**/progress*"), recursive=True)]:
-            try:
-                with open(path) as file:
-                    lines = file.read().splitlines()
-            except OSError:
-                continue
-            for line in lines:
-                try:
-                    row = json.loads(line)
-                    found.append((row["time"], row["step"]))
-                except (ValueError, KeyError):
-                    continue
+            found += [(row["time"], row["step"]) for row in rows(path) if "time" in row and "step" in row]
         return sorted(found)
 
     def hit(self, kind, rank):
@@ -117,13 +109,11 @@ class Job:
     def named(self):
         """When which rank was said to be why an attempt failed."""
         if self.launcher == "fermi":
-            journal = "".join(open(path).read() for path in glob.glob(os.path.join(self.place, "logs/*/journal.ndjson")))
-            failed = [json.loads(line) for line in journal.splitlines() if '"event":"attempt.failed"' in line]
+            journals = glob.glob(os.path.join(self.place, "logs/*/journal.ndjson"))
+            failed = [row for journal in journals for row in events(journal, "attempt.failed")]
             return [(row["timeMs"] / 1e3, (row["verdict"]["first"] or {}).get("rank")) for row in failed]
-        with open(self.log, errors="replace") as file:
-            text = file.read()
-        rows = re.findall(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[EW]\d{4} [\d:.]+).*?failed \(exitcode: (-?\d+)\) local_rank: (\d)", text)
-        return [(None, int(rank)) for _, _, rank in rows]
+        pattern = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[EW]\d{4} [\d:.]+).*?failed \(exitcode: (-?\d+)\) local_rank: (\d)"
+        return [(None, int(rank)) for _, _, rank in re.findall(pattern, text(self.log))]
 
     def end(self):
         """Ends it; the answer is how many of its processes were left."""
@@ -148,11 +138,10 @@ def play(launcher, fermi, python, plan, seconds):
     with tempfile.TemporaryDirectory(prefix="fermi-chaos-", ignore_cleanup_errors=True) as place:
         job = Job(place, launcher, fermi, python)
         try:
-            until = time.monotonic() + LONGEST_START_S
-            while len(job.steps()) < 20:
-                if time.monotonic() > until:
-                    raise TimeoutError(f"{launcher} has not begun: {open(job.log, errors='replace').read()[-2000:]}")
-                time.sleep(0.2)
+            try:
+                wait_for(lambda: len(job.steps()) >= 20, LONGEST_START_S)
+            except TimeoutError as error:
+                raise TimeoutError(f"{launcher} has not begun: {text(job.log)[-2000:]}") from error
             time.sleep(QUIET_S)
             began = time.time()
             before = [row for row in job.steps() if row[0] >= began - QUIET_S]

@@ -8,25 +8,29 @@ Prints one row per kind and writes bench-results/hangs.json; fails where a rank 
 """
 
 import ast
+import contextlib
 import glob
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from looks import events, text, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPT = os.path.join(ROOT, "tests/ranks/torch_faults.py")
 WORLD = 5
 LONGEST_S, STARTS_WITHIN_S = 40, 120
 ALLOWED_S = {"stopped": 1.0}
-# Where the rank named stands: at a line of its fault, or of the collective in which all are; one that is stopped anywhere in its loop.
+# Where the rank named stands: at a line of its fault, or of the collective in which all are; one that is stopped or has left was
+# last seen anywhere in its loop.
 KINDS = {
     "stopped": "train", "gilHeld": "gilHeld", "sleep": "sleep", "deadlock": "deadlock", "dataLoader": "dataLoader",
-    "diskWait": "diskWait", "swallowed": "swallowed", "mismatch": "mismatch", "earlyReturn": "collective",
+    "diskWait": "diskWait", "swallowed": "swallowed", "mismatch": "mismatch", "earlyReturn": "train",
     "partition": "collective", "pausedChild": "pausedChild", "nativeSpin": "nativeSpin",
 }
 
@@ -41,28 +45,6 @@ def marked_lines():
             if mark.strip():
                 lines.setdefault(mark.strip(), []).append(number)
     return lines
-
-
-def text(path):
-    """What a file has, nothing where it is not there."""
-    try:
-        with open(path) as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
-def events(journal):
-    """What a journal has whole."""
-    return [json.loads(line) for line in text(journal).splitlines()[1:] if line.endswith("}")]
-
-
-def wait_for(look, seconds):
-    """What `look` finds, as soon as it finds something; None after so long."""
-    until = time.monotonic() + seconds
-    while not (found := look()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return found
 
 
 class Disk:
@@ -103,8 +85,8 @@ def named(event):
     if event["event"] == "hang.verdict":
         return event["ranks"], (event.get("place") or {}).get("line"), event["kind"]
     verdict = event["verdict"]
-    stacks = verdict.get("stacks") or []
-    line = stacks[0]["frames"][0]["line"] if stacks and stacks[0]["frames"] else None
+    own = (re.match(rf"  {re.escape(SCRIPT)}:(\d+) ", line) for line in verdict["evidence"])
+    line = next((int(found[1]) for found in own if found), None)
     return [verdict["first"]["rank"]], line, (verdict.get("diagnosis") or {}).get("id", "failed")
 
 
@@ -119,13 +101,12 @@ def play(fermi, python, kind, rank, lines):
         words += ["--log-dir", os.path.join(place, "logs"), SCRIPT, told, kind, str(rank)]
         run = subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            if not wait_for(lambda: text(os.path.join(told, "began")), STARTS_WITHIN_S):
-                raise TimeoutError("the training has not begun")
-            began = int(text(os.path.join(told, "began")))
+            began = int(wait_for(lambda: text(os.path.join(told, "began")), STARTS_WITHIN_S))
             journal = glob.glob(os.path.join(place, "logs/*/journal.ndjson"))[0]
-            tells = ("hang.verdict", "attempt.failed", "run.ended")
-            wait_for(lambda: any(event["event"] in tells for event in events(journal)), LONGEST_S)
-            told_of = [event for event in events(journal) if event["event"] in tells[:2]]
+            tells = ("hang.verdict", "attempt.failed")
+            with contextlib.suppress(TimeoutError):
+                wait_for(lambda: events(journal, *tells, "run.ended"), LONGEST_S)
+            told_of = events(journal, *tells)
         finally:
             disk.thaw()
             run.send_signal(signal.SIGTERM)

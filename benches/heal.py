@@ -16,34 +16,11 @@ import sys
 import tempfile
 import time
 
+from looks import events, text, wait_for
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SCRIPT = os.path.join(ROOT, "tests/ranks/torch_warm.py")
 LONGEST_S = 120
-
-
-def wait_for(look):
-    """What `look` finds, as soon as it finds something."""
-    until = time.monotonic() + LONGEST_S
-    while not (found := look()):
-        if time.monotonic() > until:
-            raise TimeoutError("nothing happened for two minutes")
-        time.sleep(0.01)
-    return found
-
-
-def text(path):
-    """What a file has, nothing where it is not there."""
-    try:
-        with open(path) as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-
-
-def events(journal, name):
-    """The events of one name that a journal has whole."""
-    lines = [line for line in text(journal).splitlines() if f'"event":"{name}"' in line]
-    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def heal(fermi, python, warm, script=SCRIPT, ranks=2):
@@ -56,14 +33,15 @@ def heal(fermi, python, warm, script=SCRIPT, ranks=2):
         words += ["--log-dir", os.path.join(place, "logs"), script, told]
         run = subprocess.Popen(words, env={**os.environ, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            journal = wait_for(lambda: glob.glob(os.path.join(place, "logs/*/journal.ndjson")))[0]
-            wait_for(lambda: all(text(os.path.join(told, f"losses-1-{rank}")) for rank in range(ranks)))
-            wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == ranks)
+            journal = wait_for(lambda: glob.glob(os.path.join(place, "logs/*/journal.ndjson")), LONGEST_S)[0]
+            wait_for(lambda: all(text(os.path.join(told, f"losses-1-{rank}")) for rank in range(ranks)), LONGEST_S)
+            wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == ranks, LONGEST_S)
             victim = next(event["pid"] for event in events(journal, "rank.started") if event["rank"] == ranks - 1)
             time.sleep(0.5)
             before = time.monotonic_ns()
             os.kill(victim, signal.SIGKILL)
-            steps = [wait_for(lambda rank=rank: text(os.path.join(told, f"step-2-{rank}"))) for rank in range(ranks)]
+            seen = lambda rank: wait_for(lambda: text(os.path.join(told, f"step-2-{rank}")), LONGEST_S)  # noqa: E731
+            steps = [seen(rank) for rank in range(ranks)]
             if warm != "off" and not events(journal, "ranks.released"):
                 raise RuntimeError(f"started cold: {events(journal, 'ranks.cold')}")
             return (max(int(step) for step in steps) - before) / 1e6

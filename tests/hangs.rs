@@ -110,6 +110,25 @@ fn ranks_in_different_collectives_are_named_with_their_lines() {
 }
 
 #[test]
+fn a_rank_that_returns_early_is_the_cause_and_not_the_connections_that_break_by_it() {
+    let place = Place::new();
+    let folder = place.path().join("told");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut command = place.run(["--json", "-n", "3"]);
+    command.env("PYTHON_EXEC", torch_python()).env("GLOO_SOCKET_IFNAME", "lo");
+    command.arg(script("torch_faults.py")).arg(&folder).args(["earlyReturn", "1"]);
+    let ended = Run::whole(&mut command).expect(1);
+    let failed = ended.events_named("attempt.failed").remove(0);
+    let verdict = &failed["verdict"];
+    let named = (&verdict["diagnosis"]["id"], &verdict["first"]["rank"], &verdict["others"][0]["role"]);
+    assert_eq!(named, (&"early_return".into(), &1.into(), &"victim".into()), "{failed}");
+    let cause = verdict["diagnosis"]["cause"]["en"].as_str().unwrap();
+    assert!(cause.starts_with("rank 1 returned (exit code 0) while 2 other ranks still waited for it in all_reduce #"));
+    assert!(cause.contains("it was last seen at torch_faults.py:"), "{cause}");
+    place.assert_empty();
+}
+
+#[test]
 fn a_hang_ends_the_attempt_where_that_is_asked_for_with_its_cause() {
     let place = Place::new();
     let options = ["-n", "2", "--on-hang", "restart", "--hang-after", "3", "--max-restarts", "1"];

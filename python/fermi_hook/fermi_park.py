@@ -35,6 +35,8 @@ def park(hook, order_fd, takes_device):
     for number in FOR_RANKS:
         signal.signal(number, signal.SIG_IGN)
     import_all(hook)
+    # As a rank it tells anew what is to be imported, and not before it has made a step.
+    hook.words[hook.at.IMPORTS] = 0
     if takes_device:
         take_device(sys.modules.get("torch"))
     before = packages(hook)

@@ -40,7 +40,7 @@ class Hook:
         self.environ, self.seen = imports.environ, imports.seen
         self.changes = [(at, self.environ_change(now)) for at, now in imports.changes]
         self.noted = self.environ_change(os.environ._data)
-        self.looking = False
+        self.looking = self.is_ticking = self.is_report_due = False
         self.each_import = int
         self.path = imports.path
         self.site = tuple(folder + os.sep for folder in self.path if self.is_of_packages(folder))
@@ -155,8 +155,6 @@ class Hook:
         """Tells what a parked interpreter has to import: only what is installed, never what is the user's own."""
         import json
 
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
         rows, foreign, changes = [], set(), dict(self.changes)
         for at, name in enumerate(self.seen):
             row = {"environ": changes[at]} if at in changes else {}
@@ -241,6 +239,11 @@ class Hook:
                 words[At.PHASE], words[At.PHASE_SINCE] = Phase.STEP, now
             if words[At.STEPS] == 1:
                 words[At.FIRST_STEP] = now
-                self.report()
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                # The next tick reports, beside the training.
+                self.is_report_due = self.is_ticking
+                if not self.is_ticking:
+                    self.report()
         except Exception as error:
             self.quietly(self.trouble, error)

@@ -53,6 +53,7 @@ class Watch:
         import atexit
 
         self.tick_from_now = lambda: None
+        self.hook.is_ticking = True
         hook, stop, stopped = self.hook, _thread.allocate_lock(), _thread.allocate_lock()
         for lock in (stop, stopped):
             lock.acquire()
@@ -62,14 +63,19 @@ class Watch:
                 hook.words[self.at.TICKS] += 1
                 hook.quietly(self.tell_place)
                 hook.quietly(self.count_collectives)
+                if hook.is_report_due:
+                    hook.is_report_due = False
+                    hook.quietly(hook.report)
             stopped.release()
 
         def end():
-            # A thread that comes back from native code into an interpreter that is going away can end the process.
+            # A thread that comes back from native code into an interpreter that is going away can end the process. Of a script
+            # that an exception has ended it is told in which collective it was.
             if hook.words is not None:
                 hook.words[self.at.ENDING] = time.monotonic_ns()
                 stop.release()
-                stopped.acquire(timeout=1.0)
+                if stopped.acquire(timeout=1.0) and getattr(sys, "last_type", None) is not None:
+                    hook.quietly(self.tell_collectives, False, 1)
 
         _thread.start_new_thread(ticking, ())
         atexit.register(end)

@@ -2,7 +2,8 @@
 
 usage: torch_faults.py FOLDER KIND RANK
 After STEPS_BEFORE steps the rank writes the time into FOLDER/began and does what KIND says. The line at which it stands from then
-on is marked with the kind, or, where that is the collective in which all are, with `collective`; one that is `stopped` is in `train`.
+on is marked with the kind, or, where that is the collective in which all are, with `collective`; one that is `stopped` or has left
+(`earlyReturn`) was last in `train`.
 `diskWait` writes to FOLDER/disk/file, where the caller has mounted a file system that can be frozen, else reads a named pipe.
 """
 

@@ -6,6 +6,7 @@
 use fermi_domain::checkpoint::{Fence, NodeCheckpoints};
 use fermi_domain::contract::RolePosition;
 use fermi_domain::exit::Exit;
+use fermi_domain::failure::Reached;
 use fermi_domain::pulse::Phase;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -138,6 +139,9 @@ pub enum NodeReport {
         exit: Exit,
         failure: Box<Failure>,
         made_progress: bool,
+        /// How far it had come; not known without the hook, nor from a node of an older release.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reached: Option<Box<Reached>>,
     },
     /// Nothing moves there, and its ranks have entered so many collectives.
     Begun {

@@ -554,7 +554,8 @@ impl World {
         }
         self.record(index, RunEvent::RankExited { attempt, rank, local_rank: 0, pid: 1, exit: exit.clone() });
         let failure = Box::new(Failure::default());
-        let report = NodeReport::RankEnded { rank, local_rank: 0, pid: 1, exit, failure, made_progress: true };
+        let (pid, reached) = (1, None);
+        let report = NodeReport::RankEnded { rank, local_rank: 0, pid, exit, failure, made_progress: true, reached };
         match &self.keepers[index].role {
             Role::First(first) => {
                 if let Some(node) = first.order.iter().position(|number| *number == 0) {

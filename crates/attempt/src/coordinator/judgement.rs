@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fermi_domain::exit::Exit;
-use fermi_domain::failure::{RankFailure, Role, first_failure};
+use fermi_domain::failure::{RankEnd, RankFailure, Reached, Role, early_return, first_failure, returned_early};
+use fermi_domain::hang::StackGroup;
 use fermi_domain::ids::Rank;
 use fermi_domain::pulse::Phase;
 use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
@@ -20,11 +21,30 @@ pub struct Ended {
     pub exit: Exit,
     pub at_ms: u64,
     pub failure: Failure,
+    pub reached: Reached,
 }
 
 impl Ended {
     pub fn role(&self) -> Option<Role> {
         self.failure.diagnosis.as_ref().map(|diagnosis| diagnosis.role)
+    }
+
+    fn end(&self) -> RankEnd<'_> {
+        RankEnd { rank: self.rank, at_ms: self.at_ms, reached: &self.reached }
+    }
+}
+
+/// A rank that returned 0 while others ran.
+#[derive(Debug)]
+pub struct Returned {
+    pub rank: u32,
+    pub at_ms: u64,
+    pub reached: Reached,
+}
+
+impl Returned {
+    fn end(&self) -> RankEnd<'_> {
+        RankEnd { rank: self.rank, at_ms: self.at_ms, reached: &self.reached }
     }
 }
 
@@ -42,6 +62,7 @@ pub struct NeverCame {
 pub struct Case<'a> {
     pub nodes: &'a [NodeRanks],
     pub failed: &'a [Ended],
+    pub returned: &'a [Returned],
     pub never_came: &'a NeverCame,
     pub lost: &'a BTreeMap<usize, (u64, Loss)>,
 }
@@ -63,10 +84,13 @@ impl Case<'_> {
             let joined = joined.iter().map(|rank| Rank(*rank)).collect();
             return Verdict::of(VerdictKind::StartTimedOut { missing: missing.collect(), joined });
         };
+        if let Some(verdict) = self.early_return(first) {
+            return verdict;
+        }
         Verdict {
             evidence: first.failure.evidence.clone(),
             traceback: first.failure.traceback.clone(),
-            others: self.others(first),
+            others: self.others(first.rank, first.at_ms),
             ..Verdict::rank_failed(self.failed_rank(first), first.failure.diagnosis.clone())
         }
     }
@@ -78,6 +102,28 @@ impl Case<'_> {
             Some((node, (_, loss))) => self.loss_verdict(*node, *loss),
             None => Verdict::of(VerdictKind::StartTimedOut { missing: Vec::new(), joined: Vec::new() }),
         }
+    }
+
+    /// Where even the first that failed is a victim, and a rank has left them.
+    fn early_return(&self, first: &Ended) -> Option<Verdict> {
+        if first.role() != Some(Role::Victim) {
+            return None;
+        }
+        let returned: Vec<RankEnd<'_>> = self.returned.iter().map(Returned::end).collect();
+        let victims: Vec<RankEnd<'_>> = self.failed.iter().map(Ended::end).collect();
+        let early = returned_early(&returned, &victims);
+        let left = early.first()?;
+        let line = first.failure.diagnosis.as_ref().and_then(|diagnosis| diagnosis.line.clone());
+        let failed = FailedRank { rank: Rank(left.rank), node: self.home_of(left.rank), exit: Exit::SUCCESS };
+        let evidence = match left.reached.frames.is_empty() {
+            true => Vec::new(),
+            false => StackGroup { ranks: vec![left.rank], frames: left.reached.frames.clone() }.lines(),
+        };
+        Some(Verdict {
+            evidence,
+            others: self.others(left.rank, left.at_ms),
+            ..Verdict::rank_failed(failed, Some(early_return::diagnosis(&early, &victims, line)))
+        })
     }
 
     fn failure(&self, ended: &Ended) -> RankFailure {
@@ -94,13 +140,14 @@ impl Case<'_> {
         FailedRank { rank: Rank(ended.rank), node: self.home_of(ended.rank), exit: ended.exit.clone() }
     }
 
-    fn others(&self, first: &Ended) -> Vec<OtherFailure> {
+    /// Those that failed after this rank, which ended then.
+    fn others(&self, first: u32, at_ms: u64) -> Vec<OtherFailure> {
         self.failed
             .iter()
-            .filter(|ended| ended.rank != first.rank)
+            .filter(|ended| ended.rank != first)
             .map(|ended| OtherFailure {
                 failed: self.failed_rank(ended),
-                after_ms: ended.at_ms.cast_signed() - first.at_ms.cast_signed(),
+                after_ms: ended.at_ms.cast_signed() - at_ms.cast_signed(),
                 role: ended.role(),
             })
             .collect()

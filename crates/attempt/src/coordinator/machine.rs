@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fermi_domain::checkpoint::{NodeCheckpoints, ResumePlan};
 use fermi_domain::exit::Exit;
-use fermi_domain::failure::{Recurrence, Role};
+use fermi_domain::failure::{Reached, Recurrence, Role};
 use fermi_domain::healing::{self, Decision, FailedAttempt};
 use fermi_domain::ladder::{Rung, StopReason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 
-use super::judgement::{Case, Ended, NeverCame};
+use super::judgement::{Case, Ended, NeverCame, Returned};
 use super::vocabulary::{Failure, Loss, NodeRanks, Policy, RunEffect, RunInput};
 use crate::node_message::{NodeReport, RankSeen};
 use fermi_domain::event::{Outcome, RunEvent, StopCause};
@@ -74,6 +74,8 @@ pub struct Coordinator {
     pub(super) unanswered: BTreeSet<usize>,
     /// Ranks that ended badly by themselves, not by our signals.
     pub(super) failed: Vec<Ended>,
+    /// Ranks that returned 0 by themselves.
+    pub(super) returned: Vec<Returned>,
     pub(super) never_came: NeverCame,
     pub(super) stopped_by: Option<i32>,
     /// A newer generation of the run was found: the node that found it, and which.
@@ -97,6 +99,7 @@ impl Coordinator {
             alive: BTreeMap::new(),
             unanswered: BTreeSet::new(),
             failed: Vec::new(),
+            returned: Vec::new(),
             never_came: NeverCame::default(),
             stopped_by: None,
             superseded_by: None,
@@ -140,9 +143,9 @@ impl Coordinator {
 
     fn reported(&mut self, node: usize, report: NodeReport, now_ms: u64) {
         match report {
-            NodeReport::RankEnded { rank, exit, failure, made_progress, .. } => {
+            NodeReport::RankEnded { rank, exit, failure, made_progress, reached, .. } => {
                 self.made_progress |= made_progress;
-                self.rank_ended(rank, exit, *failure, now_ms);
+                self.rank_ended(rank, exit, *failure, *reached.unwrap_or_default(), now_ms);
             }
             NodeReport::RankHung { rank, failure, made_progress } => {
                 self.made_progress |= made_progress;
@@ -228,6 +231,7 @@ impl Coordinator {
         self.started_ms = now_ms;
         self.made_progress = false;
         self.failed.clear();
+        self.returned.clear();
         self.never_came = NeverCame::default();
         self.unanswered.clear();
         self.alive = self
@@ -240,12 +244,15 @@ impl Coordinator {
         self.effects.push(RunEffect::StartRanks { attempt: self.attempt, plan });
     }
 
-    fn rank_ended(&mut self, rank: u32, exit: Exit, failure: Failure, now_ms: u64) {
+    fn rank_ended(&mut self, rank: u32, exit: Exit, failure: Failure, reached: Reached, now_ms: u64) {
         if self.alive.remove(&rank).is_none() {
             return;
         }
-        if !exit.is_success() && !self.is_our_doing(&exit) {
-            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure });
+        let is_running = matches!(self.state, State::Running { .. } | State::Gathering { .. });
+        if exit.is_success() && is_running {
+            self.returned.push(Returned { rank, at_ms: now_ms, reached });
+        } else if !exit.is_success() && !self.is_our_doing(&exit) {
+            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure, reached });
         }
         match self.state {
             State::Running { .. } if !self.failed.is_empty() => self.first_trouble(now_ms),
@@ -270,7 +277,8 @@ impl Coordinator {
                 true => Exit::Signal { signal: libc::SIGKILL, core_dumped: false },
                 false => Exit::Code { code: 0 },
             };
-            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure });
+            let reached = Reached::default();
+            self.failed.push(Ended { rank, exit, at_ms: now_ms, failure, reached });
             self.stop(StopReason::Failure, now_ms);
         }
     }
@@ -501,6 +509,7 @@ impl Coordinator {
     }
 
     fn case(&self) -> Case<'_> {
-        Case { nodes: &self.nodes, failed: &self.failed, never_came: &self.never_came, lost: &self.lost }
+        let Self { nodes, failed, returned, never_came, lost, .. } = self;
+        Case { nodes, failed, returned, never_came, lost }
     }
 }

@@ -20,6 +20,7 @@ use fermi_process::sweep;
 use super::checkpoint_watch::CheckpointWatch;
 use super::device_watch::DeviceWatch;
 use super::event_sink::EventSink;
+use super::hang_evidence;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{RankProcess, RankProcesses};
 use super::rank_watch::{self, RankWatch};
@@ -212,7 +213,7 @@ impl Executor {
         process.record_exit(&exit, oom_killed);
         self.ended_well += usize::from(exit.is_success());
         if let Some(watch) = self.watch.as_mut() {
-            if exit.is_success() { watch.rank_ended_well(process.rank) } else { watch.rest() }
+            if exit.is_success() { watch.rank_ended_well(process, &self.parking) } else { watch.rest() }
         }
         let failure = if exit.is_success() {
             Failure::default()
@@ -223,7 +224,8 @@ impl Executor {
         let RankProcess { rank, local_rank, .. } = *process;
         let pid = process.pid();
         events.record(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
-        NodeReport::RankEnded { rank, local_rank, pid, exit, failure: Box::new(failure), made_progress }
+        let reached = hang_evidence::reached(process, &self.parking).map(Box::new);
+        NodeReport::RankEnded { rank, local_rank, pid, exit, failure: Box::new(failure), made_progress, reached }
     }
 
     fn evidence_of(&self, process: &RankProcess, exit: &Exit, oom_killed: bool, made_progress: bool) -> Failure {
@@ -327,6 +329,7 @@ impl Executor {
                 exit: Exit::Signal { signal: libc::SIGTERM, core_dumped: false },
                 failure: Box::default(),
                 made_progress: false,
+                reached: None,
             })
             .collect()
     }
@@ -434,5 +437,6 @@ fn never_began(plan: &RankPlan, error: &io::Error) -> NodeReport {
         made_progress: false,
     });
     let (rank, local_rank) = (plan.place.rank, plan.place.local_rank);
-    NodeReport::RankEnded { rank, local_rank, pid: 0, exit, failure: Box::new(failure), made_progress: false }
+    let (failure, made_progress, reached) = (Box::new(failure), false, None);
+    NodeReport::RankEnded { rank, local_rank, pid: 0, exit, failure, made_progress, reached }
 }

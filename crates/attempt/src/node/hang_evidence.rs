@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use fermi_domain::failure::Reached;
 use fermi_domain::hang::{
     Collective, Connection, Frame, HangCase, RankSample, Unanswered, Work, frames_of, trained_in, unanswered,
 };
@@ -58,6 +59,19 @@ pub fn collectives(parking: &Parking, local_rank: u32, pulse: &Pulse) -> Vec<Col
 /// Where the main thread was when its interpreter ticked last.
 pub fn place(parking: &Parking, local_rank: u32, pulse: &Pulse) -> Vec<Frame> {
     frames_of(&String::from_utf8_lossy(&told(parking, local_rank, pulse::PLACE_TEXT, pulse.place_bytes)))
+}
+
+/// How far a rank that has ended had come; nothing where no hook kept its page.
+pub fn reached(rank: &RankProcess, parking: &Parking) -> Option<Reached> {
+    let pulse = parking.pulse_of(rank.local_rank)?;
+    let in_collective = collectives(parking, rank.local_rank, &pulse).pop();
+    let ended_for = |since_ns: u64| clock::monotonic_ns().saturating_sub(since_ns) / 1_000_000;
+    Some(Reached {
+        steps: pulse.steps,
+        ending_ms: if pulse.ending_ns > 0 { ended_for(pulse.ending_ns) } else { 0 },
+        frames: place(parking, rank.local_rank, &pulse),
+        collective: in_collective.map(|Collective { seq, name, .. }| format!("{name} #{seq}")),
+    })
 }
 
 fn told(parking: &Parking, local_rank: u32, offset: u64, length: u64) -> Vec<u8> {
@@ -116,14 +130,24 @@ impl HangEvidence {
             }
             let _ = writeln!(text, "{dump}");
             let mut frames = trained_in(&dump);
-            if let (true, Some(pulse)) = (frames.is_empty(), &sample.pulse) {
-                frames = place(parking, process.local_rank, pulse);
-                let lines = frames.iter().map(|frame| format!("  {}:{} {}\n", frame.file, frame.line, frame.function));
-                let _ = writeln!(text, "at the last tick of its interpreter:\n{}", lines.collect::<String>());
+            // An interpreter that is going stands in its own affairs: where the script was is known from before.
+            if let Some(pulse) = sample.pulse.filter(|pulse| frames.is_empty() || pulse.ending_ns > 0) {
+                frames = place(parking, process.local_rank, &pulse);
+                let lines: Vec<String> = frames.iter().map(Frame::line).collect();
+                let _ = writeln!(text, "at the last tick of its interpreter:\n{}\n", lines.join("\n"));
             }
             stacks.insert(rank, frames);
         }
         Self { stacks, text }
+    }
+
+    /// Of ranks that have ended it is known where they were last seen.
+    pub fn add_ended(&mut self, ended: &BTreeMap<u32, Vec<Frame>>) {
+        for (rank, frames) in ended.iter().filter(|(_, frames)| !frames.is_empty()) {
+            let lines: Vec<String> = frames.iter().map(Frame::line).collect();
+            let _ = writeln!(self.text, "== rank {rank}: has ended, was last seen at:\n{}\n", lines.join("\n"));
+            self.stacks.insert(*rank, frames.clone());
+        }
     }
 
     /// Adds it to the file of the attempt; nothing where the disk does not take it.

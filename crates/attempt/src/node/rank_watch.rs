@@ -36,8 +36,8 @@ pub struct RankWatch {
     looked: Option<Instant>,
     works: BTreeMap<u32, Work>,
     worked: Option<Instant>,
-    /// Ranks that have returned 0.
-    ended: Vec<u32>,
+    /// Ranks that have returned 0, and where they were last seen.
+    ended: BTreeMap<u32, Vec<Frame>>,
     /// Since when a hang is suspected, by the clock of the journal.
     suspected_ms: Option<u64>,
     /// How many collectives other nodes know to have been entered here.
@@ -59,7 +59,7 @@ impl RankWatch {
             looked: None,
             works: BTreeMap::new(),
             worked: None,
-            ended: Vec::new(),
+            ended: BTreeMap::new(),
             suspected_ms: None,
             begun: 0,
             has_others_elsewhere: false,
@@ -93,8 +93,9 @@ impl RankWatch {
         self.watch.iter_mut().for_each(|watch| watch.hear_of_others(begun));
     }
 
-    pub fn rank_ended_well(&mut self, rank: u32) {
-        self.ended.push(rank);
+    pub fn rank_ended_well(&mut self, process: &RankProcess, parking: &Parking) {
+        let reached = hang_evidence::reached(process, parking).unwrap_or_default();
+        self.ended.insert(process.rank, reached.frames);
     }
 
     /// When ranks are to be looked at even if nothing else happens.
@@ -123,7 +124,8 @@ impl RankWatch {
         }
         self.tell_phase(&samples, events);
         let Some(watch) = self.watch.as_mut() else { return Vec::new() };
-        let step = watch.look(&samples, &self.ended, self.patience, now_ms);
+        let ended: Vec<u32> = self.ended.keys().copied().collect();
+        let step = watch.look(&samples, &ended, self.patience, now_ms);
         let begun = watch.tell_others(&samples, now_ms).filter(|begun| *begun > self.begun);
         let mut reports = Vec::new();
         if let Some(collectives) = begun {
@@ -137,7 +139,8 @@ impl RankWatch {
                 self.suspected(unix_ms(since_ms, now_ms), suspects)
             }
             Some(HangStep::Judge { since_ms, case }) => {
-                let evidence = HangEvidence::gather(ranks, parking, &samples);
+                let mut evidence = HangEvidence::gather(ranks, parking, &samples);
+                evidence.add_ended(&self.ended);
                 let file = run_folder.and_then(|folder| evidence.keep(folder, self.attempt, &case));
                 Some(self.judged(since_ms, now_ms, case, &evidence.stacks, devices, file))
             }
@@ -181,7 +184,7 @@ impl RankWatch {
         let (hint, groups) = (case.hint(), grouped(stacks));
         self.told = case.ranks.first().and_then(|rank| {
             let diagnosis = devices.explain(*rank, Some(diagnosis(&text, &hint)))?;
-            Some((*rank, diagnosis, lines(&groups)))
+            Some((*rank, diagnosis, groups.iter().flat_map(StackGroup::lines).collect()))
         });
         RunEvent::HangVerdict {
             attempt: self.attempt,
@@ -281,15 +284,4 @@ fn diagnosis(text: &Text, hint: &Text) -> Diagnosis {
         advice: hint.clone(),
         line: None,
     }
-}
-
-/// The stacks as lines for a report.
-fn lines(groups: &[StackGroup]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for StackGroup { ranks, frames } in groups {
-        let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-        lines.push(format!("rank {}", ranks.join(", ")));
-        lines.extend(frames.iter().take(4).map(|frame| format!("  {}:{} {}", frame.file, frame.line, frame.function)));
-    }
-    lines
 }

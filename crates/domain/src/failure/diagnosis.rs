@@ -73,6 +73,8 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// The id of a rank that did not end, but did not move either.
     pub const HANG: &str = "hang";
+    /// The id of one that returned while others waited for it.
+    pub const EARLY_RETURN: &str = "early_return";
 }
 
 /// Names the cause of a rank's end, or nothing when the evidence fits no signature (or the rank succeeded).

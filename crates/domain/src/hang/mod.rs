@@ -19,4 +19,4 @@ pub use sample::{Collective, RankSample, Work};
 pub use stack::{Frame, StackGroup, frames_of, grouped, own_frame, trained_in};
 pub use verdict::{HangCase, HangKind};
 pub use watch::{HangPatience, HangStep, HangWatch};
-use words::listed;
+pub(crate) use words::listed;

@@ -35,6 +35,12 @@ impl Frame {
         Some(Self { file: cut(file), line: number.parse().ok()?, function: cut(function.trim_end()) })
     }
 
+    /// The whole of it in one line.
+    pub fn line(&self) -> String {
+        let Self { file, line, function } = self;
+        format!("  {file}:{line} {function}")
+    }
+
     /// As much of it as any stack has, whoever has told it.
     fn bounded(&self) -> Self {
         Self { file: cut(&self.file), line: self.line, function: cut(&self.function) }
@@ -62,7 +68,17 @@ pub struct StackGroup {
     pub frames: Vec<Frame>,
 }
 
+/// So many frames of a stack are shown in a report.
+const SHOWN: usize = 4;
+
 impl StackGroup {
+    /// For a report: who, and where.
+    pub fn lines(&self) -> Vec<String> {
+        let ranks: Vec<String> = self.ranks.iter().map(u32::to_string).collect();
+        let frames = self.frames.iter().take(SHOWN).map(Frame::line);
+        [format!("rank {}", ranks.join(", "))].into_iter().chain(frames).collect()
+    }
+
     /// What a journal says of stacks, within the bounds that honest ranks keep: each of the task's ranks once.
     pub fn bounded(groups: &[Self], world_size: u32) -> Vec<Self> {
         let mut named = BTreeSet::new();

@@ -83,13 +83,17 @@ impl HangCase {
         }
     }
 
-    /// Where the first of the ranks stands; where those stand that wait, if it has ended.
+    /// Where the first of the ranks stands or was last seen; where those stand that wait, if it has ended without a trace.
     pub fn place<'a>(&self, stacks: &'a BTreeMap<u32, Vec<Frame>>) -> Option<&'a Frame> {
         let own = |rank: &u32| stacks.get(rank).and_then(|frames| own_frame(frames));
-        if self.kind == HangKind::Left {
-            return stacks.keys().filter(|rank| !self.ranks.contains(rank)).find_map(own);
-        }
-        self.ranks.iter().find_map(own)
+        let of_others = || self.place_of_others(stacks).filter(|_| self.kind == HangKind::Left);
+        self.ranks.iter().find_map(own).or_else(of_others)
+    }
+
+    /// Where the first of those stands that wait.
+    pub(super) fn place_of_others<'a>(&self, stacks: &'a BTreeMap<u32, Vec<Frame>>) -> Option<&'a Frame> {
+        let others = stacks.iter().filter(|(rank, _)| !self.ranks.contains(rank));
+        others.map(|(_, frames)| frames).find_map(|frames| own_frame(frames))
     }
 }
 

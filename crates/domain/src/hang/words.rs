@@ -144,7 +144,18 @@ impl HangCase {
         let Some(place) = self.place(stacks) else { return text };
         match self.kind {
             HangKind::Left => {
-                Text::new(format!("{}；它们位于 {place}", text.zh), format!("{}; they are at {place}", text.en))
+                let others = self.place_of_others(stacks);
+                let text = match others {
+                    Some(others) => Text::new(
+                        format!("{}；它们位于 {others}", text.zh),
+                        format!("{}; they are at {others}", text.en),
+                    ),
+                    None => text,
+                };
+                if others == Some(place) {
+                    return text;
+                }
+                Text::new(format!("{}；它最后位于 {place}", text.zh), format!("{}; it was last at {place}", text.en))
             }
             HangKind::Stopped if !self.is_child_stopped => {
                 Text::new(format!("{}；最后位于 {place}", text.zh), format!("{}; it was last at {place}", text.en))
@@ -219,7 +230,7 @@ fn doing(phase: Phase) -> Text {
 const NAMED: usize = 8;
 
 /// A few ranks by number, many by how many there are.
-pub(super) fn listed(ranks: &[u32]) -> String {
+pub(crate) fn listed(ranks: &[u32]) -> String {
     let names: Vec<String> = ranks.iter().take(NAMED).map(u32::to_string).collect();
     let more = ranks.len().saturating_sub(NAMED);
     if more == 0 { names.join(", ") } else { format!("{} +{more}", names.join(", ")) }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -95,15 +96,21 @@ fn read_all(folder: &Path) -> Result<Vec<DumpFile>, CommandProblem> {
     Ok(thread::scope(|scope| {
         let parts: Vec<_> = paths
             .chunks(each)
-            .map(|part| scope.spawn(move || part.iter().map(|path| read(path)).collect::<Vec<_>>()))
+            .map(|part| {
+                let mut room = Vec::new();
+                scope.spawn(move || part.iter().map(|path| read(path, &mut room)).collect::<Vec<_>>())
+            })
             .collect();
         parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
     }))
 }
 
-fn read(path: &Path) -> DumpFile {
+/// `room` takes the bytes of one file after the other.
+fn read(path: &Path, room: &mut Vec<u8>) -> DumpFile {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let dumps = fs::read(path).map_err(|_| DumpProblem::NotText).and_then(|bytes| Dump::read(&bytes));
+    room.clear();
+    let whole = fs::File::open(path).and_then(|mut file| file.read_to_end(room));
+    let dumps = whole.map_err(|_| DumpProblem::NotText).and_then(|_| Dump::read(room));
     DumpFile { name, dumps }
 }
 

@@ -6,6 +6,6 @@ mod flight_record;
 mod read;
 mod report;
 
-pub use flight_record::{Entry, FlightRecord, GroupStatus};
+pub use flight_record::{FlightRecord, GroupStatus, NewestCollective};
 pub use read::{Dump, DumpFormat, DumpProblem, rank_of_name};
 pub use report::{DumpReport, DumpVerdict};

@@ -102,7 +102,7 @@ impl Dump {
 fn record(text: &str) -> Result<Dump, DumpProblem> {
     let other = |error: String| DumpProblem::OtherJson { error };
     let record: FlightRecord = serde_json::from_str(text).map_err(|error| other(error.to_string()))?;
-    if record.pg_status.is_empty() && record.entries.is_empty() {
+    if record.pg_status.is_empty() && record.newest.is_empty() {
         return Err(other("pg_status, entries".to_owned()));
     }
     Ok(Dump { rank: record.rank, format: DumpFormat::FlightRecorder, frames: Vec::new(), record: Some(record) })

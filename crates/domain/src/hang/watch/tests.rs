@@ -1,3 +1,5 @@
+mod hour;
+
 use super::*;
 use crate::hang::{Collective, Frame, Unanswered, Work};
 use crate::pulse::Pulse;
@@ -15,6 +17,8 @@ struct Job {
     /// Ranks that do not go on, and the rest waits for.
     held: Vec<u32>,
     busy: Vec<u32>,
+    /// Ranks that read or write.
+    moves: Vec<u32>,
     spins: Vec<u32>,
     patience: HangPatience,
 }
@@ -51,6 +55,7 @@ impl Job {
             ended: Vec::new(),
             held: Vec::new(),
             busy: Vec::new(),
+            moves: Vec::new(),
             spins: Vec::new(),
             patience: TELL,
         }
@@ -96,6 +101,8 @@ impl Job {
             }
             let before = sample.work.as_ref().map_or(0, |work| work.cpu_ms);
             let cpu_ms = before + if self.busy.contains(&sample.rank) { LOOK_MS } else { 0 };
+            let before = sample.work.as_ref().map_or(0, |work| work.io_bytes);
+            let io_bytes = before + if self.moves.contains(&sample.rank) { 1 << 20 } else { 0 };
             let seq = pulse.enqueued;
             let (name, sizes, group) = ("all_reduce".to_owned(), "4".to_owned(), "0".to_owned());
             let pending = Collective { seq, name, sizes, group, done: false };
@@ -103,7 +110,7 @@ impl Job {
             // Each look finds it elsewhere, unless it is in one native call.
             let place = if self.spins.contains(&sample.rank) { 1 } else { now_ms };
             let place = vec![Frame { file: "/me/train.py".to_owned(), line: place as u32, function: "f".to_owned() }];
-            let work = Work { seen_ms: now_ms, cpu_ms, collectives, place, ..Work::default() };
+            let work = Work { seen_ms: now_ms, cpu_ms, io_bytes, collectives, place, ..Work::default() };
             sample.work = is_curious.then_some(work);
             if self.busy.contains(&sample.rank) {
                 sample.state = b'R';
@@ -228,6 +235,8 @@ fn a_rank_that_is_ending_has_left_even_if_its_process_is_still_there() {
     assert_eq!((case.kind, &case.ranks), (HangKind::Left, &vec![1]));
     let frame = |line| vec![Frame { file: "/me/train.py".to_owned(), line, function: "f".to_owned() }];
     let text = case.text(2_000, &[(0, frame(7)), (1, frame(90))].into());
+    assert!(text.en.ends_with("they are at train.py:7 (f); it was last at train.py:90 (f)"), "{}", text.en);
+    let text = case.text(2_000, &[(0, frame(7))].into());
     assert!(text.en.ends_with("they are at train.py:7 (f)"), "{}", text.en);
 }
 
