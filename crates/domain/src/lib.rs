@@ -42,6 +42,7 @@ pub mod rank_map;
 pub mod retention;
 pub mod slurm;
 pub mod start_up;
+pub mod sweep;
 pub mod task;
 pub mod units;
 pub mod validation;
