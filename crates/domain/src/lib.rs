@@ -45,6 +45,7 @@ pub mod start_up;
 pub mod sweep;
 pub mod task;
 pub mod units;
+pub mod unseen;
 pub mod validation;
 pub mod verdict;
 pub mod warnings;
