@@ -133,7 +133,7 @@ fn occupy(queue: &mut Queue, machine: u64, gpus: std::ops::Range<u32>) {
 
 fn wait(queue: &mut Queue, count: u64, need: impl Fn(u64) -> Need) {
     for number in 0..count {
-        queue.insert(request(format!("task-{number}"), number, need(number)), number % 1_000);
+        queue.insert(request(format!("task-{number}"), number, need(number)));
     }
 }
 

@@ -324,6 +324,24 @@ fn output_that_cannot_be_written_is_said_and_fails() {
 }
 
 #[test]
+fn a_file_that_never_ends_is_refused_with_its_bound() {
+    let place = prepared();
+    let cases: &[&[&str]] = &[
+        &["server", "--config", "/dev/zero"],
+        &["task", "create", "--file", "/dev/zero"],
+        &["train", "--config", "/dev/zero", "--algorithm", "sft"],
+        &["plan", "calibrate", "/dev/zero"],
+        &["launch", "--hostfile", "/dev/zero", "good.py"],
+        &["task", "list", "--token-file", "/dev/zero"],
+    ];
+    for words in cases {
+        let ended = Run::whole(place.fermi(*words).env("FERMI_LANG", "en"));
+        assert_eq!(ended.code(), Some(2), "{words:?}: {}", ended.err());
+        assert!(ended.err().contains("it has more than 64 MiB, as no such file has"), "{words:?}: {}", ended.err());
+    }
+}
+
+#[test]
 fn a_script_whose_name_begins_with_a_dash_runs_behind_two_dashes() {
     let place = prepared();
     place.file("-d.py", "open('ran', 'w').close()");

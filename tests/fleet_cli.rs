@@ -172,6 +172,43 @@ fn the_request_of_the_form_trains_the_built_in_model_on_any_number_of_ranks_and_
 }
 
 #[test]
+fn a_sweep_that_was_cut_off_is_completed_by_the_same_command() {
+    let fleet = Fleet::of(&[("gn6", 1)]);
+    let sweep = |seeds: &str, script: &str| {
+        let words =
+            ["task", "create", "--name", "bert", "--env", "gn6", "--framework", "command", "--sweep", seeds, "--"];
+        fermi(&fleet, &[&words[..], &["/bin/sh", "-c", script, "sh"]].concat())
+    };
+    let ids = |ended: &Ended| ended.out().lines().map(str::to_owned).collect::<Vec<_>>();
+    let first = sweep("seed=1..2", "true");
+    assert_eq!((first.code(), ids(&first).len()), (Some(0), 2), "{}", first.err());
+    // One of them is gone, as if it had never been made.
+    fleet.task_is(&ids(&first)[0], "succeeded");
+    assert_eq!(fermi(&fleet, &["task", "delete", &ids(&first)[0]]).code(), Some(0));
+    let again = sweep("seed=1..4", "true");
+    assert_eq!((again.code(), ids(&again).len()), (Some(0), 3), "{}", again.err());
+    assert!(
+        again.err().contains("1 of the 4 tasks of the sweep 'bert' are there already; 3 are made"),
+        "{}",
+        again.err()
+    );
+    let whole = sweep("seed=1..4", "true");
+    assert_eq!((whole.code(), ids(&whole).len()), (Some(0), 0), "{}", whole.err());
+    let mut seeds: Vec<String> = data(&fleet, &["task", "sweep", "bert"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["labels"]["sweep.seed"].as_str().unwrap().to_owned())
+        .collect();
+    seeds.sort();
+    assert_eq!(seeds, ["1", "2", "3", "4"]);
+    // The same name for something else is no continuation.
+    let other = sweep("seed=1..5", "false");
+    assert_eq!((other.code(), ids(&other).len()), (Some(2), 0), "{}", other.err());
+    assert!(other.err().contains("there is a sweep 'bert' that was made by another command"), "{}", other.err());
+}
+
+#[test]
 fn the_demo_trains_six_ranks_and_leaves_nothing() {
     let place = support::Place::new();
     let ended = Run::whole(place.fermi(["demo"]).env("FERMI_LANG", "en"));

@@ -8793,7 +8793,7 @@ export interface components {
         QueuePlace: {
             /**
              * Format: int32
-             * @description How many tasks that could use the same workers are before it.
+             * @description How many tasks that could use the same workers are before it; in a very long queue at least so many.
              */
             before: number;
             /**

@@ -6,12 +6,14 @@ use std::collections::HashMap;
 
 use crate::{
     environment::{Environment, EnvironmentStatus},
+    fleet::LastHeard,
     hang::HangNote,
     ids::{EnvironmentId, TaskId, WorkerId},
     language::{Hint, Text},
     phase::TaskPhase,
+    placement::WaitReason,
     start_up::{RanksWait, WaitNote},
-    task::{DesiredState, NodeRun, NodeRunState, StopCause, Task},
+    task::{DesiredState, NodeRun, NodeRunState, SilentMachine, StopCause, Task},
     verdict::Verdict,
 };
 
@@ -30,6 +32,8 @@ pub struct Explanation<'a> {
 pub enum Summary<'a> {
     /// It is over, and its verdict says why.
     Judged(&'a Verdict),
+    /// One of its machines is out of reach.
+    OutOfReach(SilentMachine),
     /// What was noted when it came here.
     Noted(&'a Text),
     Preparing,
@@ -62,7 +66,13 @@ pub enum Summary<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// An environment that the task names does not answer.
-    Absent { environment: EnvironmentId, name: String, status: EnvironmentStatus },
+    Absent {
+        environment: EnvironmentId,
+        name: String,
+        status: EnvironmentStatus,
+        /// Of one that is silent.
+        last_heard: Option<LastHeard>,
+    },
     /// Another task holds a worker that the task needs.
     Held { environment: EnvironmentId, name: String, worker: WorkerId, holder: TaskId },
 }
@@ -80,6 +90,10 @@ pub enum Advice {
         holder: TaskId,
     },
     StartAgent {
+        environment: String,
+    },
+    /// Of a machine that is out of reach while a task has workers on it.
+    DeclareLost {
         environment: String,
     },
     /// Of an environment that an operator has taken out of service.
@@ -104,26 +118,46 @@ pub enum StepsHeard {
     Some,
 }
 
-/// Finds the reasons, from the task, the environments as they are now, and who holds which worker.
-pub fn explain<'a>(
-    task: &'a Task,
-    environments: &[Environment],
-    leases: &HashMap<WorkerId, TaskId>,
-    progress: StepsHeard,
-) -> Explanation<'a> {
-    let obstacles = obstacles(task, environments, leases);
-    let summary = summary(task, progress);
+/// What is known beside the task.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// As they are now.
+    pub environments: &'a [Environment],
+    /// When each was last heard.
+    pub last_heard: &'a HashMap<EnvironmentId, LastHeard>,
+    /// Who has which worker.
+    pub leases: &'a HashMap<WorkerId, TaskId>,
+    pub progress: StepsHeard,
+    /// Why the queue lets it wait.
+    pub waiting: Option<&'a WaitReason>,
+}
+
+impl Known<'_> {
+    /// When an environment was last heard that is out of reach.
+    fn silent(&self, id: &EnvironmentId) -> Option<LastHeard> {
+        let is_silent = |known: &Environment| known.id == *id && known.status == EnvironmentStatus::Offline;
+        self.last_heard.get(id).copied().filter(|_| self.environments.iter().any(is_silent))
+    }
+}
+
+/// Finds the reasons.
+pub fn explain<'a>(task: &'a Task, known: &Known<'_>) -> Explanation<'a> {
+    let obstacles = obstacles(task, known);
+    let summary = summary(task, known);
     Explanation {
-        advice: advice(task, &obstacles, &summary),
+        advice: advice(task, &obstacles, &summary, known),
         summary,
         obstacles,
         nodes: task.nodes.iter().zip(task.desired_states()).map(|(node, desired)| NodeTurn { node, desired }).collect(),
     }
 }
 
-fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
+fn summary<'a>(task: &'a Task, known: &Known<'_>) -> Summary<'a> {
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.phase.is_final()) {
         return Summary::Judged(verdict);
+    }
+    if let Some(machine) = task.silent_machine(|id| known.silent(id)).filter(|_| !task.phase.is_final()) {
+        return Summary::OutOfReach(machine);
     }
     if let Some(reason) = &task.reason {
         return Summary::Noted(reason);
@@ -142,7 +176,7 @@ fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
             let ready = task.nodes.iter().filter(|node| node.state == NodeRunState::Alive).count();
             Summary::ComingUp { ready, nodes: task.nodes.len() }
         }
-        TaskPhase::Running => match progress {
+        TaskPhase::Running => match known.progress {
             StepsHeard::Some => Summary::Training { ranks: task.world_size() },
             StepsHeard::None => Summary::Unheard { ranks: task.world_size() },
         },
@@ -154,10 +188,10 @@ fn summary(task: &Task, progress: StepsHeard) -> Summary<'_> {
 }
 
 /// Only a task in the queue waits for workers; one that has them waits for no other task.
-fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerId, TaskId>) -> Vec<Obstacle> {
+fn obstacles(task: &Task, known: &Known<'_>) -> Vec<Obstacle> {
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let mut found = Vec::new();
-    for environment in task.spec.chosen(environments) {
+    for environment in task.spec.chosen(known.environments) {
         let (id, name) = (&environment.id, &environment.name);
         // What runs on a drained machine goes on.
         let is_absent = match environment.status {
@@ -165,14 +199,19 @@ fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerI
             status => !status.is_reachable() && !task.phase.is_final(),
         };
         if is_absent {
-            found.push(Obstacle::Absent { environment: id.clone(), name: name.clone(), status: environment.status });
+            found.push(Obstacle::Absent {
+                environment: id.clone(),
+                name: name.clone(),
+                status: environment.status,
+                last_heard: known.silent(id),
+            });
         }
         if !is_queued {
             continue;
         }
         let wanted = task.spec.distributed.workers.get(id);
         for worker in environment.workers() {
-            let holder = leases.get(&worker.id).filter(|holder| **holder != task.id);
+            let holder = known.leases.get(&worker.id).filter(|holder| **holder != task.id);
             let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&worker.id.index()));
             if let Some(holder) = holder.filter(|_| is_wanted) {
                 found.push(Obstacle::Held {
@@ -187,9 +226,15 @@ fn obstacles(task: &Task, environments: &[Environment], leases: &HashMap<WorkerI
     found
 }
 
-fn advice(task: &Task, obstacles: &[Obstacle], summary: &Summary<'_>) -> Option<Advice> {
+fn advice(task: &Task, obstacles: &[Obstacle], summary: &Summary<'_>, known: &Known<'_>) -> Option<Advice> {
     if let Some(advice) = task.verdict.as_ref().and_then(|verdict| verdict.advice()) {
         return Some(Advice::OfVerdict(advice));
+    }
+    if let Summary::OutOfReach(machine) = summary {
+        return Some(Advice::DeclareLost { environment: machine.name.clone() });
+    }
+    if let Some(environment) = known.waiting.and_then(WaitReason::silent_machine) {
+        return Some(Advice::DeclareLost { environment: environment.to_owned() });
     }
     let holder = obstacles.iter().find_map(|obstacle| match obstacle {
         Obstacle::Held { holder, .. } => Some(holder),
@@ -214,6 +259,7 @@ impl Summary<'_> {
     pub fn text(&self) -> Text {
         match self {
             Self::Judged(verdict) => verdict.headline(),
+            Self::OutOfReach(machine) => machine.text(),
             Self::Noted(text) => (*text).clone(),
             Self::Hangs(hang) => hang.text.clone(),
             Self::RanksWait(waits) => {
@@ -255,6 +301,10 @@ impl Summary<'_> {
 impl Obstacle {
     pub fn text(&self) -> Text {
         match self {
+            Self::Absent { name, last_heard: Some(last_heard), .. } => {
+                let text = last_heard.text(name);
+                Text::new(format!("开发环境 {}", text.zh), text.en)
+            }
             Self::Absent { name, status, .. } => {
                 let status = status.text();
                 Text::new(
@@ -288,6 +338,15 @@ impl Advice {
             Self::Resume { environment } => Hint::new(
                 format!("由管理员恢复：fermi env resume {environment}"),
                 format!("an operator puts it back into service: fermi env resume {environment}"),
+            ),
+            Self::DeclareLost { environment } => Hint::new(
+                format!(
+                    "如机器已关闭且不会自行恢复，运行 fermi env lost {environment}；如机器开着，检查其网络，或在其上启动 fermi agent"
+                ),
+                format!(
+                    "if the machine is off and will not come back by itself: fermi env lost {environment}; if it is on, look \
+                     at its network, or start `fermi agent` there"
+                ),
             ),
             Self::StartAgent { environment } => Hint::new(
                 format!("在 {environment} 上启动 fermi agent"),
@@ -332,7 +391,14 @@ impl NodeTurn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{environment::tests::environment, language::FrontEnd, rank_map, task::TaskInput, verdict::VerdictKind};
+    use crate::{
+        environment::tests::environment,
+        language::FrontEnd,
+        rank_map,
+        task::{OnDisconnect, TaskInput},
+        units::Seconds,
+        verdict::VerdictKind,
+    };
 
     /// A task on all of `a` and on worker 1 of `b`, with the environments it names.
     fn task() -> (Task, Vec<Environment>) {
@@ -348,11 +414,22 @@ mod tests {
         workers.iter().map(|worker| (worker.parse().unwrap(), TaskId::from("task-1"))).collect()
     }
 
+    /// What is said where every machine was last heard in the second minute.
+    fn told<'a>(
+        task: &'a Task,
+        environments: &[Environment],
+        leases: &HashMap<WorkerId, TaskId>,
+        progress: StepsHeard,
+    ) -> Explanation<'a> {
+        let last_heard = environments.iter().map(|it| (it.id.clone(), LastHeard::At(119_000))).collect();
+        explain(task, &Known { environments, last_heard: &last_heard, leases, progress, waiting: None })
+    }
+
     #[test]
     fn a_task_in_the_queue_names_who_holds_its_workers_and_no_others() {
         let (task, known) = task();
         let leases = held(&["gn1-0", "gn2-0"]);
-        let found = explain(&task, &known, &leases, StepsHeard::None);
+        let found = told(&task, &known, &leases, StepsHeard::None);
         assert_eq!(found.summary, Summary::Preparing);
         let texts: Vec<String> = found.obstacles.iter().map(|it| it.text().en.into_owned()).collect();
         assert_eq!(texts, ["gn1-0 is held by task-1"]);
@@ -363,10 +440,10 @@ mod tests {
     fn a_drained_machine_holds_up_those_who_wait_and_not_who_runs() {
         let (mut task, mut known) = task();
         known[1].status = EnvironmentStatus::Drained;
-        let waits = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        let waits = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!(waits.advice, Some(Advice::Resume { environment: "gn2".into() }));
         task.phase = TaskPhase::Running;
-        let runs = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        let runs = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!((runs.obstacles, runs.advice), (Vec::new(), Some(Advice::LookAtLogs)));
     }
 
@@ -375,10 +452,45 @@ mod tests {
         let (mut task, mut known) = task();
         known[1].status = EnvironmentStatus::Offline;
         task.apply(TaskInput::MustWait { reason: Text::new("等", "waits for gn2") }, 2);
-        let found = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        let found = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert_eq!(found.summary.text().en, "waits for gn2");
         assert!(matches!(&found.obstacles[..], [Obstacle::Absent { name, .. }] if name == "gn2"));
         assert_eq!(found.advice.unwrap().hint().spelled(FrontEnd::Api).en, "start `fermi agent` on gn2");
+    }
+
+    #[test]
+    fn a_machine_out_of_reach_is_named_since_when_until_when_and_with_what_the_operator_can_do() {
+        let (mut task, mut known) = task();
+        let rank_map = rank_map::of_spec(&task.spec, &known).unwrap();
+        task.apply(TaskInput::Placed { rank_map }, 2);
+        task.phase = TaskPhase::Running;
+        task.nodes.iter_mut().for_each(|node| node.state = NodeRunState::Alive);
+        known[1].status = EnvironmentStatus::Offline;
+        let leases = HashMap::new();
+        let found = told(&task, &known, &leases, StepsHeard::Some);
+        let text = found.summary.text();
+        assert_eq!(
+            text.en,
+            "gn2 is out of reach since 1970-01-01 00:01 UTC; what trains there may go on; there is no limit: until it is back \
+             or declared lost, its workers stay with the task (onDisconnect: keep)"
+        );
+        assert!(text.zh.contains("gn2 自 1970-01-01 00:01 UTC 起失去联系"), "{}", text.zh);
+        let hint = found.advice.unwrap().hint().spelled(FrontEnd::Api);
+        assert!(hint.en.contains("fermi env lost gn2") && hint.zh.contains("fermi env lost gn2"), "{hint:?}");
+        assert_eq!(found.obstacles[0].text().en, "gn2 is out of reach since 1970-01-01 00:01 UTC");
+        task.phase = TaskPhase::Restarting;
+        task.spec.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(60));
+        let text = told(&task, &known, &leases, StepsHeard::Some).summary.text().en;
+        assert!(
+            text.contains("; the task waits for it; its processes have ended at 1970-01-01 00:04 UTC at"),
+            "{text}"
+        );
+        task.nodes[1].state = NodeRunState::Gone;
+        assert_eq!(
+            told(&task, &known, &leases, StepsHeard::Some).summary,
+            Summary::StartsAgain,
+            "nothing of it is there"
+        );
     }
 
     #[test]
@@ -387,7 +499,7 @@ mod tests {
         let rank_map = rank_map::of_spec(&task.spec, &known).unwrap();
         task.apply(TaskInput::Placed { rank_map }, 2);
         let leases = held(&["gn1-0"]);
-        let found = explain(&task, &known, &leases, StepsHeard::None);
+        let found = told(&task, &known, &leases, StepsHeard::None);
         assert_eq!(found.summary, Summary::ComingUp { ready: 0, nodes: 2 });
         assert_eq!((found.obstacles.len(), found.advice.is_none()), (0, true));
         let turns: Vec<(&str, String)> =
@@ -402,10 +514,10 @@ mod tests {
     fn a_task_of_which_no_step_was_heard_is_not_called_training() {
         let (mut task, known) = task();
         task.phase = TaskPhase::Running;
-        let silent = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        let silent = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert!(silent.summary.text().en.contains("none has reported a step"), "{:?}", silent.summary);
         assert_eq!(silent.advice, Some(Advice::LookAtLogs));
-        let heard = explain(&task, &known, &HashMap::new(), StepsHeard::Some);
+        let heard = told(&task, &known, &HashMap::new(), StepsHeard::Some);
         assert_eq!(heard.summary, Summary::Training { ranks: task.world_size() });
         assert_eq!(heard.advice, None);
     }
@@ -417,11 +529,11 @@ mod tests {
         task.reason = Some(Text::new("旧", "old"));
         task.phase = TaskPhase::Failed;
         task.verdict = Some(Verdict::of(VerdictKind::SupervisorLost { node: "gn1".into() }));
-        let found = explain(&task, &known, &HashMap::new(), StepsHeard::None);
+        let found = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert!(matches!(found.summary, Summary::Judged(_)));
         assert!(found.obstacles.is_empty());
         task.verdict = None;
         task.reason = None;
-        assert_eq!(explain(&task, &known, &HashMap::new(), StepsHeard::None).summary.text().en, "the task is failed");
+        assert_eq!(told(&task, &known, &HashMap::new(), StepsHeard::None).summary.text().en, "the task is failed");
     }
 }

@@ -80,6 +80,14 @@ const MOST_FIRST: usize = 16;
 const MOST_AT_A_TIME: usize = 64;
 
 impl WaitReason {
+    /// A machine that is out of reach, on which a task has workers for which this one waits.
+    pub fn silent_machine(&self) -> Option<&str> {
+        match self {
+            Self::Aside(_) => None,
+            Self::Queued(waiting) => waiting.silent_machine(),
+        }
+    }
+
     pub fn text(&self) -> Text {
         match self {
             Self::Aside(text) => text.clone(),
@@ -215,9 +223,9 @@ impl Scheduler {
             None => self.need(&task.spec).map_err(|error| error.text()),
         };
         match need {
-            Ok(need) => self.queue.insert(Request::from_task(&task, need), now_ms),
+            Ok(need) => self.queue.insert(Request::from_task(&task, need)),
             Err(reason) => {
-                self.queue.remove(&task.id, now_ms);
+                self.queue.remove(&task.id);
                 self.aside.insert(task.id.clone(), Aside { task, reason });
                 return;
             }
@@ -243,7 +251,7 @@ impl Scheduler {
         self.replaceable.remove(task);
         self.untold.remove(task);
         self.first.remove(task);
-        self.queue.remove(task, now_ms);
+        self.queue.remove(task);
         self.queue.ended(task, now_ms);
     }
 

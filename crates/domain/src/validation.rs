@@ -19,6 +19,7 @@ use crate::{
         Source, Strategy, TaskSpec, Work,
     },
     units::Seconds,
+    unseen,
     warnings::{Warning, of_work, warnings},
 };
 
@@ -321,6 +322,9 @@ fn name(name: &str) -> Result<String, RequestRefusal> {
     }
     if name.chars().any(char::is_control) {
         return Err(RequestRefusal::NameWithControlCharacters);
+    }
+    if let Some(letter) = unseen::find(name) {
+        return Err(RequestRefusal::NameWithUnseenLetter(letter));
     }
     let letters = name.chars().count();
     if letters > LONGEST_NAME {

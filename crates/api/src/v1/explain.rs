@@ -47,7 +47,7 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuePlace {
-    /// How many tasks that could use the same workers are before it.
+    /// How many tasks that could use the same workers are before it; in a very long queue at least so many.
     pub before: u32,
     /// When it starts, as the queue is now; null where a task before it states no time limit.
     pub starts_by: Option<u64>,

@@ -9,6 +9,7 @@ use fermi_api::v1::{CreateModel, MOST_PER_PAGE, Model};
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::model::{ModelNumbers, ModelShape};
 use fermi_planner::catalogue::shape_of_config;
+use fermi_server::named_file;
 
 use crate::connection::{self, AskFlags, CommandProblem, Outcome};
 use crate::span;
@@ -96,7 +97,7 @@ impl NumberFlags {
 }
 
 fn of_config(path: &Path) -> Result<ModelNumbers, CommandProblem> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = named_file::read_text(path).map_err(|error| {
         let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(
             Text::new(format!("读不了 {path}：{}", why.zh), format!("cannot read {path}: {}", why.en)),

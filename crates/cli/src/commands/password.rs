@@ -1,9 +1,10 @@
 //! Where a password comes from: a file, or a terminal that does not show it. Never the command line, which others can read.
 
-use std::io::{BufRead, IsTerminal, Read};
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Text, reason};
+use fermi_server::named_file;
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 
 use crate::connection::CommandProblem;
@@ -43,12 +44,7 @@ impl PasswordFlags {
 
 /// The one line of a file, or of stdin; `flag` is what named it.
 pub fn from_file(flag: &str, path: &Path) -> Result<String, CommandProblem> {
-    let read = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
+    let read = if path == Path::new("-") { named_file::read_stdin() } else { named_file::read_text(path) };
     let text = read.map_err(|error| {
         let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(

@@ -1,12 +1,13 @@
 //! `fermi secret`: what tasks are given and no one reads. A value comes from stdin or a terminal that does not show it,
 //! never from the command line, which others can read.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use fermi_api::v1::{Secret, SetSecret};
 use fermi_domain::language::{Text, reason};
+use fermi_server::named_file;
 
 use super::password;
 use crate::connection::{self, AskFlags, CommandProblem, Outcome};
@@ -84,8 +85,7 @@ fn value() -> Result<String, CommandProblem> {
     if std::io::stdin().is_terminal() {
         return password::ask(pick("密钥的值（不显示）：", "value, which is not shown: "));
     }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| {
+    let text = named_file::read_stdin().map_err(|error| {
         let why = reason::of_io(&error);
         CommandProblem::usage(
             Text::new(format!("无法读取标准输入：{}", why.zh), format!("stdin cannot be read: {}", why.en)),

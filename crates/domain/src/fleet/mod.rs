@@ -14,6 +14,6 @@ pub use admission::{Admission, Identity, Impostor, Introduction, Standing, admit
 pub use comparison::{Conclusion, KnownRun, compare, may_have_runs};
 pub use dial::pause_before_dial;
 pub use history::{History, Hold, LostNumbers, Origin, StrayRun, number, waits_for_stray, waits_for_unheard};
-pub use liveness::{Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
+pub use liveness::{LastHeard, Liveness, OFFLINE_AFTER, SUSPECT_AFTER};
 pub use piece::{Fit, JournalSent, Wanted, fit};
 pub use witness::{Life, Witness, judge};

@@ -3,12 +3,33 @@
 use std::io;
 
 use serde_json::error::Category;
+use thiserror::Error;
 
 use super::Text;
+
+/// A file that is not read to its end, because no file of its kind is so large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("it has more than {} MiB", self.most_bytes >> 20)]
+pub struct TooLarge {
+    pub most_bytes: u64,
+}
+
+impl TooLarge {
+    fn text(self) -> Text {
+        let most = self.most_bytes >> 20;
+        Text::new(
+            format!("超过 {most} MiB，这样的文件不会这么大"),
+            format!("it has more than {most} MiB, as no such file has"),
+        )
+    }
+}
 
 /// What an error of the system means. One that has no words here is named by its number.
 pub fn of_io(error: &io::Error) -> Text {
     use io::ErrorKind as Kind;
+    if let Some(large) = error.get_ref().and_then(|inner| inner.downcast_ref::<TooLarge>()) {
+        return large.text();
+    }
     let (zh, en) = match error.kind() {
         Kind::NotFound => ("不存在", "it does not exist"),
         Kind::PermissionDenied => ("没有权限", "permission is denied"),

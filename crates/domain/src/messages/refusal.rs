@@ -7,6 +7,7 @@ use crate::{
     ids::EnvironmentId,
     language::{Explained, Hint, Setting, Text},
     task::{OnDisconnect, Policies, Strategy},
+    unseen::UnseenLetter,
     validation::LONGEST_NAME,
 };
 
@@ -20,6 +21,7 @@ pub enum RequestRefusal {
         most: usize,
     },
     NameWithControlCharacters,
+    NameWithUnseenLetter(UnseenLetter),
     DatasetRequired,
     /// The form chooses a dataset with its version, so the sentence is the same.
     DatasetVersionRequired,
@@ -137,6 +139,10 @@ impl RequestRefusal {
                 Text::new("任务名称含有控制字符", "The task name holds control characters"),
                 Hint::new("删除换行、制表等不可见字符", "remove line breaks, tabs and other invisible characters"),
             ),
+            Self::NameWithUnseenLetter(letter) => {
+                let hint = letter.hint().unwrap_or_else(|| letter.text().into());
+                (letter.text(), hint)
+            }
             Self::DatasetRequired => (
                 Text::new("请选择数据集", "Please choose a dataset"),
                 Hint::new("填写 datasetId 与 datasetVersionId", "give datasetId and datasetVersionId"),
@@ -432,7 +438,10 @@ impl RequestRefusal {
     /// The path in the request.
     fn path(&self) -> &'static str {
         match self {
-            Self::NameRequired | Self::NameTooLong { .. } | Self::NameWithControlCharacters => "taskName",
+            Self::NameRequired
+            | Self::NameTooLong { .. }
+            | Self::NameWithControlCharacters
+            | Self::NameWithUnseenLetter(_) => "taskName",
             Self::DatasetRequired => "datasetId",
             Self::DatasetVersionRequired => "datasetVersionId",
             Self::EnvironmentRequired
@@ -474,6 +483,7 @@ impl Explained for RequestRefusal {
             Self::NameRequired => "name_required",
             Self::NameTooLong { .. } => "name_too_long",
             Self::NameWithControlCharacters => "name_control_characters",
+            Self::NameWithUnseenLetter(letter) => letter.id(),
             Self::DatasetRequired | Self::DatasetVersionRequired => "dataset_required",
             Self::EnvironmentRequired => "environment_required",
             Self::EnvironmentTwice { .. } => "environment_duplicate",

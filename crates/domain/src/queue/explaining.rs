@@ -11,12 +11,15 @@ use super::pick::Picked;
 use super::running::{Stopping, TaskName};
 use super::waiting::{Holder, Reason, Reserved, Waiting};
 use super::walk::{Preempts, Turn, Walk};
-use crate::language::Text;
+use crate::{environment::EnvironmentStatus, ids::WorkerId, language::Text};
 
 /// How many workers a sentence names.
 const NAMED: usize = 3;
 /// Of the tasks before one, and of the workers that are kept, so many are listed.
 const LISTED: usize = 8;
+
+/// How many tasks are looked at for one answer: whoever asks about the last of a long queue holds up no decision.
+pub(super) const MOST_VISITED: usize = 4_096;
 
 /// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that something can be said
 /// also to those that are not first in line.
@@ -46,7 +49,12 @@ impl<'a> Explaining<'a> {
         let asked = self.walk.view.line.at(place)?;
         let reach = self.reach(asked.class);
         let mut contending: HashMap<u32, bool> = HashMap::new();
+        let mut visited = 0;
         while let Some((entry, visit)) = self.walk.next() {
+            if visited == MOST_VISITED {
+                return self.conclude_far(place, asked);
+            }
+            visited += 1;
             if entry.place == place {
                 let told = match visit {
                     Visit::Kept => self.conclude_kept(&entry, asked),
@@ -62,7 +70,7 @@ impl<'a> Explaining<'a> {
                 continue;
             }
             let contends = contending.entry(entry.class).or_insert_with(|| self.contends(entry.class, &reach));
-            if *contends {
+            if *contends && !self.walk.waits_in_vain(&entry) {
                 self.note_ahead(entry.place);
             }
             match visit {
@@ -89,11 +97,34 @@ impl<'a> Explaining<'a> {
             task: TaskName::of(&waiting.request),
             reason,
             before: self.ahead.count,
+            are_more_before: false,
             ahead: self.ahead.first.clone(),
             reserved: None,
             from: Latest::Unknown,
             is_promised: false,
         }
+    }
+
+    /// What can be said of a task that stands further down than was looked: what does not depend on those before it.
+    fn conclude_far(mut self, place: u32, waiting: &Place) -> Option<Waiting> {
+        let entry = *self.walk.view.line.lanes().get(&waiting.lane)?.get(&waiting.arrival)?;
+        self.walk.sheet.set_reader(None);
+        if self.walk.view.reservations.contains_key(&place)
+            && let Some(kept) = self.conclude_kept(&entry, waiting)
+        {
+            return Some(Waiting { are_more_before: true, ..kept });
+        }
+        let told = self.conclude(&entry, waiting);
+        let (from, is_promised) = (Latest::Unknown, false);
+        let reason = match told.reason {
+            Reason::StartsNow | Reason::Held { .. } => {
+                let reach: Vec<u32> = self.reach(entry.class).into_iter().collect();
+                let behind = self.ahead.first.first().cloned();
+                Reason::Held { what: self.what(entry.class), holders: self.holders(&reach), behind }
+            }
+            other => other,
+        };
+        Some(Waiting { reason, from, is_promised, are_more_before: true, reserved: None, ..told })
     }
 
     /// What is kept for the task in that place.
@@ -116,7 +147,8 @@ impl<'a> Explaining<'a> {
         let from = kept.from;
         let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
         let reserved = self.reserved(entry.place);
-        Some(Waiting { from, is_promised: from.known().is_some(), reserved, ..self.waiting(waiting, reason) })
+        let is_promised = from.known().is_some();
+        Some(Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.as_far_as_known())
     }
 
     /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
@@ -134,6 +166,7 @@ impl<'a> Explaining<'a> {
     /// Lets a task before the one that is asked about have its turn.
     fn pass(&mut self, entry: &Entry) {
         match self.walk.turn(entry) {
+            Turn::OverLimit if self.walk.waits_in_vain(entry) => {}
             Turn::Fits(picked) => self.walk.give(entry, &picked),
             Turn::Blocked(blocked) => {
                 self.walk.note_blocked(entry.class, blocked);
@@ -243,7 +276,7 @@ impl<'a> Explaining<'a> {
         let from = kept.map_or(Latest::Unknown, |kept| kept.from);
         let is_promised = is_first && from.known().is_some();
         let reserved = if is_first { self.reserved(entry.place) } else { others };
-        Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }
+        Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.as_far_as_known()
     }
 
     /// The place of the task before this one for which workers are kept that it could have.
@@ -274,6 +307,16 @@ impl<'a> Explaining<'a> {
         }
     }
 
+    /// The first machine of these workers that is out of reach.
+    fn silent_machine(&self, workers: &[WorkerId]) -> Option<String> {
+        let inventory = self.walk.sheet.inventory;
+        let mut offers = workers
+            .iter()
+            .filter_map(|worker| inventory.number(worker))
+            .map(|number| inventory.offer(inventory.bay_of(number)));
+        offers.find(|offer| offer.status == EnvironmentStatus::Offline).map(|offer| offer.name.clone())
+    }
+
     /// The tasks that have these workers, those that end last first.
     fn holders(&self, workers: &[u32]) -> Vec<Holder> {
         let mut seen = HashSet::new();
@@ -285,7 +328,8 @@ impl<'a> Explaining<'a> {
                 let running = self.walk.view.running.get(&taken.task);
                 let name = running.map_or(String::new(), |running| running.request.name.clone());
                 let is_ending = running.is_some_and(|running| running.stopping != Stopping::No);
-                Holder { task: TaskName { task: taken.task.clone(), name }, until: taken.until, is_ending }
+                let silent = running.and_then(|running| self.silent_machine(&running.workers));
+                Holder { task: TaskName { task: taken.task.clone(), name }, until: taken.until, is_ending, silent }
             })
             .collect();
         holders.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.task.task.cmp(&b.task.task)));

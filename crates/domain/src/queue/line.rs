@@ -41,11 +41,14 @@ pub(super) struct Arrival {
     count: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lane {
-    pub entries: BTreeMap<Arrival, Entry>,
-    /// Since when its first task is the first.
-    pub front_since_ms: u64,
+/// The tasks of a lane in the order in which they came.
+pub(super) type Lane = BTreeMap<Arrival, Entry>;
+
+/// The task of a lane whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Front {
+    pub arrival: Arrival,
+    pub since_ms: u64,
 }
 
 /// What a walk looks at before it looks at the task itself.
@@ -90,12 +93,7 @@ impl Line {
         let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
         let place = self.unused.pop().unwrap_or(self.places.len() as u32);
         let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
-        let of_lane = self.lanes.entry(lane).or_default();
-        if of_lane.entries.first_key_value().is_none_or(|(first, _)| arrival < *first) {
-            let left_ms = self.left_ms.get(&lane).copied().unwrap_or(0);
-            of_lane.front_since_ms = request.waits_since_ms.max(left_ms);
-        }
-        of_lane.entries.insert(arrival, entry);
+        self.lanes.entry(lane).or_default().insert(arrival, entry);
         self.by_task.insert(request.task.clone(), place);
         let waiting = Some(Waiting { request, lane, arrival, class });
         match self.places.get_mut(place as usize) {
@@ -105,6 +103,16 @@ impl Line {
         place
     }
 
+    /// The first task of a lane that may start as things are: one that waits for what is not there, or that is over the limits
+    /// of its user, lets the next one be the first. It is so since it waits, or since the last task of the lane got its workers,
+    /// whichever is later.
+    pub fn front(&self, key: &LaneKey, lane: &Lane, may_start: impl Fn(&Entry) -> bool) -> Option<Front> {
+        let (arrival, entry) = lane.iter().find(|(_, entry)| may_start(entry))?;
+        let left_ms = self.left_ms.get(key).copied().unwrap_or(0);
+        let waits_since_ms = self.at(entry.place)?.request.waits_since_ms;
+        Some(Front { arrival: *arrival, since_ms: waits_since_ms.max(left_ms) })
+    }
+
     /// A task of this lane got its workers: the next one has not been the first before.
     pub fn left(&mut self, owner: Owner, request: &Request, at_ms: u64) {
         let lane = LaneKey { owner, priority: request.priority, standing: request.standing };
@@ -112,16 +120,13 @@ impl Line {
         *known = at_ms.max(*known);
     }
 
-    pub fn remove(&mut self, task: &TaskId, now_ms: u64) -> Option<Waiting> {
+    pub fn remove(&mut self, task: &TaskId) -> Option<Waiting> {
         let place = self.by_task.remove(task)?;
         let waiting = self.places.get_mut(place as usize)?.take()?;
         self.unused.push(place);
         let lane = self.lanes.get_mut(&waiting.lane)?;
-        if lane.entries.first_key_value().is_some_and(|(first, _)| *first == waiting.arrival) {
-            lane.front_since_ms = now_ms;
-        }
-        lane.entries.remove(&waiting.arrival);
-        if lane.entries.is_empty() {
+        lane.remove(&waiting.arrival);
+        if lane.is_empty() {
             self.lanes.remove(&waiting.lane);
         }
         Some(waiting)

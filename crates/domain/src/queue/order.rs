@@ -1,14 +1,15 @@
 //! The order of the queue: by priority; then those that gave way, those for whom workers are kept already, and the others
 //! by what their users have had; then first come, first served.
 //!
-//! The first task of a lane counts as one priority higher for every [`Rules::aging`] that it has been the first: every
-//! task becomes the first of its lane, and no later one can stay before it for ever.
+//! The first task of a lane that may start counts as one priority higher for every [`Rules::aging`] that it has been the
+//! first: every task that can be placed becomes the first of its lane, and no later one can stay before it for ever. Those
+//! before it in its lane, which cannot start as things are, are looked at where it is.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::collections::{BinaryHeap, HashSet, btree_map};
+use std::collections::{BTreeMap, BinaryHeap, HashSet, btree_map};
 
-use super::line::{Arrival, Entry, Lane, LaneKey, Line};
+use super::line::{Arrival, Entry, Front, LaneKey, Line};
 use super::request::Standing;
 use super::rules::Rules;
 
@@ -49,30 +50,56 @@ pub(super) enum Visit {
 struct Source<'a> {
     lane: LaneKey,
     rank: Rank,
-    /// How many levels the first task has risen.
-    rise: i64,
-    first: Option<Arrival>,
+    rise: Rise,
     head: Option<(Arrival, Entry)>,
     rest: Option<btree_map::Iter<'a, Arrival, Entry>>,
 }
 
+/// How many levels the tasks of a lane have risen, up to the first that may start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rise {
+    levels: i64,
+    up_to: Option<Arrival>,
+}
+
+impl Rise {
+    fn of(front: Front, rules: &Rules, now_ms: u64) -> Self {
+        let waited = now_ms.saturating_sub(front.since_ms);
+        let steps = rules.aging.map_or(0, |step| waited / step.as_millis().max(1));
+        Self { levels: i64::try_from(steps).unwrap_or(i64::MAX), up_to: Some(front.arrival) }
+    }
+
+    fn at(self, arrival: Arrival) -> i64 {
+        if self.up_to.is_some_and(|last| arrival <= last) { self.levels } else { 0 }
+    }
+}
+
 impl<'a> QueueOrder<'a> {
-    pub fn new(line: &'a Line, rules: &Rules, kept: &HashSet<u32>, costs: &[f64], now_ms: u64) -> Self {
-        let rise = |lane: &Lane| {
-            let waited = now_ms.saturating_sub(lane.front_since_ms);
-            let steps = rules.aging.map_or(0, |step| waited / step.as_millis().max(1));
-            i64::try_from(steps).unwrap_or(i64::MAX)
-        };
+    /// The order of the line; `may_start` says of a task whether it could, were the workers that it needs free.
+    pub fn new(
+        line: &'a Line,
+        rules: &Rules,
+        kept: &HashSet<u32>,
+        costs: &[f64],
+        may_start: impl Fn(&Entry) -> bool,
+        now_ms: u64,
+    ) -> Self {
+        let rises: BTreeMap<LaneKey, Rise> = line
+            .lanes()
+            .iter()
+            .filter(|_| rules.aging.is_some())
+            .filter_map(|(key, lane)| Some((*key, Rise::of(line.front(key, lane, &may_start)?, rules, now_ms))))
+            .collect();
+        let rise = |lane: &LaneKey| rises.get(lane).copied().unwrap_or_default();
         let mut sources: Vec<Source<'a>> = Vec::with_capacity(line.lanes().len() + kept.len());
         for place in kept {
             let Some(waiting) = line.at(*place) else { continue };
             let Some(lane) = line.lanes().get(&waiting.lane) else { continue };
-            let Some(entry) = lane.entries.get(&waiting.arrival) else { continue };
+            let Some(entry) = lane.get(&waiting.arrival) else { continue };
             sources.push(Source {
                 lane: waiting.lane,
                 rank: if waiting.lane.standing == Standing::Returned { Rank::Returned } else { Rank::Kept },
-                rise: rise(lane),
-                first: lane.entries.keys().next().copied(),
+                rise: rise(&waiting.lane),
                 head: Some((waiting.arrival, *entry)),
                 rest: None,
             });
@@ -81,10 +108,9 @@ impl<'a> QueueOrder<'a> {
             let mut source = Source {
                 lane: *key,
                 rank: if key.standing == Standing::Returned { Rank::Returned } else { Rank::Usual },
-                rise: rise(lane),
-                first: lane.entries.keys().next().copied(),
+                rise: rise(key),
                 head: None,
-                rest: Some(lane.entries.iter()),
+                rest: Some(lane.iter()),
             };
             source.advance();
             sources.push(source);
@@ -125,9 +151,8 @@ impl Source<'_> {
 
     fn key(&self, costs: &[f64]) -> Option<Key> {
         let (arrival, _) = self.head?;
-        let rise = if self.first == Some(arrival) { self.rise } else { 0 };
         Some(Key {
-            level: Reverse(i64::from(self.lane.priority).saturating_add(rise)),
+            level: Reverse(i64::from(self.lane.priority).saturating_add(self.rise.at(arrival))),
             standing: self.rank,
             cost: costs.get(self.lane.owner.index()).map_or(0, |cost| *cost as u64),
             arrival,

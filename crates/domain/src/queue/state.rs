@@ -83,8 +83,8 @@ impl Queue {
     }
 
     /// A task waits. One that waits already is replaced.
-    pub fn insert(&mut self, request: Request, now_ms: u64) {
-        self.remove(&request.task, now_ms);
+    pub fn insert(&mut self, request: Request) {
+        self.remove(&request.task);
         let arrival = self.line.arrival(&request);
         self.insert_at(request, arrival);
     }
@@ -102,15 +102,15 @@ impl Queue {
     }
 
     /// A task does not wait any more: it was stopped or deleted.
-    pub fn remove(&mut self, task: &TaskId, now_ms: u64) -> Option<Request> {
-        self.take_out(task, now_ms).map(|(request, _)| request)
+    pub fn remove(&mut self, task: &TaskId) -> Option<Request> {
+        self.take_out(task).map(|(request, _)| request)
     }
 
-    fn take_out(&mut self, task: &TaskId, now_ms: u64) -> Option<(Request, Arrival)> {
+    fn take_out(&mut self, task: &TaskId) -> Option<(Request, Arrival)> {
         if let Some(place) = self.line.place(task) {
             self.reservations.remove(&place);
         }
-        let waiting = self.line.remove(task, now_ms)?;
+        let waiting = self.line.remove(task)?;
         self.needs.release(waiting.class);
         Some((waiting.request, waiting.arrival))
     }
@@ -118,7 +118,7 @@ impl Queue {
     /// A task has workers that this queue has not given, because a server starts.
     pub fn set_running(&mut self, running: Running, now_ms: u64) {
         self.settle();
-        self.remove(&running.request.task, now_ms);
+        self.remove(&running.request.task);
         self.ended(&running.request.task, now_ms);
         let owner = self.shares.owner(&running.request.owner);
         let workers = running.workers.len() as u64;
@@ -213,7 +213,7 @@ impl Queue {
         let mut decisions = Vec::with_capacity(findings.starts.len() + findings.victims.len());
         self.reservations = findings.reservations;
         for starting in findings.starts {
-            let Some((request, arrival)) = self.take_out(&starting.task, now_ms) else { continue };
+            let Some((request, arrival)) = self.take_out(&starting.task) else { continue };
             self.arrivals.insert(starting.task.clone(), arrival);
             let workers: Vec<WorkerId> = starting.workers.iter().map(|worker| self.inventory.worker(*worker)).collect();
             let owner = self.shares.owner(&request.owner);

@@ -17,6 +17,8 @@ pub struct Waiting {
     pub reason: Reason,
     /// How many tasks that could use the same workers are before it.
     pub before: usize,
+    /// Whether these are as many as were counted, and there are more.
+    pub are_more_before: bool,
     /// The first of these.
     pub ahead: Vec<TaskName>,
     /// What is kept of the workers that it could have: for itself, or for a task before it.
@@ -81,9 +83,31 @@ pub struct Holder {
     pub until: Latest,
     /// It was asked to give way.
     pub is_ending: bool,
+    /// A machine that it has workers on and that is out of reach: while it is, these stay the task's.
+    pub silent: Option<String>,
 }
 
 impl Waiting {
+    /// A machine that is out of reach, on which a task has workers for which this one waits.
+    pub fn silent_machine(&self) -> Option<&str> {
+        match &self.reason {
+            Reason::Held { holders, .. } => holders.iter().find_map(|holder| holder.silent.as_deref()),
+            _ => None,
+        }
+    }
+
+    /// A limit ends nothing on a machine that is out of reach: what depends on one has no known time.
+    pub(super) fn as_far_as_known(mut self) -> Self {
+        if self.silent_machine().is_some() {
+            self.from = Latest::Unknown;
+            self.is_promised = false;
+            if let Some(own) = self.reserved.as_mut().filter(|kept| kept.task == self.task) {
+                own.from = Latest::Unknown;
+            }
+        }
+        self
+    }
+
     /// One sentence for people.
     pub fn text(&self) -> Text {
         match &self.reason {
@@ -121,11 +145,12 @@ impl Waiting {
         }
         if let Some(first) = behind {
             let others = self.before.saturating_sub(1);
-            let (zh, en) = match others {
-                0 => (String::new(), String::new()),
-                _ => (format!(" 等 {} 个任务", self.before), format!(" and {others} more")),
+            let (zh, en) = match (others, self.are_more_before) {
+                (_, true) => (format!(" 等多于 {} 个任务", self.before), format!(" and more than {others} others")),
+                (0, false) => (String::new(), String::new()),
+                (_, false) => (format!(" 等 {} 个任务", self.before), format!(" and {others} more")),
             };
-            let be = if others == 0 { "is" } else { "are" };
+            let be = if others == 0 && !self.are_more_before { "is" } else { "are" };
             text =
                 text.followed_by(&Text::new(format!("{first}{zh} 排在它前面"), format!("{first}{en} {be} before it")));
         }
@@ -143,6 +168,12 @@ impl Waiting {
                     format!("is expected to start by {at}, as the queue is now"),
                 )
             };
+        }
+        if let Some(machine) = self.silent_machine() {
+            return Text::new(
+                format!("启动时间未知：{machine} 失去联系"),
+                format!("when is not known: {machine} is out of reach"),
+            );
         }
         let unbounded: Vec<String> = holders
             .iter()
@@ -166,6 +197,14 @@ impl Waiting {
 impl Holder {
     fn text(&self) -> Text {
         let task = &self.task;
+        if let Some(machine) = &self.silent {
+            return Text::new(
+                format!("{task}（其机器 {machine} 失去联系，恢复或被声明丢失之前不会结束）"),
+                format!(
+                    "{task} (whose machine {machine} is out of reach: it does not end before that is back or declared lost)"
+                ),
+            );
+        }
         match (self.until, self.is_ending) {
             (Latest::At(at), true) => Text::new(
                 format!("{task}（正在让位，最迟 {} 结束）", written(at)),

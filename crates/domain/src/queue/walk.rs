@@ -8,9 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::choice::{self, Choice};
 use super::forecast::{self, Forecast};
+use super::inventory::Inventory;
 use super::line::{Entry, Line};
 use super::moment::Latest;
-use super::needs::{Found, Needs};
+use super::needs::{Class, Found, Needs};
 use super::order::{QueueOrder, Visit};
 use super::pick::{self, Blocked, Picked};
 use super::request::{Request, Wish};
@@ -105,7 +106,12 @@ impl<'a> Walk<'a> {
         let (held, limits) = (view.shares.all_held(), view.shares.limits(view.rules));
         let costs = view.shares.costs(view.rules, now_ms);
         let kept: HashSet<u32> = view.reservations.keys().copied().collect();
-        let order = QueueOrder::new(view.line, view.rules, &kept, &costs, now_ms);
+        let may_start = |entry: &Entry| {
+            let held = held.get(entry.owner.index()).copied().unwrap_or_default();
+            let limits = limits.get(entry.owner.index()).copied().unwrap_or_default();
+            !is_over(held, limits, entry.workers) && unmet(view.needs.class(entry.class), sheet.inventory).is_none()
+        };
+        let order = QueueOrder::new(view.line, view.rules, &kept, &costs, may_start, now_ms);
         let blocked = vec![u64::MAX; view.needs.len()];
         let exhausted = vec![false; view.needs.len()];
         let contended = vec![false; sheet.inventory.bays().len()];
@@ -230,18 +236,12 @@ impl<'a> Walk<'a> {
     /// Looks at a need of a task that ends by then, whatever is known of others with the same need.
     pub fn look(&self, class: u32, end: Latest) -> Turn {
         let class = self.view.needs.class(class);
+        if let Some(turn) = unmet(class, self.sheet.inventory) {
+            return turn;
+        }
         match (&class.found, class.wish()) {
-            (Found::Workers { workers, missing }, _) => {
-                let serves = |worker: &u32| self.sheet.inventory.serves(self.sheet.inventory.bay_of(*worker));
-                if !missing.is_empty() || workers.is_empty() || !workers.iter().all(serves) {
-                    return Turn::Absent;
-                }
-                self.look_at_workers(workers, end)
-            }
+            (Found::Workers { workers, .. }, _) => self.look_at_workers(workers, end),
             (Found::Auto { candidates, tiers }, Some(wish)) => {
-                if tiers.is_empty() || wish.size.total() == 0 {
-                    return Turn::NeverFits;
-                }
                 match pick::pick(&self.sheet, candidates, wish.size, tiers, end) {
                     Ok(picked) => Turn::Fits(picked),
                     Err(blocked) => Turn::Blocked(blocked),
@@ -266,10 +266,18 @@ impl<'a> Walk<'a> {
     }
 
     fn is_over_limit(&self, owner: Owner, workers: u64) -> bool {
-        let held = self.held(owner);
-        let limits = self.limits.get(owner.index()).copied().unwrap_or_default();
-        limits.tasks.is_some_and(|most| held.tasks >= u64::from(most))
-            || limits.workers.is_some_and(|most| held.workers + workers > u64::from(most))
+        is_over(self.held(owner), self.limits(owner), workers)
+    }
+
+    fn limits(&self, owner: Owner) -> Limits {
+        self.limits.get(owner.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether a task takes nothing as things are, whatever becomes free: what it needs is not there, or is more than its user
+    /// may ever have.
+    pub fn waits_in_vain(&self, entry: &Entry) -> bool {
+        let is_beyond = is_over(Held::default(), self.limits(entry.owner), entry.workers);
+        is_beyond || unmet(self.view.needs.class(entry.class), self.sheet.inventory).is_some()
     }
 
     /// What a user has, with what this walk gave.
@@ -432,6 +440,27 @@ impl<'a> Walk<'a> {
             self.findings.victims.push(Victim { task: task.clone(), in_favour_of, by_ms });
         }
         !victims.is_empty()
+    }
+}
+
+/// Whether a user who has this would have more than the limits with one more task of so many workers.
+fn is_over(held: Held, limits: Limits, workers: u64) -> bool {
+    limits.tasks.is_some_and(|most| held.tasks >= u64::from(most))
+        || limits.workers.is_some_and(|most| held.workers.saturating_add(workers) > u64::from(most))
+}
+
+/// The turn of tasks whose need cannot be met as the environments are, whoever has their workers.
+fn unmet(class: &Class, inventory: &Inventory) -> Option<Turn> {
+    match (&class.found, class.wish()) {
+        (Found::Workers { workers, missing }, _) => {
+            let serves = |worker: &u32| inventory.serves(inventory.bay_of(*worker));
+            let is_there = missing.is_empty() && !workers.is_empty() && workers.iter().all(serves);
+            (!is_there).then_some(Turn::Absent)
+        }
+        (Found::Auto { tiers, .. }, Some(wish)) => {
+            (tiers.is_empty() || wish.size.total() == 0).then_some(Turn::NeverFits)
+        }
+        (Found::Auto { .. }, None) => Some(Turn::NeverFits),
     }
 }
 

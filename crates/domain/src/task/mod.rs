@@ -7,7 +7,7 @@ mod spans;
 mod spec;
 
 pub use lifecycle::{
-    DesiredState, EventDetail, EventText, PhaseChange, Release, TaskEnd, TaskInput, waits_for_machine,
+    DesiredState, EventDetail, EventText, PhaseChange, Release, SilentMachine, TaskEnd, TaskInput, waits_for_machine,
 };
 pub use record::{
     AttemptRecord, FormerNode, NodeRun, NodeRunState, RankRecord, RunKey, RunKeyError, SecretScheme, StopCause,

@@ -55,11 +55,17 @@ fn a_recipe_has_its_settings_from_one_place_and_its_data_from_either() {
 #[test]
 fn each_mistake_is_answered_with_its_sentence_and_field() {
     type Change = fn(&mut CreateRequest);
-    let table: [(&str, &str, &str, Change); 20] = [
+    let table: [(&str, &str, &str, Change); 21] = [
         ("name_required", "taskName", "请输入任务名称", |it| it.task_name = "  \t".to_owned()),
         ("name_control_characters", "taskName", "任务名称含有控制字符", |it| {
             it.task_name = "a\u{7}b".to_owned()
         }),
+        (
+            "name_unseen_letter",
+            "taskName",
+            "名称含有 U+202E：这个字符看不见，或会改变文字的方向",
+            |it| it.task_name = "a\u{202e}b".to_owned(),
+        ),
         ("name_too_long", "taskName", "任务名称过长", |it| it.task_name = "长".repeat(129)),
         ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = None),
         ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = Some(" ".to_owned())),

@@ -2,6 +2,7 @@
 
 use fermi_domain::environment::LONGEST_NAME;
 use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::unseen;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdmissionRefusal {
@@ -94,6 +95,9 @@ impl Explained for AdmissionRefusal {
                 )
             }
             Self::NoName { name } => {
+                if let Some(letter) = unseen::find(name) {
+                    return letter.text();
+                }
                 let name = name.escape_debug();
                 Text::new(format!("环境名“{name}”无效"), format!("'{name}' is no name for an environment"))
             }

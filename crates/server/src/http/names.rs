@@ -1,7 +1,8 @@
-//! Names that people give to datasets, versions and models; the same rules as for tasks.
+//! Names that people give to datasets, versions, models, groups, tokens and webhooks; the same rules as for tasks.
 
 use fermi_domain::ids::is_id;
 use fermi_domain::language::Text;
+use fermi_domain::unseen;
 use fermi_domain::validation::LONGEST_NAME;
 
 use crate::envelope::ApiProblem;
@@ -25,6 +26,9 @@ pub fn name(field: &'static str, text: &str) -> Result<String, ApiProblem> {
             field,
             Text::new(format!("{field} 含有控制字符"), format!("the {field} holds control characters")),
         ));
+    }
+    if let Some(letter) = unseen::find(text) {
+        return Err(ApiProblem { field: Some(field.to_owned()), ..ApiProblem::refused(&letter) });
     }
     let letters = text.chars().count();
     if letters > LONGEST_NAME {

@@ -132,7 +132,7 @@ impl<'a> Play<'a> {
             Some(fifo) => {
                 fifo.insert((Reverse(request.priority), number));
             }
-            None => self.queue.insert(Request { waits_since_ms: now, ..request.clone() }, now),
+            None => self.queue.insert(Request { waits_since_ms: now, ..request.clone() }),
         }
     }
 
@@ -147,10 +147,10 @@ impl<'a> Play<'a> {
     fn decide(&mut self, now: u64) {
         while let Some(first) = self.first_of_fifo() {
             let request = self.trace[first].request.clone();
-            self.queue.insert(Request { waits_since_ms: now, ..request }, now);
+            self.queue.insert(Request { waits_since_ms: now, ..request });
             self.carry_out(now);
             let task = &self.trace[first].request.task;
-            if self.queue.remove(task, now).is_some() {
+            if self.queue.remove(task).is_some() {
                 return;
             }
             if let Some(fifo) = &mut self.fifo {

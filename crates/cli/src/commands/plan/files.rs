@@ -8,6 +8,7 @@ use fermi_planner::calibrate::Calibration;
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::run::{Run, Runs};
+use fermi_server::named_file;
 
 use super::{KnowledgeFlags, PlanRefusal};
 
@@ -59,11 +60,12 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, PlanRefusal> {
 }
 
 pub fn read(path: &Path) -> Result<String, PlanRefusal> {
-    std::fs::read_to_string(path).map_err(|error| {
+    named_file::read_text(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => Text::new("没有这个文件，请检查路径", "there is no such file: check the path"),
             ErrorKind::IsADirectory => Text::new("这是目录，请写其中的文件", "this is a folder: name a file in it"),
             ErrorKind::InvalidData => Text::new("请把文件存为 UTF-8 编码", "save the file in UTF-8"),
+            ErrorKind::FileTooLarge => Text::new("请检查路径：这不是该文件", "check the path: this is another file"),
             ErrorKind::PermissionDenied => Text::new("请检查文件权限", "check the permissions of the file"),
             _ => Text::new("请检查路径和权限", "check the path and its permissions"),
         };

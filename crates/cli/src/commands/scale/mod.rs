@@ -17,6 +17,7 @@ use clap::Args;
 use fermi_domain::contract::CUDA_VISIBLE_DEVICES;
 use fermi_domain::language::{Language, Notice, Text, reason};
 use fermi_hardware::gpu::{self, Gpus};
+use fermi_server::named_file;
 use fermi_trainer::Preset;
 use serde::Deserialize;
 
@@ -243,7 +244,7 @@ struct PredictedFile {
 }
 
 fn read_predicted(path: &Path) -> Result<Vec<Predicted>, Notice> {
-    let why = match fs::read_to_string(path) {
+    let why = match named_file::read_text(path) {
         Ok(text) => match serde_json::from_str::<PredictedFile>(&text) {
             Ok(file) => return Ok(file.points),
             Err(error) => reason::of_json(&error),

@@ -1,14 +1,18 @@
 //! `fermi task create`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use data_encoding::HEXLOWER;
 use fermi_api::client::{ApiAnswer, Client};
-use fermi_api::v1::CreateAnswer;
+use fermi_api::v1::{CreateAnswer, TaskRow};
 use fermi_domain::language::Text;
+use fermi_domain::sweep::{Base, Parameter, combinations};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::request::RequestFlags;
-use super::sweep::{self, Parameter};
+use super::sweep;
 use super::work::Sending;
 use super::{logs, watch};
 use crate::connection::{Outcome, ServerFlags};
@@ -32,7 +36,8 @@ pub struct CreateFlags {
     #[arg(long)]
     json: bool,
     /// One task for each value, such as lr=1e-4,3e-4 or seed=1..4; with several all combinations. {lr} in the command becomes the
-    /// value, else --lr=VALUE is added. `fermi task sweep NAME` shows them side by side
+    /// value, else --lr=VALUE is added. `fermi task sweep NAME` shows them side by side; the same command again makes those that are
+    /// missing
     #[arg(long, value_name = "NAME=VALUES", value_parser = sweep::parse, conflicts_with_all = ["wait", "follow"])]
     sweep: Vec<Parameter>,
     #[command(flatten)]
@@ -43,7 +48,7 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
     let client = flags.server.connect()?;
     let request = flags.request.request(&client, Sending::Send)?;
     if !flags.sweep.is_empty() {
-        return create_all(&client, &request, flags);
+        return create_all(&client, request, flags);
     }
     let answer = client.create_task(&request)?;
     tell(&answer, flags.json);
@@ -58,21 +63,40 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Creates a task for each combination. What was created before one is refused stays, and has been said.
-fn create_all(client: &Client, base: &Map<String, Value>, flags: &CreateFlags) -> Outcome {
-    let combinations = sweep::combinations(&flags.sweep)?;
-    for (made, combination) in combinations.iter().enumerate() {
-        let answer = client.create_task(&sweep::request(base, combination)).inspect_err(|_| {
-            let whole = combinations.len();
-            let far = Text::new(
-                format!("{whole} 个任务中已创建 {made} 个"),
-                format!("{made} of {whole} tasks had been created"),
-            );
-            speech::say(&format!("{}\n", far.in_language(speech::language())));
+/// Creates a task for each combination that has none yet: what was cut off is gone on with by the same command. What was
+/// created before one is refused stays, and has been said.
+fn create_all(client: &Client, request: Map<String, Value>, flags: &CreateFlags) -> Outcome {
+    let all = combinations(&flags.sweep).map_err(|refusal| sweep::refused(&refusal))?;
+    let digest = HEXLOWER.encode(&Sha256::digest(Value::Object(request.clone()).to_string()));
+    let base = Base::new(request, &digest);
+    let user = client.session()?.data.user;
+    let is_own = |row: &TaskRow| row.created_by.as_ref().is_some_and(|by| by.name == user);
+    let rows: Vec<TaskRow> = sweep::rows(client, base.name())?.into_iter().filter(is_own).collect();
+    let labels: Vec<&BTreeMap<String, String>> = rows.iter().map(|row| &row.labels).collect();
+    let missing = base.missing(&all, &labels).map_err(|refusal| sweep::refused(&refusal))?;
+    let (whole, there) = (all.len(), all.len() - missing.len());
+    if there > 0 {
+        let name = base.name();
+        say(&Text::new(
+            format!("参数扫描“{name}”的 {whole} 个任务中已有 {there} 个，创建其余 {} 个", missing.len()),
+            format!("{there} of the {whole} tasks of the sweep '{name}' are there already; {} are made", missing.len()),
+        ));
+    }
+    for (made, combination) in missing.iter().enumerate() {
+        let answer = client.create_task(&base.request_of(combination)).inspect_err(|_| {
+            let made = there + made;
+            say(&Text::new(
+                format!("{whole} 个任务中已创建 {made} 个；再次运行同一条命令会创建其余的"),
+                format!("{made} of {whole} tasks had been created; the same command again makes the others"),
+            ));
         })?;
         tell(&answer, flags.json);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn say(text: &Text) {
+    speech::say(&format!("{}\n", text.in_language(speech::language())));
 }
 
 /// What was created: the sentence for people, the id for programs.

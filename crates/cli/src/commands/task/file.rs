@@ -1,10 +1,10 @@
 //! A task in a file: YAML or JSON with the fields of the API's request. Environments may be named in it.
 
-use std::io::Read;
 use std::path::Path;
 
 use fermi_api::client::Client;
 use fermi_domain::language::{Text, reason};
+use fermi_server::named_file;
 use serde_json::{Map, Value};
 
 use crate::commands::env;
@@ -12,12 +12,7 @@ use crate::connection::CommandProblem;
 
 /// Reads a request; `-` is standard input. What its fields mean is for the server to judge.
 pub fn read(path: &Path) -> Result<Map<String, Value>, CommandProblem> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
+    let text = if path == Path::new("-") { named_file::read_stdin() } else { named_file::read_text(path) };
     let shown = path.display();
     let hint = || {
         Text::new(

@@ -28,7 +28,7 @@ mod wait;
 pub mod watch;
 pub mod work;
 
-pub use sweep::LABEL as SWEEP_LABEL;
+pub use fermi_domain::sweep::LABEL as SWEEP_LABEL;
 pub use wait::parse_time;
 pub use work::parse_pair;
 

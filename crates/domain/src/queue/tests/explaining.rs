@@ -151,6 +151,70 @@ fn what_all_that_is_registered_could_never_hold_is_known_before_it_waits() {
 }
 
 #[test]
+fn a_holder_whose_machine_is_out_of_reach_is_told_so_and_promises_nothing() {
+    let mut queue = cluster(&["gn6 1 H100 a", "gn7 1 H100 a"]);
+    insert(&mut queue, 0, [request("task-1", these(&["gn6-0", "gn7-0"])).limited(1)]);
+    queue.decide(0);
+    insert(&mut queue, 1, [request("task-2", these(&["gn6-0"]))]);
+    queue.decide(1);
+    assert!(english(&mut queue, "task-2", 1).ends_with("starts at 1970-01-01 01:00 UTC at the latest"));
+    queue.set_environment(Offer { status: EnvironmentStatus::Offline, ..offer("gn7 1 H100 a") });
+    queue.decide(2);
+    let told = queue.explain(&"task-2".into(), 2).unwrap();
+    assert_eq!(told.silent_machine(), Some("gn7"));
+    assert_eq!(
+        told.text().en,
+        "waits for gn6-0, in use by task-1 (whose machine gn7 is out of reach: it does not end before that is back or \
+         declared lost); when is not known: gn7 is out of reach"
+    );
+    assert!(!told.is_promised && told.from == Latest::Unknown);
+}
+
+#[test]
+fn an_answer_looks_at_so_many_tasks_and_no_more() {
+    let most = super::super::explaining::MOST_VISITED;
+    let mut queue = cluster(&["gn6 1 H100 a"]);
+    let tasks = (0..10_000).map(|number| request(&format!("t{number}"), auto("1x1 H100")).limited(1));
+    insert(&mut queue, 0, tasks);
+    queue.decide(0);
+    let near = queue.explain(&"t9".into(), 1).unwrap();
+    assert_eq!((near.before, near.are_more_before), (8, false));
+    let told = queue.explain(&"t9999".into(), 1).unwrap();
+    assert_eq!((told.before, told.are_more_before), (most, true), "each that is looked at is one before it");
+    assert_eq!((told.from, told.is_promised), (Latest::Unknown, false));
+    assert_eq!(
+        told.text().en,
+        "waits for 1 H100, in use by t0 (until 1970-01-01 01:00 UTC at the latest); t1 and more than 4095 others are before it; \
+         when is not known: a task before it states no time limit, or may take the same workers first"
+    );
+    // What does not depend on those before it is known all the same.
+    insert(&mut queue, 1, [request("absent", these(&["gn9-0"])), request("huge", auto("9x9 H100"))]);
+    assert!(english(&mut queue, "absent", 1).starts_with("there are no such workers: gn9-0"));
+    assert!(english(&mut queue, "huge", 1).starts_with("no environments can hold"));
+}
+
+#[test]
+fn who_waits_in_vain_is_before_nobody() {
+    let rules = Rules { limits: Limits { workers: Some(3), tasks: None }, ..Rules::default() };
+    let mut queue = with_rules(rules, &["gn6 2 H100 a", "gn7 2 H100 a"]);
+    queue.set_environment(Offer { status: EnvironmentStatus::Offline, ..offer("off 1 H100 a") });
+    let running = ["gn6", "gn7"]
+        .map(|node| request(node, these(&[&format!("{node}-0"), &format!("{node}-1")])).of(node).limited(2));
+    insert(&mut queue, 0, running);
+    queue.decide(0);
+    let vain = [auto("9x1 H100"), these(&["gn6-0", "gn9-0"]), auto("2x2 H100"), these(&["gn6-0", "off-0"])];
+    insert(&mut queue, 1, vain.into_iter().zip(0..).map(|(need, number)| request(&format!("vain-{number}"), need)));
+    insert(&mut queue, 2, [request("first", auto("1x2 H100")).limited(1), request("second", auto("1x2 H100"))]);
+    queue.decide(2);
+    let first = queue.explain(&"first".into(), 2).unwrap();
+    assert_eq!((first.before, first.is_promised, first.from), (0, true, Latest::At(2 * HOUR)));
+    let second = queue.explain(&"second".into(), 2).unwrap();
+    let ahead: Vec<&str> = second.ahead.iter().map(|name| name.task.as_str()).collect();
+    assert_eq!((ahead, second.before), (vec!["first"], 1));
+    assert!(second.text().en.contains("; first is before it"), "{}", second.text().en);
+}
+
+#[test]
 fn who_is_ahead_and_what_is_kept_for_whom_is_listed() {
     let mut queue = with_rules(Rules::default(), &["gn6 2 H100 a"]);
     insert(&mut queue, 0, [request("running", these(&["gn6-0", "gn6-1"])).limited(1)]);

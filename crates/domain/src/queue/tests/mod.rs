@@ -98,7 +98,7 @@ impl Request {
 /// Inserts one task after the other, all at once.
 pub(super) fn insert(queue: &mut Queue, now_ms: u64, requests: impl IntoIterator<Item = Request>) {
     for request in requests {
-        queue.insert(Request { submitted_ms: now_ms, waits_since_ms: now_ms, ..request }, now_ms);
+        queue.insert(Request { submitted_ms: now_ms, waits_since_ms: now_ms, ..request });
     }
 }
 
@@ -128,6 +128,6 @@ pub(super) fn english(queue: &mut Queue, task: &str, now_ms: u64) -> String {
 /// A task that gave way has ended: it waits again, first among those of its priority.
 fn give_back(queue: &mut Queue, task: &TaskId, now_ms: u64) {
     if let Some(request) = queue.ended(task, now_ms) {
-        queue.insert(Request { standing: Standing::Returned, ..request }, now_ms);
+        queue.insert(Request { standing: Standing::Returned, ..request });
     }
 }

@@ -125,12 +125,59 @@ fn age_counts_over_a_restart_from_the_last_start_of_the_same_user_and_priority()
         let ended = request("ended", auto("1x1 H100"));
         queue.charge(&ended, 0, started_hours * HOUR, started_hours * HOUR, 72 * HOUR);
         let low = Request { waits_since_ms: 0, ..request("low", auto("1x1 H100")) };
-        queue.insert(low, 72 * HOUR);
+        queue.insert(low);
         insert(&mut queue, 72 * HOUR, [request("high", auto("1x1 H100")).at(2).of("bo")]);
         names(&mut queue, 72 * HOUR)
     };
     assert_eq!(aged(0), ["low"], "three days the first of its lane");
     assert_eq!(aged(71), ["high"], "an hour the first of its lane");
+}
+
+/// What nobody can place: no machines, a machine that is off, workers that do not exist, more than its user may have.
+fn never_placed() -> [Need; 4] {
+    [auto("9x1 H100"), these(&["off-0"]), these(&["n1-0", "n9-0"]), auto("2x2 H100")]
+}
+
+#[test]
+fn a_task_behind_one_that_cannot_be_placed_ages_becomes_first_in_line_and_starts() {
+    for head in never_placed() {
+        let rules = Rules { limits: Limits { workers: Some(3), tasks: None }, ..Rules::default() };
+        let mut queue = with_rules(rules, &["n1 2 H100 a", "n2 2 H100 a"]);
+        queue.set_environment(Offer { status: EnvironmentStatus::Offline, ..offer("off 1 H100 a") });
+        insert(&mut queue, 0, [request("head", head.clone()), request("behind", auto("1x2 H100"))]);
+        let mut now = 0;
+        let mut running: Vec<String> = Vec::new();
+        // A stream of higher priority, whose tasks take all of a machine by turns.
+        for number in 0.. {
+            let stream = |half: u32| {
+                let name = format!("high-{number}-{half}");
+                request(&name, auto("1x2 H100")).at(2).of(&name).limited(1)
+            };
+            insert(&mut queue, now, [stream(0), stream(1)]);
+            running.extend(names(&mut queue, now));
+            if running.contains(&"behind".to_owned()) {
+                break;
+            }
+            assert!(now <= 100 * HOUR, "it never starts behind {head:?}");
+            now += HOUR;
+            running.drain(..).for_each(|task| drop(queue.ended(&task.as_str().into(), now)));
+        }
+        assert!((48..=73).contains(&(now / HOUR)), "{head:?}: {}", now / HOUR);
+        assert!(queue.waits(&"head".into()));
+    }
+}
+
+#[test]
+fn a_task_whose_machine_is_back_is_the_first_of_its_lane_again() {
+    let mut queue = cluster(&["n1 1 H100 a"]);
+    let off = offer("off 1 A100 a");
+    queue.set_environment(Offer { status: EnvironmentStatus::Offline, ..off.clone() });
+    insert(&mut queue, 0, [request("head", these(&["n1-0", "off-0"])), request("behind", auto("1x1 H100"))]);
+    queue.set_environment(off);
+    insert(&mut queue, 72 * HOUR, [request("high", auto("1x1 H100")).at(2).of("bo")]);
+    assert_eq!(names(&mut queue, 72 * HOUR), ["head"]);
+    queue.ended(&"head".into(), 73 * HOUR);
+    assert_eq!(names(&mut queue, 73 * HOUR), ["high"], "the next has been the first for an hour");
 }
 
 #[test]
@@ -160,8 +207,8 @@ fn a_start_that_could_not_be_carried_out_keeps_its_place() {
     assert_eq!(names(&mut queue, 0), ["a"]);
     queue.not_started(&"a".into(), 1);
     assert_eq!(names(&mut queue, 1), ["a"]);
-    assert!(queue.remove(&"b".into(), 2).is_some());
-    assert!(queue.remove(&"b".into(), 2).is_none());
+    assert!(queue.remove(&"b".into()).is_some());
+    assert!(queue.remove(&"b".into()).is_none());
     queue.ended(&"a".into(), 3);
     assert_eq!(names(&mut queue, 3), [""; 0]);
 }

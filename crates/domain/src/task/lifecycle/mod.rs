@@ -12,7 +12,7 @@ mod transition;
 mod waiting;
 
 pub use end::TaskEnd;
-pub use waiting::waits_for_machine;
+pub use waiting::{SilentMachine, waits_for_machine};
 
 use serde::{Deserialize, Serialize};
 

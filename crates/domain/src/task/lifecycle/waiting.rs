@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use crate::{
+    fleet::LastHeard,
     ids::{EnvironmentId, NodeRank, Rank},
     language::Text,
     phase::TaskPhase,
+    queue::written,
     task::{NodeRun, NodeRunState, OnDisconnect, Policies, Task},
     verdict::MissingRank,
 };
@@ -107,11 +109,57 @@ impl Task {
         self.nodes.iter().filter(|node| matches!(node.state, NodeRunState::Wanted | NodeRunState::Alive))
     }
 
+    /// The first machine on which something of the task may live and that is out of reach; `last_heard` answers for these
+    /// machines alone.
+    pub fn silent_machine(&self, last_heard: impl Fn(&EnvironmentId) -> Option<LastHeard>) -> Option<SilentMachine> {
+        let (node, last_heard) = self.open_nodes().find_map(|node| Some((node, last_heard(&node.environment)?)))?;
+        let until_ms = match self.spec.policies.on_disconnect {
+            OnDisconnect::Keep => None,
+            OnDisconnect::StopAfter(after) => {
+                let margin_ms = u64::try_from(LEASE_MARGIN.as_millis()).unwrap_or(u64::MAX);
+                Some(last_heard.ms().saturating_add(after.as_millis()).saturating_add(margin_ms))
+            }
+        };
+        Some(SilentMachine { name: node.name.clone(), last_heard, until_ms, phase: self.phase })
+    }
+
     /// The nodes whose lease has run out while nothing was heard of them: their wardens have ended what ran there.
     pub fn nodes_without_lease(&self, silent_for: impl Fn(&EnvironmentId) -> Duration) -> Vec<NodeRank> {
         let OnDisconnect::StopAfter(after) = self.spec.policies.on_disconnect else { return Vec::new() };
         let over_after = Duration::from_secs(after.0) + LEASE_MARGIN;
         self.lost_nodes(|environment| silent_for(environment) > over_after)
+    }
+}
+
+/// A machine that is out of reach and has a part of a task in this phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentMachine {
+    pub name: String,
+    pub last_heard: LastHeard,
+    /// When nothing of the task can be left on it; none where its ranks go on without the server for as long as they like.
+    pub until_ms: Option<u64>,
+    pub phase: TaskPhase,
+}
+
+impl SilentMachine {
+    /// Which machine, since when, what that means for the task, and until when at the latest it is waited for.
+    pub fn text(&self) -> Text {
+        let goes_on = if matches!(self.phase, TaskPhase::Starting | TaskPhase::Running) {
+            Text::new("其上的训练可能仍在进行", "what trains there may go on")
+        } else {
+            Text::new("任务等待它恢复联系", "the task waits for it")
+        };
+        let bound = match self.until_ms.map(written) {
+            Some(until) => Text::new(
+                format!("其上的进程最迟 {until} 结束，之后不再等它"),
+                format!("its processes have ended at {until} at the latest, and it is not waited for any longer then"),
+            ),
+            None => Text::new(
+                "没有时限：在它恢复联系或被声明丢失之前，它的 Worker 一直归该任务（onDisconnect: keep）",
+                "there is no limit: until it is back or declared lost, its workers stay with the task (onDisconnect: keep)",
+            ),
+        };
+        self.last_heard.text(&self.name).followed_by(&goes_on).followed_by(&bound)
     }
 }
 

@@ -1,11 +1,15 @@
 //! Why a task is where it is.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::HeaderMap;
 use fermi_api::v1::{
     Envelope, Explanation, Failure, NodeWish, QueuePlace, QueuedTask, ReservedWorkers, Verdict, WaitingFor,
 };
-use fermi_domain::explain::{self, NodeTurn, Obstacle, StepsHeard};
+use fermi_domain::explain::{self, Known, NodeTurn, Obstacle, StepsHeard};
+use fermi_domain::fleet::LastHeard;
+use fermi_domain::ids::EnvironmentId;
 use fermi_domain::phase::TaskPhase;
 use fermi_domain::placement::WaitReason;
 use fermi_domain::queue::{Reserved, TaskName};
@@ -45,9 +49,17 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     };
     let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
     let held = held.or_else(|| preflights::hold_of(&core, &task));
-    let found = explain::explain(&task, &environments, &leases, heard);
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let waits = if is_queued { core.scheduler().explain(&task.id, core.now_ms()) } else { None };
+    let last_heard = environments.iter().map(|it| (it.id.clone(), last_heard(&core, &it.id))).collect();
+    let known = Known {
+        environments: &environments,
+        last_heard: &last_heard,
+        leases: &leases,
+        progress: heard,
+        waiting: waits.as_ref(),
+    };
+    let found = explain::explain(&task, &known);
     let secret = if task.phase.waits_for_launch() { missing_secret(&core, &task).await? } else { None };
     let summary = held.or(secret).or_else(|| waits.as_ref().map(WaitReason::text));
     EnvelopeAnswer::ok(&Explanation {
@@ -69,6 +81,15 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         waits: task.waits.as_deref().cloned(),
         events: events.iter().map(event).collect(),
     })
+}
+
+/// When something was last heard of an environment.
+fn last_heard(core: &Core, id: &EnvironmentId) -> LastHeard {
+    let ago = |silence: Duration| core.now_ms().saturating_sub(u64::try_from(silence.as_millis()).unwrap_or(u64::MAX));
+    match core.hub().silence(id) {
+        Some(silence) => LastHeard::At(ago(silence)),
+        None => LastHeard::NotSince(ago(core.hub().silent_for(id))),
+    }
 }
 
 fn queue_place(reason: &WaitReason) -> Option<QueuePlace> {

@@ -1,0 +1,61 @@
+//! Files that a person names: settings, requests, certificates, tokens. What never ends, such as `/dev/zero`, or is a checkpoint by
+//! mistake, is refused before it has filled the memory.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use fermi_domain::language::reason::TooLarge;
+
+/// More than any such file has.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// All bytes of a file.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?)
+}
+
+/// The whole of a file that is text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    text(read(path)?)
+}
+
+/// The whole of standard input, which is text.
+pub fn read_stdin() -> io::Result<String> {
+    text(bounded(io::stdin().lock())?)
+}
+
+fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, TooLarge { most_bytes: MOST_BYTES }));
+    }
+    Ok(bytes)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::language::reason;
+
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_refused_with_its_bound() {
+        let error = read_text(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(reason::of_io(&error).en, "it has more than 64 MiB, as no such file has");
+    }
+
+    #[test]
+    fn other_mistakes_are_as_they_were() {
+        assert_eq!(reason::of_io(&read(Path::new("/no/such")).unwrap_err()).en, "it does not exist");
+        assert_eq!(reason::of_io(&read(Path::new("/")).unwrap_err()).en, "it is a folder");
+        assert_eq!(read_text(Path::new("/dev/null")).unwrap(), "");
+        let bad = text(vec![0xff]).unwrap_err();
+        assert_eq!(reason::of_io(&bad).en, "its content is not valid UTF-8");
+    }
+}
