@@ -46,7 +46,8 @@ impl Aggregate {
         };
         let used = |count: fn(&Environment) -> u32| {
             let of_one = |environment: &&Environment| {
-                let workers = chosen.get(&environment.id).map(|numbers| u32::try_from(numbers.len()).unwrap_or(u32::MAX));
+                let workers =
+                    chosen.get(&environment.id).map(|numbers| u32::try_from(numbers.len()).unwrap_or(u32::MAX));
                 workers.map_or(count(environment), |workers| workers.min(count(environment)))
             };
             environments.iter().map(of_one).fold(0_u32, u32::saturating_add)

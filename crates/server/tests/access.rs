@@ -502,7 +502,8 @@ async fn a_run_is_spoken_for_by_its_own_agent_alone() {
     // What is told first, so that what its own agent sends changes no answer.
     routes.sort();
     for (method, route) in routes {
-        let path = route.replace("{run}", &run).replace("{attempt}", "1").replace("{rank}", "0").replace("{kind}", "stdout");
+        let path =
+            route.replace("{run}", &run).replace("{attempt}", "1").replace("{rank}", "0").replace("{kind}", "stdout");
         let path = format!("{path}?offset=0");
         for Shows { who, token, credential, speaks_for } in &cases {
             let mut request = Request::builder().method(*method).uri(&path);

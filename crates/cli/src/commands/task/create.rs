@@ -71,7 +71,9 @@ fn create_all(client: &Client, request: Map<String, Value>, flags: &CreateFlags)
     let base = Base::new(request, &digest);
     let user = client.session()?.data.user;
     let is_own = |row: &TaskRow| row.created_by.as_ref().is_some_and(|by| by.name == user);
-    let rows: Vec<TaskRow> = sweep::rows(client, base.name())?.into_iter().filter(is_own).collect();
+    // A request without a name is refused by the server, in its words.
+    let known = if base.name().is_empty() { Vec::new() } else { sweep::rows(client, base.name())? };
+    let rows: Vec<TaskRow> = known.into_iter().filter(is_own).collect();
     let labels: Vec<&BTreeMap<String, String>> = rows.iter().map(|row| &row.labels).collect();
     let missing = base.missing(&all, &labels).map_err(|refusal| sweep::refused(&refusal))?;
     let (whole, there) = (all.len(), all.len() - missing.len());

@@ -309,7 +309,9 @@ impl RunProblem {
                 ),
                 Hint::new(
                     format!("fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT 在其中的机器上启动"),
-                    format!("fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT starts on machines of it"),
+                    format!(
+                        "fermi launch-multi-node MASTER NODES GPUS --hostfile {path} SCRIPT starts on machines of it"
+                    ),
                 ),
             ),
             Self::BadCpuList { value } => advised(
