@@ -3,6 +3,7 @@ import { serverAddress } from '~/api/join';
 import type { CreateRequest } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
+import { LongText } from '~/ui/LongText';
 import { Tabs } from '~/ui/Tabs';
 import { useWords } from '~/words';
 import { TABS, type TextTab } from './search';
@@ -33,9 +34,7 @@ export function SameTask({ request, nameOf }: { request: CreateRequest; nameOf: 
         }
         tabs={TABS.map((value) => ({ value, label: w.create.tabs[value] }))}
       >
-        <pre className="mt-3 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
-          {text}
-        </pre>
+        <LongText label={w.create.tabs[tab]} text={text} className="mt-3 rounded-md border border-line bg-sunken p-3" />
       </Tabs>
     </Card>
   );

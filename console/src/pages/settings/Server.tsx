@@ -48,7 +48,7 @@ export function Server({ status }: { status: ServerStatus }) {
       <dl className="mt-4 divide-y divide-line">
         {facts.map(([name, value]) => (
           <div key={name} className="flex items-baseline justify-between gap-4 py-1.5 text-sm">
-            <dt className="text-muted">{name}</dt>
+            <dt className="shrink-0 text-muted">{name}</dt>
             <dd className="min-w-0 truncate font-mono text-xs" title={value}>
               {value}
             </dd>

@@ -226,8 +226,7 @@ impl<S: ChunkStore + ?Sized> Scan<'_, S> {
         let Some(found) = self.needle.find(rest) else {
             // The text may have begun in the last bytes, so they are looked at again with those that follow.
             let is_last = self.at + rest.len() as u64 >= self.length;
-            let done =
-                if is_last { rest.len() } else { (rest.len() + 1).saturating_sub(self.needle.len()).max(1) };
+            let done = if is_last { rest.len() } else { (rest.len() + 1).saturating_sub(self.needle.len()).max(1) };
             if let Some(newline) = memrchr(b'\n', &rest[..done]) {
                 self.line = self.at + newline as u64 + 1;
             }

@@ -39,7 +39,7 @@ function Groups({ found: { groups, silent, silentNodes } }: { found: Found }) {
         .map(({ ranks, frames }) => (
           <section key={ranks.join()} className="px-4 py-3">
             <h3 className="mb-1 text-xs font-medium text-muted">{`rank ${ranksText(ranks)}`}</h3>
-            <ol className="overflow-x-auto font-mono text-xs leading-5">
+            <ol className="font-mono text-xs leading-5 [overflow-wrap:anywhere]">
               {frames.map((frame, at) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a function may stand twice in a stack, and nothing moves
                 <li key={at} className={at === 0 ? 'font-semibold' : 'text-muted'}>

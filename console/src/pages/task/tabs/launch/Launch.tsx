@@ -4,6 +4,7 @@ import { launchQuery } from '~/api/queries';
 import type { Launch as Answer } from '~/api/types';
 import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
+import { LongText } from '~/ui/LongText';
 import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
@@ -80,7 +81,7 @@ function Shown({ launch, rank, onRank }: { launch: Answer; rank: number; onRank:
           title={<code className="font-mono text-xs">{file.path}</code>}
           actions={<Copy text={file.text} />}
         >
-          <pre className="max-h-96 overflow-auto px-4 py-3 font-mono text-xs leading-5">{file.text}</pre>
+          <LongText label={file.path} text={file.text} className="px-4 py-3" />
         </Card>
       ))}
       {launch.files.length === 0 ? <p className="text-sm text-muted">{w.task.noFiles}</p> : null}
