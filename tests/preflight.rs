@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Fleet, Hosts, Run, eventually};
+use crate::support::{Elsewhere, Ended, Fleet, Hosts, Run, eventually, torch_python};
 use serde_json::{Value, json};
 
 fn json(out: &str) -> Value {
@@ -58,6 +58,45 @@ fn environments_check_each_other_and_the_last_result_is_kept() {
         let report = json(&doctor(&fleet, "pf-a,pf-b", &[]).expect(1).out());
         (named(&report, "nodes.offline") == [[1]]).then_some(())
     });
+}
+
+#[test]
+fn the_agents_let_torch_add_by_its_own_means() {
+    let mut fleet = Fleet::server();
+    let python = format!("PYTHON_EXEC={}", torch_python().display());
+    for name in ["pe-a", "pe-b"] {
+        let words = ["env", &python, "GLOO_SOCKET_IFNAME=lo"].map(str::to_owned).to_vec();
+        let server = fleet.address().to_owned();
+        fleet.add_elsewhere(name, 1, Elsewhere { words, server });
+    }
+    let report = json(&with_engine(&fleet, &["--engine", "torch"]).out());
+    let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
+    assert_eq!(states(&report, "engine.sum"), ["ok"], "{all}");
+    assert_eq!(states(&report, "engine.devices"), ["ok"], "{all}");
+    assert!(all.contains("2 nodes all-reduce by torch (gloo)"), "{all}");
+    let refused = fleet.post("/preflights", &json!({"environments": ["pe-a"], "engine": "torch", "python": false}));
+    assert_eq!((refused.0, refused.1["error"]["field"].as_str()), (422, Some("engine")), "{refused:?}");
+}
+
+#[test]
+fn an_engine_that_is_missing_is_said_of_each_node() {
+    let fleet = Fleet::of(&[("pm-a", 1), ("pm-b", 1)]);
+    let report = json(&with_engine(&fleet, &["--engine", "torch"]).expect(1).out());
+    let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
+    assert_eq!(states(&report, "engine.sum"), ["error"], "{all}");
+    assert!(all.contains("pm-a: ModuleNotFoundError") && all.contains("pm-b: ModuleNotFoundError"), "{all}");
+}
+
+fn with_engine(fleet: &Fleet, options: &[&str]) -> Ended {
+    let server = format!("http://{}", fleet.address());
+    let nodes: Vec<String> = fleet.get("/environments?pageSize=10")["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap().to_owned())
+        .collect();
+    let mut command = fleet.place.fermi(["doctor", "--nodes", &nodes.join(","), "--json", "--server", &server]);
+    Run::whole(command.arg("--token-file").arg(fleet.data().join("token")).args(options))
 }
 
 fn doctor(fleet: &Fleet, nodes: &str, options: &[&str]) -> Ended {

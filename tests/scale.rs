@@ -54,6 +54,71 @@ fn a_training_that_prints_its_speed_is_measured_and_reported() {
 }
 
 #[test]
+fn the_planner_learns_from_the_runs_of_the_built_in_trainer() {
+    let place = Place::new();
+    let words = ["scale", "--num-gpus-list", "1", "2", "--repeats", "1", "--preset", "small", "--steps", "6"];
+    let mut command = place.fermi(words);
+    command.args(["--scaling", "weak", "--calibrate", "--results-dir", "found"]);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let ended = Run::whole(&mut command).expect(0);
+    let folder = place.work().join("found");
+    let found = report(&folder).unwrap();
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), cores.min(2), "{found}");
+    assert!(ended.err().contains("the planner has learned from"), "{}", ended.err());
+    let points = found["points"].as_array().unwrap();
+    assert!(points.iter().all(|it| it["predictedEfficiency"].as_f64().is_some_and(|it| it > 0.0)), "{found}");
+    let (before, after) = (&found["calibration"]["errorBefore"], &found["calibration"]["errorAfter"]);
+    assert!(after.as_f64() <= before.as_f64(), "{before} {after}");
+    // What it wrote is what the planner reads.
+    let folder = folder.to_str().unwrap();
+    let calibration = format!("{folder}/calibration.json");
+    let rows = format!("{folder}/scaling.json");
+    let mut predict = place.fermi(["plan", "predict", "--json", "--runs", &rows, "--calibration", &calibration]);
+    let answer: Value = serde_json::from_str(&Run::whole(&mut predict).expect(0).out()).unwrap();
+    assert!(answer["rows"][0]["tokens_per_s"].as_f64().is_some_and(|it| it > 0.0), "{answer}");
+    let mut again = place.fermi(["plan", "calibrate", "--json", "--runs", &rows, "--out", "again.json"]);
+    let answer: Value = serde_json::from_str(&Run::whole(&mut again).expect(0).out()).unwrap();
+    assert_eq!(answer["runs"], found["calibration"]["runs"]);
+    place.assert_empty();
+}
+
+#[test]
+fn the_planner_is_not_taught_what_it_cannot_learn_from() {
+    let place = Place::new();
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let many = (cores + 1).to_string();
+    let mut shared = place.fermi(["scale", "--calibrate", "--num-gpus-list", &many]);
+    let said = Run::whole(&mut shared).expect(2);
+    assert!(said.err().contains("the planner learns nothing from that"), "{}", said.err());
+    let mut unknown = place.fermi(["scale", "--calibrate", "--", "train.py"]);
+    assert!(Run::whole(&mut unknown).expect(2).err().contains("--row"));
+    fs::write(place.work().join("row.json"), r#"{"model_name": "gpt2", "seq_len": 1024}"#).unwrap();
+    let mut without_batch = place.fermi(["scale", "--calibrate", "--row", "row.json", "--", "train.py"]);
+    assert!(Run::whole(&mut without_batch).expect(2).err().contains("the batch is not known"));
+    assert!(!place.work().join("results").exists());
+}
+
+#[test]
+fn a_second_measurement_into_the_same_folder_keeps_the_first() {
+    let place = Place::new();
+    for speed in ["100", "200"] {
+        let words = ["scale", "--num-gpus-list", "1", "--repeats", "1", "--results-dir", "found"];
+        let mut command = place.fermi(words);
+        command.args(["--", "--no-python", "/bin/sh", "-c", &format!("echo {speed} tokens/s")]);
+        Run::whole(&mut command).expect(0);
+    }
+    let folder = place.work().join("found");
+    let speed = |name: &str| -> Value {
+        let text = fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        serde_json::from_slice::<Value>(&text).unwrap()["points"][0]["speed"].clone()
+    };
+    assert_eq!((speed("scaling-1.json"), speed("scaling.json")), (Value::from(100.0), Value::from(200.0)));
+    assert!(folder.join("scaling-1.svg").is_file() && folder.join("runs/output-1-2.log").is_file());
+    place.assert_empty();
+}
+
+#[test]
 fn what_was_measured_stays_when_the_measurement_is_ended() {
     let place = Place::new();
     let training = format!("{SPEAKS}; [ $WORLD_SIZE = 1 ] || sleep 600");

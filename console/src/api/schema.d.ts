@@ -8738,7 +8738,7 @@ export interface components {
          * @description One step after the other.
          * @enum {string}
          */
-        PreflightStep: "asking" | "meeting" | "looking" | "latency" | "bandwidth" | "allReduce" | "folder" | "over";
+        PreflightStep: "asking" | "meeting" | "looking" | "latency" | "bandwidth" | "allReduce" | "engine" | "folder" | "over";
         /** @description The answer to `POST /training-tasks/preview`. */
         Preview: {
             aggregate?: components["schemas"]["Aggregate"] | null;

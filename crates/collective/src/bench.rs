@@ -95,26 +95,83 @@ fn begun(rank: usize, index: usize) -> f32 {
     ((rank % RANKS + 1) * (index % PLACES + 1)) as f32
 }
 
+/// Where the values are that ranks exchange, and by what means.
+pub trait Buffers {
+    type Problem: From<OperationError>;
+
+    /// Operations that are begun before one waits for them.
+    const AT_ONCE: usize;
+
+    /// How many values it takes where so many are asked for.
+    fn length(&self, values: usize) -> usize;
+    fn load(&mut self, values: &[f32]) -> Result<(), Self::Problem>;
+    /// Does it so many times and waits for the end.
+    fn run(&mut self, ranks: &mut Communicator, operation: Measured, times: usize) -> Result<(), Self::Problem>;
+    fn read(&mut self, values: &mut [f32]) -> Result<(), Self::Problem>;
+}
+
+/// In this process's memory, over TCP.
+#[derive(Debug, Default)]
+pub struct TcpBuffers {
+    values: Vec<f32>,
+}
+
+impl Buffers for TcpBuffers {
+    type Problem = OperationError;
+
+    const AT_ONCE: usize = 1;
+
+    fn length(&self, values: usize) -> usize {
+        values
+    }
+
+    fn load(&mut self, values: &[f32]) -> Result<(), OperationError> {
+        self.values.clear();
+        self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    fn run(&mut self, ranks: &mut Communicator, operation: Measured, times: usize) -> Result<(), OperationError> {
+        (0..times).try_for_each(|_| operation.run(ranks, &mut self.values))
+    }
+
+    fn read(&mut self, values: &mut [f32]) -> Result<(), OperationError> {
+        values.copy_from_slice(&self.values);
+        Ok(())
+    }
+}
+
 /// Measures one size; all ranks call it alike, and all get the same row.
-pub fn measure(ranks: &mut Communicator, operation: Measured, bytes: usize) -> Result<Row, OperationError> {
+pub fn measure<B: Buffers>(
+    ranks: &mut Communicator,
+    buffers: &mut B,
+    operation: Measured,
+    bytes: usize,
+) -> Result<Row, B::Problem> {
     let (rank, count) = (ranks.rank(), ranks.world_size());
-    let mut values: Vec<f32> = (0..bytes / size_of::<f32>()).map(|index| begun(rank, index)).collect();
+    let length = buffers.length(bytes / size_of::<f32>());
+    let bytes = length * size_of::<f32>();
+    let mut values: Vec<f32> = (0..length).map(|index| begun(rank, index)).collect();
+    buffers.load(&values)?;
     ranks.barrier()?;
     let start = Instant::now();
-    operation.run(ranks, &mut values)?;
+    buffers.run(ranks, operation, 1)?;
     let first = start.elapsed();
+    buffers.read(&mut values)?;
     let wrong = wrong_on_all(ranks, wrong_here(operation, rank, count, &values))?;
     // Sums of sums grow beyond all bounds; zeroes stay what they are.
     values.fill(0.0);
+    buffers.load(&values)?;
+    drop(values);
     let rounds = (LONG.as_secs_f64() / first.as_secs_f64().max(1e-6)).clamp(LEAST_ROUNDS, MOST_ROUNDS);
-    let rounds = of_first(ranks, rounds)? as usize;
-    operation.run(ranks, &mut values)?;
+    let rounds = (of_first(ranks, rounds)? as usize).div_ceil(B::AT_ONCE).max(LEAST_ROUNDS as usize);
+    buffers.run(ranks, operation, B::AT_ONCE)?;
     ranks.barrier()?;
     let mut times = Vec::with_capacity(rounds);
     for _ in 0..rounds {
         let start = Instant::now();
-        operation.run(ranks, &mut values)?;
-        times.push(start.elapsed().as_secs_f64() * 1e6);
+        buffers.run(ranks, operation, B::AT_ONCE)?;
+        times.push(start.elapsed().as_secs_f64() * 1e6 / B::AT_ONCE as f64);
     }
     times.sort_by(f64::total_cmp);
     let micros = slowest(ranks, times[rounds / 2])?;
@@ -122,6 +179,7 @@ pub fn measure(ranks: &mut Communicator, operation: Measured, bytes: usize) -> R
     let mean_micros = slowest(ranks, times.iter().sum::<f64>() / rounds as f64)?;
     let algorithm_bandwidth = bytes as f64 / micros / 1e3;
     let bus_bandwidth = algorithm_bandwidth * operation.bus_factor(count);
+    let rounds = rounds * B::AT_ONCE;
     Ok(Row { operation, bytes, rounds, micros, least_micros, mean_micros, algorithm_bandwidth, bus_bandwidth, wrong })
 }
 

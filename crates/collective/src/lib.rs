@@ -21,6 +21,7 @@ mod communicator;
 mod error;
 mod hello;
 mod listener;
+pub mod nccl;
 mod neighbours;
 mod rendezvous;
 mod ring;

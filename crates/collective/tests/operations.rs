@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_collective::OperationError;
-use fermi_collective::bench::{self, Measured};
+use fermi_collective::bench::{self, Measured, TcpBuffers};
 use proptest::prelude::*;
 use world::run_world;
 
@@ -184,7 +184,8 @@ fn reduce_scatter_gives_each_rank_its_part_and_all_gather_brings_the_parts_to_al
 fn every_operation_is_measured_and_right() {
     for world_size in [1, 2, 3] {
         let results = run_world(world_size, |mut world| {
-            Measured::ALL.map(|operation| bench::measure(&mut world, operation, 4_004).unwrap())
+            Measured::ALL
+                .map(|operation| bench::measure(&mut world, &mut TcpBuffers::default(), operation, 4_004).unwrap())
         });
         for row in results.iter().flatten() {
             assert_eq!(row.wrong, 0, "{row:?} of {world_size}");

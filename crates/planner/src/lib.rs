@@ -9,6 +9,7 @@ pub mod architecture;
 pub mod calibrate;
 pub mod catalogue;
 pub mod constants;
+pub mod device;
 pub mod error;
 pub mod evaluate;
 pub mod fit;

@@ -1,7 +1,7 @@
 //! Preflights: several environments checked together.
 
 use fermi_domain::finding::{Finding, FindingCounts};
-use fermi_domain::preflight::{PreflightProgress, VersionDifference};
+use fermi_domain::preflight::{PreflightEngine, PreflightProgress, VersionDifference};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -24,6 +24,9 @@ pub struct StartPreflight {
     /// Whether Python and its engines are asked too; they are when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<bool>,
+    /// Let this engine add over all nodes by its own means, and list its devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<PreflightEngine>,
 }
 
 /// A preflight, as far as it has come. Kept in memory: the last 64, until the server ends.

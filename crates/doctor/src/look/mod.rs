@@ -1,6 +1,6 @@
 //! Looks at this machine: every step on a thread of its own, each with a deadline.
 
-mod child;
+pub(crate) mod child;
 mod cpu;
 mod disk;
 mod firewall;
@@ -8,7 +8,7 @@ mod gpu;
 mod launch;
 mod loopback;
 mod network;
-mod python;
+pub(crate) mod python;
 mod step;
 mod system;
 

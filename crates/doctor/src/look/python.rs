@@ -29,7 +29,7 @@ pub fn look(options: &LookOptions) -> Option<PythonFacts> {
 }
 
 /// The one that `fermi run` would take.
-fn usual() -> Option<PathBuf> {
+pub fn usual() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let environment = variable(VIRTUAL_ENV).map(|folder| folder.join("bin/python"));
     let path = std::env::var_os(PATH).unwrap_or_default();

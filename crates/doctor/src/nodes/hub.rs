@@ -1,5 +1,6 @@
 //! The first node: one order after the other to all, each with a deadline.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::path::Path;
@@ -8,14 +9,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_domain::language::Text;
-use fermi_domain::preflight::PreflightStep;
+use fermi_domain::preflight::{PreflightEngine, PreflightStep};
 
 use super::gather::{Member, gather};
 use super::message::{Address, Greeting, NodeAnswer, NodeOrder, Peer};
 use super::obey::{Obedient, VALUES};
-use super::survey::{FolderSurvey, NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
+use super::survey::{EngineSurvey, FolderSurvey, NodeSeen, Reach, StepName, SumOutcome, SumSeen, Survey};
 use super::{NodesOptions, folder, frame, responder, schedule};
-use crate::facts::MachineFacts;
+use crate::facts::{EngineAnswer, MachineFacts, PythonFacts, Seen};
 use crate::look::{self, Step};
 
 /// How long each step may take in all.
@@ -24,6 +25,10 @@ const PINGS: Duration = Duration::from_secs(11);
 const ROUND: Duration = Duration::from_secs(5);
 const TRANSFERS: Duration = Duration::from_secs(14);
 const SUM: Duration = Duration::from_secs(10);
+/// Importing takes most of it; the nodes have done so once before, to be asked for its version.
+const ENGINE: Duration = Duration::from_secs(20);
+/// Between a node's own deadline and that of its answer.
+const ANSWER: Duration = Duration::from_secs(2);
 const FOLDER: Duration = Duration::from_secs(8);
 /// Rounds beyond these tell little more.
 const MOST_ROUNDS: usize = 15;
@@ -60,16 +65,21 @@ pub fn run(
         addresses: candidates(),
         fresh: String::new(),
         proof: String::new(),
+        knows_engines: true,
     };
     let mut hub = Hub::gathered(options, greeting, gather(listener, options));
-    let me = Obedient { node: 0, look: Mutex::new(Some(look)) };
+    let me = Obedient { node: 0, look: Mutex::new(Some(look)), python: options.python.clone() };
     tell(PreflightStep::Looking, 0, 0);
     hub.facts(&me);
     tell(PreflightStep::Latency, 0, 0);
     hub.pings(&me);
-    hub.transfers(&me, |done, of| tell(PreflightStep::Bandwidth, done, of));
+    hub.transfers(&me, options.engine, |done, of| tell(PreflightStep::Bandwidth, done, of));
     tell(PreflightStep::AllReduce, 0, 0);
     hub.sum(&me, options)?;
+    if let Some(engine) = options.engine {
+        tell(PreflightStep::Engine, 0, 0);
+        hub.engine(&me, engine, options)?;
+    }
     if let Some(path) = &options.path {
         tell(PreflightStep::Folder, 0, 0);
         hub.folder(&me, path);
@@ -187,8 +197,9 @@ impl Hub {
     }
 
     /// In the first round over every address, later over the one that answered quickest.
-    fn transfers(&mut self, me: &Obedient, tell: impl Fn(u32, u32)) {
-        let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(SUM + FOLDER);
+    fn transfers(&mut self, me: &Obedient, engine: Option<PreflightEngine>, tell: impl Fn(u32, u32)) {
+        let later = SUM + FOLDER + engine.map_or(Duration::ZERO, |_| ENGINE);
+        let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(later);
         let deadline = Instant::now() + TRANSFERS.min(left);
         let rounds: Vec<_> = schedule::rounds(&self.survey.present()).into_iter().take(MOST_ROUNDS).collect();
         let count = rounds.len() as u32;
@@ -250,6 +261,41 @@ impl Hub {
         Ok(())
     }
 
+    /// One rank on each node. Who is of an older release would hang up on an order that it does not know.
+    fn engine(&mut self, me: &Obedient, engine: PreflightEngine, options: &NodesOptions) -> io::Result<()> {
+        let present = self.survey.present();
+        let knows = |node: usize| self.survey.nodes[node].greeting.as_ref().is_some_and(|it| it.knows_engines);
+        let outdated: Vec<usize> = present.iter().copied().filter(|node| !knows(*node)).collect();
+        let backend = backend(engine, &self.survey).to_owned();
+        let mut survey = EngineSurvey { engine, backend, outcomes: Vec::new(), outdated };
+        if survey.outdated.is_empty() {
+            let folder = options.path.as_ref().map_or(Duration::ZERO, |_| FOLDER);
+            let left = self.until.saturating_duration_since(Instant::now()).saturating_sub(folder + ANSWER);
+            let patience = ENGINE.min(left);
+            let port = TcpListener::bind(("0.0.0.0", 0)).and_then(|listener| listener.local_addr())?.port();
+            let order = |rank: usize| NodeOrder::Engine {
+                engine,
+                backend: survey.backend.clone(),
+                rank,
+                world_size: present.len(),
+                master_addr: options.master_addr.clone(),
+                port,
+                patience_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+            };
+            let orders = present.iter().enumerate().map(|(rank, node)| (*node, order(rank))).collect();
+            let mut answers = self.ask(me, StepName::Engine, patience + ANSWER, orders);
+            survey.outcomes = present.iter().map(|node| (*node, None)).collect();
+            for (node, outcome) in &mut survey.outcomes {
+                let at = answers.iter().position(|(it, _)| it == node);
+                if let Some((_, NodeAnswer::Engine(said))) = at.map(|at| answers.swap_remove(at)) {
+                    *outcome = Some(said);
+                }
+            }
+        }
+        self.survey.engine = Some(survey);
+        Ok(())
+    }
+
     /// One node after the other may cache what a folder holds: the mark is there before any of them looks.
     fn folder(&mut self, me: &Obedient, path: &Path) {
         let mark = folder::mark(path.to_owned());
@@ -271,6 +317,25 @@ impl Hub {
             let order = NodeOrder::Done { errors, said: said(member.greeting.node_rank) };
             let _ = frame::send(&member.stream, &order, deadline);
         }
+    }
+}
+
+/// NCCL where every node has a GPU of its own that torch sees; JAX chooses by itself.
+fn backend(engine: PreflightEngine, survey: &Survey) -> &'static str {
+    let seen = |node: usize| survey.nodes[node].facts.as_deref();
+    let has_nccl = |facts: &MachineFacts| match &facts.python {
+        Seen::Known(Some(PythonFacts { torch: EngineAnswer::Imported(torch), .. })) => {
+            torch.has_nccl && torch.devices > 0
+        }
+        _ => false,
+    };
+    let present = survey.present();
+    let hosts: BTreeSet<&str> =
+        present.iter().filter_map(|node| seen(*node)).map(|facts| facts.host.as_str()).collect();
+    let is_ready = hosts.len() == present.len() && present.iter().all(|node| seen(*node).is_some_and(has_nccl));
+    match engine {
+        PreflightEngine::Torch if is_ready => "nccl",
+        PreflightEngine::Torch | PreflightEngine::Jax => "gloo",
     }
 }
 

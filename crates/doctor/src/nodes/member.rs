@@ -171,6 +171,7 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
         port,
         has_master_port: door.is_some(),
         addresses: hub::candidates(),
+        knows_engines: true,
     };
     if let Some(door) = door {
         responder::hang_up_on(door);
@@ -180,7 +181,8 @@ pub fn run(options: &NodesOptions, look: Step<MachineFacts>) -> Result<Told, Joi
     if let Some(word) = &options.word {
         recognise(&stream, &proof::of_first(word, &fresh), options)?;
     }
-    let me = Obedient { node: options.node_rank, look: Mutex::new(Some(look)) };
+    let look = Mutex::new(Some(look));
+    let me = Obedient { node: options.node_rank, look, python: options.python.clone() };
     obey(&stream, &me, options)
 }
 

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 
 use fermi_domain::language::Text;
+use fermi_domain::preflight::PreflightEngine;
 use serde::{Deserialize, Serialize};
 
-use super::survey::{FolderSeen, PingRow, SumOutcome, Transfer};
+use super::survey::{EngineOutcome, FolderSeen, PingRow, SumOutcome, Transfer};
 use crate::facts::MachineFacts;
 
 /// The first words of a node.
@@ -25,6 +26,9 @@ pub struct Greeting {
     pub fresh: String,
     #[serde(default)]
     pub proof: String,
+    /// Whether it knows [`NodeOrder::Engine`].
+    #[serde(default)]
+    pub knows_engines: bool,
 }
 
 /// An address at which a node may be found.
@@ -71,6 +75,17 @@ pub enum NodeOrder {
         world_size: usize,
         master_addr: String,
     },
+    /// The engine adds over all nodes by its own means; rank 0 lets the others in at the port.
+    #[serde(rename_all = "camelCase")]
+    Engine {
+        engine: PreflightEngine,
+        backend: String,
+        rank: usize,
+        world_size: usize,
+        master_addr: String,
+        port: u16,
+        patience_ms: u64,
+    },
     /// What this folder is there, and whether this file lies in it.
     Folder {
         path: String,
@@ -95,5 +110,6 @@ pub enum NodeAnswer {
     Pings(Vec<PingRow>),
     Transfers(Vec<Transfer>),
     Sum(SumOutcome),
+    Engine(EngineOutcome),
     Folder(FolderSeen),
 }

@@ -5,6 +5,7 @@
 //! happens between a [`probe`] and the [`responder`] that every node has. Every wait has a deadline; a node that misses
 //! one is out and is named.
 
+mod engine;
 mod folder;
 mod frame;
 mod gather;
@@ -24,6 +25,8 @@ pub use report::report;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+use fermi_domain::preflight::PreflightEngine;
 
 /// Most nodes of which all pairs are measured.
 pub const MOST_NODES: usize = 64;
@@ -45,6 +48,10 @@ pub struct NodesOptions {
     pub until: Instant,
     /// A folder that all shall have.
     pub path: Option<PathBuf>,
+    /// An engine that shall add over all nodes by its own means.
+    pub engine: Option<PreflightEngine>,
+    /// The Python that has it; the usual one where none.
+    pub python: Option<PathBuf>,
     /// The word that all were told; none where nodes are started by hand.
     pub word: Option<String>,
 }

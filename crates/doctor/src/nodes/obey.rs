@@ -1,11 +1,13 @@
 //! Carries out the orders of the first node, on every node alike.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fermi_collective::{Communicator, Rendezvous};
 
+use super::engine::EngineRank;
 use super::message::{NodeAnswer, NodeOrder, Peer};
 use super::survey::{PathPing, PingRow, Reach, SumOutcome, Transfer};
 use super::{folder, probe, survey};
@@ -25,6 +27,8 @@ pub struct Obedient {
     pub node: usize,
     /// The look at this machine, which began before the nodes met.
     pub look: Mutex<Option<Step<MachineFacts>>>,
+    /// The Python of the engines; the usual one where none.
+    pub python: Option<PathBuf>,
 }
 
 impl Obedient {
@@ -44,6 +48,18 @@ impl Obedient {
                     timeout: RANKS,
                 };
                 Some(NodeAnswer::Sum(sum(&rendezvous).unwrap_or_else(|reason| SumOutcome::Failed { reason })))
+            }
+            NodeOrder::Engine { engine, backend, rank, world_size, master_addr, port, patience_ms } => {
+                let rank = EngineRank {
+                    engine: *engine,
+                    backend,
+                    rank: *rank,
+                    world_size: *world_size,
+                    address: master_addr,
+                    port: *port,
+                    patience: Duration::from_millis(*patience_ms),
+                };
+                Some(NodeAnswer::Engine(rank.add(self.python.clone())))
             }
             NodeOrder::Folder { path, mark } => Some(NodeAnswer::Folder(folder::look(path.into(), mark.clone()))),
             NodeOrder::Known { .. } | NodeOrder::Done { .. } | NodeOrder::Refused { .. } => None,

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use fermi_domain::preflight::PreflightEngine;
+
 use super::message::Greeting;
 use crate::facts::MachineFacts;
 
@@ -17,6 +19,8 @@ pub struct Survey {
     pub pings: Vec<Vec<PingRow>>,
     pub transfers: Vec<Transfer>,
     pub sum: Option<SumSeen>,
+    /// None where no engine was asked for.
+    pub engine: Option<EngineSurvey>,
     /// None where none was asked about.
     pub folder: Option<FolderSurvey>,
     /// How long nodes were waited for.
@@ -46,6 +50,7 @@ pub enum StepName {
     Ping,
     Transfer,
     AllReduce,
+    Engine,
     Folder,
 }
 
@@ -173,6 +178,63 @@ pub enum SumOutcome {
 pub struct SumSeen {
     pub bytes: u64,
     pub outcomes: Vec<(usize, Option<SumOutcome>)>,
+}
+
+/// The engine's own all-reduce, by node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineSurvey {
+    pub engine: PreflightEngine,
+    /// `nccl` or `gloo`.
+    pub backend: String,
+    /// None of nodes that did not answer. Empty where it was not tried.
+    pub outcomes: Vec<(usize, Option<EngineOutcome>)>,
+    /// Nodes whose release does not know this step.
+    pub outdated: Vec<usize>,
+}
+
+/// What one node says of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EngineOutcome {
+    #[serde(rename_all = "camelCase")]
+    Added {
+        devices: Vec<String>,
+        micros: u64,
+        is_right: bool,
+    },
+    Failed {
+        devices: Vec<String>,
+        reason: String,
+    },
+    /// Its time was up at this stage.
+    Late {
+        devices: Vec<String>,
+        stage: EngineStage,
+        seconds: u64,
+    },
+}
+
+/// How far an engine had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EngineStage {
+    Import,
+    Meet,
+    Add,
+}
+
+impl EngineOutcome {
+    pub fn failed(devices: Vec<String>, reason: &str) -> Self {
+        Self::Failed { devices, reason: reason.to_owned() }
+    }
+
+    /// The devices that the engine sees there, as far as it came to say so.
+    pub fn devices(&self) -> &[String] {
+        match self {
+            Self::Added { devices, .. } | Self::Failed { devices, .. } | Self::Late { devices, .. } => devices,
+        }
+    }
 }
 
 impl Survey {

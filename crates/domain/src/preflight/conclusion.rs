@@ -1,6 +1,6 @@
 //! What is said in the end: a bad node once, with the reason that is nearest to the cause.
 
-use super::{NodeAccount, PreflightNode, PreflightProgress, PreflightReport, WHOLE_MS, zones};
+use super::{NodeAccount, PreflightEngine, PreflightNode, PreflightProgress, PreflightReport, WHOLE_MS, zones};
 use crate::finding::{Finding, FindingState, FindingTopic};
 use crate::language::Text;
 
@@ -14,6 +14,8 @@ pub struct Evidence<'a> {
     pub accounts: &'a [NodeAccount],
     /// With numbers instead of ranks.
     pub report: Option<&'a PreflightReport>,
+    /// The engine that was asked for.
+    pub engine: Option<PreflightEngine>,
     /// Of a round that came to nothing.
     pub earlier: &'a [Finding],
     /// Where it was when its time was up.
@@ -21,7 +23,7 @@ pub struct Evidence<'a> {
 }
 
 pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let Evidence { nodes, accounts, report, earlier, cut_off } = evidence;
+    let Evidence { nodes, accounts, report, engine, earlier, cut_off } = evidence;
     let own = nodes.iter().zip(*accounts).enumerate();
     let told: Vec<Finding> = own.filter_map(|(number, (node, account))| account.finding(number, node)).collect();
     let is_told = |finding: &&Finding| {
@@ -37,9 +39,21 @@ pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     };
     let earlier = earlier.iter().filter(|finding| !finding.nodes.iter().all(is_named)).cloned();
     let mut all: Vec<Finding> = cut_off.map(late).into_iter().chain(earlier).chain(told.iter().cloned()).collect();
+    all.extend(engine.filter(|_| report.is_some()).and_then(|engine| untried(engine, &measured)));
     all.extend(measured);
     all.extend(report.and_then(|report| zones::check(nodes, report)));
     all
+}
+
+/// The first node is of a release that has not tried it, or was alone.
+fn untried(engine: PreflightEngine, measured: &[Finding]) -> Option<Finding> {
+    let engine = engine.name();
+    let text = Text::new(
+        format!("没有试 {engine} 的 all-reduce：会合的节点的 fermi 版本较旧"),
+        format!("the all-reduce by {engine} was not tried: the node at which all met has an older fermi"),
+    );
+    let is_tried = measured.iter().any(|finding| finding.check == "engine.sum");
+    (!is_tried).then(|| Finding::warning("engine.sum", FindingTopic::Wire, text))
 }
 
 fn late(progress: &PreflightProgress) -> Finding {

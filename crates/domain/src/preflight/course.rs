@@ -233,6 +233,7 @@ impl PreflightCourse {
             whole_ms: self.left_ms(now_ms),
             path: self.wish.path.clone(),
             asks_python: self.wish.asks_python,
+            engine: self.wish.engine,
             word: self.wish.word.clone(),
         };
         CourseEffect::Ask { node, part }
@@ -320,6 +321,7 @@ impl PreflightCourse {
             nodes: &self.nodes,
             accounts: &self.accounts,
             report: self.report.as_ref(),
+            engine: self.wish.engine,
             earlier: &self.earlier,
             cut_off,
         });

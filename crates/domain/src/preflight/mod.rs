@@ -7,6 +7,7 @@
 mod account;
 mod conclusion;
 mod course;
+mod engine;
 mod news;
 mod policy;
 mod report;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use account::NodeAccount;
 pub use course::{CourseEffect, PreflightCourse};
+pub use engine::PreflightEngine;
 pub use news::{PreflightNews, PreflightPart};
 pub use policy::{PreflightPolicy, PreflightRefusal};
 pub use report::{PreflightReport, VersionDifference, VersionOf};
@@ -59,6 +61,8 @@ pub struct PreflightWish {
     pub master_port: Option<u16>,
     /// Whether Python and its engines are asked too.
     pub asks_python: bool,
+    /// An engine that shall add over all nodes by its own means.
+    pub engine: Option<PreflightEngine>,
     /// By which its nodes know each other: drawn by the server.
     pub word: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PreflightReport, PreflightStep};
+use super::{PreflightEngine, PreflightReport, PreflightStep};
 use crate::language::Text;
 
 /// The part of one node.
@@ -27,6 +27,9 @@ pub struct PreflightPart {
     pub path: Option<String>,
     #[serde(default)]
     pub asks_python: bool,
+    /// An engine that shall add over all nodes by its own means; a node that does not know this leaves it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<PreflightEngine>,
     /// By which its nodes know each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<String>,

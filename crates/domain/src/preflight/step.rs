@@ -18,6 +18,8 @@ pub enum PreflightStep {
     Latency,
     Bandwidth,
     AllReduce,
+    /// An engine does the same by its own means.
+    Engine,
     /// Whether all have one folder.
     Folder,
     Over,
@@ -32,6 +34,7 @@ impl PreflightStep {
             Self::Latency => Text::new("正在测量延迟与可达性", "measuring latency and who reaches whom"),
             Self::Bandwidth => Text::new("正在测量带宽", "measuring bandwidth"),
             Self::AllReduce => Text::new("正在做 all-reduce", "all nodes are adding numbers"),
+            Self::Engine => Text::new("引擎正在做 all-reduce", "the engine is adding numbers"),
             Self::Folder => Text::new("正在比较文件夹", "comparing the folder"),
             Self::Over => Text::new("已结束", "over"),
         }
@@ -45,7 +48,8 @@ impl PreflightStep {
             Self::Looking => 0.15,
             Self::Latency => 0.45,
             Self::Bandwidth => 0.6,
-            Self::AllReduce => 0.85,
+            Self::AllReduce => 0.8,
+            Self::Engine => 0.85,
             Self::Folder => 0.95,
             Self::Over => 1.0,
         }
@@ -58,7 +62,8 @@ impl PreflightStep {
             Self::Looking => Self::Latency,
             Self::Latency => Self::Bandwidth,
             Self::Bandwidth => Self::AllReduce,
-            Self::AllReduce => Self::Folder,
+            Self::AllReduce => Self::Engine,
+            Self::Engine => Self::Folder,
             Self::Folder | Self::Over => Self::Over,
         }
     }

@@ -24,7 +24,7 @@ const LONGEST_PATH: usize = 1_024;
     responses((status = 200, body = Envelope<Preflight>), (status = 404, body = Failure), (status = 409, body = Failure),
         (status = 422, body = Failure)))]
 pub async fn start(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<StartPreflight>) -> Reply {
-    let StartPreflight { environments, path, master_port, python } = body.value;
+    let StartPreflight { environments, path, master_port, python, engine } = body.value;
     let environments = named(&core, &environments)?;
     let path = path.map(|path| checked_path(path.trim())).transpose()?;
     // The agents look at it, and leave a mark there for a moment, with their own rights.
@@ -36,7 +36,12 @@ pub async fn start(State(core): State<Core>, Caller(caller): Caller, body: JsonB
         return Err(ApiProblem::unprocessable("port_invalid", "masterPort", text)
             .hint(Text::new("使用 1 到 65535", "choose 1 to 65535")));
     }
-    let wish = PreflightWish { path, master_port, asks_python: python.unwrap_or(true), word: None };
+    if engine.is_some() && python == Some(false) {
+        let text = Text::new("试引擎需要 Python", "an engine cannot be tried without Python");
+        return Err(ApiProblem::unprocessable("engine_needs_python", "engine", text)
+            .hint(Text::new("去掉 python: false", "leave python: false out")));
+    }
+    let wish = PreflightWish { path, master_port, asks_python: python.unwrap_or(true), engine, word: None };
     let request = PreflightRequest { environments, wish, by: caller, launch: None };
     let kept = preflights::start(&core, request).await.map_err(refused)?;
     EnvelopeAnswer::said(Text::new("预检已开始", "the preflight has begun"), &view(&core, &kept))

@@ -1,21 +1,25 @@
-//! `fermi bench collective`: how fast ranks exchange data over TCP, by size, in the terms of nccl-tests.
+//! `fermi bench collective`: how fast ranks exchange data over TCP, and over NCCL where it is there, by size, in the terms
+//! of nccl-tests.
 //!
 //! With RANK and its kin set it is one of the ranks of a run; without them it becomes `fermi run` with itself as the ranks.
 
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fermi_collective::bench::{self, Measured, Row};
+use fermi_collective::bench::{self, Buffers, Measured, Row, TcpBuffers};
+use fermi_collective::nccl::{self, NcclDevice, NcclRanks};
 use fermi_collective::{Communicator, Rendezvous};
 use fermi_domain::contract::{
-    FERMI_TASK_ID, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RANK, TORCHELASTIC_RUN_ID, WORLD_SIZE,
+    FERMI_TASK_ID, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RANK, TORCHELASTIC_RUN_ID, VIRTUAL_ENV,
+    WORLD_SIZE,
 };
 use fermi_domain::language::{Language, Notice, Text, reason};
 use fermi_domain::units::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::usage::Expected;
 use crate::{exit_code, speech};
@@ -27,7 +31,7 @@ const PATIENCE_S: f64 = 30.0;
 const OPERATIONS: f64 = 5.0;
 const MEETING: Duration = Duration::from_secs(60);
 
-/// Time all-reduce, all-gather, reduce-scatter and broadcast over TCP, by size, as nccl-tests does
+/// Time all-reduce, all-gather, reduce-scatter and broadcast over TCP and NCCL, by size, as nccl-tests does
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: fermi bench collective -n 2   or, on each of several machines: fermi run --nnodes 2 --node-rank 0 --master-addr 10.0.0.1 -n 1 --no-python fermi bench collective"
@@ -36,6 +40,12 @@ pub struct CollectiveFlags {
     /// Ranks to start on this machine where RANK is not set
     #[arg(long, short = 'n', value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     nproc_per_node: u32,
+    /// Over what: tcp, nccl (libnccl and a GPU for each rank; without them the reason is said) [default: both]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    transport: Vec<Transport>,
+    /// libnccl, where it is in no usual place
+    #[arg(long, value_name = "PATH")]
+    nccl_library: Option<PathBuf>,
     /// Only these operations
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     operation: Vec<OperationAsked>,
@@ -51,6 +61,21 @@ pub struct CollectiveFlags {
     /// The result as one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    Tcp,
+    Nccl,
+}
+
+impl Transport {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Nccl => "NCCL",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -156,31 +181,100 @@ fn measured(flags: &CollectiveFlags, rendezvous: &Rendezvous) -> Result<Vec<Row>
     let most = bench::least(&mut ranks, most).map_err(|error| error.to_string())?;
     let limit = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let sizes = bench::sizes(limit(flags.min.0), limit(most), flags.factor as usize);
-    let chosen: Vec<Measured> = flags.operation.iter().map(|operation| operation.measured()).collect();
-    let operations = if chosen.is_empty() { Measured::ALL.to_vec() } else { chosen };
-    let display =
-        Display { is_first: ranks.rank() == 0, is_json: flags.json, is_live: std::io::stderr().is_terminal() };
-    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
-    for operation in operations {
-        display.head(operation, ranks.world_size());
-        for (at, bytes) in sizes.iter().enumerate() {
-            display.begin(operation, *bytes);
-            let row = bench::measure(&mut ranks, operation, *bytes).map_err(|error| error.to_string())?;
-            display.row(&row);
-            rows.push(row);
-            let next = row.micros / 1e6 * f64::from(flags.factor) * OPERATIONS;
-            if next > PATIENCE_S && at + 1 < sizes.len() {
-                display.left_out(sizes[at + 1]);
-                left_out.extend(sizes[at + 1..].iter().map(|bytes| json!({"operation": operation, "bytes": bytes})));
-                break;
-            }
+    let is_first = ranks.rank() == 0;
+    let display = Display { is_first, is_json: flags.json, is_live: std::io::stderr().is_terminal() };
+    let asked = |transport: Transport| flags.transport.is_empty() || flags.transport.contains(&transport);
+    let device = if asked(Transport::Nccl) { Some(open_nccl(flags, &mut ranks)?) } else { None };
+    let mut answer = json!({"v": 1, "ranks": ranks.world_size()});
+    let mut rows = Vec::new();
+    // Whoever asked for NCCL alone, and has none, still wants to know how fast the machines are.
+    if asked(Transport::Tcp) || matches!(device, Some(Err(_))) {
+        let tcp = Series::measure(flags, &mut ranks, &mut TcpBuffers::default(), (Transport::Tcp, &display, &sizes))?;
+        answer["transport"] = json!("tcp");
+        answer["rows"] = json!(tcp.rows);
+        answer["leftOut"] = json!(tcp.left_out);
+        rows.extend(tcp.rows);
+    }
+    match device {
+        None => {}
+        Some(Err(missing)) => {
+            answer["nccl"] = json!({"missing": missing});
+            display.without_nccl(&missing);
+        }
+        Some(Ok(device)) => {
+            let version = device.version();
+            let mut buffers = NcclRanks::connect(&mut ranks, device).map_err(|error| error.to_string())?;
+            let nccl = Series::measure(flags, &mut ranks, &mut buffers, (Transport::Nccl, &display, &sizes))?;
+            answer["nccl"] = json!({"version": version, "rows": nccl.rows, "leftOut": nccl.left_out});
+            rows.extend(nccl.rows);
         }
     }
-    if display.is_first && flags.json {
-        let ranks = ranks.world_size();
-        speech::print_json(&json!({"v": 1, "transport": "tcp", "ranks": ranks, "rows": rows, "leftOut": left_out}));
+    if is_first && flags.json {
+        speech::print_json(&answer);
     }
     Ok(rows)
+}
+
+/// This rank's GPU and libnccl, or why one of the ranks has none: all ranks get the same answer.
+fn open_nccl(flags: &CollectiveFlags, ranks: &mut Communicator) -> Result<Result<NcclDevice, String>, String> {
+    let local_rank = std::env::var(LOCAL_RANK).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let opened = NcclDevice::open(local_rank, &libraries(flags)).map_err(|error| error.to_string());
+    let own = opened.as_ref().err().cloned().unwrap_or_default();
+    let said = ranks.all_gather(own.as_bytes()).map_err(|error| error.to_string())?;
+    let missing = said.iter().enumerate().find(|(_, said)| !said.is_empty());
+    match (missing, opened) {
+        (None, opened) => Ok(opened),
+        (Some((rank, said)), _) => Ok(Err(format!("rank {rank}: {}", String::from_utf8_lossy(said)))),
+    }
+}
+
+/// The one that is named; else those that pip has left in the active environment, then the system's.
+fn libraries(flags: &CollectiveFlags) -> Vec<PathBuf> {
+    if let Some(named) = &flags.nccl_library {
+        return vec![named.clone()];
+    }
+    let environment = std::env::var_os(VIRTUAL_ENV).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let listed = environment.and_then(|folder| std::fs::read_dir(folder.join("lib")).ok()).into_iter().flatten();
+    let inside = |folder: PathBuf| folder.join("site-packages/nvidia/nccl/lib").join(nccl::LIBRARY);
+    let pips = listed.flatten().map(|entry| inside(entry.path())).filter(|path| path.is_file());
+    pips.chain([PathBuf::from(nccl::LIBRARY)]).collect()
+}
+
+/// What one transport did.
+#[derive(Debug, Default)]
+struct Series {
+    rows: Vec<Row>,
+    left_out: Vec<Value>,
+}
+
+impl Series {
+    fn measure<B: Buffers<Problem: ToString>>(
+        flags: &CollectiveFlags,
+        ranks: &mut Communicator,
+        buffers: &mut B,
+        (transport, display, sizes): (Transport, &Display, &[usize]),
+    ) -> Result<Self, String> {
+        let chosen: Vec<Measured> = flags.operation.iter().map(|operation| operation.measured()).collect();
+        let operations = if chosen.is_empty() { Measured::ALL.to_vec() } else { chosen };
+        let mut series = Self::default();
+        for operation in operations {
+            display.head(operation, ranks.world_size(), transport);
+            for (at, bytes) in sizes.iter().enumerate() {
+                display.begin(operation, *bytes);
+                let row = bench::measure(ranks, buffers, operation, *bytes).map_err(|error| error.to_string())?;
+                display.row(&row);
+                series.rows.push(row);
+                let next = row.micros / 1e6 * f64::from(flags.factor) * (OPERATIONS + 4.0 * (B::AT_ONCE - 1) as f64);
+                if next > PATIENCE_S && at + 1 < sizes.len() {
+                    display.left_out(sizes[at + 1]);
+                    let larger = sizes[at + 1..].iter();
+                    series.left_out.extend(larger.map(|bytes| json!({"operation": operation, "bytes": bytes})));
+                    break;
+                }
+            }
+        }
+        Ok(series)
+    }
 }
 
 /// What a buffer may take where nobody says: a quarter of the free memory, shared by the ranks of this machine.
@@ -207,19 +301,28 @@ impl Display {
         self.is_first && !self.is_json
     }
 
-    fn head(&self, operation: Measured, ranks: usize) {
+    fn without_nccl(&self, missing: &str) {
+        if self.says() {
+            speech::say(&match speech::language() {
+                Language::ZhCn => format!("  没有测 NCCL：{missing}\n"),
+                Language::En => format!("  NCCL is not measured: {missing}\n"),
+            });
+        }
+    }
+
+    fn head(&self, operation: Measured, ranks: usize, transport: Transport) {
         if !self.says() {
             return;
         }
-        let name = operation.name();
+        let (name, over) = (operation.name(), transport.name());
         let title = match speech::language() {
-            Language::ZhCn => format!("\n{name}，{ranks} 个 rank，TCP\n"),
-            Language::En => format!("\n{name}, {ranks} ranks, TCP\n"),
+            Language::ZhCn => format!("\n{name}，{ranks} 个 rank，{over}\n"),
+            Language::En => format!("\n{name}, {ranks} ranks, {over}\n"),
         };
         speech::print(&title);
         speech::print(&format!(
-            "{:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>7}\n",
-            "size(B)", "count", "time(us)", "min(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong"
+            "{:>12} {:>12} {:>6} {:>12} {:>12} {:>12} {:>12} {:>7}\n",
+            "size(B)", "count", "type", "time(us)", "min(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong"
         ));
     }
 
@@ -233,9 +336,10 @@ impl Display {
     fn row(&self, row: &Row) {
         if self.says() {
             speech::print(&format!(
-                "{:>12} {:>12} {:>12.1} {:>12.1} {:>12.3} {:>12.3} {:>7}\n",
+                "{:>12} {:>12} {:>6} {:>12.1} {:>12.1} {:>12.3} {:>12.3} {:>7}\n",
                 row.bytes,
                 row.bytes / size_of::<f32>(),
+                "float",
                 row.micros,
                 row.least_micros,
                 row.algorithm_bandwidth,

@@ -11,7 +11,7 @@ use fermi_domain::language::Text;
 use fermi_domain::preflight::PreflightProgress;
 
 use super::printing::View;
-use super::{DoctorFlags, code, matrix};
+use super::{DoctorFlags, EngineAsked, code, matrix};
 use crate::connection::{self, CommandProblem, Outcome};
 use crate::speech::{self, Paint};
 
@@ -30,6 +30,7 @@ fn check(flags: &DoctorFlags) -> Outcome {
         path: flags.path.as_ref().map(|path| absolute(path)),
         master_port: flags.master_port,
         python: Some(!flags.no_python),
+        engine: flags.engine.map(EngineAsked::engine),
     };
     let started = client.start_preflight(&request)?.data;
     let done = follow(&client, started)?;

@@ -19,6 +19,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use fermi_doctor::look::{self, LookOptions};
 use fermi_doctor::{Counts, check};
 use fermi_domain::language::Text;
+use fermi_domain::preflight::PreflightEngine;
 use serde_json::json;
 
 use self::printing::View;
@@ -42,7 +43,7 @@ pub struct DoctorFlags {
     /// The folder whose disk is tried, such as that of checkpoints
     #[arg(long, value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// Also list the devices of this engine
+    /// Also list the devices of this engine; several machines add by its own means as well
     #[arg(long, value_name = "NAME")]
     engine: Option<EngineAsked>,
     /// The Python to ask for torch, DeepSpeed and JAX [default: the one that fermi run takes]
@@ -73,7 +74,7 @@ pub struct DoctorFlags {
     #[arg(long, value_name = "DIR", help_heading = SEVERAL)]
     path: Option<PathBuf>,
     /// Check these environments of a server together, by name or id, with commas: their agents do it
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["nnodes", "node_rank", "master_addr", "join_timeout", "folder", "engine", "python"], help_heading = THROUGH_SERVER)]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["nnodes", "node_rank", "master_addr", "join_timeout", "folder", "python"], help_heading = THROUGH_SERVER)]
     nodes: Vec<String>,
     #[command(flatten, next_help_heading = THROUGH_SERVER)]
     server: ServerFlags,
@@ -89,6 +90,15 @@ enum About {
 enum EngineAsked {
     Torch,
     Jax,
+}
+
+impl EngineAsked {
+    fn engine(self) -> PreflightEngine {
+        match self {
+            Self::Torch => PreflightEngine::Torch,
+            Self::Jax => PreflightEngine::Jax,
+        }
+    }
 }
 
 pub fn execute(flags: &DoctorFlags) -> ExitCode {

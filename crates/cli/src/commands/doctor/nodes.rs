@@ -11,7 +11,7 @@ use fermi_domain::language::{Notice, Text, reason};
 use serde_json::json;
 
 use super::printing::View;
-use super::{DoctorFlags, code, matrix, options};
+use super::{DoctorFlags, EngineAsked, code, matrix, options};
 use crate::{exit_code, speech};
 
 /// All of it takes a minute at most, so Python has less time than when it is asked alone.
@@ -49,6 +49,8 @@ pub fn execute(flags: &DoctorFlags) -> ExitCode {
         names: Vec::new(),
         until: Instant::now() + Duration::from_secs(flags.join_timeout) + WHOLE,
         path: flags.path.clone(),
+        engine: flags.engine.map(EngineAsked::engine),
+        python: flags.python.clone(),
         word: None,
         name: std::env::var(FERMI_NODE_NAME).ok().filter(|name| !name.is_empty()).unwrap_or_else(host_name),
     };

@@ -13,7 +13,7 @@ use fermi_doctor::look::{self, LookOptions, Step};
 use fermi_doctor::nodes::{NodesOptions, hub, member, report};
 use fermi_doctor::{Counts, check};
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
-use fermi_domain::preflight::{PreflightNews, PreflightPart};
+use fermi_domain::preflight::{PreflightEngine, PreflightNews, PreflightPart};
 
 use super::nodes::{LOOK, PYTHON, tell};
 use crate::{exit_code, speech};
@@ -70,6 +70,8 @@ fn options(part: &PreflightPart, master_port: u16) -> NodesOptions {
         names: part.names.clone(),
         until: Instant::now() + Duration::from_millis(part.whole_ms).saturating_sub(FAREWELL * 2),
         path: part.path.as_ref().map(PathBuf::from),
+        engine: part.engine,
+        python: None,
         word: part.word.clone(),
     }
 }
@@ -79,7 +81,7 @@ fn begin_to_look(part: &PreflightPart, port: PortFacts) -> Step<fermi_doctor::fa
         folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
         python: None,
         port,
-        asks_jax: false,
+        asks_jax: part.engine == Some(PreflightEngine::Jax),
         python_patience: part.asks_python.then_some(PYTHON),
     };
     Step::start(LOOK, move || look::machine(&look))

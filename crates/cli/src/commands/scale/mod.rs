@@ -1,8 +1,11 @@
 //! `fermi scale`: runs a training at rising numbers of processes and says how well it scales.
 //!
-//! [`trial`] runs once, [`throughput`] reads how fast that was, [`table`] says what the runs mean together, [`report`] shows it.
-//! After every run all files are written anew, so that what was measured stays when this is ended.
+//! [`trial`] runs once, [`throughput`] reads how fast that was, [`table`] says what the runs mean together, [`lesson`] what
+//! the planner learns from them, [`report`] shows it. After every run all files are written anew, so that what was measured
+//! stays when this is ended; [`earlier`] keeps what lay there before.
 
+mod earlier;
+mod lesson;
 mod report;
 mod table;
 mod throughput;
@@ -17,11 +20,15 @@ use clap::Args;
 use fermi_domain::contract::CUDA_VISIBLE_DEVICES;
 use fermi_domain::language::{Language, Notice, Text, reason};
 use fermi_hardware::gpu::{self, Gpus};
+use fermi_hardware::memory;
+use fermi_planner::run::Run;
 use fermi_server::named_file;
 use fermi_trainer::Preset;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use self::report::Measurement;
+use self::lesson::{CORE_BANDWIDTH_GBS, Subject};
+use self::report::{CALIBRATION, FILES, Learned, Measurement};
 use self::table::{Predicted, Scaling, Trial, lines};
 use self::trial::{Outcome, TrialOrder};
 use crate::speech::{self, Paint};
@@ -69,6 +76,13 @@ pub struct ScaleFlags {
     /// What fermi plan scale has written (scaling.json), to show it beside what is measured
     #[arg(long, value_name = "FILE")]
     predicted: Option<PathBuf>,
+    /// Teach the planner by these runs: its constants go to calibration.json, what it predicts with them beside what is
+    /// measured
+    #[arg(long, conflicts_with = "predicted")]
+    calibrate: bool,
+    /// What the command trains, as a row of fermi plan predict (JSON): model_name, seq_len, precision, sharding, framework …
+    #[arg(long, value_name = "FILE", requires = "calibrate")]
+    row: Option<PathBuf>,
     /// The result as one JSON object
     #[arg(long)]
     json: bool,
@@ -86,16 +100,18 @@ struct Planned {
 }
 
 pub fn execute(flags: &ScaleFlags) -> ExitCode {
-    let predicted = match flags.predicted.as_deref().map(read_predicted).transpose() {
-        Ok(points) => points.unwrap_or_default(),
+    let predicted = flags.predicted.as_deref().map(read_predicted).transpose();
+    let gpus = Gpus::open().filter(|gpus| !gpus.list().is_empty());
+    let devices = devices();
+    let ready = predicted.and_then(|points| Ok((points.unwrap_or_default(), flags.subject(devices, gpus.as_ref())?)));
+    let (predicted, subject) = match ready {
+        Ok(ready) => ready,
         Err(notice) => {
             speech::complain(&notice);
             return ExitCode::from(exit_code::USAGE);
         }
     };
     signals::listen();
-    let gpus = Gpus::open().filter(|gpus| !gpus.list().is_empty());
-    let devices = devices();
     let mut found = Measurement {
         workload: flags.workload(),
         unit: "tokens/s",
@@ -105,41 +121,20 @@ pub fn execute(flags: &ScaleFlags) -> ExitCode {
         trials: Vec::new(),
         lines: Vec::new(),
         notes: flags.notes(devices, gpus.is_some()),
+        learned: None,
     };
-    let planned = flags.planned();
-    let mut failed = 0;
-    for (at, next) in planned.iter().enumerate() {
-        progress(at, planned.len(), next, None);
-        let words = flags.words(next);
-        let order = TrialOrder {
-            words: &words,
-            processes: next.processes,
-            folder: &flags.results_dir.join("runs"),
-            patience: Duration::from_secs(flags.timeout),
-        };
-        match trial::run(&order, gpus.as_ref()) {
-            Outcome::Measured { throughput, memory_bytes } => {
-                found.unit = throughput.unit;
-                progress(at, planned.len(), next, Some(&format!("{:.1} {}", throughput.speed, throughput.unit)));
-                let global_batch = flags.knows_batch().then_some(next.batch * next.processes);
-                let Planned { scaling, processes, .. } = *next;
-                found.trials.push(Trial { scaling, processes, global_batch, speed: throughput.speed, memory_bytes });
-            }
-            Outcome::Failed(why) => {
-                failed += 1;
-                progress(at, planned.len(), next, Some(why.in_language(speech::language())));
-                let n = next.processes;
-                found.notes.push(Text::new(format!("{n} 个进程：{}", why.zh), format!("{n} processes: {}", why.en)));
-            }
-            Outcome::Interrupted => break,
-        }
-        found.complete = at + 1 == planned.len();
-        found.lines = lines(&found.trials, devices, &predicted);
-        if let Err(notice) = write(&flags.results_dir, &found) {
+    let measured = flags.measure(&mut found, gpus.as_ref(), &predicted);
+    let taught = measured.and_then(|failed| {
+        let Some(subject) = subject.filter(|_| !found.trials.is_empty()) else { return Ok(failed) };
+        flags.teach(&subject, &mut found).map(|()| failed)
+    });
+    let failed = match taught {
+        Ok(failed) => failed,
+        Err(notice) => {
             speech::complain(&notice);
             return ExitCode::from(exit_code::FAILED);
         }
-    }
+    };
     show(flags, &found);
     match (signals::heard(), failed) {
         (0, 0) => ExitCode::from(exit_code::DONE),
@@ -157,6 +152,125 @@ fn devices() -> u64 {
 }
 
 impl ScaleFlags {
+    /// Makes one run after the other and writes after each what is known; says how many failed.
+    fn measure(&self, found: &mut Measurement, gpus: Option<&Gpus>, predicted: &[Predicted]) -> Result<usize, Notice> {
+        let planned = self.planned();
+        let (mut failed, mut is_first) = (0, true);
+        for (at, next) in planned.iter().enumerate() {
+            progress(at, planned.len(), next, None);
+            let words = self.words(next);
+            let order = TrialOrder {
+                words: &words,
+                processes: next.processes,
+                folder: &self.results_dir.join("runs"),
+                patience: Duration::from_secs(self.timeout),
+            };
+            match trial::run(&order, gpus) {
+                Outcome::Measured { throughput, memory_bytes } => {
+                    found.unit = throughput.unit;
+                    progress(at, planned.len(), next, Some(&format!("{:.1} {}", throughput.speed, throughput.unit)));
+                    let global_batch = self.knows_batch().then_some(next.batch * next.processes);
+                    let Planned { scaling, processes, .. } = *next;
+                    found.trials.push(Trial {
+                        scaling,
+                        processes,
+                        global_batch,
+                        speed: throughput.speed,
+                        memory_bytes,
+                    });
+                }
+                Outcome::Failed(why) => {
+                    failed += 1;
+                    progress(at, planned.len(), next, Some(why.in_language(speech::language())));
+                    let n = next.processes;
+                    found
+                        .notes
+                        .push(Text::new(format!("{n} 个进程：{}", why.zh), format!("{n} processes: {}", why.en)));
+                }
+                Outcome::Interrupted => break,
+            }
+            found.complete = at + 1 == planned.len();
+            found.lines = lines(&found.trials, found.devices, predicted);
+            if std::mem::take(&mut is_first) {
+                found.notes.extend(self.keep_earlier()?);
+            }
+            self.write(found)?;
+        }
+        Ok(failed)
+    }
+
+    /// The planner learns from what was measured, and its curve stands beside it.
+    fn teach(&self, subject: &Subject, found: &mut Measurement) -> Result<(), Notice> {
+        let lesson = subject.learn(&found.trials, found.devices, found.unit)?;
+        found.lines = lines(&found.trials, found.devices, &lesson.predicted);
+        let file = self.results_dir.join(CALIBRATION);
+        found.learned = Some(Learned { lesson, file });
+        self.write(found)
+    }
+
+    /// What the planner is taught of, where that is asked for. Refuses what it could not learn from.
+    fn subject(&self, devices: u64, gpus: Option<&Gpus>) -> Result<Option<Subject>, Notice> {
+        if !self.calibrate {
+            return Ok(None);
+        }
+        let counts = self.counts();
+        if counts.iter().all(|count| *count > devices) {
+            return Err(all_share(devices, gpus.is_some()));
+        }
+        let mut row = match (&self.row, self.command.as_slice()) {
+            (Some(path), _) => read_json::<Run>(path, || {
+                Text::new(
+                    "文件形如 {\"model_name\": \"gpt2\", \"seq_len\": 1024}",
+                    "the file has the form {\"model_name\": \"gpt2\", \"seq_len\": 1024}",
+                )
+            })?,
+            (None, []) => built_in(self.preset),
+            (None, _) => return Err(row_required()),
+        };
+        // The built-in trainer computes on cores, whatever else the machine has.
+        let gpu = gpus.filter(|_| !self.command.is_empty()).and_then(|gpus| gpus.list().into_iter().next());
+        if let Some(gpu) = gpu.filter(|_| row.gpu.is_none()) {
+            row.gpu = Some(gpu.model);
+            row.gpu_mem_gib = row.gpu_mem_gib.or(Some(gib(gpu.memory)));
+        }
+        let is_on_cores = row.gpu.is_none() && row.gpu_tflops.is_none();
+        if is_on_cores {
+            row.gpu_mem_gib = row.gpu_mem_gib.or(Some(gib(memory::measure().total) / devices.max(1) as f64));
+            row.gpu_bandwidth_gbs = row.gpu_bandwidth_gbs.or(Some(CORE_BANDWIDTH_GBS));
+        }
+        let subject = Subject { row, is_on_cores };
+        let fewest = counts.first().copied().unwrap_or(1);
+        subject.check(fewest, self.knows_batch().then_some(self.batch * fewest))?;
+        Ok(Some(subject))
+    }
+
+    /// What was measured into the same folder before stays there, under another name.
+    fn keep_earlier(&self) -> Result<Option<Text>, Notice> {
+        let kept = earlier::keep(&self.results_dir).map_err(|error| unwritten(&self.results_dir, &error))?;
+        Ok(kept.map(|number| {
+            Text::new(
+                format!("此前测得的结果保留为 scaling-{number}.*"),
+                format!("what was measured there before is kept as scaling-{number}.*"),
+            )
+        }))
+    }
+
+    /// Each file is whole or the one before, whenever this process ends.
+    fn write(&self, found: &Measurement) -> Result<(), Notice> {
+        let folder = &self.results_dir;
+        let language = speech::language();
+        let json = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+        let texts = [json(&found.json()), found.csv(), found.chart(language), found.page(language)];
+        let calibration = found.learned.as_ref().map(|learned| (CALIBRATION, json(&learned.constants())));
+        let mut files = FILES.into_iter().zip(texts).chain(calibration);
+        let written = files.try_for_each(|(name, text)| {
+            let fresh = folder.join(format!("{name}.new"));
+            fs::write(&fresh, text)?;
+            fs::rename(&fresh, folder.join(name))
+        });
+        written.map_err(|error| unwritten(folder, &error))
+    }
+
     fn knows_batch(&self) -> bool {
         self.command.is_empty() || self.command.iter().any(|word| word.contains(BATCH) || word.contains(GLOBAL_BATCH))
     }
@@ -227,6 +341,12 @@ impl ScaleFlags {
                 ),
             ));
         }
+        if !more.is_empty() && self.calibrate {
+            notes.push(Text::new(
+                format!("规划器不从 {} 个进程的运行中学习", more.join("、")),
+                format!("the planner learns nothing from the runs of {} processes", more.join(", ")),
+            ));
+        }
         if !self.knows_batch() && self.scaling.contains(&Scaling::Strong) {
             notes.push(Text::new(
                 format!("命令中没有 {BATCH} 或 {GLOBAL_BATCH}：批次由脚本决定，只测弱扩展"),
@@ -244,47 +364,91 @@ struct PredictedFile {
 }
 
 fn read_predicted(path: &Path) -> Result<Vec<Predicted>, Notice> {
+    let hint = || {
+        Text::new(
+            "用 fermi plan scale --results-dir 写出 scaling.json",
+            "write scaling.json with fermi plan scale --results-dir",
+        )
+    };
+    read_json::<PredictedFile>(path, hint).map(|file| file.points)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path, hint: impl Fn() -> Text) -> Result<T, Notice> {
     let why = match named_file::read_text(path) {
-        Ok(text) => match serde_json::from_str::<PredictedFile>(&text) {
-            Ok(file) => return Ok(file.points),
+        Ok(text) => match serde_json::from_str::<T>(&text) {
+            Ok(value) => return Ok(value),
             Err(error) => reason::of_json(&error),
         },
         Err(error) => reason::of_io(&error),
     };
     let path = path.display();
     Err(Notice::new(
-        "predicted_unreadable",
+        "file_unreadable",
         Text::new(format!("读不了 {path}：{}", why.zh), format!("cannot read {path}: {}", why.en)),
-        Text::new(
-            "用 fermi plan scale --results-dir 写出 scaling.json",
-            "write scaling.json with fermi plan scale --results-dir",
-        ),
+        hint(),
     ))
 }
 
-/// Each file is whole or the one before, whenever this process ends.
-fn write(folder: &Path, found: &Measurement) -> Result<(), Notice> {
-    let language = speech::language();
-    let json = serde_json::to_string_pretty(&found.json()).unwrap_or_default() + "\n";
-    let files = [
-        ("scaling.json", json),
-        ("scaling.csv", found.csv()),
-        ("scaling.svg", found.chart(language)),
-        ("scaling.html", found.page(language)),
-    ];
-    let written = files.iter().try_for_each(|(name, text)| {
-        let fresh = folder.join(format!("{name}.new"));
-        fs::write(&fresh, text)?;
-        fs::rename(&fresh, folder.join(name))
-    });
-    written.map_err(|error: std::io::Error| {
-        let (folder, why) = (folder.display(), reason::of_io(&error));
-        Notice::new(
-            "results_unwritten",
-            Text::new(format!("写不进 {folder}：{}", why.zh), format!("cannot write to {folder}: {}", why.en)),
-            Text::new("用 --results-dir 换一个可写的位置", "choose a place that can be written by --results-dir"),
-        )
-    })
+/// The built-in trainer's model as a row of the planner.
+fn built_in(preset: Preset) -> Run {
+    Run {
+        layers: Some(preset.layers() as f64),
+        hidden: Some(preset.width() as f64),
+        heads: Some(preset.heads() as f64),
+        ffn: Some(preset.width() as f64 * 4.0),
+        vocab: Some(256.0),
+        tied_embeddings: Some(true),
+        seq_len: Some(preset.context() as f64),
+        precision: Some("fp32".to_owned()),
+        sharding: Some("ddp".to_owned()),
+        optimizer: Some("adamw".to_owned()),
+        recompute: Some("none".to_owned()),
+        ..Run::default()
+    }
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+fn row_required() -> Notice {
+    Notice::new(
+        "row_required",
+        Text::new(
+            "要校准规划器，须说明这条命令训练什么",
+            "to teach the planner it has to know what the command trains",
+        ),
+        Text::new(
+            "用 --row 给出文件，形如 {\"model_name\": \"gpt2\", \"seq_len\": 1024, \"precision\": \"bf16\", \"sharding\": \"ddp\"}",
+            "name a file by --row, such as {\"model_name\": \"gpt2\", \"seq_len\": 1024, \"precision\": \"bf16\", \"sharding\": \"ddp\"}",
+        ),
+    )
+}
+
+fn all_share(devices: u64, has_gpus: bool) -> Notice {
+    let (zh, en) = if has_gpus { ("块 GPU", "GPUs") } else { ("个 CPU 核", "CPU cores") };
+    Notice::new(
+        "devices_shared",
+        Text::new(
+            format!("本机只有 {devices} {zh}，所列进程数都要共用：规划器不从中学习"),
+            format!(
+                "this machine has {devices} {en}, and all these numbers of processes share them: the planner learns nothing from that"
+            ),
+        ),
+        Text::new(
+            format!("在 --num-gpus-list 中加上 1 到 {devices}"),
+            format!("add 1 to {devices} to --num-gpus-list"),
+        ),
+    )
+}
+
+fn unwritten(folder: &Path, error: &std::io::Error) -> Notice {
+    let (folder, why) = (folder.display(), reason::of_io(error));
+    Notice::new(
+        "results_unwritten",
+        Text::new(format!("写不进 {folder}：{}", why.zh), format!("cannot write to {folder}: {}", why.en)),
+        Text::new("用 --results-dir 换一个可写的位置", "choose a place that can be written by --results-dir"),
+    )
 }
 
 fn progress(at: usize, all: usize, planned: &Planned, outcome: Option<&str>) {
@@ -313,11 +477,15 @@ fn show(flags: &ScaleFlags, found: &Measurement) {
         speech::say(&format!("  ! {}\n", note.in_language(language)));
     }
     let folder = flags.results_dir.display();
+    let names = FILES.join(", ");
     if !found.trials.is_empty() {
         speech::say(&match language {
-            Language::ZhCn => format!("  已写入 {folder}：scaling.html、scaling.svg、scaling.json、scaling.csv\n"),
-            Language::En => format!("  written to {folder}: scaling.html, scaling.svg, scaling.json, scaling.csv\n"),
+            Language::ZhCn => format!("  已写入 {folder}：{names}\n"),
+            Language::En => format!("  written to {folder}: {names}\n"),
         });
+    }
+    if let Some(learned) = &found.learned {
+        speech::say(&format!("  {}\n", learned.text().in_language(language)));
     }
 }
 

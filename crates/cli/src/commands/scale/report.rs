@@ -1,14 +1,23 @@
 //! What was measured, as people and programs read it: table, CSV, JSON, chart, page. Pure.
 
+use std::path::PathBuf;
+
 use fermi_domain::language::{Language, Text};
 use fermi_domain::units::Bytes;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::lesson::Lesson;
 use super::table::{Line, Scaling, Trial};
 use crate::chart::{CurvePoint, Labels, Series, escaped, svg};
 use crate::speech::Paint;
 use crate::table::{Cell, Colour, Table};
+
+/// What is written of a measurement, and where it begins.
+pub const FILES: [&str; 4] = [RESULT, "scaling.csv", "scaling.svg", "scaling.html"];
+pub const RESULT: &str = "scaling.json";
+/// The planner's constants, where it was taught.
+pub const CALIBRATION: &str = "calibration.json";
 
 /// All that a measurement knows.
 #[derive(Debug, Serialize)]
@@ -24,6 +33,58 @@ pub struct Measurement {
     #[serde(rename = "points")]
     pub lines: Vec<Line>,
     pub notes: Vec<Text>,
+    #[serde(skip)]
+    pub learned: Option<Learned>,
+}
+
+/// What the planner has learned, and the file of its constants.
+#[derive(Debug)]
+pub struct Learned {
+    pub lesson: Lesson,
+    pub file: PathBuf,
+}
+
+impl Learned {
+    pub fn constants(&self) -> Value {
+        json!(self.lesson.calibration)
+    }
+
+    pub fn text(&self) -> Text {
+        let Lesson { calibration, device, .. } = &self.lesson;
+        let (runs, before, after) = (calibration.runs, calibration.error_before, calibration.error_after);
+        let flags = device.map_or_else(String::new, |device| {
+            let link = device.link_gbs.map_or_else(String::new, |link| format!(" --gpu-link {link:.3}"));
+            format!(" --gpu-tflops {:.4}{link}", device.tflops)
+        });
+        let file = self.file.display();
+        Text::new(
+            format!(
+                "规划器从 {runs} 次运行中学习：平均误差 {before:.1} % → {after:.1} %；用法：fermi plan … --calibration {file}{flags}"
+            ),
+            format!(
+                "the planner has learned from {runs} runs: mean error {before:.1} % → {after:.1} %; use it: fermi plan … --calibration {file}{flags}"
+            ),
+        )
+    }
+
+    /// For programs; the rows are those that `fermi plan calibrate --runs` takes, without what nobody has said.
+    fn json(&self) -> Value {
+        let Lesson { calibration, device, .. } = &self.lesson;
+        json!({
+            "file": self.file,
+            "runs": calibration.runs,
+            "errorBefore": calibration.error_before,
+            "errorAfter": calibration.error_after,
+            "deviceTflops": device.map(|device| device.tflops),
+            "deviceLinkGbs": device.and_then(|device| device.link_gbs),
+        })
+    }
+
+    fn rows(&self) -> Vec<Value> {
+        let mut rows: Vec<Value> = self.lesson.rows.iter().map(|row| json!(row)).collect();
+        rows.iter_mut().filter_map(Value::as_object_mut).for_each(|row| row.retain(|_, value| !value.is_null()));
+        rows
+    }
 }
 
 fn word(language: Language, zh: &'static str, en: &'static str) -> &'static str {
@@ -34,10 +95,14 @@ fn word(language: Language, zh: &'static str, en: &'static str) -> &'static str 
 }
 
 impl Measurement {
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         let mut value = json!(self);
         value["version"] = json!(1);
         value["kind"] = json!("measured");
+        if let Some(learned) = &self.learned {
+            value["calibration"] = learned.json();
+            value["rows"] = json!(learned.rows());
+        }
         value
     }
 
@@ -155,7 +220,8 @@ impl Measurement {
         };
         let rows: String = self.lines.iter().map(row).collect();
         let note = |note: &Text| format!("<li>{}</li>\n", escaped(note.in_language(language)));
-        let notes: String = self.notes.iter().map(note).collect();
+        let learned = self.learned.as_ref().map(Learned::text);
+        let notes: String = self.notes.iter().chain(&learned).map(note).collect();
         format!(
             "<!doctype html>\n<html lang=\"{}\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>\
              body{{font:15px/1.5 system-ui,'PingFang SC','Microsoft YaHei',sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#111827}}\
@@ -200,6 +266,7 @@ mod tests {
             lines: lines(&trials, 2, &[]),
             trials,
             notes: vec![Text::new("4 个进程 & 2 个核", "4 processes & 2 cores")],
+            learned: None,
         }
     }
 

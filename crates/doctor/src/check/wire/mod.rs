@@ -2,6 +2,7 @@
 
 mod blame;
 mod clock;
+mod engine;
 mod folder;
 mod interfaces;
 mod machines;
@@ -35,6 +36,7 @@ pub fn nodes(survey: &Survey) -> Vec<Finding> {
     findings.extend(clock::check(survey));
     findings.extend(interfaces::check(survey, &blamed));
     findings.extend(sum::check(survey));
+    findings.extend(engine::check(survey));
     findings.extend(folder::check(survey));
     findings.extend(versions::check(survey));
     findings.extend(machines::check(survey));

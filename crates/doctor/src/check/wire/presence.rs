@@ -59,6 +59,7 @@ fn lost(survey: &Survey, node: usize, step: StepName) -> Finding {
         StepName::Ping => ("测量延迟", "latency was measured"),
         StepName::Transfer => ("测量带宽", "bandwidth was measured"),
         StepName::AllReduce => ("all-reduce", "all nodes were adding"),
+        StepName::Engine => ("用引擎做 all-reduce", "its engine was adding"),
         StepName::Folder => ("查看文件夹", "it looked at the folder"),
     };
     let name = survey.name(node);

@@ -83,6 +83,7 @@ fn healthy(count: usize) -> Survey {
         addresses: vec![Address { interface: "eth0".into(), ip: ip(node) }],
         fresh: String::new(),
         proof: String::new(),
+        knows_engines: true,
     };
     let seen = |node: usize| NodeSeen {
         node,

@@ -1,0 +1,176 @@
+//! What measured runs teach the planner: each run as one of its rows, the constants that it learns from them, and what it
+//! predicts with those. Pure.
+
+use fermi_domain::language::{Language, Notice, Text};
+use fermi_planner::calibrate::{Calibration, calibrate, samples};
+use fermi_planner::catalogue::Catalogue;
+use fermi_planner::constants::Constants;
+use fermi_planner::device::DeviceNumbers;
+use fermi_planner::predict::predict;
+use fermi_planner::resolve;
+use fermi_planner::run::Run;
+
+use super::table::{Predicted, Scaling, Trial};
+
+/// What a core of a processor streams from memory, in GB/s: of little weight beside what it computes.
+pub const CORE_BANDWIDTH_GBS: f64 = 10.0;
+
+/// What is trained, and on what.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// A row of the planner without numbers of processes, batch and outcome.
+    pub row: Run,
+    /// Whether the row lacks the rate of its device, as of a core: it is found from the runs.
+    pub is_on_cores: bool,
+}
+
+/// What was learned.
+#[derive(Clone, Debug)]
+pub struct Lesson {
+    /// Rows for `fermi plan calibrate` and its kin.
+    pub rows: Vec<Run>,
+    pub calibration: Calibration,
+    /// The curve by the learned constants.
+    pub predicted: Vec<Predicted>,
+    /// The device, where no catalogue knows it.
+    pub device: Option<DeviceNumbers>,
+}
+
+impl Subject {
+    /// Refuses what the planner cannot model, before anything has run.
+    pub fn check(&self, processes: u64, global_batch: Option<u64>) -> Result<(), Notice> {
+        let trial = Trial { scaling: Scaling::Weak, processes, global_batch, speed: 1.0, memory_bytes: None };
+        let row = self.row_of(&trial, "steps/s").ok_or_else(batch_unknown)?;
+        let some = DeviceNumbers { tflops: 1.0, link_gbs: None };
+        let row = if self.is_on_cores { some.run(&row) } else { row };
+        resolve::job(&row, &Catalogue::builtin()).map(drop).map_err(|error| Notice::of(&error))
+    }
+
+    /// A run as a row; none where its batch is not known.
+    fn row_of(&self, trial: &Trial, unit: &str) -> Option<Run> {
+        let base = &self.row;
+        let of = |count: Option<f64>| count.filter(|count| *count >= 1.0).unwrap_or(1.0);
+        let processes = trial.processes as f64;
+        let replicas = (processes / (of(base.tp) * of(base.pp) * of(base.cp))).max(1.0);
+        let stated = base.micro_batch.map(|micro| micro * of(base.grad_accum) * replicas);
+        let global_batch = trial.global_batch.map(|batch| batch as f64).or(stated)?;
+        let micro_batch = base.micro_batch.unwrap_or((global_batch / replicas / of(base.grad_accum)).max(1.0));
+        let (tokens_per_s, step_time_s) = match unit {
+            "tokens/s" => (Some(trial.speed), None),
+            "samples/s" => (None, Some(global_batch / trial.speed)),
+            _ => (None, Some(1.0 / trial.speed)),
+        };
+        Some(Run {
+            nodes: Some(1.0),
+            gpus: Some(processes),
+            gpus_per_node: Some(processes),
+            global_batch: Some(global_batch),
+            micro_batch: Some(micro_batch),
+            tokens_per_s,
+            step_time_s,
+            ..base.clone()
+        })
+    }
+
+    /// Learns from the runs whose processes had a device each: `devices` is how many can.
+    pub fn learn(&self, trials: &[Trial], devices: u64, unit: &str) -> Result<Lesson, Notice> {
+        let (catalogue, constants) = (Catalogue::builtin(), Constants::builtin());
+        let own = trials.iter().filter(|trial| trial.processes <= devices);
+        let mut rows: Vec<Run> = own.filter_map(|trial| self.row_of(trial, unit)).collect();
+        let mut device = None;
+        if self.is_on_cores {
+            device = Some(DeviceNumbers::learned(&rows, &catalogue, &constants).ok_or_else(nothing_learned)?);
+        }
+        let placed = |row: &Run| device.map_or_else(|| row.clone(), |device| device.run(row));
+        rows = rows.iter().map(placed).collect();
+        let calibration = calibrate(&samples(&rows, &catalogue), &constants).ok_or_else(nothing_learned)?;
+        let mut weak: Vec<&Trial> = trials.iter().filter(|trial| trial.scaling == Scaling::Weak).collect();
+        weak.sort_by_key(|trial| trial.processes);
+        weak.dedup_by_key(|trial| trial.processes);
+        let speeds = weak.iter().filter_map(|trial| {
+            let row = placed(&self.row_of(trial, unit)?);
+            let answer = predict(&row, &catalogue, &calibration.constants, Language::En);
+            Some((trial.processes, answer.numbers()?.tokens_per_s / trial.processes as f64))
+        });
+        let speeds: Vec<(u64, f64)> = speeds.collect();
+        let alone = speeds.first().map_or(1.0, |(_, speed)| *speed);
+        let point = |(gpus, each): &(u64, f64)| Predicted { gpus: *gpus, efficiency: each / alone, network_gbps: None };
+        Ok(Lesson { predicted: speeds.iter().map(point).collect(), rows, calibration, device })
+    }
+}
+
+fn batch_unknown() -> Notice {
+    Notice::new(
+        "batch_unknown",
+        Text::new(
+            "不知道批次，规划器无从学习",
+            "the batch is not known, and without it the planner has nothing to learn from",
+        ),
+        Text::new(
+            "在命令中写 {batch} 或 {global_batch}，或在 --row 的文件中写 micro_batch",
+            "put {batch} or {global_batch} into the command, or micro_batch into the file of --row",
+        ),
+    )
+}
+
+fn nothing_learned() -> Notice {
+    Notice::new(
+        "nothing_learned",
+        Text::new("没有一次运行可用于校准", "no run can be learned from"),
+        Text::new(
+            "至少要有一次成功的运行，且每个进程有自己的核或 GPU",
+            "one run has to end well whose processes have a core or a GPU each",
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(micro_batch: Option<f64>) -> Subject {
+        let row = Run {
+            model_name: Some("gpt2".to_owned()),
+            seq_len: Some(1024.0),
+            gpu: Some("A100-80".to_owned()),
+            micro_batch,
+            ..Run::default()
+        };
+        Subject { row, is_on_cores: false }
+    }
+
+    fn trial(processes: u64, speed: f64) -> Trial {
+        Trial { scaling: Scaling::Weak, processes, global_batch: Some(8 * processes), speed, memory_bytes: None }
+    }
+
+    #[test]
+    fn a_speed_becomes_an_outcome_by_its_unit() {
+        let subject = subject(None);
+        let outcome = |unit: &str| subject.row_of(&trial(2, 4.0), unit).map(|row| (row.tokens_per_s, row.step_time_s));
+        assert_eq!(outcome("tokens/s"), Some((Some(4.0), None)));
+        assert_eq!(outcome("samples/s"), Some((None, Some(4.0))));
+        assert_eq!(outcome("steps/s"), Some((None, Some(0.25))));
+        let row = subject.row_of(&trial(2, 4.0), "steps/s").unwrap();
+        assert_eq!((row.gpus, row.micro_batch, row.global_batch), (Some(2.0), Some(8.0), Some(16.0)));
+    }
+
+    #[test]
+    fn what_cannot_be_modelled_is_refused_before_anything_runs() {
+        assert!(subject(None).check(1, Some(8)).is_ok());
+        assert!(subject(Some(4.0)).check(1, None).is_ok());
+        assert!(subject(None).check(1, None).is_err());
+        let nameless = Subject { row: Run { gpu: None, ..subject(None).row }, is_on_cores: false };
+        assert!(nameless.check(1, Some(8)).is_err());
+    }
+
+    #[test]
+    fn runs_that_share_a_device_teach_nothing_and_the_curve_follows_what_was_measured() {
+        let trials = [trial(1, 60_000.0), trial(2, 110_000.0), trial(4, 120_000.0)];
+        let lesson = subject(None).learn(&trials, 2, "tokens/s").unwrap();
+        assert_eq!((lesson.rows.len(), lesson.calibration.runs), (2, 2));
+        assert!(lesson.calibration.error_after <= lesson.calibration.error_before, "{lesson:?}");
+        let counts: Vec<u64> = lesson.predicted.iter().map(|it| it.gpus).collect();
+        assert_eq!((counts, lesson.predicted[0].efficiency), (vec![1, 2, 4], 1.0));
+        assert!(subject(None).learn(&trials[2..], 2, "tokens/s").is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! The engine's own all-reduce over all nodes, and the devices that it sees.
+
+use fermi_domain::language::Text;
+
+use crate::nodes::survey::{EngineOutcome, EngineStage, EngineSurvey, Survey};
+use crate::{Finding, Topic};
+
+const SUM: &str = "engine.sum";
+
+pub fn check(survey: &Survey) -> Vec<Finding> {
+    let Some(tried) = &survey.engine else { return Vec::new() };
+    let mut findings = vec![sum(survey, tried)];
+    findings.extend(devices(survey, tried));
+    findings
+}
+
+fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
+    let (engine, backend, count) = (tried.engine.name(), &tried.backend, tried.outcomes.len());
+    let (mut longest, mut failed) = (0, Vec::new());
+    for (node, outcome) in &tried.outcomes {
+        match outcome {
+            Some(EngineOutcome::Added { micros, is_right: true, .. }) => longest = longest.max(*micros),
+            Some(EngineOutcome::Added { .. }) => failed.push((*node, same("wrong sum"))),
+            Some(EngineOutcome::Failed { reason, .. }) => failed.push((*node, same(reason))),
+            Some(EngineOutcome::Late { stage, seconds, .. }) => failed.push((*node, waited(*stage, *seconds))),
+            None => failed.push((*node, Text::new("没有应答", "no answer"))),
+        }
+    }
+    if failed.is_empty() && tried.outdated.is_empty() {
+        let ms = longest as f64 / 1e3;
+        let text = Text::new(
+            format!("{count} 个节点用 {engine}（{backend}）做 all-reduce，结果正确，用时 {ms:.1} ms"),
+            format!("{count} nodes all-reduce by {engine} ({backend}) in {ms:.1} ms: the result is right"),
+        );
+        return Finding::ok(SUM, Topic::Wire, text);
+    }
+    if failed.is_empty() {
+        let names = super::named(survey, tried.outdated.iter().copied());
+        let text = Text::new(
+            format!("没有试 {engine} 的 all-reduce：{names} 的 fermi 版本较旧"),
+            format!("the all-reduce by {engine} was not tried: {names} have an older fermi"),
+        );
+        let advice = Text::new("让各节点的 fermi 版本一致", "have the same fermi on all nodes");
+        let finding = Finding::warning(SUM, Topic::Wire, text).advice(advice);
+        return tried.outdated.iter().fold(finding, |finding, node| finding.of(*node));
+    }
+    let said = |pick: &dyn Fn(&Text) -> String| {
+        let each = failed.iter().map(|(node, reason)| format!("{}: {}", survey.name(*node), pick(reason)));
+        each.collect::<Vec<_>>().join("; ")
+    };
+    let seen = Text::new(said(&|it| it.zh.clone()), said(&|it| it.en.clone()));
+    let text = Text::new(
+        format!("{count} 个节点用 {engine}（{backend}）做的 all-reduce 没有成功"),
+        format!("the all-reduce of {count} nodes by {engine} ({backend}) failed"),
+    );
+    let advice = Text::new(
+        "先解决上面的网络问题；Fermi 自己的 all-reduce 成功时，看 GLOO_SOCKET_IFNAME、NCCL_SOCKET_IFNAME 与防火墙",
+        "mend what is said of the network above; where Fermi's own all-reduce succeeds, look at GLOO_SOCKET_IFNAME, \
+         NCCL_SOCKET_IFNAME and the firewall",
+    );
+    // Where some fail, the others fail with them: whoever failed alone is the one to look at.
+    let finding = Finding::error(SUM, Topic::Wire, text).seen(seen).advice(advice);
+    if failed.len() < count { failed.iter().fold(finding, |finding, (node, _)| finding.of(*node)) } else { finding }
+}
+
+fn devices(survey: &Survey, tried: &EngineSurvey) -> Option<Finding> {
+    let of = |(node, outcome): &(usize, Option<EngineOutcome>)| {
+        let devices = outcome.as_ref()?.devices();
+        (!devices.is_empty()).then(|| format!("{}: {}", survey.name(*node), shown(devices)))
+    };
+    let told = tried.outcomes.iter().filter_map(of).collect::<Vec<_>>().join("; ");
+    let engine = tried.engine.name();
+    let text = Text::new(format!("{engine} 看到的设备：{told}"), format!("devices by {engine}: {told}"));
+    (!told.is_empty()).then(|| Finding::ok("engine.devices", Topic::Python, text))
+}
+
+/// `8 × NVIDIA H100`, and different ones one after the other.
+fn shown(devices: &[String]) -> String {
+    let mut counted: Vec<(&String, usize)> = Vec::new();
+    for device in devices {
+        match counted.iter_mut().find(|(name, _)| *name == device) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((device, 1)),
+        }
+    }
+    let each = counted.into_iter().map(|(name, n)| if n == 1 { name.clone() } else { format!("{n} × {name}") });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn same(words: &str) -> Text {
+    Text::new(words, words)
+}
+
+fn waited(stage: EngineStage, seconds: u64) -> Text {
+    let (zh, en) = match stage {
+        EngineStage::Import => ("导入引擎", "to import the engine"),
+        EngineStage::Meet => ("与其他节点会合", "to meet the other nodes"),
+        EngineStage::Add => ("all-reduce 完成", "for the all-reduce"),
+    };
+    Text::new(format!("等了 {seconds} 秒：{zh}"), format!("it waited {seconds} s {en}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::preflight::PreflightEngine;
+
+    use super::*;
+    use crate::State;
+
+    fn found(outcomes: Vec<Option<EngineOutcome>>, outdated: Vec<usize>) -> Vec<Finding> {
+        let engine = EngineSurvey {
+            engine: PreflightEngine::Torch,
+            backend: "gloo".to_owned(),
+            outcomes: outcomes.into_iter().enumerate().collect(),
+            outdated,
+        };
+        check(&Survey { nnodes: 2, engine: Some(engine), ..Survey::default() })
+    }
+
+    fn added(is_right: bool) -> Option<EngineOutcome> {
+        Some(EngineOutcome::Added { devices: vec!["H100".into(), "H100".into()], micros: 1_500, is_right })
+    }
+
+    #[test]
+    fn the_engines_sum_is_judged_by_what_each_node_says() {
+        let well = found(vec![added(true), added(true)], Vec::new());
+        assert_eq!((well[0].state, well.len()), (State::Ok, 2));
+        assert!(well[1].text.en.contains("0: 2 × H100; 1: 2 × H100"), "{:?}", well[1].text);
+        let late = EngineOutcome::Late { devices: Vec::new(), stage: EngineStage::Meet, seconds: 20 };
+        let table = [
+            (vec![added(true), added(false)], "1: wrong sum", vec![1]),
+            (vec![added(true), None], "1: no answer", vec![1]),
+            (vec![Some(late.clone()), Some(late)], "0: it waited 20 s to meet the other nodes", vec![]),
+        ];
+        for (outcomes, said, nodes) in table {
+            let finding = &found(outcomes, Vec::new())[0];
+            assert_eq!((finding.state, &finding.nodes), (State::Error, &nodes), "{said}");
+            assert!(finding.evidence.as_ref().is_some_and(|it| it.en.contains(said)), "{finding:?}");
+        }
+        assert_eq!(found(Vec::new(), vec![1])[0].state, State::Warning);
+        assert_eq!(check(&Survey::default()), []);
+    }
+}
