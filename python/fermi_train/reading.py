@@ -11,6 +11,7 @@ from fermi_training import Facts, Settings, TrainingYamlError, deepspeed_file
 from fermi_training.document import sections
 from fermi_training.facts import gpus_here, ranks_here
 from fermi_training.reader import values_of
+from fermi_training.reasons import of_system
 from fermi_training.resolving import resolve
 
 from .keys import Keys
@@ -83,8 +84,9 @@ def read(
         ranks, gpus = here or (ranks_here(), gpus_here())
         settings = resolve(values, Facts(ranks, gpus, model_parameters, named))
     except OSError as error:
+        why = of_system(error)
         raise Refusal(
-            Text(f"无法读取 {file}：{error.strerror}", f"cannot read {file}: {error.strerror}"),
+            Text(f"无法读取 {file}：{why.zh}", f"cannot read {file}: {why}"),
             Text("请检查路径和权限", "look at the path and its permissions"),
         ) from None
     except TrainingYamlError as error:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from .mistakes import Mistake, TrainingYamlError
+from .reasons import of_system
 from .sentence import Sentence
 from .value import Value
 
@@ -22,8 +23,8 @@ def read_named_by(values: dict[str, Value], yaml: Path) -> dict[str, Value] | No
     try:
         found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
-        why = error.strerror or error
-        text = Sentence(f"无法读取 {_KEY} 指定的 {path}：{why}", f"cannot read {path}, which {_KEY} names: {why}")
+        why = of_system(error)
+        text = Sentence(f"无法读取 {_KEY} 指定的 {path}：{why.zh}", f"cannot read {path}, which {_KEY} names: {why}")
         hint = Sentence("请检查路径和权限", "look at the path and its permissions")
         raise TrainingYamlError([Mistake(_KEY, text, hint)]) from None
     except ValueError as error:

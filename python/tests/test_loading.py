@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from fermi_training import Settings, TrainingYamlError, load, read
+from fermi_training.sentence import in_chinese
 
 
 class Loading(unittest.TestCase):
@@ -77,6 +78,7 @@ class Loading(unittest.TestCase):
         self.assertIn(
             "cannot read fermi_test_ds.json, which training.deepspeed.config_path names", str(refused.exception)
         )
+        self.assertTrue(in_chinese(refused.exception.mistakes[0].text).endswith("fermi_test_ds.json：不存在"))
         self.file(json_text, "fermi_test_ds.json")
         settings = load(path, ranks=1, gpus=True)
         self.assertEqual((settings.stage, settings.precision, settings.warnings), (3, "bf16", []))

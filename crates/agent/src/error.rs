@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use fermi_domain::access::RunAsRefusal;
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -40,14 +40,17 @@ impl Explained for AgentError {
             }
             Self::NotRoot => Text::new("只有以 root 运行的 agent 才能以其他账户启动 rank", self.to_string()),
             Self::RunAs(refusal) => refusal.text(),
-            Self::Folder { path, source } => Text::new(
-                format!("无法使用 {}：{source}", path.display()),
-                format!("cannot use {}: {source}", path.display()),
-            ),
-            Self::Machine(source) => Text::new(
-                format!("系统拒绝了 agent 需要的操作：{source}"),
-                format!("the machine refuses what an agent needs: {source}"),
-            ),
+            Self::Folder { path, source } => {
+                let (path, why) = (path.display(), reason::of_io(source));
+                Text::new(format!("无法使用 {path}：{}", why.zh), format!("cannot use {path}: {}", why.en))
+            }
+            Self::Machine(source) => {
+                let why = reason::of_io(source);
+                Text::new(
+                    format!("系统拒绝了 agent 需要的操作：{}", why.zh),
+                    format!("the machine refuses what an agent needs: {}", why.en),
+                )
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! What this machine has, as a hello says it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fermi_api::link::{ABILITY_PREFLIGHT, Hello, LINK_VERSION};
+use fermi_attempt::launch::PythonSearch;
 use fermi_domain::contract;
 use fermi_domain::environment::{Gpus, Versions};
 use fermi_domain::units::Bytes;
@@ -76,19 +77,50 @@ fn by_model(gpus: &[Gpu]) -> Vec<Gpus> {
 
 /// What can be known without starting anything: asking Python itself would take seconds.
 fn versions(gpus: Option<&gpu::Gpus>) -> Versions {
-    let environment = std::env::var_os(contract::VIRTUAL_ENV).map(PathBuf::from);
+    let python = PythonSearch::by_variables().usual().ok();
+    let installed = python.as_deref().and_then(installed_beside).unwrap_or_default();
     Versions {
         agent: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        python: environment.as_deref().and_then(python_version),
-        torch: environment.as_deref().and_then(torch_version),
+        python: installed.python,
+        torch: installed.torch,
         cuda: gpus.and_then(gpu::Gpus::cuda_version),
         driver: gpus.and_then(gpu::Gpus::driver_version),
         nccl: None,
     }
 }
 
-fn python_version(environment: &Path) -> Option<String> {
-    let config = fs::read_to_string(environment.join("pyvenv.cfg")).ok()?;
+/// The versions of an interpreter and of the torch that it imports.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Installed {
+    python: Option<String>,
+    torch: Option<String>,
+}
+
+/// What lies around an interpreter: in the environment in whose `bin` it stands, else where its links lead.
+fn installed_beside(python: &Path) -> Option<Installed> {
+    let environment = prefix(python)?;
+    if python_version(environment).is_some() {
+        return Some(Installed { python: python_version(environment), torch: torch_version(environment) });
+    }
+    let real = fs::canonicalize(python).ok()?;
+    let installation = prefix(&real)?;
+    // Debian keeps what pip installs for the system's Python apart from the system's own packages.
+    let torch = torch_version(installation).or_else(|| torch_version(&installation.join("local")));
+    Some(Installed { python: python_version(installation), torch })
+}
+
+/// The folder that has `bin/python`.
+fn prefix(python: &Path) -> Option<&Path> {
+    python.parent()?.parent()
+}
+
+/// As a virtual environment, a conda environment or a Python's own header says it.
+fn python_version(prefix: &Path) -> Option<String> {
+    of_virtual_environment(prefix).or_else(|| of_conda(prefix)).or_else(|| of_header(prefix))
+}
+
+fn of_virtual_environment(prefix: &Path) -> Option<String> {
+    let config = fs::read_to_string(prefix.join("pyvenv.cfg")).ok()?;
     let value = |name: &str| {
         config.lines().find_map(|line| {
             let (key, value) = line.split_once('=')?;
@@ -98,13 +130,40 @@ fn python_version(environment: &Path) -> Option<String> {
     value("version").or_else(|| value("version_info"))
 }
 
-fn torch_version(environment: &Path) -> Option<String> {
-    let pythons = fs::read_dir(environment.join("lib")).ok()?.flatten();
-    let text = pythons
-        .into_iter()
-        .find_map(|python| fs::read_to_string(python.path().join("site-packages/torch/version.py")).ok())?;
+/// `conda-meta/python-3.11.7-h955ad1f_0.json`.
+fn of_conda(prefix: &Path) -> Option<String> {
+    names_in(&prefix.join("conda-meta")).find_map(|name| {
+        let (version, build) = name.strip_prefix("python-")?.split_once('-')?;
+        let is_version = version.starts_with(|c: char| c.is_ascii_digit()) && build.ends_with(".json");
+        is_version.then(|| version.to_owned())
+    })
+}
+
+/// `include/python3.11/patchlevel.h`, where a Python was built or its headers are installed; of several, none is sure.
+fn of_header(prefix: &Path) -> Option<String> {
+    let include = prefix.join("include");
+    let mut found = names_in(&include).filter_map(|name| {
+        let header = fs::read_to_string(include.join(name).join("patchlevel.h")).ok()?;
+        let line = header.lines().find(|line| line.starts_with("#define PY_VERSION "))?;
+        line.split('"').nth(1).map(str::to_owned)
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn torch_version(prefix: &Path) -> Option<String> {
+    let lib = prefix.join("lib");
+    let text = names_in(&lib).find_map(|python| {
+        let packages = ["site-packages", "dist-packages"].map(|packages| lib.join(&python).join(packages));
+        packages.iter().find_map(|packages| fs::read_to_string(packages.join("torch/version.py")).ok())
+    })?;
     let line = text.lines().find(|line| line.starts_with("__version__"))?;
     line.split(['\'', '"']).nth(1).map(str::to_owned)
+}
+
+/// Those that begin with `python`, where there is such a folder.
+fn names_in(folder: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.starts_with("python"))
 }
 
 #[cfg(test)]
@@ -139,8 +198,39 @@ mod tests {
         let torch = folder.path().join("lib/python3.11/site-packages/torch");
         fs::create_dir_all(&torch).unwrap();
         fs::write(torch.join("version.py"), "from typing import Optional\n__version__ = '2.9.0+cu128'\n").unwrap();
+        let python = folder.path().join("bin/python");
+        let found = || installed_beside(&python).unwrap_or_default();
+        let whole = |version: &str| Installed { python: Some(version.into()), torch: Some("2.9.0+cu128".into()) };
         fs::write(folder.path().join("pyvenv.cfg"), "home = /usr/bin\nversion = 3.11.2\n").unwrap();
-        assert_eq!(torch_version(folder.path()).as_deref(), Some("2.9.0+cu128"));
-        assert_eq!(python_version(folder.path()).as_deref(), Some("3.11.2"));
+        assert_eq!(found(), whole("3.11.2"), "a virtual environment");
+        fs::remove_file(folder.path().join("pyvenv.cfg")).unwrap();
+        fs::create_dir(folder.path().join("conda-meta")).unwrap();
+        for name in ["python-dateutil-2.9.0-py_0.json", "python-3.11.7-h955ad1f_0.json"] {
+            fs::write(folder.path().join("conda-meta").join(name), "{}").unwrap();
+        }
+        assert_eq!(found(), whole("3.11.7"), "a conda environment");
+        fs::remove_dir_all(folder.path().join("conda-meta")).unwrap();
+        assert_eq!(found(), Installed::default(), "there is no interpreter at all");
+    }
+
+    #[test]
+    fn an_interpreter_that_is_a_link_is_known_by_where_it_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let [real, link] = ["opt/bin/python3.11", "usr/bin/python"].map(|name| folder.path().join(name));
+        let headers = folder.path().join("opt/include/python3.11");
+        let torch = folder.path().join("opt/local/lib/python3.11/dist-packages/torch");
+        for made in [real.parent().unwrap(), link.parent().unwrap(), &headers, &torch] {
+            fs::create_dir_all(made).unwrap();
+        }
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        fs::write(headers.join("patchlevel.h"), "#define PY_MINOR 11\n#define PY_VERSION      \"3.11.9\"\n").unwrap();
+        fs::write(torch.join("version.py"), "__version__ = \"2.9.0\"\n").unwrap();
+        let found = installed_beside(&link).unwrap();
+        assert_eq!(found, Installed { python: Some("3.11.9".into()), torch: Some("2.9.0".into()) });
+        let other = folder.path().join("opt/include/python3.12");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("patchlevel.h"), "#define PY_VERSION \"3.12.1\"\n").unwrap();
+        assert_eq!(installed_beside(&link).unwrap().python, None, "one of two");
     }
 }

@@ -13,7 +13,7 @@ use fermi_attempt::launch::{self, Devices, Folders, Prepared, PythonSearch, RunI
 use fermi_domain::access::{RunAs, RunAsRefusal};
 use fermi_domain::contract;
 use fermi_domain::dataset::DatasetRefusal;
-use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text};
+use fermi_domain::language::{Explained, FrontEnd, Hint, Notice, Text, reason};
 use fermi_domain::launch::{Placeholder, RunPolicy};
 use fermi_domain::task::{RunKey, Source};
 use fermi_hardware::gpu::visible_devices;
@@ -96,11 +96,15 @@ impl Explained for PrepareRefusal {
                 Text::new(format!("节点上没有可用的 Python：{tried}"), format!("this node has no such Python: {tried}"))
             }
             Self::NoKeepers { error } => {
-                Text::new(format!("无法启动 supervisor：{error}"), format!("the supervisor cannot be started: {error}"))
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("无法启动 supervisor：{}", why.zh),
+                    format!("the supervisor cannot be started: {}", why.en),
+                )
             }
             Self::Unwritable { path, error } => {
-                let path = path.display();
-                Text::new(format!("无法写入 {path}：{error}"), format!("cannot write to {path}: {error}"))
+                let (path, why) = (path.display(), reason::of_said(error));
+                Text::new(format!("无法写入 {path}：{}", why.zh), format!("cannot write to {path}: {}", why.en))
             }
             Self::NoFolder { path } => {
                 let path = path.display();

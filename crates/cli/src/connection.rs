@@ -1,5 +1,6 @@
 //! How commands reach the server, and how they say that it did not go well.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -193,7 +194,7 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
         ClientError::Unreachable { server, reason } => (
             Text::new(
                 format!("无法连接服务器 {server}（{}）", in_chinese(reason)),
-                format!("the server {server} cannot be reached ({reason})"),
+                format!("the server {server} cannot be reached ({})", reason::of_said(reason).en),
             ),
             Some(Hint::new(
                 "用 fermi server 启动一个（fermi up 同时启动开发环境），或用 --server、FERMI_SERVER 指定其他服务器",
@@ -224,7 +225,7 @@ fn told(error: &ClientError) -> (Text, Option<Hint>) {
 }
 
 /// The client's words for a connection that failed.
-fn in_chinese(reason: &str) -> &str {
+fn in_chinese(said: &str) -> Cow<'static, str> {
     const KNOWN: [(&str, &str); 6] = [
         ("connection refused", "连接被拒绝"),
         ("the connection was cut", "连接被中断"),
@@ -233,7 +234,8 @@ fn in_chinese(reason: &str) -> &str {
         ("the host is not known", "查不到该主机名"),
         ("no connection", "没有连接"),
     ];
-    KNOWN.iter().find(|(english, _)| *english == reason).map_or(reason, |(_, chinese)| chinese)
+    let known = KNOWN.iter().find(|(english, _)| *english == said);
+    known.map_or_else(|| reason::of_said(said).zh, |(_, chinese)| Cow::Borrowed(*chinese))
 }
 
 /// The server has spoken the language that it was asked for.

@@ -14,10 +14,18 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// The language of this terminal: FERMI_LANG, then the locale; English where none is set.
 pub fn language() -> Language {
-    [FERMI_LANG, "LC_ALL", "LC_MESSAGES", "LANG"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
-        .map_or(Language::En, |locale| Language::of_locale(&locale))
+    let value = |name: &str| std::env::var(name).ok();
+    language_of(value(FERMI_LANG), ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(value))
+}
+
+/// A wish for a language that Fermi does not speak leaves the choice to the locale.
+fn language_of(wish: Option<String>, locales: impl Iterator<Item = String>) -> Language {
+    let is_spoken = |wish: &String| {
+        let head = wish.get(..2).unwrap_or(wish).to_ascii_lowercase();
+        ["zh", "en", "c"].contains(&head.as_str()) || wish.starts_with("C.") || wish == "POSIX"
+    };
+    let mut named = wish.filter(is_spoken).into_iter().chain(locales).filter(|value| !value.is_empty());
+    named.next().map_or(Language::En, |locale| Language::of_locale(&locale))
 }
 
 /// A word in the language of this terminal.
@@ -166,4 +174,26 @@ pub fn checked(code: ExitCode) -> ExitCode {
         Text::new("检查输出所在的磁盘或文件", "look at the disk or the file that the output goes to"),
     ));
     if code == ExitCode::SUCCESS { ExitCode::from(exit_code::FAILED) } else { code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_that_is_not_spoken_leaves_the_choice_to_the_locale() {
+        for (wish, locales, expected) in [
+            (Some("zh"), vec!["en_US.UTF-8"], Language::ZhCn),
+            (Some("en"), vec!["zh_CN.UTF-8"], Language::En),
+            (Some("C"), vec!["zh_CN.UTF-8"], Language::En),
+            (Some("C.UTF-8"), vec!["zh_CN.UTF-8"], Language::En),
+            (Some("fr"), vec!["", "zh_CN.UTF-8"], Language::ZhCn),
+            (Some("fr"), vec!["fr_FR.UTF-8"], Language::En),
+            (Some(""), vec!["zh_TW"], Language::ZhCn),
+            (None, vec![], Language::En),
+        ] {
+            let found = language_of(wish.map(str::to_owned), locales.iter().map(|locale| (*locale).to_owned()));
+            assert_eq!(found, expected, "{wish:?} {locales:?}");
+        }
+    }
 }

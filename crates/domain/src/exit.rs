@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::language::Text;
+use crate::language::{Text, reason};
 use serde::{Deserialize, Serialize};
 
 /// The end of a process as the kernel told it, or the reason why it never began.
@@ -89,7 +89,10 @@ impl Exit {
             Self::Signal { signal, core_dumped: true } => {
                 Text::new(format!("信号 {}（已转储 core）", signal_name(*signal)), en)
             }
-            Self::NotStarted { error } => Text::new(format!("未能启动：{error}"), en),
+            Self::NotStarted { error } => {
+                let why = reason::of_said(error);
+                Text::new(format!("未能启动：{}", why.zh), format!("not started: {}", why.en))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     exit::{Exit, signal_name},
     failure::{Diagnosis, FailureClass, Role, Traceback},
     ids::Rank,
-    language::{Hint, Setting, Text},
+    language::{Hint, Setting, Text, reason},
     pulse::Phase,
     start_up::{AwaitedRank, Standing, waited_in_vain},
     units::Seconds,
@@ -209,11 +209,11 @@ impl VerdictKind {
                 );
                 Some(hint.on_command_line(
                     format!(
-                        "在每个节点上用相同的 {nodes}、{address} 和 {port} 启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
+                        "在每个节点上用相同的 {nodes}、{address} 和 {port}（或 --rdzv-endpoint）启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
                     ),
                     format!(
-                        "start every node with the same {nodes}, {address} and {port}, and see that the firewall lets the \
-                         port through; {patience} makes the wait longer"
+                        "start every node with the same {nodes}, {address} and {port} (or --rdzv-endpoint), and see that the \
+                         firewall lets the port through; {patience} makes the wait longer"
                     ),
                 ))
             }
@@ -271,10 +271,13 @@ impl FailedRank {
                     format!("rank {rank} on {node} was killed by {name}{en}"),
                 )
             }
-            Exit::NotStarted { error } => Text::new(
-                format!("节点 {node} 上的 rank {rank} 未能启动：{error}"),
-                format!("rank {rank} on {node} could not be started: {error}"),
-            ),
+            Exit::NotStarted { error } => {
+                let why = reason::of_said(error);
+                Text::new(
+                    format!("节点 {node} 上的 rank {rank} 未能启动：{}", why.zh),
+                    format!("rank {rank} on {node} could not be started: {}", why.en),
+                )
+            }
         }
     }
 }

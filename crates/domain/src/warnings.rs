@@ -38,7 +38,7 @@ pub enum Warning {
 pub struct VersionDifference {
     /// Such as `torch`.
     pub part: &'static str,
-    /// Each version, none where an agent found none, with the environments that have it.
+    /// Each version, none where an agent knows that there is none, with the environments that have it.
     pub versions: Vec<(Option<String>, Vec<String>)>,
 }
 
@@ -110,7 +110,8 @@ fn about_strategy(strategy: Strategy, framework: Option<Framework>, ranks: u32) 
     found
 }
 
-/// The parts of which some environments have one version and others another, or none that their agents found.
+/// The parts of which some environments have one version and others another, or none. Where an agent does not know a part,
+/// nothing is said of that environment: torch is missing only where it was looked for beside a Python.
 fn version_differences(environments: &[&Environment]) -> Vec<VersionDifference> {
     type Part = (&'static str, fn(&Versions) -> Option<&String>);
     let parts: [Part; 5] = [
@@ -122,8 +123,12 @@ fn version_differences(environments: &[&Environment]) -> Vec<VersionDifference> 
     ];
     let difference = |(part, version): Part| {
         let mut versions: Vec<(Option<String>, Vec<String>)> = Vec::new();
+        let is_missing = |versions: &Versions| part == "torch" && versions.python.is_some();
         for environment in environments {
             let found = version(&environment.versions).cloned();
+            if found.is_none() && !is_missing(&environment.versions) {
+                continue;
+            }
             match versions.iter_mut().find(|(known, _)| *known == found) {
                 Some((_, names)) => names.push(environment.name.clone()),
                 None => versions.push((found, vec![environment.name.clone()])),
@@ -201,6 +206,19 @@ mod tests {
             told.text().zh,
             "版本不一致：torch 2.15（pytorch-dev-env）、未找到（llm-training-env）、2.14（nlp-research-lab）"
         );
+    }
+
+    #[test]
+    fn what_an_agent_does_not_know_is_not_called_missing() {
+        let mut nodes = three_zones();
+        let told = |nodes: &[Environment]| ids(nodes, Framework::PytorchDdp, None).contains(&"mixed_versions");
+        nodes[0].versions = Versions { python: Some("3.13".into()), torch: Some("2.15".into()), ..Versions::default() };
+        assert!(!told(&nodes), "the others have not said what they have");
+        nodes[1].versions.python = Some("3.13".into());
+        assert!(told(&nodes), "the second has a Python without torch");
+        nodes[1].versions.torch = Some("2.15".into());
+        nodes[2].versions.driver = Some("570".into());
+        assert!(!told(&nodes));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fermi_domain::access::{Fingerprint, TrustedProxies};
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use fermi_store::Store;
 use fermi_store::chunks::LocalChunks;
 use tokio::net::{TcpListener, TcpSocket};
@@ -118,7 +118,7 @@ impl Explained for ServerError {
             Self::Read(error) => format!("无法读取开发环境：{error}"),
             Self::Failed(error) => format!("服务失败：{error}"),
         };
-        Text::new(zh, self.to_string())
+        Text::new(reason::of_said(&zh).zh, reason::of_said(&self.to_string()).en)
     }
 
     fn hint(&self) -> Option<Hint> {

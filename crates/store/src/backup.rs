@@ -14,7 +14,7 @@ use std::{
 use fermi_domain::{
     fleet,
     ids::TaskId,
-    language::{Explained, Hint, Text},
+    language::{Explained, Hint, Text, reason},
     principal::Principal,
 };
 use rusqlite::{Connection, OpenFlags, params};
@@ -106,7 +106,7 @@ impl Explained for BackupError {
             Self::Open(error) => return error.text(),
             Self::Store(error) => format!("无法读写数据库：{error}"),
         };
-        Text::new(zh, self.to_string())
+        Text::new(reason::of_said(&zh).zh, reason::of_said(&self.to_string()).en)
     }
 
     fn hint(&self) -> Option<Hint> {

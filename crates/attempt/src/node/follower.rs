@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use fermi_domain::contract;
-use fermi_domain::language::{Explained, Setting, Text};
+use fermi_domain::language::{Explained, Setting, Text, reason};
 use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::lease;
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -309,21 +309,31 @@ fn why_not_joined(address: &str, port: u16, error: &JoinError) -> Text {
         ),
         // The machine answers, so no firewall swallows what is sent there.
         JoinError::Unreachable { tried, source } if source.kind() == std::io::ErrorKind::ConnectionRefused => {
+            let why = reason::of_io(source);
             Text::new(
                 format!(
-                    "主节点 {endpoint} 上还没有程序在监听（尝试 {tried}：{source}）：它还没有启动，或者运行已经开始，要到下次重启才接纳节点"
+                    "主节点 {endpoint} 上还没有程序在监听（尝试 {tried}：{}）：它还没有启动，或者运行已经开始，要到下次重启才接纳节点",
+                    why.zh
                 ),
                 format!(
-                    "the first node {endpoint} cannot be reached (tried {tried}: {source}): it is not started yet, or its run has begun and takes nodes in at its next restart"
+                    "the first node {endpoint} cannot be reached (tried {tried}: {}): it is not started yet, or its run has begun and takes nodes in at its next restart",
+                    why.en
                 ),
             )
         }
-        JoinError::Unreachable { tried, source } => Text::new(
-            format!("连接不到主节点 {endpoint}（尝试 {tried}：{source}）；主节点启动了吗？防火墙放行该端口了吗？"),
-            format!(
-                "the first node {endpoint} cannot be reached (tried {tried}: {source}); is it started, and does the firewall let the port through?"
-            ),
-        ),
+        JoinError::Unreachable { tried, source } => {
+            let why = reason::of_io(source);
+            Text::new(
+                format!(
+                    "连接不到主节点 {endpoint}（尝试 {tried}：{}）；主节点启动了吗？防火墙放行该端口了吗？",
+                    why.zh
+                ),
+                format!(
+                    "the first node {endpoint} cannot be reached (tried {tried}: {}); is it started, and does the firewall let the port through?",
+                    why.en
+                ),
+            )
+        }
         JoinError::NotACoordinator { tried, .. } => Text::new(
             format!("{tried} 上有程序在监听，但不是在等待节点的 fermi run（也许有另一个任务正在使用该端口）"),
             format!(

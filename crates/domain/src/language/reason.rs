@@ -54,9 +54,43 @@ pub fn of_io(error: &io::Error) -> Text {
         Kind::AddrNotAvailable => ("本机没有这个地址", "this machine does not have the address"),
         Kind::BrokenPipe => ("对方已关闭", "the other side has closed"),
         Kind::WouldBlock => ("资源暂时不可用", "a resource is not available for now"),
-        _ => return other(error),
+        _ => return by_number(error),
     };
     Text::new(zh, en)
+}
+
+/// A sentence that has the words of a system's error in it, such as one that came over the network, with ours in their place.
+pub fn of_said(said: &str) -> Text {
+    const NUMBER: &str = " (os error ";
+    let number =
+        said.split(NUMBER).nth(1).and_then(|rest| rest.split(')').next()).and_then(|number| number.parse().ok());
+    let error = number.map(io::Error::from_raw_os_error);
+    let found = error.map(|error| (error.to_string(), of_io(&error))).or_else(|| {
+        let start = said.find(UNRESOLVED)?;
+        Some((said[start..].to_owned(), unresolved()))
+    });
+    match found {
+        Some((words, ours)) => Text::new(said.replace(&words, &ours.zh), said.replace(&words, &ours.en)),
+        None => Text::new(said.to_owned(), said.to_owned()),
+    }
+}
+
+/// How the words of the system begin where a host name is not known.
+const UNRESOLVED: &str = "failed to lookup address";
+
+fn unresolved() -> Text {
+    Text::new("查不到该主机名", "no such name is known")
+}
+
+/// What has a number and no kind, or one that says less than its number.
+fn by_number(error: &io::Error) -> Text {
+    const PROCESS_FILES: i32 = 24;
+    const SYSTEM_FILES: i32 = 23;
+    match error.raw_os_error() {
+        Some(PROCESS_FILES) => Text::new("打开的文件过多", "too many files are open"),
+        Some(SYSTEM_FILES) => Text::new("整台机器打开的文件过多", "too many files are open on this machine"),
+        _ => other(error),
+    }
 }
 
 /// The system's own words, without the marks of the language that Fermi is written in.
@@ -67,7 +101,7 @@ fn other(error: &io::Error) -> Text {
             let plain = said.split(" (os error").next().unwrap_or_default().to_lowercase();
             Text::new(format!("系统错误 {number}（{plain}）"), format!("{plain} (error {number} of the system)"))
         }
-        None if said.starts_with("failed to lookup address") => Text::new("查不到该主机名", "no such name is known"),
+        None if said.starts_with(UNRESOLVED) => unresolved(),
         None => Text::new(said.clone(), said),
     }
 }
@@ -124,6 +158,30 @@ mod tests {
         assert_eq!(odd.en, "protocol error (error 71 of the system)");
         assert!(!odd.zh.contains("os error"));
         assert_eq!(of_io(&io::Error::other("no token")).en, "no token");
+    }
+
+    #[test]
+    fn the_usual_errors_have_words_wherever_they_stand_in_a_sentence() {
+        for (number, zh, en) in [
+            (2, "不存在", "it does not exist"),
+            (11, "资源暂时不可用", "a resource is not available for now"),
+            (13, "没有权限", "permission is denied"),
+            (24, "打开的文件过多", "too many files are open"),
+            (28, "磁盘空间不足", "no space is left on the disk"),
+            (98, "地址已被占用", "the address is in use"),
+            (111, "连接被拒绝", "the connection is refused"),
+        ] {
+            let told = of_said(&format!("/usr/bin/python3: {}", io::Error::from_raw_os_error(number)));
+            assert_eq!(
+                (&*told.zh, &*told.en),
+                (&*format!("/usr/bin/python3: {zh}"), &*format!("/usr/bin/python3: {en}"))
+            );
+        }
+        let name = of_said("failed to lookup address information: Name or service not known");
+        assert_eq!((&*name.zh, &*name.en), ("查不到该主机名", "no such name is known"));
+        for said in ["", "no token", "x (os error y)", "x (os error "] {
+            assert_eq!(of_said(said).zh, said);
+        }
     }
 
     #[test]

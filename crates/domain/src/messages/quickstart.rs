@@ -87,8 +87,17 @@ pub enum QuickstartNews {
     Welcome,
     Command,
     OtherMachines,
-    NotAChoice { given: String, most: usize },
-    NotANumber { given: String },
+    NotAChoice {
+        given: String,
+        most: usize,
+    },
+    NotANumber {
+        given: String,
+    },
+    /// A job that asks Slurm for no GPU, since their number was not given.
+    SlurmWithoutGpus {
+        given: String,
+    },
 }
 
 impl QuickstartNews {
@@ -103,6 +112,14 @@ impl QuickstartNews {
             Self::NotANumber { given } => {
                 Text::new(format!("“{given}” 不是正整数"), format!("'{given}' is not a number from 1 up"))
             }
+            Self::SlurmWithoutGpus { given } => Text::new(
+                format!(
+                    "这里看不到计算节点有几块 GPU，“{given}” 无法写入作业：作业不申请 GPU，每个节点启动一个 rank；要使用 GPU，加 --gpus-per-node N"
+                ),
+                format!(
+                    "how many GPUs the cluster's nodes have cannot be seen here, so '{given}' cannot go into the job: it asks for none and starts one rank on each node; for GPUs add --gpus-per-node N"
+                ),
+            ),
         }
     }
 }

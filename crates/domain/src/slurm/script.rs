@@ -68,10 +68,10 @@ impl BatchScript {
         let (command, path) = (&self.command, quoted(&self.path));
         let head = match self.language {
             Language::ZhCn => format!(
-                "#!/bin/bash\n# 由此命令写出：{command}\n# 在本目录提交：sbatch {path}\n# 可随意修改：Fermi 会发现，只有加 --force 才会覆盖。\n"
+                "#!/bin/bash\n# 由此命令写出：{command}\n# 在本目录提交：sbatch {path}\n# 可随意修改：Fermi 会发现，只有 fermi slurm script --force 才会覆盖。\n"
             ),
             Language::En => format!(
-                "#!/bin/bash\n# Written by: {command}\n# Submit it from this folder: sbatch {path}\n# Edit it as you like: Fermi notices and then overwrites it only with --force.\n"
+                "#!/bin/bash\n# Written by: {command}\n# Submit it from this folder: sbatch {path}\n# Edit it as you like: Fermi notices, and only `fermi slurm script --force` overwrites it then.\n"
             ),
         };
         format!("{head}{DIGEST}{:016x}\n\n{body}", digest(&body))

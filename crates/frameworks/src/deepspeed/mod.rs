@@ -77,7 +77,7 @@ pub(crate) const SETTINGS: &[&[Setting]] = &[batch::SETTINGS, FILE_SETTINGS, OWN
 pub(crate) const FILE: &str = "ds_config.json";
 
 pub(crate) fn add(order: &LaunchOrder<'_>, settings: &Settings<'_>, draft: &mut Draft) -> Result<(), LaunchRefusal> {
-    note_on_layout(order, draft);
+    settle_layout(order, draft);
     note_on_chosen_gpus(order, draft);
     let configuration = Configuration::read(order, settings)?;
     let file = add_file(order, &configuration, draft);
@@ -115,17 +115,21 @@ pub(crate) fn add_file(order: &LaunchOrder<'_>, configuration: &Configuration, d
     draft.file(FILE, serde_json::to_string_pretty(&json).unwrap_or_default() + "\n")
 }
 
-/// A division of work that is none of these ranks is accepted and has no effect; saying so is owed.
-fn note_on_layout(order: &LaunchOrder<'_>, draft: &mut Draft) {
+/// A division of work that is none of these ranks has no effect: all of them share the data, the script is told so by the
+/// same variables, and the user by a note.
+fn settle_layout(order: &LaunchOrder<'_>, draft: &mut Draft) {
     let Some(strategy) = order.spec.distributed.strategy else { return };
-    let wanted = strategy.tensor_parallel > 1 || strategy.pipeline_parallel > 1;
-    if wanted && order.fitting_strategy().is_none() {
-        let (product, ranks) = (strategy.ranks(), order.world());
-        draft.notes.push(Text::new(
-            format!("并行策略需要 {product} 个 rank，现有 {ranks} 个：DeepSpeed 按数据并行启动"),
-            format!("the strategy needs {product} ranks and there are {ranks}: DeepSpeed starts data parallel"),
-        ));
+    if order.fitting_strategy().is_some() {
+        return;
     }
+    let (product, ranks) = (strategy.ranks(), order.world());
+    draft.env.set_display(engines::FERMI_DATA_PARALLEL, ranks);
+    draft.env.set_display(engines::FERMI_PIPELINE_PARALLEL, 1);
+    draft.env.set_display(engines::FERMI_TENSOR_PARALLEL, 1);
+    draft.notes.push(Text::new(
+        format!("并行策略需要 {product} 个 rank，现有 {ranks} 个：DeepSpeed 按数据并行启动"),
+        format!("the strategy needs {product} ranks and there are {ranks}: DeepSpeed starts data parallel"),
+    ));
 }
 
 /// The host file has numbers of slots only, and DeepSpeed's launcher counts GPUs from 0.

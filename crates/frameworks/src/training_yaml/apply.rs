@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use fermi_domain::{
     framework::Framework,
     language::{Hint, Text},
-    task::TaskSpec,
+    task::{TaskSpec, Work},
 };
 use serde_json::Value;
 
 use super::{
+    keys,
     mistake::{Mistake, Mistakes},
     overlay::{Above, MICRO, word_of},
     reader::TrainingYaml,
@@ -58,7 +59,21 @@ pub(crate) fn apply<'a>(order: &LaunchOrder<'a>) -> Result<(Cow<'a, TaskSpec>, V
     }
     spec.distributed.framework = Some(framework);
     spec.options.training = Some(file.document());
-    Ok((Cow::Owned(spec), notes(&resolved, framework)))
+    let mut said = notes(&resolved, framework);
+    said.extend(left_to_the_script(&file, &order.spec.work));
+    Ok((Cow::Owned(spec), said))
+}
+
+/// The keys that a script of the user's own has to obey itself.
+fn left_to_the_script(file: &TrainingYaml, work: &Work) -> Option<Text> {
+    let left = keys::FOR_THE_SCRIPT.iter().filter(|path| file.get(path).is_some());
+    let names: Vec<&str> = left.filter_map(|path| path.rsplit('.').next()).collect();
+    (matches!(work, Work::Command { .. }) && !names.is_empty()).then(|| {
+        Text::new(
+            format!("{} 由脚本自己遵守（FERMI_TRAINING_FILE 中有这些值）；fermi train 会遵守", names.join("、")),
+            format!("{}: for your script to obey (FERMI_TRAINING_FILE has them); fermi train does", names.join(", ")),
+        )
+    })
 }
 
 /// A strategy that the file names is the framework's own; programs without an engine may have any.

@@ -153,6 +153,20 @@ pub const KEYS: &[Key] = &[
     key("training.resume_from_checkpoint", Kind::FlagOrWord, "a checkpoint, or true for the newest"),
 ];
 
+/// What no launch and no engine does: recipes obey it, and any other script has to do so itself.
+pub(super) const FOR_THE_SCRIPT: &[&str] = &[
+    "training.experiment_name",
+    "training.output_dir",
+    "training.save_strategy",
+    "training.save_steps",
+    "training.save_total_limit",
+    "training.eval_strategy",
+    "training.eval_steps",
+    "training.logging_steps",
+    "training.report_to",
+    "training.resume_from_checkpoint",
+];
+
 /// The key at a path, also where its section was left out.
 pub(super) fn at(path: &str) -> Option<&'static Key> {
     let exact = |path: &str| KEYS.iter().find(|key| key.path == path);

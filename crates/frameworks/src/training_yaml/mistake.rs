@@ -66,7 +66,7 @@ impl Explained for Mistake {
     fn text(&self) -> Text {
         match self {
             Self::Syntax { message } => {
-                Text::new(format!("不是有效的 YAML：{message}"), format!("not YAML: {message}"))
+                Text::new(format!("不是有效的 YAML：{}", in_chinese(message)), format!("not YAML: {message}"))
             }
             Self::NotUtf8 => Text::new("文件不是 UTF-8 文本", "the file is no UTF-8 text"),
             Self::NotSections => Text::new("文件应由键和值组成", "the file must hold keys with values"),
@@ -103,6 +103,29 @@ impl Explained for Mistake {
             Self::Disagree { .. } | Self::Twice { .. } => Hint::new("只保留一处", "keep one of them"),
             Self::Unfit { hint, .. } => return hint.clone(),
         })
+    }
+}
+
+/// The place and the kind of what the parser does not understand.
+fn in_chinese(message: &str) -> String {
+    const KNOWN: &[(&str, &str)] = &[
+        ("unclosed bracket", "括号没有闭合"),
+        ("quoted scalar", "引号有误"),
+        ("found a tab", "不能使用制表符"),
+        ("tabs", "不能使用制表符"),
+        ("indent", "缩进有误"),
+        ("expected ',' or", "缺少逗号或括号"),
+        ("expected key", "缩进有误或缺少键"),
+        ("mapping value", "缩进有误或缺少引号"),
+        ("expected '-'", "缩进有误或缺少 -"),
+        ("unknown anchor", "引用了不存在的锚点"),
+        ("tag", "含有不支持的标签"),
+    ];
+    let (what, place) = message.split_once(" at line ").unwrap_or((message, ""));
+    let kind = KNOWN.iter().find(|(words, _)| what.contains(words)).map_or("语法错误", |(_, kind)| kind);
+    match place.split_once(", column ") {
+        Some((line, column)) => format!("第 {line} 行第 {column} 列{kind}"),
+        None => kind.to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fermi_domain::framework::Framework;
 
-use crate::machines::{Gpus, Node, ONE, Scene, TWO_ZONES, UNEQUAL, shown};
+use crate::machines::{Gpus, Node, ONE, Scene, TWO_ZONES, UNEQUAL, shown, variable};
 
 fn check(framework: Framework) {
     let scenes: [(&str, &[Node]); 3] = [("one_node", &ONE), ("three_unequal", &UNEQUAL), ("two_zones", &TWO_ZONES)];
@@ -102,6 +102,8 @@ fn the_example_of_the_specification_runs_data_parallel() {
     let scene = Scene::new(Framework::Deepspeed, &UNEQUAL, Gpus::OnePerRank).strategy(2, 4, 8);
     let launch = scene.launch().unwrap();
     assert!(launch.notes.iter().any(|note| note.en.contains("needs 64 ranks and there are 14")), "{:?}", launch.notes);
+    let degrees = ["DATA", "PIPELINE", "TENSOR"].map(|degree| variable(&launch, &format!("FERMI_{degree}_PARALLEL")));
+    assert_eq!(degrees.map(Option::unwrap), ["14", "1", "1"], "the script hears what is started");
 }
 
 #[test]

@@ -119,6 +119,22 @@ fn what_the_task_sets_itself_wins() {
 }
 
 #[test]
+fn what_only_a_script_can_obey_is_named_once_and_not_to_a_recipe() {
+    let yaml = "experiment_name: a\ntraining: {save_steps: 5, report_to: none, resume_from_checkpoint: true}";
+    let mut own = scene(Framework::PytorchDdp, yaml);
+    let about = |scene: &Scene| notes(scene).into_iter().filter(|note| note.contains("save_steps")).collect::<Vec<_>>();
+    assert_eq!(
+        about(&own),
+        [
+            "experiment_name, save_steps, report_to, resume_from_checkpoint: for your script to obey (FERMI_TRAINING_FILE \
+          has them); fermi train does"
+        ]
+    );
+    own.spec.work = serde_json::from_value(json!({"kind": "recipe", "name": "sft"})).unwrap();
+    assert!(about(&own).is_empty());
+}
+
+#[test]
 fn a_file_may_serve_other_engines_unless_it_names_one() {
     let open = "training: {per_device_train_batch_size: 4, gradient_accumulation_steps: 2, ddp_bucket_cap_mb: 25}";
     let launch = scene(Framework::Horovod, open).launch().unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fermi_domain::access::Fingerprint;
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use fermi_store::StoreError;
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
@@ -49,7 +49,7 @@ impl Explained for CertificateProblem {
             },
             Self::NotIssued(reason) => format!("无法签发证书：{reason}"),
         };
-        Text::new(zh, self.to_string())
+        Text::new(reason::of_said(&zh).zh, reason::of_said(&self.to_string()).en)
     }
 
     fn hint(&self) -> Option<Hint> {

@@ -68,7 +68,7 @@ pub fn command(scenario: Scenario, answers: &Answers, abilities: Abilities) -> V
             vec!["launch-multi-node", master, &nodes, gpus, "--hosts", hosts, "--master-port", &port, script]
         }
         // What the cluster's nodes have is not known here; without GPUs a rank per node is started.
-        Scenario::Slurm if gpus.parse::<u32>().is_err() => {
+        Scenario::Slurm if gpus_of_job(answers).is_none() => {
             vec!["run", "--mode", "create_slurm", "--num-nodes", &nodes, script]
         }
         Scenario::Slurm => {
@@ -79,6 +79,11 @@ pub fn command(scenario: Scenario, answers: &Answers, abilities: Abilities) -> V
         Scenario::Test => vec!["run", "--nproc-per-node", "2", "--no-python", "fermi", "trainer", "--steps", "20"],
     };
     ["fermi"].into_iter().chain(words).map(str::to_owned).collect()
+}
+
+/// The GPUs for which a Slurm job asks on each node.
+pub fn gpus_of_job(answers: &Answers) -> Option<u32> {
+    answers.gpus.parse().ok()
 }
 
 /// As one would type it.

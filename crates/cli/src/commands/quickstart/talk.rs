@@ -89,6 +89,10 @@ impl<R: BufRead, W: FnMut(&str)> Talk<R, W> {
         for (word, text) in recipe::reasons(command) {
             self.line(&format!("  {word:<18} {}", text.in_language(self.language)));
         }
+        if scenario == Scenario::Slurm && recipe::gpus_of_job(answers).is_none() {
+            let told = QuickstartNews::SlurmWithoutGpus { given: answers.gpus.clone() }.text();
+            self.line(&format!("\n{}", told.in_language(self.language)));
+        }
         if scenario == Scenario::Several {
             let title = QuickstartNews::OtherMachines.text();
             self.line(&format!("\n{}", title.in_language(self.language)));
@@ -156,11 +160,15 @@ mod tests {
     use super::*;
 
     fn held(typed: &str, language: Language) -> (String, Option<String>) {
+        held_with(typed, language, Abilities { slurm: false, doctor: false })
+    }
+
+    fn held_with(typed: &str, language: Language, abilities: Abilities) -> (String, Option<String>) {
         let command = Answers::augment_args(clap::Command::new("quickstart"));
         let answers = Answers::from_arg_matches(&command.get_matches_from(["quickstart"])).unwrap();
         let mut said = String::new();
         let talk = Talk::new(typed.as_bytes(), |text: &str| said.push_str(text), language);
-        let run = talk.hold(None, answers, Abilities { slurm: false, doctor: false });
+        let run = talk.hold(None, answers, abilities);
         (said, run.map(|command| recipe::line(&command)))
     }
 
@@ -178,6 +186,15 @@ mod tests {
         let (said, run) = held("1\n\n8\n\n", Language::ZhCn);
         assert_eq!(run, None);
         insta::assert_snapshot!("chinese", said);
+    }
+
+    #[test]
+    fn a_job_without_a_number_of_gpus_is_said_to_ask_for_none() {
+        let slurm = Abilities { slurm: true, doctor: false };
+        let (said, _) = held_with("slurm\n\n\n\n\n", Language::En, slurm);
+        assert!(said.contains("'auto' cannot go into the job"), "{said}");
+        let (said, _) = held_with("slurm\n\n\n4\n\n", Language::En, slurm);
+        assert!(said.contains("--gpus-per-node 4") && !said.contains("cannot go into the job"), "{said}");
     }
 
     #[test]

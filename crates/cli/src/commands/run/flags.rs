@@ -223,6 +223,9 @@ pub struct RunFlags {
     /// The script and its arguments; options of Fermi come before it
     #[arg(value_name = "SCRIPT [ARGS]", trailing_var_arg = true, allow_hyphen_values = true, help_heading = None::<&str>)]
     pub script: Vec<OsString>,
+    /// Whether the script is one of Fermi's own recipes, which obey the whole training.yaml.
+    #[arg(skip)]
+    pub is_recipe: bool,
 }
 
 /// Seconds, as torchrun has them.

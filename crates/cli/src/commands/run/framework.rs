@@ -144,9 +144,13 @@ fn wanted(flags: &RunFlags) -> Result<Option<Engine>, RunProblem> {
 
 /// What the framework reads of the command line; the words themselves go to the ranks as they are.
 fn work(flags: &RunFlags) -> Work {
-    let module = flags.module.then(|| "-m".to_owned());
-    let argv = module.into_iter().chain(flags.script.iter().map(|word| word.to_string_lossy().into_owned())).collect();
     let own = flags.variables.iter().filter_map(|variable| variable.split_once('='));
     let env = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    if flags.is_recipe {
+        let name = "recipe".to_owned();
+        return Work::Recipe { name, config: None, args: Vec::new(), directory: None, env, interpreter: None };
+    }
+    let module = flags.module.then(|| "-m".to_owned());
+    let argv = module.into_iter().chain(flags.script.iter().map(|word| word.to_string_lossy().into_owned())).collect();
     Work::Command { argv, directory: None, env, secrets: Default::default(), interpreter: None }
 }

@@ -1,7 +1,7 @@
 //! How the nodes of a run find each other: alone, by number (`--node-rank` and `--master-addr`), or by meeting at an
 //! address (`--rdzv-endpoint`).
 
-use std::net::{IpAddr, Ipv6Addr, TcpListener, ToSocketAddrs};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::port;
@@ -54,7 +54,8 @@ fn alone(flags: &RunFlags) -> Result<Meeting, RunProblem> {
         (None, Some(port)) => MasterPort::Exactly(port),
         (None, None) => MasterPort::Any,
     };
-    Ok(Meeting { gathering: Gathering::alone(), address: master_addr(flags), port, numbering: RankNumbering::Assigned })
+    let address = master_addr(flags)?;
+    Ok(Meeting { gathering: Gathering::alone(), address, port, numbering: RankNumbering::Assigned })
 }
 
 /// The port of an endpoint on this machine, where the rendezvous is static, which it is unless another is named.
@@ -87,7 +88,7 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32, conf: &RendezvousCon
             if rank > 0 && flags.master_addr.is_none() {
                 return Err(RunProblem::MasterAddrMissing);
             }
-            (master_addr(flags), port, Some(rank), rank == 0)
+            (master_addr(flags)?, port, Some(rank), rank == 0)
         }
     };
     let gathering = Gathering {
@@ -140,8 +141,10 @@ pub fn join_timeout(conf: Option<&str>) -> Option<&str> {
     pairs.filter_map(|pair| pair.strip_prefix("join_timeout=")).next_back()
 }
 
-pub fn master_addr(flags: &RunFlags) -> String {
-    flags.master_addr.as_deref().map_or_else(|| "127.0.0.1".to_owned(), |address| without_brackets(address).to_owned())
+pub fn master_addr(flags: &RunFlags) -> Result<String, RunProblem> {
+    let Some(value) = flags.master_addr.as_deref() else { return Ok("127.0.0.1".to_owned()) };
+    let host = Some(without_brackets(value)).filter(|host| is_host(host)).map(str::to_owned);
+    host.ok_or_else(|| RunProblem::BadMasterAddr { value: value.to_owned() })
 }
 
 pub fn named_port(flags: &RunFlags) -> Result<Option<u16>, RunProblem> {
@@ -158,6 +161,18 @@ fn without_brackets(address: &str) -> &str {
     address.strip_prefix('[').and_then(|address| address.strip_suffix(']')).unwrap_or(address)
 }
 
+/// Whether this can be the name or the address of a machine.
+fn is_host(text: &str) -> bool {
+    let is_word = !text.is_empty() && !text.contains(['/', '[', ']']) && !text.contains(char::is_whitespace);
+    is_word && (!text.contains(':') || is_v6(text))
+}
+
+/// An address of IPv6; one that holds for a link only has its interface behind a `%`.
+fn is_v6(text: &str) -> bool {
+    let (address, zone) = text.split_once('%').unwrap_or((text, "-"));
+    address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty()
+}
+
 /// Whether a `--rdzv-conf` has a key that counts here.
 pub fn has_effect(conf: Option<&str>) -> bool {
     let keys = conf.unwrap_or_default().split(',').filter_map(|pair| pair.split('=').next());
@@ -172,21 +187,19 @@ fn read_endpoint(endpoint: &str) -> Result<(String, u16), RunProblem> {
         text => read_port(text).map_err(|_| bad()),
     };
     let (host, port) = match endpoint.rsplit_once(':') {
-        _ if endpoint.parse::<Ipv6Addr>().is_ok() => (endpoint, port::FIRST),
+        _ if is_v6(endpoint) => (endpoint, port::FIRST),
         Some((host, number)) if !endpoint.ends_with(']') => (host, port(number)?),
         _ => (endpoint, port::FIRST),
     };
     let bare = without_brackets(host);
-    let is_bad =
-        bare.is_empty() || bare.contains(['/', '[', ']']) || (bare.contains(':') && bare.parse::<Ipv6Addr>().is_err());
-    if is_bad { Err(bad()) } else { Ok((bare.to_owned(), port)) }
+    if is_host(bare) { Ok((bare.to_owned(), port)) } else { Err(bad()) }
 }
 
 /// Whether an address is this machine's own: only those can be bound.
 fn is_here(host: &str) -> bool {
-    let own = |address: IpAddr| TcpListener::bind((address, 0)).is_ok();
-    devices::is_this_machine(host)
-        || (host, 0).to_socket_addrs().is_ok_and(|addresses| addresses.into_iter().any(|address| own(address.ip())))
+    // With its scope, without which no address of a link can be bound.
+    let own = |address: SocketAddr| TcpListener::bind(address).is_ok();
+    devices::is_this_machine(host) || (host, 0).to_socket_addrs().is_ok_and(|addresses| addresses.into_iter().any(own))
 }
 
 #[cfg(test)]
@@ -238,15 +251,23 @@ mod tests {
             ("::1", ("::1", 29_500)),
             ("[::1]", ("::1", 29_500)),
             ("[fd77::1]:4711", ("fd77::1", 4711)),
+            ("[fe80::1%eth0]:4711", ("fe80::1%eth0", 4711)),
+            ("fe80::1%eth0", ("fe80::1%eth0", 29_500)),
         ] {
             let (host, port) = read_endpoint(endpoint).unwrap();
             assert_eq!((host.as_str(), port), expected, "{endpoint}");
         }
-        for bad in ["a:b:c", "[gn6:4711", "", "http://gn6:1", "gn6:x"] {
+        for bad in ["a:b:c", "[gn6:4711", "", "http://gn6:1", "gn6:x", "[fe80::1%]:1", "g n6:1"] {
             assert!(read_endpoint(bad).is_err(), "{bad}");
         }
         assert_eq!(meeting(&["--master-addr", "[::1]"]).unwrap().address, "::1");
-        assert_eq!(meeting(&["--master-addr", "fd77::1"]).unwrap().address, "fd77::1");
+        for address in ["fd77::1", "fe80::1%eth0", "gn6"] {
+            assert_eq!(meeting(&["--master-addr", address]).unwrap().address, address);
+        }
+        for bad in ["[::1", "::1]", "", "10.0.0.1:29500", "http://gn6", "fe80::1%", "g n6"] {
+            let refused = meeting(&["--master-addr", bad]);
+            assert!(matches!(refused, Err(RunProblem::BadMasterAddr { .. })), "{bad}");
+        }
     }
 
     #[test]

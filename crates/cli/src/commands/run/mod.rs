@@ -73,13 +73,10 @@ pub(super) fn blaming_variables(text: Text) -> Text {
 /// Values of other launchers' options that no launcher would take.
 fn refuse_foreign(flags: &RunFlags) -> Result<(), RunProblem> {
     foreign::refuse_values(&flags.refused_value)?;
-    let given = [("--start-method", &flags.start_method), ("--rdzv-backend", &flags.rdzv_backend)];
-    for (name, value) in given {
-        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
-            foreign::check(name, value)?;
-        }
+    match flags.start_method.as_deref().filter(|value| !value.is_empty()) {
+        Some(value) => foreign::check("--start-method", value),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// What is said of options that are taken and do nothing.

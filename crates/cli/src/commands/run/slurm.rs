@@ -110,7 +110,7 @@ pub fn meeting(
     };
     if members == 1 {
         let port = named.map_or(MasterPort::Any, MasterPort::Exactly);
-        let address = gathering::master_addr(flags);
+        let address = gathering::master_addr(flags)?;
         return Ok(Meeting { gathering: Gathering::alone(), address, port, numbering: rank_numbering(position) });
     }
     if flags.ranks_filter.is_some() {
@@ -118,7 +118,7 @@ pub fn meeting(
     }
     let address = match position.hosts.first() {
         Some(first) if flags.master_addr.is_none() && position.hosts.len() > 1 => address_of(first),
-        _ => gathering::master_addr(flags),
+        _ => gathering::master_addr(flags)?,
     };
     let port = named.unwrap_or_else(|| position.port());
     let gathering = Gathering {

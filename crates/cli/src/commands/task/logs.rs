@@ -67,7 +67,24 @@ pub fn execute(flags: &LogsFlags) -> Outcome {
     let mut writer = Writer::new(&client, &task, flags.rank.clone());
     client.read_logs(&task, &query, |piece| writer.take(&piece))?;
     writer.finish();
+    if !writer.has_written {
+        say_why_nothing(&client, &task)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A silence without a reason looks like a mistake: the task may wait, or have ended before any rank began.
+fn say_why_nothing(client: &Client, task: &str) -> Result<(), CommandProblem> {
+    let explanation = client.explain(task)?.data;
+    speech::say(&format!("{}\n", nothing_written(&explanation.summary, task).in_language(speech::language())));
+    Ok(())
+}
+
+fn nothing_written(summary: &Text, task: &str) -> Text {
+    Text::new(
+        format!("没有输出：{}（详见 fermi task explain {task}）", summary.zh),
+        format!("nothing was written: {} (more: fermi task explain {task})", summary.en),
+    )
 }
 
 fn search(client: &Client, flags: &LogsFlags, task: &str, text: &str, query: &LogQuery) -> Outcome {
@@ -151,12 +168,22 @@ struct Writer<'a> {
     rests: BTreeMap<(u32, u32, Stream), String>,
     attempt: u32,
     ranks: Option<Ranks>,
+    has_written: bool,
 }
 
 impl<'a> Writer<'a> {
     fn new(client: &'a Client, task: &'a str, ranks: Option<Ranks>) -> Self {
         let paint = Paint::for_stdout();
-        Self { client, task, paint, ranks, nodes: BTreeMap::new(), rests: BTreeMap::new(), attempt: 0 }
+        Self {
+            client,
+            task,
+            paint,
+            ranks,
+            nodes: BTreeMap::new(),
+            rests: BTreeMap::new(),
+            attempt: 0,
+            has_written: false,
+        }
     }
 
     /// False when the reader is gone.
@@ -182,6 +209,7 @@ impl<'a> Writer<'a> {
         if self.ranks.as_ref().is_some_and(|ranks| !ranks.has(rank)) {
             return true;
         }
+        self.has_written = true;
         // Of a bar that rewrites itself the last state is what a person would see.
         let line = line.trim_end_matches('\r');
         let line = line.rsplit('\r').next().unwrap_or(line);
@@ -253,6 +281,13 @@ fn parse_stream(text: &str) -> Result<Stream, Expected> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_without_output_says_why() {
+        let told = nothing_written(&Text::new("gn6 离线", "gn6 is offline"), "task-7");
+        assert_eq!(told.en, "nothing was written: gn6 is offline (more: fermi task explain task-7)");
+        assert_eq!(told.zh, "没有输出：gn6 离线（详见 fermi task explain task-7）");
+    }
 
     #[test]
     fn ranks_are_read_as_lists_of_ranges() {

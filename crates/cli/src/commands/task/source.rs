@@ -64,6 +64,40 @@ pub fn send(client: &Client, folder: &Path) -> Result<String, CommandProblem> {
     Ok(answer.data.digest)
 }
 
+/// Refuses a script that is not in the folder: every rank on every node would fail for it.
+pub fn require_script(folder: &Path, directory: Option<&str>, argv: &[String]) -> Result<(), CommandProblem> {
+    let Some(script) = script_of(argv) else { return Ok(()) };
+    let inside = Path::new(directory.unwrap_or_default()).join(script);
+    // What is absolute, or a value of a sweep, is for the nodes to find.
+    if inside.is_absolute() || script.contains('{') || folder.join(&inside).exists() || !folder.is_dir() {
+        return Ok(());
+    }
+    let (inside, folder) = (inside.display(), folder.display());
+    Err(CommandProblem::usage(
+        Text::new(
+            format!("--source {folder} 中没有脚本 {inside}"),
+            format!("there is no {inside} in --source {folder}"),
+        ),
+        Text::new(
+            "脚本的路径从 --source 的目录算起（--workdir 为其中的目录）",
+            "the script's path begins at the folder of --source, or at --workdir inside it",
+        ),
+    ))
+}
+
+/// The file that Python runs, where the command is one.
+fn script_of(argv: &[String]) -> Option<&str> {
+    let mut words = argv.iter().map(String::as_str);
+    let first = words.next()?;
+    let script = if matches!(first, "python" | "python3") {
+        // Behind -m, -c and what they take nothing is a script.
+        words.find(|word| *word != "-u")?
+    } else {
+        first
+    };
+    (script.ends_with(".py") && !script.starts_with('-')).then_some(script)
+}
+
 fn bar(length: u64) -> ProgressBar {
     let bar = ProgressBar::new(length);
     let template = "{msg} [{bar:30}] {bytes}/{total_bytes}";
@@ -179,6 +213,24 @@ fn too_large(folder: &Path) -> CommandProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_that_is_not_in_the_folder_is_named_before_anything_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/train.py"), "").unwrap();
+        let is_taken = |directory: Option<&str>, command: &str| {
+            let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            require_script(folder.path(), directory, &argv).is_ok()
+        };
+        for command in ["src/train.py", "python -u src/train.py", "python -m a.py", "sh no.py", "/x/no.py", "{v}.py"] {
+            assert!(is_taken(None, command), "{command}");
+        }
+        for command in ["nofile.py", "train.py --epochs 3", "python3 nofile.py"] {
+            assert!(!is_taken(None, command), "{command}");
+        }
+        assert!(is_taken(Some("src"), "train.py") && is_taken(Some("/elsewhere"), "no.py"));
+    }
 
     #[test]
     fn a_link_that_leads_out_is_named_before_anything_is_sent() {

@@ -158,6 +158,9 @@ impl WorkFlags {
         };
         let model_id = self.model.as_deref().map(|text| model::find(client, text)).transpose()?;
         let (command, recipe) = self.work()?;
+        if let (Some(folder), Some(command)) = (&self.source, &command) {
+            source::require_script(folder, command.working_directory.as_deref(), &command.argv)?;
+        }
         let source = match (&self.source, &self.source_path, sending) {
             (Some(folder), _, Sending::Send) => Some(Source::Snapshot(source::send(client, folder)?)),
             (Some(folder), _, Sending::Pretend) => Some(Source::Path(folder.display().to_string())),

@@ -149,6 +149,7 @@ fn start(flags: TrainFlags) -> Result<ExitCode, Refused> {
     let asked = recipe_words(&run);
     let folder = recipe::folder()?;
     let changes = run.engine.set_over_the_file()?;
+    run.is_recipe = true;
     run.script = program(&folder, algorithm.as_deref(), trainer.as_deref(), run.output_dir.as_deref());
     let gpus = (machine.count_gpus)(machine.cuda_visible_devices.as_deref());
     if run.nproc_per_node.is_none() && run.world_size.is_none() && run.total_processes.is_none() && gpus > 0 {

@@ -37,7 +37,7 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
         let line = scene.line_with(&REFUSED)?;
         scene.is_about(&RENDEZVOUS).then_some(line)
     })?;
-    if scene.line_where(|line| line.contains("remote=[127.")).is_some() && scene.is_about(&["gloo"]) {
+    if is_on_loopback(scene) {
         return Some(Finding::new(Some(line), on_loopback(), choose_interface()));
     }
     let target = after(line, "trying to connect to (", &[')']).map(|target| target.replace(", ", ":"));
@@ -55,6 +55,14 @@ fn find(scene: &Scene<'_>) -> Option<Finding> {
          world size must be the same on all nodes",
     );
     Some(Finding::new(Some(line), cause, advice))
+}
+
+/// Whether gloo did not get through to a rank at an address that only its own machine has. Links that others close then are
+/// what follows from it.
+pub(super) fn is_on_loopback(scene: &Scene<'_>) -> bool {
+    let is_failed = |line: &str| MARKS.iter().chain(&REFUSED).any(|mark| line.contains(mark));
+    let line = scene.line_where(|line| line.contains("remote=[127.") && is_failed(line));
+    line.is_some() && scene.is_about(&["gloo", "Gloo"])
 }
 
 /// All had joined at the master, but one gave the others the address of its own loopback.

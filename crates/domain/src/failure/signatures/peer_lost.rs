@@ -5,7 +5,7 @@ use super::{
         diagnosis::{FailureClass, Recurrence, Role},
         scene::{Finding, Scene},
     },
-    Signature,
+    Signature, master_unreachable,
 };
 use crate::language::Text;
 
@@ -54,6 +54,9 @@ const COLLECTIVES: [&str; 14] = [
 const WEB: [&str; 5] = ["urllib3", "requests.exceptions", "HTTPSConnectionPool", "aiohttp", "http"];
 
 fn find(scene: &Scene<'_>) -> Option<Finding> {
+    if master_unreachable::is_on_loopback(scene) {
+        return None;
+    }
     let line = scene.first_line_with(&SURE).or_else(|| {
         let line = scene.line_where(|line| {
             SOCKET.iter().any(|mark| line.contains(mark)) && !WEB.iter().any(|mark| line.contains(mark))

@@ -94,6 +94,9 @@ pub enum RunProblem {
         flag: &'static str,
         value: String,
     },
+    BadMasterAddr {
+        value: String,
+    },
     BadPort {
         value: String,
     },

@@ -237,6 +237,16 @@ impl RunProblem {
                 ),
                 Hint::new("例如 30 或 0.5", "for example 30 or 0.5"),
             ),
+            Self::BadMasterAddr { value } => advised(
+                Text::new(
+                    format!("--master-addr 需要主机名或 IP 地址，而不是 “{value}”"),
+                    format!("--master-addr needs a host name or an IP address, not '{value}'"),
+                ),
+                Hint::new(
+                    "例如 10.0.0.1 或 fd00::1；端口写在 --master-port 中",
+                    "for example 10.0.0.1 or fd00::1; the port goes to --master-port",
+                ),
+            ),
             Self::BadPort { value } => advised(
                 Text::new(format!("“{value}” 不是有效端口"), format!("'{value}' is not a port")),
                 Hint::new(

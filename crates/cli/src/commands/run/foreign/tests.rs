@@ -107,7 +107,6 @@ fn nonsense_values_are_refused_with_what_would_be_right() {
         (["--cycle-time-ms", "-1"], "use a number from 0 up"),
         (["-npernode", "x"], "use a number from 0 up"),
         (["--start_method", "magic"], "use one of: spawn, fork, forkserver"),
-        (["--rdzv_backend", "zeus"], "use one of: static, c10d, etcd, etcd-v2"),
     ] {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).chain(["train.py".to_owned()]).collect();
         let (flags, _) = read(&words).unwrap();
