@@ -8706,6 +8706,11 @@ export interface components {
             /** @description Bytes per second between two; null where nothing was measured. */
             bytesPerSecond: (number | null)[][];
         };
+        /**
+         * @description Which engine's own device list and all-reduce are asked for.
+         * @enum {string}
+         */
+        PreflightEngine: "torch" | "jax";
         /** @description An environment that takes part. */
         PreflightNode: {
             environment: string;
@@ -9270,6 +9275,8 @@ export interface components {
              * @default null
              */
             python?: boolean | null;
+            /** @default null */
+            engine?: null | components["schemas"]["PreflightEngine"];
         };
         /** @description How the ranks of a task are stopped. SIGKILL always follows the last rung. */
         StopLadder: {

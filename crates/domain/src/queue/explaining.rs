@@ -148,7 +148,7 @@ impl<'a> Explaining<'a> {
         let reason = Reason::Held { what: self.what(entry.class), holders: self.holders(&workers), behind: None };
         let reserved = self.reserved(entry.place);
         let is_promised = from.known().is_some();
-        Some(Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.as_far_as_known())
+        Some(Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.known_so_far())
     }
 
     /// A task that the queue chooses for may start on other workers than those that are kept for it: wherever it runs, it
@@ -276,7 +276,7 @@ impl<'a> Explaining<'a> {
         let from = kept.map_or(Latest::Unknown, |kept| kept.from);
         let is_promised = is_first && from.known().is_some();
         let reserved = if is_first { self.reserved(entry.place) } else { others };
-        Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.as_far_as_known()
+        Waiting { from, is_promised, reserved, ..self.waiting(waiting, reason) }.known_so_far()
     }
 
     /// The place of the task before this one for which workers are kept that it could have.

@@ -97,7 +97,7 @@ impl Waiting {
     }
 
     /// A limit ends nothing on a machine that is out of reach: what depends on one has no known time.
-    pub(super) fn as_far_as_known(mut self) -> Self {
+    pub(super) fn known_so_far(mut self) -> Self {
         if self.silent_machine().is_some() {
             self.from = Latest::Unknown;
             self.is_promised = false;
