@@ -48,7 +48,7 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
         let each = failed.iter().map(|(node, reason)| format!("{}: {}", survey.name(*node), pick(reason)));
         each.collect::<Vec<_>>().join("; ")
     };
-    let seen = Text::new(said(&|it| it.zh.clone()), said(&|it| it.en.clone()));
+    let seen = Text::new(said(&|it| it.zh.to_string()), said(&|it| it.en.to_string()));
     let text = Text::new(
         format!("{count} 个节点用 {engine}（{backend}）做的 all-reduce 没有成功"),
         format!("the all-reduce of {count} nodes by {engine} ({backend}) failed"),
@@ -88,7 +88,7 @@ fn shown(devices: &[String]) -> String {
 }
 
 fn same(words: &str) -> Text {
-    Text::new(words, words)
+    Text::new(words.to_owned(), words.to_owned())
 }
 
 fn waited(stage: EngineStage, seconds: u64) -> Text {
