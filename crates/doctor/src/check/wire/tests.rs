@@ -98,6 +98,7 @@ fn healthy(count: usize) -> Survey {
         pings: (0..count).map(|from| (0..count).filter(|to| *to != from).map(row).collect()).collect(),
         transfers: pairs.map(transfer).collect(),
         sum: Some(SumSeen { bytes: 1 << 20, outcomes: (0..count).map(|node| (node, Some(added.clone()))).collect() }),
+        engine: None,
         folder: None,
         join_seconds: 20,
         master_port: 29_500,
