@@ -330,8 +330,8 @@ fn a_file_that_never_ends_is_refused_with_its_bound() {
         &["server", "--config", "/dev/zero"],
         &["task", "create", "--file", "/dev/zero"],
         &["train", "--config", "/dev/zero", "--algorithm", "sft"],
-        &["plan", "calibrate", "/dev/zero"],
-        &["launch", "--hostfile", "/dev/zero", "good.py"],
+        &["plan", "calibrate", "--runs", "/dev/zero"],
+        &["launch-multi-node", "--hostfile", "/dev/zero", "gn6", "2", "4", "good.py"],
         &["task", "list", "--token-file", "/dev/zero"],
     ];
     for words in cases {

@@ -16,8 +16,9 @@ use crate::listen;
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// More than any node needs to introduce itself.
 const LARGEST_GREETING: usize = 64 * 1024;
-/// How long one try to connect may take: a host that is down does not answer at all.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+/// How long one try to connect may take: a host that is down does not answer at all. On a bad line the kernel asks again after
+/// one, three and seven seconds; whoever gives up before has to begin anew each time.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(8);
 
 /// How long the answer to a greeting may take. A coordinator answers at once, but on a bad line it is sent several times;
 /// a node that leaves before it comes has joined for the coordinator, and its leaving is a loss.

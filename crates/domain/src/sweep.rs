@@ -231,9 +231,9 @@ impl Explained for SweepRefusal {
             Self::ValueTwice { .. } => Hint::new("每个取值只写一次", "give each value once"),
             Self::TooMany => Hint::new("减少参数或取值", "give fewer parameters or values"),
             Self::AnotherRequest { name } => Hint::new(
-                format!("换一个 --name；要补齐它，运行创建它的同一条命令；fermi task sweep {name} 列出它的任务"),
+                format!("换一个名称；要补齐它，运行创建它的同一条命令；fermi task sweep {name} 列出它的任务"),
                 format!(
-                    "choose another --name; to complete it, run the very command that made it; fermi task sweep {name} lists \
+                    "choose another name; to complete it, run the very command that made it; fermi task sweep {name} lists \
                      its tasks"
                 ),
             ),

@@ -209,10 +209,10 @@ impl VerdictKind {
                 );
                 Some(hint.on_command_line(
                     format!(
-                        "在每个节点上用相同的 {nodes}、{address} 和 {port}（或 --rdzv-endpoint）启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
+                        "在每个节点上用相同的 {nodes}、{address} 和 {port}（或相同的会合地址）启动，并检查防火墙是否放行该端口；{patience} 可延长等待"
                     ),
                     format!(
-                        "start every node with the same {nodes}, {address} and {port} (or --rdzv-endpoint), and see that the \
+                        "start every node with the same {nodes}, {address} and {port} (or the same rendezvous endpoint), and see that the \
                          firewall lets the port through; {patience} makes the wait longer"
                     ),
                 ))

@@ -40,7 +40,7 @@ pub struct CollectiveFlags {
     /// Ranks to start on this machine where RANK is not set
     #[arg(long, short = 'n', value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     nproc_per_node: u32,
-    /// Over what: tcp, nccl (libnccl and a GPU for each rank; without them the reason is said) [default: both]
+    /// Over TCP or NCCL [default: both]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     transport: Vec<Transport>,
     /// libnccl, where it is in no usual place

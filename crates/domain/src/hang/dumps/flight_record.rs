@@ -63,16 +63,16 @@ struct Entry<'a> {
 
 /// The first of number and name of a process group.
 #[derive(Default)]
-struct GroupNumber<'a>(Option<Word<'a>>);
+struct GroupNumber<'a>(Option<GroupWord<'a>>);
 
 #[derive(Deserialize)]
-struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
+struct GroupWord<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for GroupNumber<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Words;
         impl<'de> Visitor<'de> for Words {
-            type Value = Option<Word<'de>>;
+            type Value = Option<GroupWord<'de>>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("number and name of a process group")
@@ -117,7 +117,7 @@ fn newest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String,
             while let Some(Entry { collective_seq_id: seq, profiling_name, process_group, is_p2p }) =
                 entries.next_element()?
             {
-                let GroupNumber(Some(Word(group))) = process_group else { continue };
+                let GroupNumber(Some(GroupWord(group))) = process_group else { continue };
                 if !is_p2p && newest.get(&group).is_none_or(|(highest, _)| *highest <= seq) {
                     newest.insert(group, (seq, profiling_name));
                 }
