@@ -9276,7 +9276,7 @@ export interface components {
              */
             python?: boolean | null;
             /** @default null */
-            engine?: null | components["schemas"]["PreflightEngine"];
+            engine?: components["schemas"]["PreflightEngine"] | null;
         };
         /** @description How the ranks of a task are stopped. SIGKILL always follows the last rung. */
         StopLadder: {
