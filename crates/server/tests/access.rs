@@ -462,6 +462,7 @@ struct Shows<'a> {
 async fn a_run_is_spoken_for_by_its_own_agent_alone() {
     let mut cluster = closed().await;
     let (own, other) = (cluster.join_with("gn6", "own").await, cluster.join_with("gn7", "other").await);
+    fermi_server::start_reconcilers(&cluster.core);
     let machine = token_of(&cluster, ROOT, json!({"name": "gn6", "scope": "agent"})).await;
     add_user(&cluster, "ann", "administrator").await;
     let ann = log_in(&cluster, "ann").await;
@@ -518,7 +519,8 @@ async fn a_run_is_spoken_for_by_its_own_agent_alone() {
             let is_own = who.starts_with("its own");
             let status = came.status.as_u16();
             assert_eq!(!matches!(status, 401 | 403), is_own, "{method} {route}, {who}: {status} {}", came.text());
-            assert!(status < 500, "{method} {route}, {who}: {status} {}", came.text());
+            // Of an attempt that its journal has not told of, its own agent is to send the output again.
+            assert!(status < 500 || (is_own && status == 503), "{method} {route}, {who}: {status} {}", came.text());
         }
     }
     let after = data(&cluster, ROOT, "GET", &read, None).await;
