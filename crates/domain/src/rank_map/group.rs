@@ -1,5 +1,7 @@
 //! The ranks of a group.
 
+use std::cmp::Ordering;
+
 use super::{RankMap, RankMapError};
 use crate::{group::LaunchConfig, ids::WorkerId, worker::Worker};
 
@@ -20,38 +22,67 @@ pub fn of_group(workers: &[Worker], launch: &LaunchConfig) -> Result<GroupRanks,
         return Err(RankMapError::NoWorkers);
     }
     let master = launch.master().ok_or(RankMapError::NoMaster)?;
-    let mut ordered = in_order(workers, master);
-    if ordered[0].id.node() != master {
-        let mut nodes: Vec<String> = ordered.iter().map(|worker| worker.id.node().to_owned()).collect();
+    let mut ordered: Vec<Keyed<'_>> = workers.iter().map(|worker| Keyed::of(worker, master)).collect();
+    ordered.sort_unstable_by(Keyed::order);
+    if ordered[0].is_elsewhere {
+        let mut nodes: Vec<String> = ordered.iter().map(|keyed| keyed.worker.id.node().to_owned()).collect();
         nodes.dedup();
         return Err(RankMapError::MasterUnknown { master: master.to_owned(), nodes });
     }
-    if let Some(pair) = ordered.windows(2).find(|pair| pair[0].id == pair[1].id) {
-        return Err(RankMapError::WorkerTwice { worker: pair[0].id.clone() });
+    if let Some(pair) = ordered.windows(2).find(|pair| pair[0].order(&pair[1]).is_eq()) {
+        return Err(RankMapError::WorkerTwice { worker: pair[0].worker.id.clone() });
     }
     let standby = ordered.split_off(world(ordered.len(), launch.world_size)?);
     let nodes: Vec<(&str, Vec<&Worker>)> = ordered
-        .chunk_by(|a, b| a.id.node() == b.id.node())
-        .map(|workers| (workers[0].id.node(), workers.to_vec()))
+        .chunk_by(Keyed::is_same_node)
+        .map(|keyed| (keyed[0].worker.id.node(), keyed.iter().map(|keyed| keyed.worker).collect()))
         .collect();
-    let standby = standby.into_iter().map(|worker| worker.id.clone()).collect();
+    let standby = standby.into_iter().map(|keyed| keyed.worker.id.clone()).collect();
     Ok(GroupRanks { map: RankMap::number(&nodes)?, standby })
 }
 
-/// The master's workers first, then by name. What a comparison mostly needs stands beside each other: the workers
-/// themselves lie scattered in memory, and there may be a hundred thousand.
-fn in_order<'a>(workers: &'a [Worker], master: &str) -> Vec<&'a Worker> {
-    let mut keyed: Vec<(bool, [u8; 8], &Worker)> =
-        workers.iter().map(|worker| (worker.id.node() != master, beginning(worker.id.node()), worker)).collect();
-    keyed.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.id.cmp(&b.2.id)));
-    keyed.into_iter().map(|(_, _, worker)| worker).collect()
+/// A worker with what its order mostly depends on: workers lie scattered in memory, and there may be a hundred thousand.
+#[derive(Clone, Copy, Debug)]
+struct Keyed<'a> {
+    /// Not of the master's node.
+    is_elsewhere: bool,
+    /// The first bytes of its node's name, which order it as the whole does as far as they differ.
+    beginning: u64,
+    /// The name goes on behind them.
+    goes_on: bool,
+    index: u32,
+    worker: &'a Worker,
 }
 
-/// The first bytes of a name, which order it as the whole does as far as they differ.
-fn beginning(name: &str) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
-    bytes
+impl<'a> Keyed<'a> {
+    fn of(worker: &'a Worker, master: &str) -> Self {
+        let node = worker.id.node();
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(node.bytes()).for_each(|(to, from)| *to = from);
+        Self {
+            is_elsewhere: node != master,
+            beginning: u64::from_be_bytes(bytes),
+            goes_on: node.len() > bytes.len(),
+            index: worker.id.index(),
+            worker,
+        }
+    }
+
+    /// The master's workers first, then by name and number.
+    fn order(&self, other: &Self) -> Ordering {
+        (self.is_elsewhere, self.beginning).cmp(&(other.is_elsewhere, other.beginning)).then_with(|| {
+            if self.goes_on || other.goes_on {
+                self.worker.id.cmp(&other.worker.id)
+            } else {
+                self.index.cmp(&other.index)
+            }
+        })
+    }
+
+    fn is_same_node(&self, other: &Self) -> bool {
+        self.beginning == other.beginning
+            && (!(self.goes_on || other.goes_on) || self.worker.id.node() == other.worker.id.node())
+    }
 }
 
 /// How many of the workers get a rank.
@@ -190,15 +221,17 @@ mod tests {
     }
 
     fn some_workers() -> impl Strategy<Value = Vec<Worker>> {
-        proptest::collection::hash_set(("[a-c]{1,2}[0-9]{0,2}", 0_u32..12), 1..40).prop_map(|set| {
-            set.into_iter()
-                .map(|(node, index)| Worker {
-                    environment: EnvironmentId::from(node.as_str()),
-                    gpu: Some(index),
-                    id: WorkerId::new(node, index),
-                })
-                .collect()
-        })
+        proptest::collection::hash_set(("([a-c]{1,2}|gpu-rack|gpu-rack-[ab])[0-9]{0,2}", 0_u32..12), 1..40).prop_map(
+            |set| {
+                set.into_iter()
+                    .map(|(node, index)| Worker {
+                        environment: EnvironmentId::from(node.as_str()),
+                        gpu: Some(index),
+                        id: WorkerId::new(node, index),
+                    })
+                    .collect()
+            },
+        )
     }
 
     proptest! {
