@@ -63,8 +63,8 @@ lint: ## Formatting, lints, and documents of the code without a dead link
 	$(CARGO) clippy $(TESTED) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="$(DOC_LINTS)" $(CARGO) doc $(TESTED) --workspace --no-deps --quiet
 
-# One more than there are processors: many tests wait for real time-outs.
-THREADS := $(shell echo $$(( $$(nproc) + 1 )))
+# Two more than there are processors: many tests wait for real time-outs.
+THREADS := $(shell echo $$(( $$(nproc) + 2 )))
 LONG := test(/^(engines::more|syscalls::whole|partitions::long)::/) + binary(speed)
 unit: ## All tests but those of make test-horovod and test-gpu
 	@echo "left out here: further sizes and stages of the engines, lists of 100,000 tasks, the whole plan of faults (make test-long),"

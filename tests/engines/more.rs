@@ -1,9 +1,9 @@
 //! Further sizes and stages of what [`super`] trains; `make test-long` runs them.
 
 use super::{
-    ddp, deepspeed, fsdp, is_divided, is_of_stage, is_sharded,
+    ddp, ddp_goes_on_on_two_nodes, deepspeed, fsdp, is_divided, is_of_stage, is_sharded,
     job::{Fate, Storage, has},
-    megatron,
+    megatron, zero_2_goes_on_on_two_nodes,
 };
 use crate::support::Place;
 
@@ -19,6 +19,19 @@ fn ddp_with_four_ranks_ends_alike_through_agents_and_under_fermi_run() {
 fn ddp_on_unequal_nodes_goes_on_after_a_killed_rank() {
     let end = ddp(&["--epochs", "20"]).through_agents(&[1, 2], Fate::KilledAfter("epoch 2/20"), Storage::Shared);
     assert_eq!(end.step, 20.0 * 21.0);
+}
+
+#[test]
+fn ddp_on_two_nodes_goes_on_with_the_folders_the_other_way_round() {
+    ddp_goes_on_on_two_nodes(Storage::Shared, Storage::Own);
+}
+
+#[test]
+fn fsdp_and_zero_2_go_on_from_a_shared_folder_through_agents() {
+    let job = fsdp(&["--steps", "40", "--save-every", "10"]);
+    let alone = job.under_run(&Place::new(), 2, Fate::Undisturbed);
+    job.through_agents(&[1, 1], Fate::DiesAt(25, 20), Storage::Shared).is_as(&alone);
+    zero_2_goes_on_on_two_nodes(Storage::Shared);
 }
 
 #[test]

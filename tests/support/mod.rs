@@ -37,15 +37,17 @@ use std::time::{Duration, Instant};
 /// Longer than anything here takes on a busy machine; who waits so long waits in vain.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Looks until there is something to see; a test that waits in vain says what for.
+/// Looks until there is something to see; a test that waits in vain says what for. The longer it waits the more seldom it
+/// looks: a look is often a request, and costs the machine on which others wait too.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let since = Instant::now();
     loop {
         if let Some(seen) = look() {
             return seen;
         }
-        assert!(Instant::now() < deadline, "waited {} s in vain: {what}", PATIENCE.as_secs());
-        std::thread::sleep(Duration::from_millis(2));
+        let waited = since.elapsed();
+        assert!(waited < PATIENCE, "waited {} s in vain: {what}", PATIENCE.as_secs());
+        std::thread::sleep((waited / 32).clamp(Duration::from_millis(2), Duration::from_millis(25)));
     }
 }
 

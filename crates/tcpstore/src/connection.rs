@@ -14,8 +14,6 @@ const CHUNK: usize = 64 * 1024;
 pub struct Connection {
     pub stream: TcpStream,
     inbox: Vec<u8>,
-    /// How many bytes of the inbox are done with.
-    done: usize,
     outbox: Vec<u8>,
     /// Whether it has shown that it is a client of a store.
     pub is_known: bool,
@@ -42,7 +40,6 @@ impl Connection {
         Ok(Self {
             stream,
             inbox: Vec::new(),
-            done: 0,
             outbox: Vec::new(),
             is_known: false,
             address: address.to_canonical(),
@@ -66,25 +63,19 @@ impl Connection {
         }
     }
 
-    /// What has come and is not done with.
-    pub fn unread(&self) -> &[u8] {
-        &self.inbox[self.done..]
+    /// What has come and is not done with; [`Self::keep_inbox`] gives it back.
+    pub fn take_inbox(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.inbox)
     }
 
-    pub fn take(&mut self, count: usize) {
-        self.done += count;
-    }
-
-    /// Lets go of what is done with.
-    pub fn settle(&mut self) {
-        if self.done == self.inbox.len() {
-            self.inbox.clear();
+    /// Keeps what is not done with.
+    pub fn keep_inbox(&mut self, mut inbox: Vec<u8>, done: usize) {
+        inbox.drain(..done);
+        if inbox.is_empty() {
             // A client that once sent a large value does not keep its room.
-            self.inbox.shrink_to(CHUNK);
-        } else if self.done > 0 {
-            self.inbox.drain(..self.done);
+            inbox.shrink_to(CHUNK);
         }
-        self.done = 0;
+        self.inbox = inbox;
     }
 
     /// Sends now what the client takes and keeps the rest; false when it is gone or takes nothing of too much.

@@ -22,6 +22,8 @@ const GREETING_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whose time is up.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 512;
+/// Room for an answer that is kept for the next one.
+const LARGEST_KEPT: usize = 64 * 1024;
 /// The keys of the poller that are no clients'.
 const BELL: u64 = 0;
 const LISTENER: u64 = 1;
@@ -72,6 +74,7 @@ impl StoreServer {
             clients: HashMap::new(),
             next: FIRST_CLIENT,
             chunk: Vec::new(),
+            own: Vec::new(),
             gone: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("store".into()).spawn(move || server.run())?;
@@ -108,6 +111,8 @@ struct Server {
     clients: HashMap<u64, Connection>,
     next: u64,
     chunk: Vec<u8>,
+    /// What the client whose requests are read is answered.
+    own: Vec<u8>,
     /// Clients that could not be answered in this turn.
     gone: Vec<u64>,
 }
@@ -184,67 +189,60 @@ impl Server {
         }
         let Some(client) = self.clients.get_mut(&key) else { return };
         match client.fill(&mut self.chunk) {
-            Filled::Bytes => self.read(key),
             Filled::Nothing => {}
             Filled::Closed => self.gone.push(key),
+            Filled::Bytes => {
+                // Out of the connection, so that they can be read while others are answered.
+                let (inbox, is_known) = (client.take_inbox(), client.is_known);
+                let taken = self.read(key, &inbox, is_known);
+                if let Some(client) = self.clients.get_mut(&key) {
+                    client.keep_inbox(inbox, taken.unwrap_or_default());
+                }
+                if taken.is_none() {
+                    self.gone.push(key);
+                }
+            }
         }
     }
 
-    /// Takes every whole request of a client.
-    fn read(&mut self, key: u64) {
-        // Out of the map, so that its bytes can be read while others are answered.
-        let Some(mut client) = self.clients.remove(&key) else { return };
-        let mut is_fine = true;
-        while is_fine {
-            if !client.is_known {
-                match introduction(client.unread()) {
-                    Introduction::Unfinished => break,
-                    Introduction::Client => client.is_known = true,
-                    Introduction::Frame => {
-                        client.send(&self.options.answer_to_frames);
-                        is_fine = false;
-                        break;
-                    }
-                    Introduction::Other => {
-                        is_fine = false;
-                        break;
-                    }
+    /// Takes every whole request of a client; how many bytes they were, or none where it is no client.
+    fn read(&mut self, key: u64, inbox: &[u8], is_known: bool) -> Option<usize> {
+        if !is_known {
+            let client = self.clients.get_mut(&key)?;
+            match introduction(inbox) {
+                Introduction::Unfinished => return Some(0),
+                Introduction::Client => client.is_known = true,
+                Introduction::Frame => {
+                    client.send(&self.options.answer_to_frames);
+                    return None;
                 }
+                Introduction::Other => return None,
             }
-            let Self { store, clients, gone, poller, .. } = self;
-            let mut own: Vec<u8> = Vec::new();
-            let mut said = None;
-            let taken = match Request::read(client.unread()) {
-                Ok(None) => break,
-                Ok(Some((request, taken))) => {
-                    if let Request::Ping { nonce } = request {
-                        said = Some(nonce);
-                    }
-                    let mut answer = |to: u64, bytes: &[u8]| {
-                        if to == key {
-                            own.extend_from_slice(bytes);
-                        } else if let Some(other) = clients.get_mut(&to) {
-                            send(other, to, bytes, poller, gone);
-                        }
-                    };
-                    store.take(key, &request, &mut answer).map(|()| taken).ok()
+        }
+        let Self { store, clients, gone, poller, own, .. } = self;
+        let mut done = 0;
+        while let Some((request, taken)) = Request::read(&inbox[done..]).ok()? {
+            own.clear();
+            let mut answer = |to: u64, bytes: &[u8]| {
+                if to == key {
+                    own.extend_from_slice(bytes);
+                } else if let Some(other) = clients.get_mut(&to) {
+                    send(other, to, bytes, poller, gone);
                 }
-                Err(_) => None,
             };
-            match taken {
-                Some(taken) => {
-                    client.take(taken);
-                    client.process = client.process.or(said);
-                    send(&mut client, key, &own, poller, gone);
+            store.take(key, &request, &mut answer).ok()?;
+            done += taken;
+            if !own.is_empty() {
+                let client = clients.get_mut(&key)?;
+                if let Request::Ping { nonce } = request {
+                    client.process.get_or_insert(nonce);
                 }
-                None => is_fine = false,
+                send(client, key, own, poller, gone);
+                // An answer that was once large does not keep its room.
+                own.shrink_to(LARGEST_KEPT);
             }
         }
-        client.settle();
-        self.clients.insert(key, client);
-        if !is_fine {
-            self.gone.push(key);
-        }
+        Some(done)
     }
 
     fn flush(&mut self, key: u64) {
@@ -269,9 +267,6 @@ impl Server {
 
 /// Sends to a client, and has the poller say when it takes what is left.
 fn send(client: &mut Connection, key: u64, bytes: &[u8], poller: &Epoll, gone: &mut Vec<u64>) {
-    if bytes.is_empty() {
-        return;
-    }
     if !client.send(bytes) {
         gone.push(key);
     } else if client.has_waiting() && !client.watches_room {

@@ -55,12 +55,12 @@ impl Store {
             Request::Validate { .. } => {}
             Request::Ping { nonce } => answer(client, &nonce.to_le_bytes()),
             Request::Set { key, value } => {
-                self.put(key, value.to_vec())?;
+                self.put(key, value)?;
                 self.came(key, answer);
             }
             Request::MultiSet { pairs } => {
                 for (key, value) in pairs {
-                    self.put(key, value.to_vec())?;
+                    self.put(key, value)?;
                     self.came(key, answer);
                 }
             }
@@ -71,7 +71,11 @@ impl Store {
                     self.came(key, answer);
                 }
             }
-            Request::Get { key } => answer(client, &framed(self.value(key))),
+            Request::Get { key } => {
+                let value = self.value(key);
+                answer(client, &(value.len() as u64).to_le_bytes());
+                answer(client, value);
+            }
             Request::Add { key, amount } => {
                 let sum = self.add(key, *amount)?;
                 answer(client, &sum.to_le_bytes());
@@ -180,15 +184,21 @@ impl Store {
         Ok(())
     }
 
-    fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<(), Full> {
-        self.reserve(cost(key, &value))?;
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Full> {
+        self.reserve(cost(key, value))?;
         match self.values.get_mut(key) {
             Some(old) => {
                 self.bytes -= cost(key, old);
-                *old = value;
+                // A value that was once large does not keep its room.
+                if old.capacity() > 2 * value.len() + PER_KEY {
+                    *old = value.to_vec();
+                } else {
+                    old.clear();
+                    old.extend_from_slice(value);
+                }
             }
             None => {
-                self.values.insert(key.to_vec(), value);
+                self.values.insert(key.to_vec(), value.to_vec());
             }
         }
         Ok(())
@@ -201,7 +211,7 @@ impl Store {
             Some(now) if now != expected => Ok((now.clone(), false)),
             None if !expected.is_empty() => Ok((expected.to_vec(), false)),
             _ => {
-                self.put(key, desired.to_vec())?;
+                self.put(key, desired)?;
                 Ok((desired.to_vec(), true))
             }
         }
@@ -210,7 +220,7 @@ impl Store {
     fn add(&mut self, key: &[u8], amount: i64) -> Result<i64, Full> {
         let now = self.values.get(key).map_or(Some(0), |value| leading_number(value)).ok_or(Full::NotANumber)?;
         let sum = now.wrapping_add(amount);
-        self.put(key, sum.to_string().into_bytes())?;
+        self.put(key, sum.to_string().as_bytes())?;
         Ok(sum)
     }
 
