@@ -129,6 +129,27 @@ impl DeviceFault {
         }
     }
 
+    /// Whether the environment should start nothing new before somebody has looked after the GPU.
+    pub fn is_of_the_node(self) -> bool {
+        self.class() == Node
+    }
+
+    /// What is said of an environment that was drained because of this.
+    pub fn drains(self, environment: &str) -> Text {
+        let text = self.text();
+        Text::new(
+            format!(
+                "开发环境 {environment} 已自动停用：{}；正在运行的继续，不再启动新任务。检修后运行 fermi env resume {environment}",
+                text.zh
+            ),
+            format!(
+                "{environment} is drained, for {}: what runs goes on, nothing new starts; after a repair run \
+                 `fermi env resume {environment}`",
+                text.en
+            ),
+        )
+    }
+
     fn known(self) -> Option<&'static (u64, DeviceFaultClass, &'static str, &'static str)> {
         KNOWN.iter().find(|(xid, ..)| *xid == self.xid)
     }
@@ -219,6 +240,9 @@ mod tests {
         assert_eq!(fault(79).text().en, "GPU 3 has fallen off the bus (Xid 79)");
         assert_eq!(fault(79).text().zh, "GPU 3 已从总线脱落（Xid 79）");
         assert_eq!(fault(7).text().en, "GPU 3 has reported error Xid 7");
+        assert!(fault(79).is_of_the_node() && !fault(31).is_of_the_node() && !fault(94).is_of_the_node());
+        assert!(!fault(9_999).is_of_the_node(), "a number that nobody knows takes nothing out of service");
+        assert!(fault(79).drains("gn7").en.starts_with("gn7 is drained, for GPU 3 has fallen off the bus (Xid 79)"));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub struct CoreSettings {
     pub rules: Rules,
     /// Where people find the console, without a slash at its end.
     pub public_url: Option<String>,
+    /// Whether an environment whose GPU reports an error of the node's is drained.
+    pub drains_faulty_gpus: bool,
 }
 
 /// A handle on everything; cheap to clone.
@@ -85,6 +87,7 @@ struct Inner {
     webhook_sender: WebhookSender,
     preflights: Preflights,
     public_url: Option<String>,
+    drains_faulty_gpus: bool,
     oidc: OnceLock<OidcClient>,
     fingerprint: OnceLock<Fingerprint>,
     shutdown: watch::Sender<bool>,
@@ -118,7 +121,7 @@ impl Core {
         folder: PathBuf,
         settings: CoreSettings,
     ) -> Self {
-        let CoreSettings { limits, rules, public_url } = settings;
+        let CoreSettings { limits, rules, public_url, drains_faulty_gpus } = settings;
         Self(Arc::new(Inner {
             store,
             chunks: Arc::new(chunks),
@@ -146,10 +149,15 @@ impl Core {
             webhook_sender: WebhookSender::default(),
             preflights: Preflights::default(),
             public_url,
+            drains_faulty_gpus,
             oidc: OnceLock::new(),
             fingerprint: OnceLock::new(),
             shutdown: watch::channel(false).0,
         }))
+    }
+
+    pub fn drains_faulty_gpus(&self) -> bool {
+        self.0.drains_faulty_gpus
     }
 
     pub fn store(&self) -> &Store {

@@ -12,9 +12,11 @@ use axum::body::Body;
 use axum::http::Request;
 use cluster::Cluster;
 use fermi_api::link::ServerMessage;
+use fermi_domain::device_fault::DeviceFaultClass;
 use fermi_domain::event::{Outcome, Record, RunEvent, VERSION};
 use fermi_domain::language::Text;
 use fermi_domain::verdict::{Verdict, VerdictKind};
+use fermi_server::core::CoreSettings;
 use futures_util::StreamExt;
 use serde_json::json;
 
@@ -227,6 +229,44 @@ async fn a_line_of_a_journal_is_an_event_though_it_changes_nothing_and_only_once
     let events = cluster.get("/api/v1/training-tasks/task-1/events").await.json();
     let told = events["data"]["items"].as_array().unwrap().iter();
     assert_eq!(told.filter(|event| event["kind"] == "checkpoints.foreign").count(), 1, "{events:#}");
+}
+
+#[tokio::test]
+async fn a_gpu_that_needs_a_repair_drains_its_environment_where_operators_want_that() {
+    for (drains, xid, expected) in [(true, 79, 1), (true, 31, 0), (true, 9_999, 0), (false, 79, 0)] {
+        let settings = CoreSettings { drains_faulty_gpus: drains, ..CoreSettings::default() };
+        let mut cluster = Cluster::start_with(settings).await;
+        fermi_server::start_reconcilers(&cluster.core);
+        let request = Request::post("/api/v1/training-tasks").header("content-type", "application/json");
+        cluster.send(request.body(Body::from(ONE)).unwrap()).await;
+        let ServerMessage::Launch(_) = cluster.word("env-001").await else { panic!("something else was said") };
+        let fault = |seq| {
+            let text = Box::new(Text::new("坏了", "broken"));
+            let (ranks, class) = (vec![0], DeviceFaultClass::Node);
+            let event = RunEvent::DeviceFault { attempt: 1, gpu: 3, xid, class, ranks, hint: text.clone(), text };
+            serde_json::to_string(&Record { v: VERSION, seq, time_ms: 1, event }).unwrap() + "\n"
+        };
+        let first = fault(1);
+        let sent = cluster.piece(Some("env-001"), &format!("{RUN}/journal?offset=0"), first.as_bytes()).await;
+        assert_eq!(sent.status, 200);
+        let drained = async |cluster: &Cluster| {
+            let events = cluster.get("/api/v1/events?pageSize=100").await.json();
+            let items = events["data"]["items"].as_array().unwrap().clone();
+            items.into_iter().filter(|event| event["kind"] == "environment.drained").collect::<Vec<_>>()
+        };
+        let told = drained(&cluster).await;
+        assert_eq!(told.len(), expected, "{drains} {xid}: {told:?}");
+        let status = cluster.get("/api/v1/environments/env-001").await.json()["data"]["status"].clone();
+        assert_eq!(status == "drained", expected == 1, "{drains} {xid}: {status}");
+        if expected == 0 {
+            continue;
+        }
+        assert!(told[0]["text"]["en"].as_str().unwrap().contains("GPU 3 has fallen off the bus (Xid 79)"), "{told:?}");
+        // The same again says nothing new.
+        let path = format!("{RUN}/journal?offset={}", first.len());
+        assert_eq!(cluster.piece(Some("env-001"), &path, fault(2).as_bytes()).await.status, 200);
+        assert_eq!(drained(&cluster).await.len(), 1);
+    }
 }
 
 #[tokio::test]

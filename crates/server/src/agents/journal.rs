@@ -14,9 +14,9 @@ use serde::Deserialize;
 use tracing::Instrument;
 
 use super::journal_lines::{self, Lines};
-use super::owner;
 use super::sender::Sender;
 use super::streams::answer;
+use super::{faulty_gpu, owner};
 use crate::core::Core;
 use crate::hub::StacksTold;
 use crate::lifecycle::{self, Cause, Changed, LifecycleError};
@@ -38,6 +38,8 @@ enum Taking {
         length: u64,
         /// Where ranks stand, if that is told.
         stacks: Option<StacksTold>,
+        /// Whether it has taken its environment out of service.
+        is_drained: bool,
         /// What its lines made of the task, one after the other; nothing without a whole line.
         changed: Vec<Changed>,
     },
@@ -73,10 +75,14 @@ pub async fn take(
 ) -> Response {
     let (key, cause) = (run.clone(), Cause { principal: agent.clone(), now_ms: core.now_ms() });
     let span = tracing::info_span!("journal", task = %run.task, %run, %agent);
-    let change = core.change(move |tx| apply(tx, &key, offset, &bytes, &cause), Taking::changes);
+    let drains = core.drains_faulty_gpus();
+    let change = core.change(move |tx| apply(tx, &key, offset, &bytes, drains, &cause), Taking::changes);
     let taken = change.instrument(span).await;
     match taken {
-        Ok(Taking::Taken { length, stacks, .. }) => {
+        Ok(Taking::Taken { length, stacks, is_drained, .. }) => {
+            if is_drained && let Err(error) = core.refresh_environments().await {
+                tracing::warn!(%error, "a drained environment is shown as before for now");
+            }
             if let Some(told) = stacks {
                 core.hub().stacks_told(&run, told);
             }
@@ -94,6 +100,7 @@ fn apply(
     run: &RunKey,
     offset: u64,
     bytes: &[u8],
+    drains: bool,
     cause: &Cause,
 ) -> Result<Taking, LifecycleError> {
     let Some(task) = tx.task(&run.task)? else { return Ok(Taking::Unwanted) };
@@ -121,6 +128,8 @@ fn apply(
         }
         _ => None,
     });
+    let reported = events.iter().map(|(_, event)| event);
+    let is_drained = drains && faulty_gpu::drain(tx, &node.environment, reported, cause.now_ms)?;
     let groups = journal_lines::grouped(events, task.value.created_ms..=cause.now_ms);
     let length = offset + bytes.len() as u64;
     match tx.advance_journal(run, offset, length, &rest) {
@@ -138,7 +147,7 @@ fn apply(
         let cause = Cause { principal: cause.principal.clone(), now_ms };
         changed.push(lifecycle::apply(tx, &run.task, inputs.collect::<Vec<_>>(), &cause)?);
     }
-    Ok(Taking::Taken { length, stacks, changed })
+    Ok(Taking::Taken { length, stacks, is_drained, changed })
 }
 
 pub fn unavailable(error: &dyn std::fmt::Display) -> Response {

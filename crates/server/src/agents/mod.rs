@@ -4,6 +4,7 @@
 mod admission;
 mod bounds;
 mod dataset;
+mod faulty_gpu;
 pub(crate) mod identity;
 mod journal;
 mod journal_lines;

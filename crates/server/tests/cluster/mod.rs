@@ -55,12 +55,17 @@ impl Came {
 impl Cluster {
     /// The three environments of the specification as env-001 to env-003, dataset-001 with version-001, model-001.
     pub async fn start() -> Self {
+        Self::start_with(CoreSettings::default()).await
+    }
+
+    /// The same, as operators have settled it.
+    pub async fn start_with(settings: CoreSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("snapshots")).unwrap();
         let store = Store::open(folder.path()).unwrap();
         let chunks = LocalChunks::open(&folder.path().join("streams")).unwrap();
         let (secret, vault) = ("secret".to_owned(), Vault::new("key"));
-        let core = Core::new(store, chunks, secret, vault, folder.path().to_owned(), CoreSettings::default());
+        let core = Core::new(store, chunks, secret, vault, folder.path().to_owned(), settings);
         let mut cluster = Self {
             app: Guard::default().protect(http::router(core.clone()).merge(agents::router(core.clone()))),
             core,

@@ -48,7 +48,7 @@ pub struct ServerFlags {
     /// Where everything is kept [default: the state folder's server/]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, oidc, log_budget_per_task, log_budget, disk_reserve and queue
+    /// A YAML file with listen, data_dir, allowed_hosts, public_url, token_file, tls, trust_proxy, oidc, log_budget_per_task, log_budget, disk_reserve, drain_faulty_gpus and queue
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A name by which a proxy or a browser may call this server
@@ -86,6 +86,9 @@ pub struct ServerFlags {
     /// How much of the disk is kept free for the database [default: 256MB, at most an eighth of the disk]
     #[arg(long, value_name = "SIZE")]
     disk_reserve: Option<String>,
+    /// Drain an environment when its GPU reports an error that needs a repair (Xid); by default operators are told only
+    #[arg(long)]
+    drain_faulty_gpus: bool,
     /// Where it listens, as one JSON object per line
     #[arg(long)]
     json: bool,
@@ -189,7 +192,8 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     };
     let public_url = flags.public_url.clone().or(settings.public_url).map(|url| public(&url)).transpose()?;
     let oidc = flags.oidc.settings(settings.oidc, public_url.as_deref(), flags.no_token)?;
-    let settings = CoreSettings { limits, rules: settings.queue, public_url };
+    let drains_faulty_gpus = flags.drain_faulty_gpus || settings.drain_faulty_gpus;
+    let settings = CoreSettings { limits, rules: settings.queue, public_url, drains_faulty_gpus };
     Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, oidc, settings })
 }
 

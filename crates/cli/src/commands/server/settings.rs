@@ -11,7 +11,7 @@ use super::oidc::{self, OidcFlags};
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "listen",
     "data_dir",
     "allowed_hosts",
@@ -23,6 +23,7 @@ const KEYS: [&str; 12] = [
     "log_budget_per_task",
     "log_budget",
     "disk_reserve",
+    "drain_faulty_gpus",
     "queue",
 ];
 
@@ -41,6 +42,7 @@ pub struct Settings {
     pub log_budget_per_task: Option<String>,
     pub log_budget: Option<String>,
     pub disk_reserve: Option<String>,
+    pub drain_faulty_gpus: bool,
     pub queue: Rules,
 }
 
@@ -105,6 +107,7 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
             "log_budget_per_task" => settings.log_budget_per_task = Some(size(&key, &value)?),
             "log_budget" => settings.log_budget = Some(size(&key, &value)?),
             "disk_reserve" => settings.disk_reserve = Some(size(&key, &value)?),
+            "drain_faulty_gpus" => settings.drain_faulty_gpus = yes_or_no(&key, &value)?,
             "queue" => settings.queue = rules(value)?,
             "tls" => settings.encryption = encryption(&value, folder)?,
             "trust_proxy" => settings.trust_proxy = words(&key, &value)?,
@@ -114,6 +117,13 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
         }
     }
     Ok(settings)
+}
+
+fn yes_or_no(key: &str, value: &Value) -> Result<bool, SettingsRefusal> {
+    value.as_bool().ok_or_else(|| SettingsRefusal {
+        message: Text::new(format!("{key} 应为 true 或 false"), format!("{key} must be true or false")),
+        hint: Text::new(format!("例如 {key}: true"), format!("write {key}: true")),
+    })
 }
 
 fn word(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
@@ -238,6 +248,8 @@ mod tests {
         assert_eq!(settings.allowed_hosts, ["fermi.example.com"]);
         let sizes = parse("log_budget: 8GB\ndisk_reserve: 1024\n", Path::new("")).unwrap();
         assert_eq!((sizes.log_budget.as_deref(), sizes.disk_reserve.as_deref()), (Some("8GB"), Some("1024")));
+        assert!(parse("drain_faulty_gpus: true", Path::new("")).unwrap().drain_faulty_gpus);
+        assert!(parse("drain_faulty_gpus: 3", Path::new("")).is_err());
         let rules =
             parse("queue:\n  half_life: 3600\n  limits: {tasks: 4}\n  users: {li: {share: 2}}\n", Path::new(""));
         let rules = rules.unwrap().queue;
