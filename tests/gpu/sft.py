@@ -91,8 +91,9 @@ def train(command, told, folder, python):
         try:
             code = run.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            os.killpg(run.pid, signal.SIGKILL)
             code = f"none within {SECONDS} s"
+        finally:
+            end(run)
         said.seek(0)
         if code != 0:
             sys.exit(f"{' '.join(command)}\n{said.read()[-6000:]}\nexit code {code}")
@@ -101,6 +102,17 @@ def train(command, told, folder, python):
     losses = [line["loss"] for line in lines if "loss" in line]
     check_tokens(lines)
     return MICRO * LENGTH * (STEPS - SKIPPED) / (ends[STEPS] - ends[SKIPPED]), losses[-1]
+
+
+def end(run):
+    """Ends what still runs: a launcher that is told to ends its ranks, one that is killed might leave them on the GPU."""
+    if run.poll() is None:
+        os.killpg(run.pid, signal.SIGTERM)
+        try:
+            run.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
 
 
 def check_tokens(lines):
@@ -115,6 +127,7 @@ def main():
     """Measures the four in turn."""
     fermi, python = sys.argv[1:3]
     turns = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     tell_versions()
     folder = Path(tempfile.mkdtemp(prefix="sft-"))
     try:
