@@ -121,7 +121,7 @@ impl Scheduler {
     /// The environments as they are now. Those that stand aside are looked at again; `hold` says why one is held back.
     pub fn set_environments(
         &mut self,
-        environments: Vec<Environment>,
+        environments: &[Environment],
         hold: impl Fn(&Task) -> Option<Text>,
         now_ms: u64,
     ) {
@@ -133,10 +133,10 @@ impl Scheduler {
         for gone in self.environments.iter().filter(|known| !ids.contains(&known.id)) {
             self.queue.remove_environment(&gone.id);
         }
-        for environment in &environments {
+        for environment in environments {
             self.queue.set_environment(Offer::of(environment));
         }
-        self.environments = environments;
+        self.environments = environments.to_vec();
         let aside = std::mem::take(&mut self.aside);
         let replaceable = std::mem::take(&mut self.replaceable);
         for task in aside.into_values().map(|aside| aside.task) {
@@ -424,7 +424,7 @@ mod tests {
 
     fn scheduler(known: Vec<Environment>) -> Scheduler {
         let mut scheduler = Scheduler::new(Rules::default());
-        scheduler.set_environments(known, |_| None, 1);
+        scheduler.set_environments(&known, |_| None, 1);
         scheduler
     }
 
@@ -514,7 +514,7 @@ mod tests {
         scheduler.set_leases(&HashMap::new(), 2);
         let mut more = known();
         more.push(environment("d", "gn-d", 1, "A100", "z"));
-        scheduler.set_environments(more, |_| None, 2);
+        scheduler.set_environments(&more, |_| None, 2);
         let mut started: Vec<TaskId> = starts(&mut scheduler).into_iter().map(|start| start.task).collect();
         started.sort();
         assert_eq!(started, [held.id, "task-2".into()]);
@@ -531,11 +531,11 @@ mod tests {
         );
         let mut without = known();
         without[1].status = EnvironmentStatus::Suspect;
-        scheduler.set_environments(without.clone(), |_| None, 1);
+        scheduler.set_environments(&without, |_| None, 1);
         scheduler.add(group.clone(), None, 1);
         assert!(starts(&mut scheduler).is_empty(), "it may be back");
         without[1].status = EnvironmentStatus::Lost;
-        scheduler.set_environments(without, |_| None, 2);
+        scheduler.set_environments(&without, |_| None, 2);
         let started = starts(&mut scheduler);
         assert_eq!(ranks(&scheduler, &group, &started[0]), ["gn-a-0", "gn-c-0"]);
     }

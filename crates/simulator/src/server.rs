@@ -103,6 +103,8 @@ pub struct Server {
     pub(crate) sessions: BTreeMap<EnvironmentId, Session>,
     openings: u64,
     seen: Option<(u64, Scheduler)>,
+    /// The environments as they were last shown to the scheduler; empty when they must be read anew.
+    picture: Vec<Environment>,
     next_credential: u32,
     /// Something may have to be sent or placed.
     pub is_rung: bool,
@@ -123,6 +125,7 @@ impl Server {
             sessions: BTreeMap::new(),
             openings: 0,
             seen: None,
+            picture: Vec::new(),
             next_credential: 0,
             is_rung: false,
             deleted: BTreeSet::new(),
@@ -133,6 +136,7 @@ impl Server {
     pub fn kill(&mut self) {
         self.is_up = false;
         self.sessions.clear();
+        self.picture.clear();
         self.seen = None;
     }
 
@@ -163,13 +167,31 @@ impl Server {
     }
 
     fn environments(&self, now: u64) -> Vec<Environment> {
-        let status = |id: &EnvironmentId| match self.liveness(id, now) {
+        let shown = |environment: &Environment| {
+            let status = self.status(&environment.id, now);
+            Environment { status, ..environment.clone() }
+        };
+        self.database.environments.values().map(|(environment, _)| shown(environment)).collect()
+    }
+
+    fn status(&self, id: &EnvironmentId, now: u64) -> EnvironmentStatus {
+        match self.liveness(id, now) {
             Liveness::Here => EnvironmentStatus::Running,
             Liveness::Suspect => EnvironmentStatus::Suspect,
             Liveness::Offline => EnvironmentStatus::Offline,
-        };
-        let all = self.database.environments.values();
-        all.map(|(environment, _)| Environment { status: status(&environment.id), ..environment.clone() }).collect()
+        }
+    }
+
+    /// The same; what is known of them but their status is read once for all times until they change.
+    fn pictured(&mut self, now: u64) -> Vec<Environment> {
+        let mut picture = std::mem::take(&mut self.picture);
+        if picture.is_empty() {
+            return self.environments(now);
+        }
+        for environment in &mut picture {
+            environment.status = self.status(&environment.id, now);
+        }
+        picture
     }
 
     /// Something was heard over a link that is alive.
@@ -239,6 +261,7 @@ impl Server {
         let identity = Identity::after(&introduction, credential);
         self.database.lost.remove(&id);
         self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
+        self.picture.clear();
         let session = Session {
             link: Some(link),
             process: hello.process,
@@ -566,6 +589,7 @@ impl Server {
         let is_offline = self.liveness(id, now) == Liveness::Offline;
         if is_offline && !is_leased && !is_named && self.write(now).is_ok() {
             self.database.environments.remove(id);
+            self.picture.clear();
             self.give_up(id);
             self.sessions.remove(id);
             self.openings += 1;

@@ -122,7 +122,7 @@ impl Placing {
             core.restored().bar(environment);
         }
         let hold = |task: &Task| hold(core, task);
-        core.scheduler().set_environments(environments, hold, core.now_ms());
+        core.scheduler().set_environments(&environments, hold, core.now_ms());
     }
 
     async fn take_leases(&mut self, leases: HashMap<WorkerId, TaskId>) -> Result<(), StoreError> {

@@ -28,7 +28,8 @@ impl Server {
         if !is_known {
             self.feed(&mut scheduler, wall);
         }
-        scheduler.set_environments(self.environments(now), |_| None, wall);
+        let environments = self.pictured(now);
+        scheduler.set_environments(&environments, |_| None, wall);
         let waits = |task: &&Task| matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
         let gone: Vec<TaskId> = scheduler
             .waiting()
@@ -41,7 +42,6 @@ impl Server {
         let came: Vec<TaskId> = new.iter().map(|task| task.id.clone()).collect();
         new.into_iter().for_each(|task| scheduler.add(task, None, wall));
         let decisions = scheduler.decide(wall);
-        let environments = if decisions.is_empty() { Vec::new() } else { self.environments(now) };
         for decision in decisions {
             let start = match decision {
                 Decision::Start(start) => start,
@@ -73,6 +73,7 @@ impl Server {
         for id in scheduler.newly_first() {
             self.apply(&id, [TaskInput::FirstInLine], now, truth)?;
         }
+        self.picture = environments;
         self.seen = Some((openings, scheduler));
         self.is_rung = self.openings != openings;
         Ok(())
