@@ -16,7 +16,7 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, GROUP, Reply, front_end, language};
 use crate::http::body::JsonBody;
-use crate::http::datasets::name_filter;
+use crate::http::catalogue::name_filter;
 use crate::http::id::GroupPath;
 use crate::http::idempotency::{Key, once};
 use crate::http::params::Params;
