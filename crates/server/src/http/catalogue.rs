@@ -9,6 +9,7 @@ use fermi_store::events::NewEvent;
 use fermi_store::{StoreError, Transaction, WriteError};
 
 use super::filter::{conditions, invalid};
+use super::idempotency::{Key, once};
 use super::names;
 use super::paging::{self, Wanted};
 use super::params::Params;
@@ -31,8 +32,26 @@ impl Catalogue {
         }
     }
 
-    /// Says why an entry was not created.
-    pub fn refused(self, error: CreateError, name: &str) -> ApiProblem {
+    /// Creates an entry, once for each key.
+    pub async fn create(
+        self,
+        core: &Core,
+        key: Option<Key>,
+        name: String,
+        maker: Principal,
+        make: impl FnOnce(&mut Transaction<'_>, u64) -> Result<Entry, CreateError> + Send + 'static,
+    ) -> Reply {
+        let now_ms = core.now_ms();
+        let made = core.store().write(move |tx| {
+            once(tx, key.as_ref(), now_ms, |tx| {
+                let made = make(tx, now_ms).map_err(|error| self.refused(error, &name))?;
+                self.told(tx, made, maker, now_ms)
+            })
+        });
+        made.await.map_err(WriteError::flatten)
+    }
+
+    fn refused(self, error: CreateError, name: &str) -> ApiProblem {
         match error {
             CreateError::NameTaken => names::taken(&self.noun(), name),
             CreateError::Missing => ApiProblem::not_found(&self.noun(), name),
@@ -41,7 +60,7 @@ impl Catalogue {
     }
 
     /// A new entry is its maker's, and is told.
-    pub fn created(self, tx: &mut Transaction<'_>, made: Entry, maker: Principal, now_ms: u64) -> Reply {
+    fn told(self, tx: &mut Transaction<'_>, made: Entry, maker: Principal, now_ms: u64) -> Reply {
         ownership::give(tx, &made.id, &maker)?;
         let (Text { zh, en }, name) = (self.noun(), &made.name);
         let kind = match self {

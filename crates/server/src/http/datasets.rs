@@ -1,7 +1,6 @@
 //! Datasets and their versions.
 
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
 use fermi_api::v1::{
     CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility, Empty, Envelope, Failure, Id, Page,
 };
@@ -11,12 +10,12 @@ use fermi_domain::language::Text;
 use fermi_store::datasets::{self as kept, CreateError, NewDataset, NewVersion};
 use fermi_store::events::NewEvent;
 use fermi_store::tasks::ListError;
-use fermi_store::{StoreError, View, WriteError};
+use fermi_store::{StoreError, Transaction, View, WriteError};
 
 use super::body::JsonBody;
 use super::catalogue::{self, Catalogue};
 use super::id::DatasetPath;
-use super::idempotency::{Key, once};
+use super::idempotency::once;
 use super::{names, paging};
 use crate::access::ownership;
 use crate::caller::Caller;
@@ -27,27 +26,16 @@ use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
 #[utoipa::path(post, path = "/api/v1/datasets", tag = "datasets", request_body = CreateDataset,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(
-    State(core): State<Core>,
-    Caller(caller): Caller,
-    headers: HeaderMap,
-    body: JsonBody<CreateDataset>,
-) -> Reply {
-    let key = Key::of(&headers, &caller, "datasets", &body.bytes)?;
+pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateDataset>) -> Reply {
+    let key = body.sent.key(&caller, "datasets")?;
+    let name = names::name_beside_ids("name", &body.value.name, "dataset")?;
     let new = NewDataset {
-        name: names::name_beside_ids("name", &body.value.name, "dataset")?,
+        name: name.clone(),
         description: names::text("description", body.value.description)?,
         ..NewDataset::default()
     };
-    let now_ms = core.now_ms();
-    let made = core.store().write(move |tx| {
-        once(tx, key.as_ref(), now_ms, |tx| {
-            let made = tx.create_dataset(&new, now_ms);
-            let made = made.map_err(|error| Catalogue::Datasets.refused(error, &new.name))?;
-            Catalogue::Datasets.created(tx, made, caller, now_ms)
-        })
-    });
-    made.await.map_err(WriteError::flatten)
+    let make = move |tx: &mut Transaction<'_>, now_ms| tx.create_dataset(&new, now_ms);
+    Catalogue::Datasets.create(&core, key, name, caller, make).await
 }
 
 /// Datasets, the newest first.
@@ -124,10 +112,9 @@ pub async fn create_version(
     State(core): State<Core>,
     Caller(caller): Caller,
     DatasetPath(id): DatasetPath,
-    headers: HeaderMap,
     body: JsonBody<CreateDatasetVersion>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("datasets/{id}/versions"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("datasets/{id}/versions"))?;
     let new = new_version(body.value)?;
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {

@@ -1,18 +1,16 @@
 //! Models that tasks start from.
 
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
 use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
 use fermi_domain::dataset::{LocationKind, check_location};
 use fermi_domain::model::{ModelNumbers, ShapeSource};
 use fermi_store::models::{KnownShape, NewModel};
 use fermi_store::tasks::ListError;
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction};
 
 use super::body::JsonBody;
 use super::catalogue::{self, Catalogue};
 use super::id::ModelPath;
-use super::idempotency::{Key, once};
 use super::{names, paging};
 use crate::caller::Caller;
 use crate::core::Core;
@@ -23,15 +21,11 @@ use crate::model_numbers::{self, KnownModel};
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(
-    State(core): State<Core>,
-    Caller(caller): Caller,
-    headers: HeaderMap,
-    body: JsonBody<CreateModel>,
-) -> Reply {
-    let key = Key::of(&headers, &caller, "models", &body.bytes)?;
+pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateModel>) -> Reply {
+    let key = body.sent.key(&caller, "models")?;
+    let name = names::name_beside_ids("name", &body.value.name, "model")?;
     let new = NewModel {
-        name: names::name_beside_ids("name", &body.value.name, "model")?,
+        name: name.clone(),
         path: names::path("path", body.value.path)?,
         description: names::text("description", body.value.description)?,
         ..NewModel::default()
@@ -48,18 +42,14 @@ pub async fn create(
         }
         (None, None) => None,
     };
-    let now_ms = core.now_ms();
-    let made = core.store().write(move |tx| {
-        once(tx, key.as_ref(), now_ms, |tx| {
-            let made = tx.create_model(&new, now_ms);
-            let made = made.map_err(|error| Catalogue::Models.refused(error, &new.name))?;
-            if let Some(shape) = &shape {
-                tx.set_model_shape(&made.id, shape)?;
-            }
-            Catalogue::Models.created(tx, made, caller, now_ms)
-        })
-    });
-    made.await.map_err(WriteError::flatten)
+    let make = move |tx: &mut Transaction<'_>, now_ms| {
+        let made = tx.create_model(&new, now_ms)?;
+        if let Some(shape) = &shape {
+            tx.set_model_shape(&made.id, shape)?;
+        }
+        Ok(made)
+    };
+    Catalogue::Models.create(&core, key, name, caller, make).await
 }
 
 /// Models, the newest first.
