@@ -161,9 +161,10 @@ venv-bench: venv
 	"$(VENV)/bin/pip" install --quiet --requirement benches/requirements.txt
 	@command -v mpirun >/dev/null || echo "mpirun is not installed (Debian: openmpi-bin): it is left out"
 
-docs: build ## Write docs/reference/cli.md from the built binary, and openapi.json
+docs: build ## Write docs/reference/cli.md from the built binary, openapi.json, and the console's types of it
 	$(FERMI) reference > docs/reference/cli.md.new && mv docs/reference/cli.md.new docs/reference/cli.md
 	FERMI_UPDATE_OPENAPI=1 $(CARGO) test $(TESTED) --quiet -p fermi-server --lib openapi
+	@console/scripts/build.sh "$(CACHE)/console" schema
 
 clean: ## Remove what was built here and in the cache folder
 	rm -rf target "$(CACHE)"

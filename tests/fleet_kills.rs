@@ -203,6 +203,7 @@ fn check_verdict(victim: Victim, verdict: &Value) {
     }
 }
 
+/// A test for each victim and moment: `play` of the file that names them.
 macro_rules! matrix {
     ($($name:ident: $victim:ident, $moment:ident;)*) => {$(
         #[test]
@@ -211,6 +212,8 @@ macro_rules! matrix {
         }
     )*};
 }
+
+pub(crate) use matrix;
 
 matrix! {
     a_rank_killed_at_the_start: Rank, Start;

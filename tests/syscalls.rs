@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::fleet_kills::{Moment, Victim, strike_at};
+use crate::fleet_kills::{Moment, Victim, matrix, strike_at};
 use crate::support::{Fault, Faults, Fleet, Place, Trail, eventually};
 
 const RANKS: usize = 3;
@@ -220,15 +220,6 @@ mod whole {
         };
         let idle = play_all(Some(victim), moment, &faults);
         assert!(idle.len() * 2 < faults.len(), "half of the plan strikes nothing: {idle:?}");
-    }
-
-    macro_rules! matrix {
-        ($($name:ident: $victim:ident, $moment:ident;)*) => {$(
-            #[test]
-            fn $name() {
-                play(Victim::$victim, Moment::$moment);
-            }
-        )*};
     }
 
     matrix! {

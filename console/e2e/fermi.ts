@@ -1,9 +1,8 @@
 // The real binary with real agents, and a little for its pages to show. Everything ends with `stop`.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Processes } from './processes';
+import type { Processes } from './processes';
+import { freePort, onStage } from './stage';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
@@ -13,19 +12,6 @@ export function binary(): string {
   const found = [process.env.FERMI, join(ROOT, 'target/release/fermi')].find((path) => path && existsSync(path));
   if (!found) throw new Error('no fermi: run `make build`, or name the binary by FERMI');
   return found;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
 }
 
 export async function until<T>(what: string, look: () => Promise<T | null>): Promise<T> {
@@ -109,16 +95,8 @@ async function fill(server: string) {
   });
 }
 
-export async function start(): Promise<Fermi> {
-  const folder = mkdtempSync(join(tmpdir(), 'fermi-console-'));
-  const processes = new Processes();
-  const stop = async () => {
-    await processes.stop();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  try {
-    const port = await freePort();
-    const server = `http://127.0.0.1:${port}`;
+export function start(): Promise<Fermi> {
+  return onStage('console', async ({ folder, processes, port, server }) => {
     const places = [
       'pytorch-dev-env:北京可用区A:2:jupyter',
       'llm-training-env:深圳可用区C:2:vscode',
@@ -134,9 +112,6 @@ export async function start(): Promise<Fermi> {
     }
     await fill(server);
     const hasGroups = (await fetch(`${server}/api/v1/groups`)).ok;
-    return { server, console: await consoleOf(server, processes), hasGroups, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return { server, console: await consoleOf(server, processes), hasGroups };
+  });
 }

@@ -1,9 +1,8 @@
 // A server with the environments of the specification: their names, zones and machines.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { api, binary, consoleOf, freePort, until } from './fermi';
-import { Processes } from './processes';
+import { api, binary, consoleOf, until } from './fermi';
+import { onStage } from './stage';
 
 const ENVIRONMENTS = [
   { name: 'pytorch-dev-env', kind: 'jupyter', zone: '北京可用区A', image: 'pytorch', gpus: '2xA100', cpus: 16 },
@@ -27,16 +26,8 @@ export type Seed = {
 };
 
 /** Everyone may do everything there, unless it asks for a token; with a prefix its pages are behind a proxy. */
-export async function startSeed({ asksForToken = false, prefix = '' } = {}): Promise<Seed> {
-  const folder = mkdtempSync(join(tmpdir(), 'fermi-seed-'));
-  const processes = new Processes();
-  const stop = async () => {
-    await processes.stop();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  try {
-    const port = await freePort();
-    const server = `http://127.0.0.1:${port}`;
+export function startSeed({ asksForToken = false, prefix = '' } = {}): Promise<Seed> {
+  return onStage('seed', async ({ folder, processes, port, server }) => {
     const startServer = async () => {
       const open = asksForToken ? [] : ['--no-token'];
       const where = ['--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'server')];
@@ -65,9 +56,6 @@ export async function startSeed({ asksForToken = false, prefix = '' } = {}): Pro
     const leave = (name: string) => processes.leave(name);
     const kill = (name: string) => processes.kill(name);
     const shown = await consoleOf(server, processes, prefix);
-    return { server, token, console: shown, join: come, leave, kill, startServer, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return { server, token, console: shown, join: come, leave, kill, startServer };
+  });
 }

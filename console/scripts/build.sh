@@ -2,6 +2,7 @@
 # Builds the console into dist/, or takes what an earlier build of the same files left in the cache folder.
 #   build.sh CACHE          dist/
 #   build.sh CACHE check    biome, types, unit tests
+#   build.sh CACHE schema   src/api/schema.d.ts
 #   build.sh CACHE e2e      browser tests; shots: pictures for the documents
 # Without Node 20.19 one is fetched from PyPI into the cache folder; without that either, it is said what is left out.
 set -eu
@@ -52,6 +53,9 @@ case $verb in
 check)
     $npm run --silent check
     $npm run --silent test
+    ;;
+schema)
+    $npm run --silent schema
     ;;
 e2e | shots)
     browser=${CHROMIUM:-/usr/bin/chromium}

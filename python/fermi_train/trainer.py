@@ -270,19 +270,7 @@ class BaseTrainer:
     def _save(self, store: Store, step: int, position: Position, total: int) -> None:
         self.reporter.phase(step, "saving")
         began = time.monotonic()
-        note = Note(
-            step=step,
-            epoch=position.epoch,
-            offset=position.offset,
-            ranks=self.world.ranks,
-            strategy=self.run.strategy,
-            effective=self.order.effective,
-            fingerprint=self.fingerprint,
-            seed=self.run.seed,
-            algorithm=self.run.algorithm,
-            total_steps=total,
-            stage=self.run.stage,
-        )
+        note = Note.of(self.run, step, position, self.world.ranks, self.order.effective, self.fingerprint, total)
         path = store.save(note, self.strategy.save)
         seconds = time.monotonic() - began
         logs.training().info("%s", Text(f"已保存 {path}（{seconds:.1f} 秒）", f"saved {path} in {seconds:.1f} s"))

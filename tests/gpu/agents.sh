@@ -3,19 +3,8 @@
 # Needs PyTorch with CUDA and a built fermi, nothing else; no network.
 #
 #   FERMI=path/to/fermi PYTHON_EXEC=path/to/python tests/gpu/agents.sh
-set -u
-
-here=$(cd "$(dirname "$0")/../.." && pwd)
-FERMI=${FERMI:-$here/target/release/fermi}
-PYTHON_EXEC=${PYTHON_EXEC:-$(command -v python3 || command -v python)}
+. "$(dirname "$0")/checks.sh"
 export FERMI_SERVER=http://127.0.0.1:7099 FERMI_LANG=en
-work=$(mktemp -d)
-failed=0
-
-check() { # check WHAT COMMAND…
-    what=$1; shift
-    if "$@" > /dev/null 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; failed=1; fi
-}
 
 "$FERMI" up --listen 127.0.0.1:7099 --data-dir "$work/up" > "$work/up.log" 2>&1 &
 up=$!

@@ -5,21 +5,8 @@
 #   FERMI=path/to/fermi PYTHON_EXEC=path/to/python tests/gpu/collective.sh
 #
 # One rank for each GPU; a world of one works too. Prints one line per check; exit code 0 only if all held.
-set -u
+. "$(dirname "$0")/checks.sh"
 
-here=$(cd "$(dirname "$0")/../.." && pwd)
-FERMI=${FERMI:-$here/target/release/fermi}
-PYTHON_EXEC=${PYTHON_EXEC:-$(command -v python3 || command -v python)}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
-
-check() { # check WHAT COMMAND…
-    what=$1; shift
-    if "$@" > /dev/null 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; failed=1; fi
-}
-
-[ -x "$FERMI" ] || { echo "FAIL  no fermi at $FERMI: name one in FERMI"; exit 1; }
 library=$("$PYTHON_EXEC" - <<'PY'
 import glob, sysconfig
 found = glob.glob(sysconfig.get_paths()["purelib"] + "/nvidia/nccl/lib/libnccl.so.2")

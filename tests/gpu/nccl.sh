@@ -5,22 +5,9 @@
 #   FERMI=path/to/fermi PYTHON_EXEC=path/to/python tests/gpu/nccl.sh
 #
 # Prints one line per check; exit code 0 only if all held.
-set -u
-
-here=$(cd "$(dirname "$0")/../.." && pwd)
-FERMI=${FERMI:-$here/target/release/fermi}
-PYTHON_EXEC=${PYTHON_EXEC:-$(command -v python3 || command -v python)}
+. "$(dirname "$0")/checks.sh"
 export PYTHON_EXEC NCCL_DEBUG=INFO
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failed=0
 
-check() { # check WHAT COMMAND…
-    what=$1; shift
-    if "$@" > /dev/null 2>&1; then echo "ok    $what"; else echo "FAIL  $what"; failed=1; fi
-}
-
-[ -x "$FERMI" ] || { echo "FAIL  no fermi at $FERMI: name one in FERMI"; exit 1; }
 "$PYTHON_EXEC" - <<'PY' || { echo "FAIL  this Python has no torch that sees a GPU: $PYTHON_EXEC"; exit 1; }
 import torch
 assert torch.cuda.is_available()

@@ -11,8 +11,6 @@ import ctypes
 import hashlib
 import os
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -20,6 +18,8 @@ import time
 
 import torch
 import torch.distributed as dist
+
+from cut_off import cut_off
 
 FOLDER, KIND, RANK = sys.argv[1], sys.argv[2], int(sys.argv[3])
 STEPS_BEFORE, STEP_S = 30, 0.1
@@ -92,19 +92,6 @@ def mismatch():
     dist.broadcast(torch.ones(1), 0)  # at: mismatch
 
 
-def partition():
-    """Nothing that others send comes through to this rank any more: its sockets drop it unseen."""
-    refuse_all = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
-    program = struct.pack("HxxxxxxP", 1, ctypes.addressof(refuse_all))
-    for name in os.listdir("/proc/self/fd"):
-        try:
-            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
-                with socket.socket(fileno=os.dup(int(name))) as connection:
-                    connection.setsockopt(socket.SOL_SOCKET, 26, program)
-        except OSError:
-            continue
-
-
 def native_spin():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # at: nativeSpin
 
@@ -115,7 +102,7 @@ def paused_child(loader):
 
 
 FAULTS = {"stopped": stopped, "gilHeld": gil_held, "sleep": sleep, "deadlock": deadlock, "diskWait": disk_wait,
-          "swallowed": fails, "mismatch": mismatch, "partition": partition, "nativeSpin": native_spin}
+          "swallowed": fails, "mismatch": mismatch, "partition": cut_off, "nativeSpin": native_spin}
 
 
 def train(rank):

@@ -6156,7 +6156,7 @@ export interface components {
             /** @description A sentence in the caller's language. */
             message: string;
             /** @description The answer to `GET /training-tasks/{id}/explain`. */
-            data: {
+            data: components["schemas"]["TaskCourse"] & {
                 taskId: string;
                 name: string;
                 status: components["schemas"]["TaskPhase"];
@@ -6173,9 +6173,6 @@ export interface components {
                 restartsUsed: number;
                 /** Format: int32 */
                 maxRestarts: number;
-                ledger?: components["schemas"]["Ledger"] | null;
-                hang?: components["schemas"]["HangNote"] | null;
-                waits?: components["schemas"]["WaitNote"] | null;
                 /** @description The last events, oldest first. */
                 events: components["schemas"]["Event"][];
             };
@@ -7357,7 +7354,7 @@ export interface components {
             /** @description A sentence in the caller's language. */
             message: string;
             /** @description A task with everything about it. */
-            data: components["schemas"]["TaskRow"] & {
+            data: components["schemas"]["TaskRow"] & components["schemas"]["TaskCourse"] & {
                 distributedInfo?: components["schemas"]["DistributedInfo"] | null;
                 spec: components["schemas"]["TaskSpec"];
                 /** Format: int64 */
@@ -7381,9 +7378,6 @@ export interface components {
                 /** Format: int32 */
                 masterPort?: number | null;
                 verdict?: components["schemas"]["Verdict"] | null;
-                ledger?: components["schemas"]["Ledger"] | null;
-                hang?: components["schemas"]["HangNote"] | null;
-                waits?: components["schemas"]["WaitNote"] | null;
                 warnings: components["schemas"]["Warning"][];
             };
         };
@@ -7632,7 +7626,7 @@ export interface components {
             kind: "notStarted";
         };
         /** @description The answer to `GET /training-tasks/{id}/explain`. */
-        Explanation: {
+        Explanation: components["schemas"]["TaskCourse"] & {
             taskId: string;
             name: string;
             status: components["schemas"]["TaskPhase"];
@@ -7649,9 +7643,6 @@ export interface components {
             restartsUsed: number;
             /** Format: int32 */
             maxRestarts: number;
-            ledger?: components["schemas"]["Ledger"] | null;
-            hang?: components["schemas"]["HangNote"] | null;
-            waits?: components["schemas"]["WaitNote"] | null;
             /** @description The last events, oldest first. */
             events: components["schemas"]["Event"][];
         };
@@ -9361,7 +9352,7 @@ export interface components {
          */
         Stream: "stdout" | "stderr" | "hang";
         /** @description A task with everything about it. */
-        Task: components["schemas"]["TaskRow"] & {
+        Task: components["schemas"]["TaskRow"] & components["schemas"]["TaskCourse"] & {
             distributedInfo?: components["schemas"]["DistributedInfo"] | null;
             spec: components["schemas"]["TaskSpec"];
             /** Format: int64 */
@@ -9385,10 +9376,13 @@ export interface components {
             /** Format: int32 */
             masterPort?: number | null;
             verdict?: components["schemas"]["Verdict"] | null;
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description Where a task's time has gone, and what holds it up. */
+        TaskCourse: {
             ledger?: components["schemas"]["Ledger"] | null;
             hang?: components["schemas"]["HangNote"] | null;
             waits?: components["schemas"]["WaitNote"] | null;
-            warnings: components["schemas"]["Warning"][];
         };
         /** @description The end of a task, for those who are told of it later. */
         TaskEnd: {

@@ -31,6 +31,7 @@ export type AutoSelection = Schemas['AutoSelection'];
 export type Preflight = Schemas['Preflight'];
 export type Finding = Schemas['Finding'];
 export type VersionDifference = Schemas['VersionDifference'];
+export type Aggregate = Schemas['Aggregate'];
 export type Preview = Schemas['Preview'];
 export type Warning = Schemas['Warning'];
 export type User = Schemas['User'];

@@ -1,18 +1,7 @@
+import { seriesClass } from '~/charts/colours';
 import { classes } from '~/ui/classes';
 import { useWords } from '~/words';
 import type { LogLine } from './line';
-
-/** Ranks have colours that repeat; neighbours differ. */
-const COLOURS = [
-  'bg-(--chart-1)',
-  'bg-(--chart-2)',
-  'bg-(--chart-3)',
-  'bg-(--chart-4)',
-  'bg-(--chart-5)',
-  'bg-(--chart-6)',
-  'bg-(--chart-7)',
-  'bg-(--chart-8)',
-];
 
 type GutterProps = { line: LogLine; node: string; href: string; isShown: boolean; onChoose: () => void };
 
@@ -36,7 +25,7 @@ export function Gutter({ line, node, href, isShown, onChoose }: GutterProps) {
         isShown ? 'bg-accent-soft text-accent' : 'bg-surface text-faint group-hover:bg-hover hover:text-accent',
       )}
     >
-      <span aria-hidden="true" className={classes('h-full min-h-5 w-0.75 shrink-0', COLOURS[line.rank % 8])} />
+      <span aria-hidden="true" className={classes('h-full min-h-5 w-0.75 shrink-0', seriesClass(line.rank))} />
       <span className="hidden min-w-0 truncate sm:block">{node}</span>
       <span className="shrink-0 sm:-ml-2">
         <span className="hidden sm:inline">:</span>

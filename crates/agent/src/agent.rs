@@ -28,7 +28,7 @@ use crate::data_folder::{self, ClusterFolder, DataFolder, RunOnDisk, StreamPlan}
 use crate::dataset;
 use crate::error::AgentError;
 use crate::keepers;
-use crate::link::{self, Dialer, LinkNews, Outbox, RunsOfCluster};
+use crate::link::{self, Dialer, LinkNews, NoLink, Outbox, RunsOfCluster};
 use crate::machine;
 use crate::options::{AgentNews, AgentOptions, StopFlag};
 use crate::preflight::Preflights;
@@ -260,13 +260,9 @@ impl<T: Fn(AgentNews)> Agent<T> {
             Event::Link(LinkNews::Welcomed(welcome)) => self.welcomed(welcome)?,
             Event::Link(LinkNews::Message(message)) => self.obey(message),
             Event::Link(LinkNews::Answered { asked_ms }) => self.answered(asked_ms),
-            Event::Link(LinkNews::Lost { reason, retry_in }) => {
+            Event::Link(LinkNews::Gone(why)) => {
                 self.shared.pulse.set(Beat::Away);
-                self.tell(AgentNews::Lost { reason, retry_in });
-            }
-            Event::Link(LinkNews::Refused { reason, hint }) => {
-                self.shared.pulse.set(Beat::Away);
-                self.tell(AgentNews::Refused { reason, hint });
+                self.tell(AgentNews::NoLink(why));
             }
             Event::Ready(owned, _) | Event::KeepersGone(owned, _) if !self.is_ours(&owned) => {}
             Event::Ready(Owned { run, .. }, Ok(bundle)) => {
@@ -327,7 +323,7 @@ impl<T: Fn(AgentNews)> Agent<T> {
         if !data_folder::is_cluster(&welcome.cluster) {
             let (zh, en) = ("服务器的集群名称无法使用", "the server's cluster has a name that cannot be used");
             let reason = fermi_domain::language::Text::new(zh, en);
-            self.tell(AgentNews::Refused { hint: reason.clone(), reason });
+            self.tell(AgentNews::NoLink(NoLink::Refused { hint: reason.clone(), reason }));
             return Ok(());
         }
         let is_other = self.cluster.as_ref().is_none_or(|cluster| cluster.name != welcome.cluster);

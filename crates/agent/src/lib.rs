@@ -36,6 +36,7 @@ mod wake;
 pub use agent::run;
 pub use declared::{Declared, DeclaredError, KNOWN_GPUS};
 pub use error::AgentError;
+pub use link::NoLink;
 pub use options::{AgentNews, AgentOptions, StopFlag};
 pub use preflight::COMMAND as PREFLIGHT_COMMAND;
 pub use source::stays_inside;

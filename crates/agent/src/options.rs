@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use fermi_api::client::ServerAddress;
 use fermi_domain::access::{Fingerprint, RunAs};
@@ -17,6 +16,7 @@ use fermi_domain::task::RunKey;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 use crate::declared::Declared;
+use crate::link::NoLink;
 
 /// Everything that `fermi agent` can be told.
 #[derive(Clone, Debug)]
@@ -54,16 +54,7 @@ pub enum AgentNews {
         environment: EnvironmentId,
         cluster: String,
     },
-    /// The server is not there or does not answer.
-    Lost {
-        reason: String,
-        retry_in: Duration,
-    },
-    /// The server does not want this agent as it is. It asks again now and then.
-    Refused {
-        reason: Text,
-        hint: Text,
-    },
+    NoLink(NoLink),
     Launched {
         run: RunKey,
     },

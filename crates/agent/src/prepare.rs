@@ -358,33 +358,27 @@ pub(crate) mod tests {
     use crate::data_folder::tests::own_folder;
 
     pub(crate) fn assignment(run: &str) -> Assignment {
+        let on_this_node = |(rank, slot)| RankLaunch {
+            rank: Rank(rank),
+            worker: WorkerId::new("gn6", slot),
+            gpu: Some(slot),
+            env: Vec::new(),
+        };
+        let launch = NodeLaunch {
+            node_name: "gn 6'\"训".into(),
+            node_count: 1,
+            world_size: 2,
+            ranks: [(0, 5), (1, 3)].map(on_this_node).to_vec(),
+            argv: vec!["/bin/sh".into(), "-c".into(), "echo hi".into()],
+            ..NodeLaunch::default()
+        };
+        let master = Master { address: "127.0.0.1".into(), port: None };
         Assignment {
-            run: run.parse().unwrap(),
             task_name: "训练 'x'".into(),
-            launch: NodeLaunch {
-                node_name: "gn 6'\"训".into(),
-                node_count: 1,
-                world_size: 2,
-                ranks: [(0, 5), (1, 3)]
-                    .map(|(rank, slot)| RankLaunch {
-                        rank: Rank(rank),
-                        worker: WorkerId::new("gn6", slot),
-                        gpu: Some(slot),
-                        env: Vec::new(),
-                    })
-                    .to_vec(),
-                argv: vec!["/bin/sh".into(), "-c".into(), "echo hi".into()],
-                ..NodeLaunch::default()
-            },
             policy: RunPolicy { join_timeout_ms: 60_000, ..RunPolicy::default() },
-            master: Master { address: "127.0.0.1".into(), port: None },
-            interpreter: None,
-            source: None,
-            checkpoint_dir: None,
-            dataset: None,
             secret: "s".into(),
-            secret_variables: Vec::new(),
             owner: Some("system".into()),
+            ..Assignment::new(run.parse().unwrap(), launch, master)
         }
     }
 

@@ -6,6 +6,7 @@ use fermi_domain::ids::EnvironmentId;
 use fermi_domain::task::RunKey;
 use tracing::{Span, info, info_span, warn};
 
+use crate::link::NoLink;
 use crate::options::AgentNews;
 use crate::run_registry::AgentEffect;
 use crate::upload::UploadKind;
@@ -63,8 +64,10 @@ pub fn news(news: &AgentNews, environment: Option<&EnvironmentId>) {
     match news {
         AgentNews::RanksRunAs { text } => info!(what = %text.en, "under which accounts ranks run"),
         AgentNews::Connected { environment, cluster } => info!(%environment, cluster, "connected to the server"),
-        AgentNews::Lost { reason, .. } => warn!(environment, reason, "no connection to the server"),
-        AgentNews::Refused { reason, .. } => warn!(environment, reason = %reason.en, "the server refused"),
+        AgentNews::NoLink(NoLink::Lost { reason, .. }) => warn!(environment, reason, "no connection to the server"),
+        AgentNews::NoLink(NoLink::Refused { reason, .. }) => {
+            warn!(environment, reason = %reason.en, "the server refused")
+        }
         AgentNews::Launched { run } => info!(task = %run.task, %run, environment, "a run was started"),
         AgentNews::LaunchFailed { run, reason, .. } => {
             warn!(task = %run.task, %run, environment, reason = %reason.en, "a run could not be started");

@@ -322,6 +322,24 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    /// A launch by the usual policy, of a task without a name, with no dataset, secrets or folders of its own.
+    pub fn new(run: RunKey, launch: NodeLaunch, master: Master) -> Self {
+        Self {
+            run,
+            task_name: String::new(),
+            launch,
+            policy: RunPolicy::default(),
+            master,
+            interpreter: None,
+            source: None,
+            checkpoint_dir: None,
+            dataset: None,
+            secret: String::new(),
+            secret_variables: Vec::new(),
+            owner: None,
+        }
+    }
+
     /// As it may be written down: without what only the ranks and their supervisors must know.
     pub fn masked(&self) -> Self {
         let mut masked = self.clone();

@@ -13,7 +13,6 @@ use fermi_api::v1::{MOST_PER_PAGE, Page};
 use fermi_domain::access::Fingerprint;
 use fermi_domain::contract;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Text, reason};
-use fermi_server::named_file;
 
 use crate::commands::usage::Expected;
 use crate::speech::Paint;
@@ -420,7 +419,7 @@ pub fn unreadable_token(path: &Path, error: &std::io::Error) -> CommandProblem {
 
 /// The token in a file.
 pub fn read_token(path: &Path) -> std::io::Result<String> {
-    let text = named_file::read_text(path)?;
+    let text = fermi_named_file::read_text(path)?;
     let token = text.trim();
     let is_one_word = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
     if is_one_word { Ok(token.to_owned()) } else { Err(std::io::Error::other("it holds no token")) }

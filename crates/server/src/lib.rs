@@ -21,7 +21,6 @@ mod kept;
 mod key_file;
 mod lifecycle;
 mod model_numbers;
-pub mod named_file;
 pub mod openapi;
 mod plan;
 mod preflights;

@@ -20,7 +20,7 @@ use crate::core::{Core, CoreSettings};
 use crate::guard::Guard;
 use crate::key_file::TooOpen;
 use crate::tls::{CertificateKeeper, CertificateProblem, Encryption, TlsListener};
-use crate::{agents, background, http, key_file, named_file, reconcilers, restored, sample_files, webhooks};
+use crate::{agents, background, http, key_file, reconcilers, restored, sample_files, webhooks};
 
 /// How a server is started.
 #[derive(Clone, Debug)]
@@ -307,7 +307,7 @@ fn server_token(options: &ServerOptions) -> Result<Option<ServerToken>, ServerEr
 fn client_secret(file: &Path) -> Result<String, ServerError> {
     refuse_if_open(file, 0o600)?;
     let unreadable = |source: io::Error| ServerError::ClientSecret { file: file.to_owned(), source };
-    let text = named_file::read_text(file).map_err(unreadable)?;
+    let text = fermi_named_file::read_text(file).map_err(unreadable)?;
     match text.trim() {
         "" => Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, "it is empty"))),
         secret => Ok(secret.to_owned()),

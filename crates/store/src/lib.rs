@@ -33,7 +33,7 @@ pub mod users;
 pub mod webhooks;
 
 mod ballast;
-mod catalogue;
+pub mod catalogue;
 mod error;
 mod lock;
 mod metrics;

@@ -39,6 +39,25 @@ class Note:
     # Of ZeRO; none for other strategies, and in checkpoints from before it was noted.
     stage: int | None = None
 
+    @classmethod
+    def of(
+        cls, run: Run, step: int, position: Position, ranks: int, effective: int, fingerprint: str, total_steps: int = 0
+    ) -> Note:
+        """Notes where a run is."""
+        return cls(
+            step=step,
+            epoch=position.epoch,
+            offset=position.offset,
+            ranks=ranks,
+            strategy=run.strategy,
+            effective=effective,
+            fingerprint=fingerprint,
+            seed=run.seed,
+            algorithm=run.algorithm,
+            total_steps=total_steps,
+            stage=run.stage,
+        )
+
     @property
     def position(self) -> Position:
         """Gives the position of the data."""

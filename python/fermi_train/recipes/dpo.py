@@ -13,7 +13,6 @@ from .with_trl import rows_of, run_trl, whole_checkpoints
 
 def train(file: File, place: Place) -> int:
     """Trains; gives the exit code."""
-    from datasets import Dataset
     from transformers import AutoModelForCausalLM
     from trl import DPOConfig, DPOTrainer
 
@@ -25,16 +24,13 @@ def train(file: File, place: Place) -> int:
     # With LoRA the reference is the model without its small matrices; a second copy is not needed.
     reference = None if run.lora else run.source.load(AutoModelForCausalLM, run.seed)
 
-    def make(arguments: dict[str, Any], callbacks: list[Any]) -> Any:
+    def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(DPOTrainer)(
             model=model,
             ref_model=reference,
             args=DPOConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
-            train_dataset=Dataset.from_list(rows.train),
-            eval_dataset=Dataset.from_list(rows.evaluation) if rows.evaluation else None,
-            processing_class=tokenizer,
             peft_config=run.lora.peft_config("CAUSAL_LM") if run.lora else None,
-            callbacks=callbacks,
+            **given,
         )
 
     return run_trl(run, place, make, rows, tokenizer)

@@ -14,7 +14,6 @@ from .with_trl import rows_of, run_trl, whole_checkpoints
 
 def train(file: File, place: Place) -> int:
     """Trains; gives the exit code."""
-    from datasets import Dataset
     from transformers import AutoModelForCausalLM
     from trl import GRPOConfig, GRPOTrainer
 
@@ -25,16 +24,13 @@ def train(file: File, place: Place) -> int:
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)
 
-    def make(arguments: dict[str, Any], callbacks: list[Any]) -> Any:
+    def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(GRPOTrainer)(
             model=model,
             reward_funcs=rewards,
             args=GRPOConfig(**arguments, **own, disable_dropout=True, use_vllm=False),
-            train_dataset=Dataset.from_list(rows.train),
-            eval_dataset=Dataset.from_list(rows.evaluation) if rows.evaluation else None,
-            processing_class=tokenizer,
             peft_config=run.lora.peft_config("CAUSAL_LM") if run.lora else None,
-            callbacks=callbacks,
+            **given,
         )
 
     return run_trl(run, place, make, rows, tokenizer)

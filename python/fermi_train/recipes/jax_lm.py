@@ -43,15 +43,15 @@ class Shape:
     length: int
 
 
-def init_distributed_environment() -> dict[str, int]:
+def init_distributed_environment(place: Place) -> dict[str, int]:
     """Joins the other processes: Slurm's and OpenMPI's are found by JAX itself, any launcher's variables are told to it."""
     import jax
 
     if "OMPI_COMM_WORLD_RANK" in os.environ or "SLURM_STEP_NODELIST" in os.environ:
         jax.distributed.initialize()
-    elif int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    elif place.ranks > 1:
         master = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        jax.distributed.initialize(master, int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"]))
+        jax.distributed.initialize(master, place.ranks, place.rank)
     return {"rank": jax.process_index(), "world_size": jax.process_count()}
 
 
@@ -66,7 +66,7 @@ def train(file: File, place: Place) -> int:
         data.train, "sft", data.format, min(run.max_length, shape.length), data.eval_share, run.seed, data.skip_bad
     )
     prepared = prepare(request, tokenizer, data.cache)
-    place_of_process = init_distributed_environment()
+    place_of_process = init_distributed_environment(place)
     logs.open_logs(run.folder, place_of_process["rank"])
     return _loop(run, place, shape, prepared.train(), prepared.fingerprint)
 

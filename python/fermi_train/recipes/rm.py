@@ -13,7 +13,6 @@ from .with_trl import rows_of, run_trl, whole_checkpoints
 
 def train(file: File, place: Place) -> int:
     """Trains; gives the exit code."""
-    from datasets import Dataset
     from transformers import AutoModelForSequenceClassification
     from trl import RewardConfig, RewardTrainer
 
@@ -24,15 +23,12 @@ def train(file: File, place: Place) -> int:
     check_vocabulary(model, tokenizer)
     model.config.pad_token_id = tokenizer.pad_token_id
 
-    def make(arguments: dict[str, Any], callbacks: list[Any]) -> Any:
+    def make(arguments: dict[str, Any], given: dict[str, Any]) -> Any:
         return whole_checkpoints(RewardTrainer)(
             model=model,
             args=RewardConfig(**arguments, **own, max_length=run.max_length, disable_dropout=True),
-            train_dataset=Dataset.from_list(rows.train),
-            eval_dataset=Dataset.from_list(rows.evaluation) if rows.evaluation else None,
-            processing_class=tokenizer,
             peft_config=run.lora.peft_config("SEQ_CLS") if run.lora else None,
-            callbacks=callbacks,
+            **given,
         )
 
     return run_trl(run, place, make, rows, tokenizer)

@@ -185,17 +185,28 @@ def whole_checkpoints(kind: type[Any]) -> type[Any]:
 def run_trl(
     run: Run,
     place: Place,
-    make: Callable[[dict[str, Any], list[Any]], Any],
+    make: Callable[[dict[str, Any], dict[str, Any]], Any],
     rows: Rows,
     tokenizer: PreTrainedTokenizerBase,
 ) -> int:
-    """Trains by the trainer that `make` gives, from the checkpoint that the run names; gives the exit code."""
+    """Trains by the trainer that `make` makes of its arguments and of what every trainer is given; gives the exit code.
+
+    It goes on from the checkpoint that the run names.
+    """
+    from datasets import Dataset
+
     world = World(place, run.backend, alone=run.strategy == "single")
     reporter, stop = Reporter(run, place), Stop(place.checkpoint_signal)
     told = Told(run, world, reporter, stop)
     # Before accelerate would: its own group has no way for words between CPUs where there are GPUs.
     world.join(False)
-    trainer = make(arguments_of(run, len(rows.train), world.ranks), [told])
+    given = {
+        "train_dataset": Dataset.from_list(rows.train),
+        "eval_dataset": Dataset.from_list(rows.evaluation) if rows.evaluation else None,
+        "processing_class": tokenizer,
+        "callbacks": [told],
+    }
+    trainer = make(arguments_of(run, len(rows.train), world.ranks), given)
     # Its lines would stand beside those of `Told`.
     trainer.remove_callback(PrinterCallback)
     folder = place.checkpoint_dir or run.folder / "checkpoints"

@@ -1,9 +1,10 @@
-import { memo, type ReactNode } from 'react';
+import { memo } from 'react';
 import { gpuText, holders, isAway } from '~/api/environments';
 import { EnvironmentPill } from '~/api/Status';
 import type { Environment } from '~/api/types';
 import { Checkbox } from '~/ui/Checkbox';
 import { classes } from '~/ui/classes';
+import { Fact } from '~/ui/Fact';
 import { ChipIcon, ClockIcon, DiskIcon, PinIcon } from '~/ui/icons';
 import { useNow } from '~/ui/now';
 import { Badge } from '~/ui/Pill';
@@ -99,17 +100,3 @@ export const EnvironmentCard = memo(function EnvironmentCard(props: EnvironmentC
     </div>
   );
 });
-
-function Fact({ icon, label, children }: { icon: ReactNode; label: string; children: string }) {
-  return (
-    <div className="flex min-w-0 items-center gap-1.5">
-      <dt className="shrink-0 text-faint [&>svg]:size-3.5">
-        <span className="sr-only">{label}</span>
-        {icon}
-      </dt>
-      <dd className="truncate" title={children}>
-        {children}
-      </dd>
-    </div>
-  );
-}

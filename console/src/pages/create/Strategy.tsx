@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Preview } from '~/api/types';
+import type { Aggregate, Preview } from '~/api/types';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Field, Input } from '~/ui/Field';
@@ -10,14 +10,13 @@ import type { Form } from './form';
 import { PlanWord } from './PlanWord';
 import { taken } from './plan';
 import { anchor } from './refusal';
-import type { Summary } from './totals';
 import { type PartProps, refusedAt } from './useCreate';
 
 const AUTO = 'auto';
 const STAGES = [AUTO, '0', '1', '2', '3'];
 const PARALLEL = ['dataParallel', 'pipelineParallel', 'tensorParallel'] as const;
 
-type StrategyProps = PartProps & { summary: Summary | null; preview: Preview | null };
+type StrategyProps = PartProps & { summary: Aggregate | null; preview: Preview | null };
 
 /** How the work is divided, with the planner's word beside it. */
 export function Strategy({ form, set, refused, summary, preview }: StrategyProps) {

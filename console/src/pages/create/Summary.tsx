@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { gpuText } from '~/api/environments';
 import { ApiError } from '~/api/error';
-import type { Environment, Preview } from '~/api/types';
+import type { Aggregate, Environment, Preview } from '~/api/types';
 import { Banner } from '~/ui/Banner';
 import { Card } from '~/ui/Card';
 import { CheckIcon, GlobeIcon } from '~/ui/icons';
@@ -14,12 +14,11 @@ import type { Form } from './form';
 import { Placement } from './Placement';
 import { PlanWord } from './PlanWord';
 import { RankMap } from './RankMap';
-import type { Summary as Sums } from './totals';
 
 type SummaryProps = {
   form: Form;
   chosen: readonly Environment[];
-  summary: Sums | null;
+  summary: Aggregate | null;
   preview: UseQueryResult<Preview>;
   submit: ReactNode;
 };
@@ -81,7 +80,7 @@ function Word({ form, preview }: Pick<SummaryProps, 'form' | 'preview'>) {
   );
 }
 
-function Totals({ summary, framework, isFree }: { summary: Sums; framework: string; isFree: boolean }) {
+function Totals({ summary, framework, isFree }: { summary: Aggregate; framework: string; isFree: boolean }) {
   const { w, number } = useWords();
   const name = useFrameworkName(framework);
   const gpus =

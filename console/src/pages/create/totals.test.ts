@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Aggregate } from '~/api/types';
 import { zh } from '~/words/zh';
-import { type Summary, type Summed, summaryOf } from './totals';
+import { type Summed, summaryOf } from './totals';
 
 const environment = (count: number, model: string, cpuCores: number, memory: number, zone: string): Summed => ({
   gpus: [{ model, memory: 0, count }],
@@ -16,7 +17,7 @@ const llm = environment(4, 'A100', 32, 256, '深圳可用区C');
 const research = environment(8, 'A100', 64, 512, '上海可用区A');
 
 /** The lines of the card, as the words say them. */
-function lines(summary: Summary | null): string[] {
+function lines(summary: Aggregate | null): string[] {
   const w = zh.create;
   if (!summary) return [];
   return [

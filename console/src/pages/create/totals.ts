@@ -1,21 +1,9 @@
-import type { Environment } from '~/api/types';
-
-/** The sums that the summary card shows. */
-export type Summary = {
-  nodeCount: number;
-  totalGpus: number;
-  totalWorkers: number;
-  totalCpus: number;
-  totalMemory: number;
-  gpuTypes: string[];
-  zones: string[];
-  isDistributed: boolean;
-};
+import type { Aggregate, Environment } from '~/api/types';
 
 export type Summed = Pick<Environment, 'gpus' | 'gpuCount' | 'workers' | 'cpuCores' | 'memory' | 'zone'>;
 
 /** Null where nothing is chosen. */
-export function summaryOf(chosen: readonly Summed[]): Summary | null {
+export function summaryOf(chosen: readonly Summed[]): Aggregate | null {
   if (chosen.length === 0) return null;
   const sum = (of: (environment: Summed) => number) =>
     chosen.reduce((total, environment) => total + of(environment), 0);

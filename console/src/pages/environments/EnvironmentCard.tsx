@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router';
-import { memo, type ReactNode } from 'react';
+import { memo } from 'react';
 import { gpuText } from '~/api/environments';
 import { EnvironmentPill } from '~/api/Status';
 import type { Environment } from '~/api/types';
 import { classes } from '~/ui/classes';
+import { Fact } from '~/ui/Fact';
 import { ChipIcon, ClockIcon, DiskIcon, PinIcon, PulseIcon } from '~/ui/icons';
 import { Badge } from '~/ui/Pill';
 import { useWords } from '~/words';
@@ -79,15 +80,3 @@ export const EnvironmentCard = memo(function EnvironmentCard({ environment, asOf
 });
 
 const isUsable = ({ status }: Environment) => status === 'running' || status === 'busy' || status === 'suspect';
-
-function Fact({ icon, label, children }: { icon: ReactNode; label: string; children: ReactNode }) {
-  return (
-    <div className="flex min-w-0 items-center gap-1.5">
-      <dt className="shrink-0 text-faint [&>svg]:size-3.5">
-        <span className="sr-only">{label}</span>
-        {icon}
-      </dt>
-      <dd className="min-w-0 truncate">{children}</dd>
-    </div>
-  );
-}

@@ -5,11 +5,11 @@ import { auditQuery } from '~/api/access';
 import { Loaded } from '~/api/Loaded';
 import { useNames } from '~/api/names';
 import type { Event } from '~/api/types';
-import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
 import { SearchInput } from '~/ui/Field';
 import { useLater } from '~/ui/later';
+import { More } from '~/ui/More';
 import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
@@ -117,11 +117,9 @@ export function Audit() {
               rowKey={({ cursor }) => cursor}
             />
             {items.length >= size && size < MOST ? (
-              <div className="flex justify-center border-t border-line py-2">
-                <Button size="sm" isBusy={audit.isFetching} onClick={() => setSize(MOST)}>
-                  {w.common.more}
-                </Button>
-              </div>
+              <More isBusy={audit.isFetching} onMore={() => setSize(MOST)}>
+                {w.common.more}
+              </More>
             ) : null}
           </>
         )}

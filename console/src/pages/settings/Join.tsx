@@ -15,7 +15,7 @@ import { Badge } from '~/ui/Pill';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
-import { TokenEnd, TokenName } from './tokenCells';
+import { TokenName, useEndColumns } from './tokenCells';
 import { useRevoke } from './useRevoke';
 
 /** Commands with which machines may still join. */
@@ -27,6 +27,7 @@ export function Join() {
   const session = useQuery(sessionQuery());
   const [isMaking, setMaking] = useState(false);
   const revoke = useRevoke();
+  const endColumns = useEndColumns(revoke.ask);
   const isUsable = ({ scope, usesLeft, expiresAt }: Token) =>
     scope === 'agent' && usesLeft !== 0 && (expiresAt == null || expiresAt > now);
   const left = ({ usesLeft }: Token) =>
@@ -62,22 +63,7 @@ export function Join() {
       cell: ({ user }) => userName(user),
       className: 'hidden text-muted sm:table-cell',
     },
-    {
-      key: 'ends',
-      head: w.settings.expires,
-      cell: (token) => <TokenEnd token={token} />,
-      className: 'hidden whitespace-nowrap text-muted sm:table-cell',
-    },
-    {
-      key: 'act',
-      head: '',
-      align: 'right',
-      cell: (token) => (
-        <Button size="sm" tone="danger" onClick={() => revoke.ask(token)}>
-          {w.settings.revoke}
-        </Button>
-      ),
-    },
+    ...endColumns,
   ];
   const isOpen = session.data?.isOpen ?? false;
   return (

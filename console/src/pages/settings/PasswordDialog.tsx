@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { ActDialog } from '~/api/ActDialog';
 import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
-import { TextField } from '~/ui/TextField';
 import { useWords } from '~/words';
+import { PasswordField } from './PasswordField';
 
 type PasswordDialogProps = { user: string; isOwn: boolean; onClose: () => void };
 
@@ -27,20 +27,18 @@ export function PasswordDialog({ user, isOwn, onClose }: PasswordDialogProps) {
       {(refusedAt) => (
         <>
           {isOwn ? (
-            <TextField
+            <PasswordField
+              kind="current"
               label={w.settings.passwordNow}
               error={refusedAt('current')}
-              type="password"
-              autoComplete="current-password"
               value={current}
               onChange={setCurrent}
             />
           ) : null}
-          <TextField
+          <PasswordField
+            kind="new"
             label={w.settings.passwordNew}
             error={refusedAt('password')}
-            type="password"
-            autoComplete="new-password"
             value={password}
             onChange={setPassword}
           />

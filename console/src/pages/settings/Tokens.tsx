@@ -13,7 +13,7 @@ import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
 import { TokenDialog } from './TokenDialog';
-import { TokenEnd, TokenName } from './tokenCells';
+import { TokenName, useEndColumns } from './tokenCells';
 import { useRevoke } from './useRevoke';
 
 /** One's own tokens and sessions; an administrator sees everyone's. */
@@ -23,6 +23,7 @@ export function Tokens() {
   const tokens = useQuery(tokensQuery());
   const [isMaking, setMaking] = useState(false);
   const revoke = useRevoke();
+  const endColumns = useEndColumns(revoke.ask);
   const may = ({ role, scope }: Token) => (scope === 'agent' ? w.settings.scopes.agent : roleName(role));
   const columns: Column<Token>[] = [
     {
@@ -48,22 +49,7 @@ export function Tokens() {
       cell: ({ createdAt }) => date(createdAt),
       className: 'hidden whitespace-nowrap text-muted sm:table-cell',
     },
-    {
-      key: 'ends',
-      head: w.settings.expires,
-      cell: (token) => <TokenEnd token={token} />,
-      className: 'hidden whitespace-nowrap text-muted sm:table-cell',
-    },
-    {
-      key: 'act',
-      head: '',
-      align: 'right',
-      cell: (token) => (
-        <Button size="sm" tone="danger" onClick={() => revoke.ask(token)}>
-          {token.isSession ? w.settings.endSession : w.settings.revoke}
-        </Button>
-      ),
-    },
+    ...endColumns,
   ];
   return (
     <Card

@@ -6,6 +6,7 @@ import { keys } from '~/api/queries';
 import { SelectField } from '~/ui/SelectField';
 import { TextField } from '~/ui/TextField';
 import { useWords } from '~/words';
+import { PasswordField } from './PasswordField';
 
 /** Adds a person who may log in. */
 export function UserDialog({ onClose }: { onClose: () => void }) {
@@ -33,13 +34,12 @@ export function UserDialog({ onClose }: { onClose: () => void }) {
             onChange={setRole}
             options={ROLES.map((value) => ({ value, label: w.settings.roles[value] }))}
           />
-          <TextField
+          <PasswordField
+            kind="new"
             label={w.settings.password}
             isRequired
             hint={w.settings.passwordRule}
             error={refusedAt('password')}
-            type="password"
-            autoComplete="new-password"
             value={password}
             onChange={setPassword}
           />

@@ -36,14 +36,16 @@ pub enum LinkNews {
     Answered {
         asked_ms: u64,
     },
-    Lost {
-        reason: String,
-        retry_in: Duration,
-    },
-    Refused {
-        reason: Text,
-        hint: Text,
-    },
+    Gone(NoLink),
+}
+
+/// Why an agent has no link to its server.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoLink {
+    /// The server is not there or does not answer.
+    Lost { reason: String, retry_in: Duration },
+    /// The server does not want this agent as it is. It asks again now and then.
+    Refused { reason: Text, hint: Text },
 }
 
 /// What the agent knows of the runs of one cluster.
@@ -109,14 +111,14 @@ impl Dialer {
                 ConnectionError::Lost(reason) => {
                     let wait = pause_before_dial(tries, drawn());
                     tries += 1;
-                    tell(LinkNews::Lost { reason, retry_in: wait });
+                    tell(LinkNews::Gone(NoLink::Lost { reason, retry_in: wait }));
                     wait
                 }
                 ConnectionError::Refused { reason, hint, cluster } => {
                     if let Some(cluster) = cluster {
                         self.passes.turn_to(&cluster);
                     }
-                    tell(LinkNews::Refused { reason, hint });
+                    tell(LinkNews::Gone(NoLink::Refused { reason, hint }));
                     REFUSED_PAUSE
                 }
             };

@@ -11,7 +11,7 @@ mod world;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use fermi_agent::{AgentNews, AgentOptions, StopFlag};
+use fermi_agent::{AgentNews, AgentOptions, NoLink, StopFlag};
 use fermi_domain::environment::EnvironmentKind;
 
 type Test = (&'static str, fn());
@@ -51,7 +51,7 @@ fn be_agent(server: &str, data: &str) {
         run_as: Default::default(),
     };
     let result = fermi_agent::run(options, StopFlag::new().unwrap(), |news| {
-        if !matches!(news, AgentNews::Lost { .. }) {
+        if !matches!(news, AgentNews::NoLink(NoLink::Lost { .. })) {
             eprintln!("agent: {news:?}");
         }
     });

@@ -108,35 +108,24 @@ fn key(text: &str) -> RunKey {
 }
 
 fn launch(run: &str, ranks: u32, script: &str) -> Assignment {
+    let on_this_node =
+        |rank| RankLaunch { rank: Rank(rank), worker: WorkerId::new("gn6", rank + 2), gpu: None, env: vec![] };
+    let launch = NodeLaunch {
+        node_name: "gn6".into(),
+        node_count: 1,
+        world_size: ranks,
+        ranks: (0..ranks).map(on_this_node).collect(),
+        argv: vec!["/bin/sh".into(), "-c".into(), script.into()],
+        directory: Some("/".into()),
+        env: vec![("PORT_TOO".into(), Template::placeholder(Placeholder::MasterPort))],
+        ..NodeLaunch::default()
+    };
     Assignment {
-        run: key(run),
         task_name: "训练".into(),
-        launch: NodeLaunch {
-            node_name: "gn6".into(),
-            node_count: 1,
-            world_size: ranks,
-            ranks: (0..ranks)
-                .map(|rank| RankLaunch {
-                    rank: Rank(rank),
-                    worker: WorkerId::new("gn6", rank + 2),
-                    gpu: None,
-                    env: vec![],
-                })
-                .collect(),
-            argv: vec!["/bin/sh".into(), "-c".into(), script.into()],
-            directory: Some("/".into()),
-            env: vec![("PORT_TOO".into(), Template::placeholder(Placeholder::MasterPort))],
-            ..NodeLaunch::default()
-        },
         policy: RunPolicy { join_timeout_ms: 60_000, attempts_before: 1, ..RunPolicy::default() },
-        master: Master { address: "127.0.0.1".into(), port: None },
-        interpreter: None,
-        source: None,
-        checkpoint_dir: None,
-        dataset: None,
         secret: "s".into(),
-        secret_variables: Vec::new(),
         owner: Some("system".into()),
+        ..Assignment::new(key(run), launch, Master { address: "127.0.0.1".into(), port: None })
     }
 }
 

@@ -1,14 +1,12 @@
 //! Why a task is where it is.
 
-use fermi_domain::hang::HangNote;
 use fermi_domain::language::Text;
 use fermi_domain::phase::TaskPhase;
-use fermi_domain::start_up::WaitNote;
 use fermi_domain::task::NodeRunState;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Attempt, Event, Ledger, Verdict};
+use super::{Attempt, Event, TaskCourse, Verdict};
 
 /// The answer to `GET /training-tasks/{id}/explain`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -30,15 +28,8 @@ pub struct Explanation {
     pub attempts: Vec<Attempt>,
     pub restarts_used: u32,
     pub max_restarts: u32,
-    /// Where its time has gone so far; not known of tasks of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ledger: Option<Ledger>,
-    /// Who hangs, and where, while nothing moves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hang: Option<HangNote>,
-    /// Which ranks wait for which others, while they have not met.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<WaitNote>,
+    #[serde(flatten)]
+    pub course: TaskCourse,
     /// The last events, oldest first.
     pub events: Vec<Event>,
 }

@@ -65,7 +65,7 @@ pub use rank::{Rank, RankState};
 pub use server_status::{DiskStatus, KeptKind, ServerStatus, Stray};
 pub use snapshot::{DIGEST_HEADER, Snapshot};
 pub use stacks::Stacks;
-pub use task::{Attempt, CreateAnswer, DistributedInfo, Progress, Task, TaskNode, TaskRow, TaskStatus};
+pub use task::{Attempt, CreateAnswer, DistributedInfo, Progress, Task, TaskCourse, TaskNode, TaskRow, TaskStatus};
 pub use verdict::{FailedRank, OtherFailure, Verdict};
 pub use warning::Warning;
 pub use webhook::{CreateWebhook, Webhook};

@@ -105,6 +105,15 @@ pub struct Task {
     pub rank_map: Vec<RankSlot>,
     pub master_port: Option<u16>,
     pub verdict: Option<Verdict>,
+    #[serde(flatten)]
+    pub course: TaskCourse,
+    pub warnings: Vec<Warning>,
+}
+
+/// Where a task's time has gone, and what holds it up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskCourse {
     /// Where its time has gone so far; not known of tasks of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<Ledger>,
@@ -114,7 +123,6 @@ pub struct Task {
     /// Which ranks wait for which others, while they have not met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<WaitNote>,
-    pub warnings: Vec<Warning>,
 }
 
 /// How far rank 0 is, by what it last reported.

@@ -241,7 +241,7 @@ impl Watcher {
             self.tell(CheckpointFinding::Foreign { attempt: ours.attempt, by: by.clone() });
         }
         if finding != FenceFinding::Keep {
-            // Without a fence nobody is kept away, as it was before there were any.
+            // Without a fence nobody is kept away.
             let _ = self.folder.write_fence(&ours);
         }
         self.watched = Some(Watched { fence: ours, stamp: self.folder.fence_stamp(), is_running: false });

@@ -8,7 +8,6 @@ use fermi_domain::language::{Explained, Hint, Language, Text, reason};
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::task::{DistributedConfig, LaunchOptions, Policies, Selection, Strategy, TaskSpec, Work};
 use fermi_frameworks::training_yaml::{self, Mistakes, TrainingYaml};
-use fermi_server::named_file;
 use serde_json::{Map, Value};
 
 use crate::speech;
@@ -275,7 +274,7 @@ fn put(section: &mut Map<String, Value>, path: &str, value: &Value) {
 
 /// A training.yaml with its keys known, and with the changes over it.
 fn training(path: &Path, changes: &[(String, Value)]) -> Result<(Map<String, Value>, TrainingYaml), EngineRefusal> {
-    let bytes = named_file::read(path).map_err(|error| unreadable(path, None, &reason::of_io(&error)))?;
+    let bytes = fermi_named_file::read(path).map_err(|error| unreadable(path, None, &reason::of_io(&error)))?;
     let mut sections = training_yaml::sections(&bytes).map_err(|problems| mistaken(path, &problems))?;
     for (key, value) in changes {
         put(&mut sections, key, value);
@@ -293,7 +292,8 @@ fn beside(yaml: &Path, named: &str) -> PathBuf {
 
 /// A file with one JSON object.
 fn object(path: &Path, named_by: &str) -> Result<Map<String, Value>, EngineRefusal> {
-    let text = named_file::read_text(path).map_err(|error| unreadable(path, Some(named_by), &reason::of_io(&error)))?;
+    let text =
+        fermi_named_file::read_text(path).map_err(|error| unreadable(path, Some(named_by), &reason::of_io(&error)))?;
     serde_json::from_str(&text).map_err(|error| {
         let why = reason::of_json(&error);
         EngineRefusal {

@@ -9,7 +9,6 @@ use fermi_api::v1::{CreateModel, MOST_PER_PAGE, Model};
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::model::{ModelNumbers, ModelShape};
 use fermi_planner::catalogue::shape_of_config;
-use fermi_server::named_file;
 
 use crate::connection::{self, AskFlags, CommandProblem, Outcome};
 use crate::span;
@@ -17,15 +16,8 @@ use crate::speech::{self, pick};
 use crate::table::{self, Cell, Colour, Table};
 
 /// Models: create, list, show, delete
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct ModelFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Create(CreateFlags),
     /// List the models
     #[command(alias = "ls")]
@@ -37,10 +29,19 @@ enum Verb {
     Delete(ModelName),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::Create(flags) => create(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Show(flags) => show(flags),
+        Verb::Delete(flags) => delete(flags),
+    })
+}
+
 /// Register a model
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi model create llama2-7b --path /models/llama2-7b")]
-struct CreateFlags {
+pub struct CreateFlags {
     /// Its name
     name: String,
     /// Where every node finds its weights: an absolute path, a hub's name such as facebook/opt-350m, or a URI
@@ -97,7 +98,7 @@ impl NumberFlags {
 }
 
 fn of_config(path: &Path) -> Result<ModelNumbers, CommandProblem> {
-    let text = named_file::read_text(path).map_err(|error| {
+    let text = fermi_named_file::read_text(path).map_err(|error| {
         let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(
             Text::new(format!("读不了 {path}：{}", why.zh), format!("cannot read {path}: {}", why.en)),
@@ -126,20 +127,11 @@ fn of_config(path: &Path) -> Result<ModelNumbers, CommandProblem> {
 
 /// Flags of a verb that takes one model.
 #[derive(Debug, Args)]
-struct ModelName {
+pub struct ModelName {
     /// Its name or id
     model: String,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &ModelFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::Create(flags) => create(flags),
-        Verb::List(ask) => list(ask),
-        Verb::Show(flags) => show(flags),
-        Verb::Delete(flags) => delete(flags),
-    })
 }
 
 fn create(flags: &CreateFlags) -> Outcome {

@@ -4,7 +4,6 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Text, reason};
-use fermi_server::named_file;
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 
 use crate::connection::CommandProblem;
@@ -44,7 +43,7 @@ impl PasswordFlags {
 
 /// The one line of a file, or of stdin; `flag` is what named it.
 pub fn from_file(flag: &str, path: &Path) -> Result<String, CommandProblem> {
-    let read = if path == Path::new("-") { named_file::read_stdin() } else { named_file::read_text(path) };
+    let read = if path == Path::new("-") { fermi_named_file::read_stdin() } else { fermi_named_file::read_text(path) };
     let text = read.map_err(|error| {
         let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use fermi_api::v1::{Secret, SetSecret};
 use fermi_domain::language::{Text, reason};
-use fermi_server::named_file;
 
 use super::password;
 use crate::connection::{self, AskFlags, CommandProblem, Outcome};
@@ -16,15 +15,8 @@ use crate::speech::pick;
 use crate::table::{Cell, Colour, Table};
 
 /// Secrets for tasks: set, list, delete
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct SecretFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Set(SetFlags),
     /// List the names of one's own and of shared secrets; an administrator sees everyone's
     #[command(alias = "ls")]
@@ -33,12 +25,22 @@ enum Verb {
     Delete(DeleteFlags),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::Set(flags) => set(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Delete(DeleteFlags { name, shared, owner, ask }) => {
+            ask.connect().and_then(|client| ask.done(&client.delete_secret(name, *shared, owner.as_deref())?))
+        }
+    })
+}
+
 /// Keep a secret, sealed; its value is read from stdin, or asked for by the terminal, and never shown again
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: fermi secret set HF_TOKEN < token-file, then fermi task create --secret HF_TOKEN … -- train.py"
 )]
-struct SetFlags {
+pub struct SetFlags {
     /// Letters, digits, '.', '_' and '-'
     name: String,
     /// For the tasks of everyone, who can then read it; takes an operator
@@ -51,7 +53,7 @@ struct SetFlags {
 /// Delete a secret; tasks that name it and have not started are not started any more
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi secret delete HF_TOKEN")]
-struct DeleteFlags {
+pub struct DeleteFlags {
     /// Its name
     name: String,
     /// The one that is everyone's
@@ -62,16 +64,6 @@ struct DeleteFlags {
     owner: Option<String>,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &SecretFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::Set(flags) => set(flags),
-        Verb::List(ask) => list(ask),
-        Verb::Delete(DeleteFlags { name, shared, owner, ask }) => {
-            ask.connect().and_then(|client| ask.done(&client.delete_secret(name, *shared, owner.as_deref())?))
-        }
-    })
 }
 
 fn set(flags: &SetFlags) -> Outcome {
@@ -85,7 +77,7 @@ fn value() -> Result<String, CommandProblem> {
     if std::io::stdin().is_terminal() {
         return password::ask(pick("密钥的值（不显示）：", "value, which is not shown: "));
     }
-    let text = named_file::read_stdin().map_err(|error| {
+    let text = fermi_named_file::read_stdin().map_err(|error| {
         let why = reason::of_io(&error);
         CommandProblem::usage(
             Text::new(format!("无法读取标准输入：{}", why.zh), format!("stdin cannot be read: {}", why.en)),

@@ -18,15 +18,8 @@ use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// Tokens: create, list, revoke
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct TokenFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Create(CreateFlags),
     /// List one's own tokens and sessions; an administrator sees everyone's
     #[command(alias = "ls")]
@@ -36,10 +29,20 @@ enum Verb {
     Revoke(RevokeFlags),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::Create(flags) => create(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Revoke(flags) => {
+            flags.ask.connect().and_then(|client| flags.ask.done(&client.revoke_token(&flags.token)?))
+        }
+    })
+}
+
 /// Make a token; it is printed once and kept nowhere
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi token create nightly --role viewer --expires 30d > ~/.nightly-token")]
-struct CreateFlags {
+pub struct CreateFlags {
     /// What it is for
     name: String,
     /// The most that its holder may do [default: one's own role]
@@ -56,21 +59,11 @@ struct CreateFlags {
 }
 
 #[derive(Debug, Args)]
-struct RevokeFlags {
+pub struct RevokeFlags {
     /// Its id, such as token-3
     token: String,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &TokenFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::Create(flags) => create(flags),
-        Verb::List(ask) => list(ask),
-        Verb::Revoke(flags) => {
-            flags.ask.connect().and_then(|client| flags.ask.done(&client.revoke_token(&flags.token)?))
-        }
-    })
 }
 
 fn create(flags: &CreateFlags) -> Outcome {

@@ -15,15 +15,8 @@ use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// Users: add, list, role, passwd, link, remove
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct UserFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Add(AddFlags),
     /// List the users with their roles
     #[command(alias = "ls")]
@@ -36,71 +29,8 @@ enum Verb {
     Remove(RemoveFlags),
 }
 
-/// Add a user who can log in with a password
-#[derive(Debug, Args)]
-#[command(after_help = "Example: fermi user add ann --role member")]
-struct AddFlags {
-    /// Lower-case letters, digits, '.', '_' and '-'
-    name: String,
-    /// viewer, member, operator or administrator
-    #[arg(long, value_name = "ROLE", default_value = "member", value_parser = parse_role)]
-    role: Role,
-    #[command(flatten)]
-    password: PasswordFlags,
-    #[command(flatten)]
-    ask: AskFlags,
-}
-
-/// Give a user another role
-#[derive(Debug, Args)]
-#[command(after_help = "Example: fermi user role ann operator")]
-struct RoleFlags {
-    /// The user's name
-    name: String,
-    /// viewer, member, operator or administrator
-    #[arg(value_name = "ROLE", value_parser = parse_role)]
-    role: Role,
-    #[command(flatten)]
-    ask: AskFlags,
-}
-
-/// Change a password: one's own, or as an administrator another's
-#[derive(Debug, Args)]
-struct PasswdFlags {
-    /// The user's name
-    name: String,
-    #[command(flatten)]
-    password: PasswordFlags,
-    /// A file with the password until now, which one's own takes; without it the terminal asks
-    #[arg(long, value_name = "FILE")]
-    current_file: Option<std::path::PathBuf>,
-    #[command(flatten)]
-    ask: AskFlags,
-}
-
-/// Let a company account be this user; its id is shown where its log-in is refused
-#[derive(Debug, Args)]
-#[command(after_help = "Example: fermi user link ann --oidc 248289761001")]
-struct LinkFlags {
-    /// The user's name
-    name: String,
-    /// As the company's log-in service names the account: `sub` of its ID tokens
-    #[arg(long, value_name = "SUBJECT")]
-    oidc: String,
-    #[command(flatten)]
-    ask: AskFlags,
-}
-
-#[derive(Debug, Args)]
-struct RemoveFlags {
-    /// The user's name
-    name: String,
-    #[command(flatten)]
-    ask: AskFlags,
-}
-
-pub fn execute(flags: &UserFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
         Verb::Add(flags) => add(flags),
         Verb::List(ask) => list(ask),
         Verb::Role(flags) => {
@@ -116,6 +46,69 @@ pub fn execute(flags: &UserFlags) -> ExitCode {
         }
         Verb::Remove(flags) => flags.ask.connect().and_then(|client| flags.ask.done(&client.remove_user(&flags.name)?)),
     })
+}
+
+/// Add a user who can log in with a password
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi user add ann --role member")]
+pub struct AddFlags {
+    /// Lower-case letters, digits, '.', '_' and '-'
+    name: String,
+    /// viewer, member, operator or administrator
+    #[arg(long, value_name = "ROLE", default_value = "member", value_parser = parse_role)]
+    role: Role,
+    #[command(flatten)]
+    password: PasswordFlags,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Give a user another role
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi user role ann operator")]
+pub struct RoleFlags {
+    /// The user's name
+    name: String,
+    /// viewer, member, operator or administrator
+    #[arg(value_name = "ROLE", value_parser = parse_role)]
+    role: Role,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Change a password: one's own, or as an administrator another's
+#[derive(Debug, Args)]
+pub struct PasswdFlags {
+    /// The user's name
+    name: String,
+    #[command(flatten)]
+    password: PasswordFlags,
+    /// A file with the password until now, which one's own takes; without it the terminal asks
+    #[arg(long, value_name = "FILE")]
+    current_file: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+/// Let a company account be this user; its id is shown where its log-in is refused
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fermi user link ann --oidc 248289761001")]
+pub struct LinkFlags {
+    /// The user's name
+    name: String,
+    /// As the company's log-in service names the account: `sub` of its ID tokens
+    #[arg(long, value_name = "SUBJECT")]
+    oidc: String,
+    #[command(flatten)]
+    ask: AskFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct RemoveFlags {
+    /// The user's name
+    name: String,
+    #[command(flatten)]
+    ask: AskFlags,
 }
 
 fn add(flags: &AddFlags) -> Outcome {

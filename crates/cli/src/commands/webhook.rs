@@ -17,15 +17,8 @@ use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// Webhooks: add, list, test, remove
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct WebhookFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Add(AddFlags),
     /// List the webhooks with how far each has got
     #[command(alias = "ls")]
@@ -37,12 +30,21 @@ enum Verb {
     Remove(WebhookName),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::Add(flags) => add(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Test(flags) => on_one(flags, |client, id| Ok(client.test_webhook(id)?)),
+        Verb::Remove(flags) => on_one(flags, |client, id| Ok(client.remove_webhook(id)?)),
+    })
+}
+
 /// Tell a program or a chat how tasks end, and which wait for long
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: fermi webhook add team https://open.feishu.cn/open-apis/bot/v2/hook/KEY --on failed,waiting --secret-file key"
 )]
-struct AddFlags {
+pub struct AddFlags {
     /// Its name
     name: String,
     /// Where to post to; - reads it from stdin, since many addresses hold a key
@@ -67,20 +69,11 @@ struct AddFlags {
 }
 
 #[derive(Debug, Args)]
-struct WebhookName {
+pub struct WebhookName {
     /// Its name or id
     webhook: String,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &WebhookFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::Add(flags) => add(flags),
-        Verb::List(ask) => list(ask),
-        Verb::Test(flags) => on_one(flags, |client, id| Ok(client.test_webhook(id)?)),
-        Verb::Remove(flags) => on_one(flags, |client, id| Ok(client.remove_webhook(id)?)),
-    })
 }
 
 fn add(flags: &AddFlags) -> Outcome {

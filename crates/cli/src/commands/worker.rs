@@ -12,33 +12,26 @@ use crate::speech::{self, pick};
 use crate::table::{Cell, Colour, Table};
 
 /// Workers: list
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct WorkerFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     #[command(alias = "ls")]
     List(ListFlags),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::List(flags) => list(flags),
+    })
+}
+
 /// List the workers of all environments with their groups and who holds them
 #[derive(Debug, Args)]
-struct ListFlags {
+pub struct ListFlags {
     /// Only those that fit, such as group=llm, status=free, environment=gn6 or gpu=A100
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &WorkerFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::List(flags) => list(flags),
-    })
 }
 
 fn list(flags: &ListFlags) -> Outcome {

@@ -3,12 +3,14 @@
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use fermi_domain::language::{Text, reason};
+use fermi_domain::principal::Principal;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::idempotency::{self, Key};
 use super::shapes::shapes;
 use super::suggestion::closest;
 use crate::envelope::ApiProblem;
@@ -17,18 +19,36 @@ use crate::guard::Standing;
 /// The largest body of a JSON request.
 pub const LARGEST_BODY: usize = 1 << 20;
 
-/// A request read from JSON, with the bytes it was read from.
+/// A request read from JSON.
 #[derive(Debug)]
 pub struct JsonBody<T> {
     pub value: T,
-    pub bytes: Bytes,
+    pub sent: Sent,
 }
 
 /// The same where nothing at all means that nothing special is wanted.
 #[derive(Debug)]
 pub struct OptionalBody<T> {
     pub value: T,
-    pub bytes: Bytes,
+    pub sent: Sent,
+}
+
+/// The bytes of a body, and the key by which it is known when it comes again.
+#[derive(Debug)]
+pub struct Sent {
+    bytes: Bytes,
+    key: Option<HeaderValue>,
+}
+
+impl Sent {
+    fn new(headers: &HeaderMap, bytes: Bytes) -> Self {
+        Self { bytes, key: headers.get(idempotency::HEADER).cloned() }
+    }
+
+    /// `scope` is what is made, such as `training-tasks`.
+    pub fn key(&self, caller: &Principal, scope: &str) -> Result<Option<Key>, ApiProblem> {
+        self.key.as_ref().map(|key| Key::of(key, caller, scope, &self.bytes)).transpose()
+    }
 }
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
@@ -38,7 +58,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
         let (parts, body) = request.into_parts();
         must_be_json(&parts.headers)?;
         let bytes = whole(&parts, body).await?;
-        Ok(Self { value: read(&bytes)?, bytes })
+        Ok(Self { value: read(&bytes)?, sent: Sent::new(&parts.headers, bytes) })
     }
 }
 
@@ -52,10 +72,10 @@ impl<T: DeserializeOwned + Default, S: Send + Sync> FromRequest<S> for OptionalB
         }
         let bytes = whole(&parts, body).await?;
         if bytes.is_empty() {
-            return Ok(Self { value: T::default(), bytes });
+            return Ok(Self { value: T::default(), sent: Sent::new(&parts.headers, bytes) });
         }
         must_be_json(&parts.headers)?;
-        Ok(Self { value: read(&bytes)?, bytes })
+        Ok(Self { value: read(&bytes)?, sent: Sent::new(&parts.headers, bytes) })
     }
 }
 

@@ -1,24 +1,21 @@
 //! Datasets and their versions.
 
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
 use fermi_api::v1::{
     CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility, Empty, Envelope, Failure, Id, Page,
 };
 use fermi_domain::dataset::{Checksum, DataFormat, LocationKind, check_location};
 use fermi_domain::environment::Environment;
-use fermi_domain::ids::TaskId;
 use fermi_domain::language::Text;
 use fermi_store::datasets::{self as kept, CreateError, NewDataset, NewVersion};
 use fermi_store::events::NewEvent;
 use fermi_store::tasks::ListError;
-use fermi_store::{StoreError, View, WriteError};
+use fermi_store::{StoreError, Transaction, View, WriteError};
 
 use super::body::JsonBody;
-use super::filter::{conditions, invalid};
+use super::catalogue::{self, Catalogue};
 use super::id::DatasetPath;
-use super::idempotency::{Key, once};
-use super::params::Params;
+use super::idempotency::once;
 use super::{names, paging};
 use crate::access::ownership;
 use crate::caller::Caller;
@@ -29,38 +26,16 @@ use crate::envelope::{ApiProblem, DATASET, EnvelopeAnswer, Reply};
 #[utoipa::path(post, path = "/api/v1/datasets", tag = "datasets", request_body = CreateDataset,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(
-    State(core): State<Core>,
-    Caller(caller): Caller,
-    headers: HeaderMap,
-    body: JsonBody<CreateDataset>,
-) -> Reply {
-    let key = Key::of(&headers, &caller, "datasets", &body.bytes)?;
+pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateDataset>) -> Reply {
+    let key = body.sent.key(&caller, "datasets")?;
+    let name = names::name_beside_ids("name", &body.value.name, "dataset")?;
     let new = NewDataset {
-        name: names::name_beside_ids("name", &body.value.name, "dataset")?,
+        name: name.clone(),
         description: names::text("description", body.value.description)?,
         ..NewDataset::default()
     };
-    let now_ms = core.now_ms();
-    let made = core.store().write(move |tx| {
-        once(tx, key.as_ref(), now_ms, |tx| {
-            let made = tx.create_dataset(&new, now_ms).map_err(|error| refused(error, &new.name))?;
-            ownership::give(tx, &made.id, &caller)?;
-            let name = &new.name;
-            let text = Text::new(format!("数据集“{name}”已创建"), format!("the dataset '{name}' was created"));
-            tx.append_event(NewEvent::new(now_ms, "dataset.created", text, caller))?;
-            EnvelopeAnswer::said(Text::new("数据集创建成功", "the dataset was created"), &Id { id: made.id })
-        })
-    });
-    made.await.map_err(WriteError::flatten)
-}
-
-fn refused(error: CreateError, name: &str) -> ApiProblem {
-    match error {
-        CreateError::NameTaken => names::taken(&DATASET, name),
-        CreateError::Missing => ApiProblem::not_found(&DATASET, name),
-        CreateError::Store(error) => error.into(),
-    }
+    let make = move |tx: &mut Transaction<'_>, now_ms| tx.create_dataset(&new, now_ms);
+    Catalogue::Datasets.create(&core, key, name, caller, make).await
 }
 
 /// Datasets, the newest first.
@@ -71,9 +46,7 @@ fn refused(error: CreateError, name: &str) -> ApiProblem {
     ),
     responses((status = 200, body = Envelope<Page<Dataset>>), (status = 422, body = Failure)))]
 pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
-    let params = Params::read(query.as_deref(), &["pageSize", "pageToken", "filter"])?;
-    let wanted = paging::wanted(&params)?;
-    let name = name_filter(&params)?;
+    let (wanted, name) = catalogue::listed(query.as_deref())?;
     let read = core.store().read(move |view| {
         let page = view.list_datasets(name.as_deref(), wanted.size, wanted.token.as_ref())?;
         let mut versions = Vec::with_capacity(page.rows.len());
@@ -85,18 +58,6 @@ pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply 
     let (page, versions) = read.await?;
     let (mut versions, known) = (versions.into_iter(), core.known_environments());
     EnvelopeAnswer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default(), &known)))
-}
-
-/// `name~part`, the one thing that catalogues can be filtered by.
-pub fn name_filter(params: &Params) -> Result<Option<String>, ApiProblem> {
-    let text = params.text("filter").unwrap_or_default();
-    let example = Text::new("例如 name~wiki", "for example name~wiki");
-    let mut found = conditions(text).map_err(|problem| problem.hint(example.clone()))?;
-    match found.pop() {
-        None => Ok(None),
-        Some(condition) if condition.key == "name" && found.is_empty() => Ok(Some(condition.value)),
-        Some(_) => Err(invalid(text).hint(example)),
-    }
 }
 
 /// One dataset with its versions.
@@ -138,45 +99,7 @@ fn versions_of(view: &View<'_>, dataset: &str) -> Result<Vec<SeenVersion>, Store
 #[utoipa::path(delete, path = "/api/v1/datasets/{id}", tag = "datasets", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn delete(State(core): State<Core>, Caller(caller): Caller, DatasetPath(id): DatasetPath) -> Reply {
-    let now_ms = core.now_ms();
-    let deleted = core.store().write(move |tx| {
-        let found = tx.dataset(&id)?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
-        ownership::permit_change(tx, &id, &caller)?;
-        let needed = tx.open_tasks_with_dataset(&id)?;
-        if !needed.is_empty() {
-            return Err(needed_by(&needed));
-        }
-        tx.delete_dataset(&id)?;
-        tx.forget_owner(&id)?;
-        let name = found.name;
-        let text = Text::new(format!("数据集“{name}”已删除"), format!("the dataset '{name}' was deleted"));
-        tx.append_event(NewEvent::new(now_ms, "dataset.deleted", text, caller))?;
-        Ok(())
-    });
-    deleted.await.map_err(WriteError::flatten)?;
-    EnvelopeAnswer::said(Text::new("已删除", "the dataset was deleted"), &Empty {})
-}
-
-/// So many tasks are named in a refusal.
-const MOST_NAMED: usize = 20;
-
-/// Tasks that are not over still need it.
-pub fn needed_by(tasks: &[TaskId]) -> ApiProblem {
-    let named: Vec<&str> = tasks.iter().take(MOST_NAMED).map(TaskId::as_str).collect();
-    let (count, more) = (tasks.len(), tasks.len().saturating_sub(named.len()));
-    let text = match (count, more) {
-        (1, _) => Text::new(format!("{} 正在使用它", named.join("、")), format!("{} uses it", named.join(", "))),
-        (_, 0) => Text::new(
-            format!("{count} 个任务正在使用它：{}", named.join("、")),
-            format!("{count} tasks use it: {}", named.join(", ")),
-        ),
-        (_, more) => Text::new(
-            format!("{count} 个任务正在使用它：{} 等，还有 {more} 个", named.join("、")),
-            format!("{count} tasks use it: {} and {more} more", named.join(", ")),
-        ),
-    };
-    ApiProblem::conflict("in_use", text)
-        .hint(Text::new("等这些任务结束，或停止它们，再删除", "delete it when these are over, or stop them first"))
+    Catalogue::Datasets.delete(&core, id, caller).await
 }
 
 /// Adds a version to a dataset.
@@ -189,10 +112,9 @@ pub async fn create_version(
     State(core): State<Core>,
     Caller(caller): Caller,
     DatasetPath(id): DatasetPath,
-    headers: HeaderMap,
     body: JsonBody<CreateDatasetVersion>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("datasets/{id}/versions"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("datasets/{id}/versions"))?;
     let new = new_version(body.value)?;
     let now_ms = core.now_ms();
     let made = core.store().write(move |tx| {

@@ -1,7 +1,7 @@
 //! `Idempotency-Key`: the same request again gets the same answer, and nothing is made twice.
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
+use axum::http::HeaderValue;
 use data_encoding::HEXLOWER;
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer};
 
-const HEADER: &str = "idempotency-key";
+pub const HEADER: &str = "idempotency-key";
 const LONGEST_KEY: usize = 255;
 
 /// A key with what it was given for.
@@ -32,9 +32,8 @@ struct Kept {
 }
 
 impl Key {
-    /// The key of a request, if it has one. `scope` is what is made, such as `training-tasks`; another user's key is another.
-    pub fn of(headers: &HeaderMap, caller: &Principal, scope: &str, body: &[u8]) -> Result<Option<Self>, ApiProblem> {
-        let Some(key) = headers.get(HEADER) else { return Ok(None) };
+    /// The key that a request has. `scope` is what is made, such as `training-tasks`; another user's key is another.
+    pub fn of(key: &HeaderValue, caller: &Principal, scope: &str, body: &[u8]) -> Result<Self, ApiProblem> {
         let key = key.to_str().ok().map(str::trim).filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
         let key = key.ok_or_else(|| {
             ApiProblem::unprocessable(
@@ -46,7 +45,7 @@ impl Key {
         })?;
         let digest = HEXLOWER.encode(&Sha256::digest(body));
         let user = caller.user().unwrap_or_default();
-        Ok(Some(Self { scope: format!("{user}:{scope}"), key: key.to_owned(), digest }))
+        Ok(Self { scope: format!("{user}:{scope}"), key: key.to_owned(), digest })
     }
 }
 

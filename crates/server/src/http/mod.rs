@@ -5,6 +5,7 @@
 
 mod app_state;
 mod body;
+mod catalogue;
 mod credentials;
 mod datasets;
 mod duty;

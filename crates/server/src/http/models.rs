@@ -1,23 +1,17 @@
 //! Models that tasks start from.
 
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
 use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
 use fermi_domain::dataset::{LocationKind, check_location};
-use fermi_domain::language::Text;
 use fermi_domain::model::{ModelNumbers, ShapeSource};
-use fermi_store::events::NewEvent;
-use fermi_store::models::{CreateError, KnownShape, NewModel};
+use fermi_store::models::{KnownShape, NewModel};
 use fermi_store::tasks::ListError;
-use fermi_store::{StoreError, WriteError};
+use fermi_store::{StoreError, Transaction};
 
 use super::body::JsonBody;
-use super::datasets::{name_filter, needed_by};
+use super::catalogue::{self, Catalogue};
 use super::id::ModelPath;
-use super::idempotency::{Key, once};
-use super::params::Params;
 use super::{names, paging};
-use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, MODEL, Reply};
@@ -27,15 +21,11 @@ use crate::model_numbers::{self, KnownModel};
 #[utoipa::path(post, path = "/api/v1/models", tag = "models", request_body = CreateModel,
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key and body give the same answer")),
     responses((status = 200, body = Envelope<Id>), (status = 409, body = Failure), (status = 422, body = Failure)))]
-pub async fn create(
-    State(core): State<Core>,
-    Caller(caller): Caller,
-    headers: HeaderMap,
-    body: JsonBody<CreateModel>,
-) -> Reply {
-    let key = Key::of(&headers, &caller, "models", &body.bytes)?;
+pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: JsonBody<CreateModel>) -> Reply {
+    let key = body.sent.key(&caller, "models")?;
+    let name = names::name_beside_ids("name", &body.value.name, "model")?;
     let new = NewModel {
-        name: names::name_beside_ids("name", &body.value.name, "model")?,
+        name: name.clone(),
         path: names::path("path", body.value.path)?,
         description: names::text("description", body.value.description)?,
         ..NewModel::default()
@@ -52,25 +42,14 @@ pub async fn create(
         }
         (None, None) => None,
     };
-    let now_ms = core.now_ms();
-    let made = core.store().write(move |tx| {
-        once(tx, key.as_ref(), now_ms, |tx| {
-            let made = tx.create_model(&new, now_ms).map_err(|error| match error {
-                CreateError::NameTaken => names::taken(&MODEL, &new.name),
-                CreateError::Missing => ApiProblem::not_found(&MODEL, &new.name),
-                CreateError::Store(error) => error.into(),
-            })?;
-            if let Some(shape) = &shape {
-                tx.set_model_shape(&made.id, shape)?;
-            }
-            ownership::give(tx, &made.id, &caller)?;
-            let name = &new.name;
-            let text = Text::new(format!("模型“{name}”已创建"), format!("the model '{name}' was created"));
-            tx.append_event(NewEvent::new(now_ms, "model.created", text, caller))?;
-            EnvelopeAnswer::said(Text::new("模型创建成功", "the model was created"), &Id { id: made.id })
-        })
-    });
-    made.await.map_err(WriteError::flatten)
+    let make = move |tx: &mut Transaction<'_>, now_ms| {
+        let made = tx.create_model(&new, now_ms)?;
+        if let Some(shape) = &shape {
+            tx.set_model_shape(&made.id, shape)?;
+        }
+        Ok(made)
+    };
+    Catalogue::Models.create(&core, key, name, caller, make).await
 }
 
 /// Models, the newest first.
@@ -81,9 +60,7 @@ pub async fn create(
     ),
     responses((status = 200, body = Envelope<Page<Model>>), (status = 422, body = Failure)))]
 pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
-    let params = Params::read(query.as_deref(), &["pageSize", "pageToken", "filter"])?;
-    let wanted = paging::wanted(&params)?;
-    let name = name_filter(&params)?;
+    let (wanted, name) = catalogue::listed(query.as_deref())?;
     let read = core.store().read(move |view| {
         let page = view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())?;
         let shapes = page.rows.iter().map(|model| view.model_shape(&model.id)).collect::<Result<Vec<_>, _>>()?;
@@ -107,23 +84,7 @@ pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
 #[utoipa::path(delete, path = "/api/v1/models/{id}", tag = "models", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Empty>), (status = 404, body = Failure), (status = 409, body = Failure)))]
 pub async fn delete(State(core): State<Core>, Caller(caller): Caller, ModelPath(id): ModelPath) -> Reply {
-    let now_ms = core.now_ms();
-    let deleted = core.store().write(move |tx| {
-        let found = tx.model(&id)?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?;
-        ownership::permit_change(tx, &id, &caller)?;
-        let needed = tx.open_tasks_with_model(&id)?;
-        if !needed.is_empty() {
-            return Err(needed_by(&needed));
-        }
-        tx.delete_model(&id)?;
-        tx.forget_owner(&id)?;
-        let name = found.name;
-        let text = Text::new(format!("模型“{name}”已删除"), format!("the model '{name}' was deleted"));
-        tx.append_event(NewEvent::new(now_ms, "model.deleted", text, caller))?;
-        Ok(())
-    });
-    deleted.await.map_err(WriteError::flatten)?;
-    EnvelopeAnswer::said(Text::new("已删除", "the model was deleted"), &Empty {})
+    Catalogue::Models.delete(&core, id, caller).await
 }
 
 fn shown(model: KnownModel) -> Model {

@@ -18,7 +18,6 @@ use super::authority::{Authority, Issue, write_private};
 use super::certificate::{self, CurrentCertificate, NoCertificate};
 use super::{Encryption, names};
 use crate::background::BackgroundLoop;
-use crate::named_file;
 
 /// Key and certificate of a server that has its own authority; made anew when it is missing.
 const SERVED: &str = "server.pem";
@@ -184,8 +183,8 @@ impl Source {
         let unfit = |path: &Path, reason| CertificateProblem::Unfit { path: path.to_owned(), reason };
         match self {
             Self::Files { certificate, key } => {
-                let chain = named_file::read(certificate).map_err(|source| unreadable(certificate, source))?;
-                let secret = named_file::read(key).map_err(|source| unreadable(key, source))?;
+                let chain = fermi_named_file::read(certificate).map_err(|source| unreadable(certificate, source))?;
+                let secret = fermi_named_file::read(key).map_err(|source| unreadable(key, source))?;
                 certificate::read(&chain, &secret, provider).map_err(|reason| {
                     let path = if reason == NoCertificate::NoKey { &*key } else { &*certificate };
                     unfit(path, reason)

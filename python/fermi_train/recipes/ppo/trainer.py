@@ -211,18 +211,7 @@ class PpoTrainer:
 
     def _save(self, store: Store, step: int, position: Position) -> None:
         self.reporter.phase(step, "saving")
-        note = Note(
-            step=step,
-            epoch=position.epoch,
-            offset=position.offset,
-            ranks=self.world.ranks,
-            strategy=self.run.strategy,
-            effective=self.order.effective,
-            fingerprint=self.rows.fingerprint,
-            seed=self.run.seed,
-            algorithm=self.run.algorithm,
-            stage=self.run.stage,
-        )
+        note = Note.of(self.run, step, position, self.world.ranks, self.order.effective, self.rows.fingerprint)
         store.save(note, self.strategy.save)
 
     def _export(self) -> None:

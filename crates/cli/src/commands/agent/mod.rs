@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, StopFlag};
+use fermi_agent::{AgentError, AgentNews, AgentOptions, Declared, NoLink, StopFlag};
 use fermi_domain::access::RunAs;
 use fermi_domain::environment::EnvironmentKind;
 use fermi_domain::language::{Explained, Text};
@@ -137,14 +137,14 @@ fn tell(output: &DaemonOutput, name: &str, news: &AgentNews, as_json: bool) {
         AgentNews::Connected { environment, .. } => {
             format!("{} {} {environment}", paint.green("●"), pick("已连接，环境", "connected as"))
         }
-        AgentNews::Lost { reason, retry_in } => format!(
+        AgentNews::NoLink(NoLink::Lost { reason, retry_in }) => format!(
             "{} {}: {reason} ({} {})",
             paint.yellow("○"),
             pick("与服务器的连接中断", "no connection to the server"),
             pick("重试间隔", "trying again in"),
             span::exact(u64::try_from(retry_in.as_millis()).unwrap_or(0))
         ),
-        AgentNews::Refused { reason, hint } => {
+        AgentNews::NoLink(NoLink::Refused { reason, hint }) => {
             format!("{} {}\n  {}", paint.red("✗"), reason.in_language(language), hint.in_language(language))
         }
         AgentNews::Launched { run } => format!("{} {run} {}", paint.green("▶"), pick("已启动", "started")),
@@ -166,10 +166,10 @@ fn as_line(name: &str, news: &AgentNews) -> serde_json::Value {
         AgentNews::Connected { environment, cluster } => {
             ("connected", json!({"environment": environment, "cluster": cluster}))
         }
-        AgentNews::Lost { reason, retry_in } => {
+        AgentNews::NoLink(NoLink::Lost { reason, retry_in }) => {
             ("lost", json!({"reason": reason, "retryInMs": retry_in.as_millis() as u64}))
         }
-        AgentNews::Refused { reason, hint } => ("refused", json!({"reason": reason, "hint": hint})),
+        AgentNews::NoLink(NoLink::Refused { reason, hint }) => ("refused", json!({"reason": reason, "hint": hint})),
         AgentNews::Launched { run } => ("launched", json!({"run": run})),
         AgentNews::LaunchFailed { run, reason, hint } => {
             ("launchFailed", json!({"run": run, "reason": reason, "hint": hint}))

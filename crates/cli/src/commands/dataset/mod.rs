@@ -19,15 +19,8 @@ use crate::speech::pick;
 use crate::table::{self, Cell, Colour, Table};
 
 /// Datasets: create, add-version, inspect, list, show, delete
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct DatasetFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Create(CreateFlags),
     AddVersion(AddVersionFlags),
     Inspect(inspect::InspectFlags),
@@ -41,10 +34,21 @@ enum Verb {
     Delete(DatasetName),
 }
 
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
+        Verb::Create(flags) => create(flags),
+        Verb::AddVersion(flags) => add_version(flags),
+        Verb::Inspect(flags) => inspect::execute(flags),
+        Verb::List(ask) => list(ask),
+        Verb::Show(flags) => show(flags),
+        Verb::Delete(flags) => delete(flags),
+    })
+}
+
 /// Make a dataset, with a first version if a path is given
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi dataset create corpus --path /data/corpus")]
-struct CreateFlags {
+pub struct CreateFlags {
     /// Its name
     name: String,
     /// What it is, for people to read
@@ -65,7 +69,7 @@ struct CreateFlags {
 /// Add a version to a dataset
 #[derive(Debug, Args)]
 #[command(after_help = "Example: fermi dataset add-version corpus --version v2 --path /data/corpus-v2")]
-struct AddVersionFlags {
+pub struct AddVersionFlags {
     /// The dataset's name or id
     dataset: String,
     /// The version's name
@@ -121,22 +125,11 @@ fn parse_size(text: &str) -> Result<u64, Expected> {
 
 /// Flags of a verb that takes one dataset.
 #[derive(Debug, Args)]
-struct DatasetName {
+pub struct DatasetName {
     /// Its name or id
     dataset: String,
     #[command(flatten)]
     ask: AskFlags,
-}
-
-pub fn execute(flags: &DatasetFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
-        Verb::Create(flags) => create(flags),
-        Verb::AddVersion(flags) => add_version(flags),
-        Verb::Inspect(flags) => inspect::execute(flags),
-        Verb::List(ask) => list(ask),
-        Verb::Show(flags) => show(flags),
-        Verb::Delete(flags) => delete(flags),
-    })
 }
 
 fn create(flags: &CreateFlags) -> Outcome {

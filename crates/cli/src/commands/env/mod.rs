@@ -9,22 +9,15 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use fermi_api::client::EnvironmentWord;
 
 use crate::connection;
 
 /// Environments: join, list, show, drain, resume, lost, replace, revoke, rotate, delete
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct EnvFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     #[command(alias = "ls")]
     List(list::ListFlags),
     Show(show::ShowFlags),
@@ -45,8 +38,8 @@ enum Verb {
     Delete(delete::DeleteFlags),
 }
 
-pub fn execute(flags: &EnvFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
         Verb::List(flags) => list::execute(flags),
         Verb::Show(flags) => show::execute(flags),
         Verb::Drain(flags) => duty::execute(flags, EnvironmentWord::Drain),

@@ -13,7 +13,7 @@ mod stop;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use fermi_api::client::Client;
 use fermi_api::v1::Group;
 
@@ -22,15 +22,8 @@ use crate::connection::{self, CommandProblem};
 pub use ranks::colour;
 
 /// Groups of workers: create, list, show, rename, config, move, ranks, check, start, stop, delete
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct GroupFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Create(create::CreateFlags),
     #[command(alias = "ls")]
     List(list::ListFlags),
@@ -46,8 +39,8 @@ enum Verb {
     Delete(delete::DeleteFlags),
 }
 
-pub fn execute(flags: &GroupFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
         Verb::Create(flags) => create::execute(flags),
         Verb::List(flags) => list::execute(flags),
         Verb::Show(flags) => show::execute(flags),

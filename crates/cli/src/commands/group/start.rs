@@ -1,14 +1,11 @@
 //! `fermi group start`.
 
-use std::process::ExitCode;
-
-use fermi_api::client::LogQuery;
 use fermi_api::v1::StartGroup;
 use fermi_domain::group::CheckState;
 
 use super::{find, ranks, show};
+use crate::commands::task::stay::StayFlags;
 use crate::commands::task::work::{Sending, WorkFlags};
-use crate::commands::task::{logs, watch};
 use crate::connection::{Outcome, ServerFlags};
 use crate::speech::{self, Paint};
 
@@ -23,12 +20,8 @@ pub struct StartFlags {
     /// The task's name [default: the group's]
     #[arg(long, short)]
     name: Option<String>,
-    /// Stay until it is over; non-zero when the training failed
-    #[arg(long)]
-    wait: bool,
-    /// Show what its ranks write until it is over
-    #[arg(long, short, conflicts_with = "json")]
-    follow: bool,
+    #[command(flatten)]
+    stay: StayFlags,
     /// The API's data as JSON
     #[arg(long)]
     json: bool,
@@ -74,12 +67,5 @@ pub fn execute(flags: &StartFlags) -> Outcome {
         }
         speech::print(&format!("{}\n", created.task_id));
     }
-    if flags.follow {
-        return logs::follow(&client, &created.task_id, &LogQuery::default());
-    }
-    if flags.wait {
-        let task = watch::until_over(&client, &created.task_id, None)?;
-        return Ok(watch::end(&task));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.stay.with(&client, &created.task_id)
 }

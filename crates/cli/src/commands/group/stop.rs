@@ -1,11 +1,9 @@
 //! `fermi group stop`.
 
-use std::process::ExitCode;
-
-use fermi_api::v1::{BulkAnswer, StopRequest};
+use fermi_api::v1::BulkAnswer;
 
 use super::find;
-use crate::commands::task::watch;
+use crate::commands::task::stop::HowFlags;
 use crate::connection::{AskFlags, Outcome};
 use crate::speech::{self, pick};
 
@@ -14,12 +12,8 @@ use crate::speech::{self, pick};
 pub struct StopFlags {
     /// Its name or id
     group: String,
-    /// At once, without a grace
-    #[arg(long)]
-    force: bool,
-    /// Stay until no process is left
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    how: HowFlags,
     #[command(flatten)]
     ask: AskFlags,
 }
@@ -27,7 +21,7 @@ pub struct StopFlags {
 pub fn execute(flags: &StopFlags) -> Outcome {
     let client = flags.ask.connect()?;
     let group = find(&client, &flags.group)?;
-    let answer = client.stop_group(&group.id, &StopRequest { force: flags.force })?;
+    let answer = client.stop_group(&group.id, &flags.how.request())?;
     let BulkAnswer { results, .. } = &answer.data;
     if !flags.ask.printed(&answer) {
         for result in results {
@@ -37,10 +31,5 @@ pub fn execute(flags: &StopFlags) -> Outcome {
             speech::say(pick("该分组没有未结束的任务\n", "the group has no task that is not over\n"));
         }
     }
-    if flags.wait {
-        for result in results {
-            watch::until_over(&client, &result.id, None)?;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.how.wait(&client, results.iter().map(|result| &result.id))
 }

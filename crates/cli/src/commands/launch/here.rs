@@ -8,7 +8,6 @@ use data_encoding::HEXLOWER;
 use fermi_domain::language::Language;
 use fermi_domain::language::reason;
 use fermi_domain::messages::launch::LaunchProblem;
-use fermi_server::named_file;
 
 use super::flags::LaunchFlags;
 use super::hosts;
@@ -45,7 +44,7 @@ fn hostfile(flags: &LaunchFlags) -> Result<Option<(String, String)>, LaunchProbl
     }
     let path = flags.hostfile.clone().unwrap_or_else(|| PathBuf::from(HOSTFILE));
     let shown = path.display().to_string();
-    match named_file::read_text(&path) {
+    match fermi_named_file::read_text(&path) {
         Ok(text) => Ok(Some((shown, text))),
         Err(error) if flags.hostfile.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: reason::of_io(&error) }),
@@ -65,7 +64,7 @@ fn environment_files() -> Result<Vec<(String, String)>, LaunchProblem> {
 
 fn read_if_there(path: &Path) -> Result<Option<(String, String)>, LaunchProblem> {
     let shown = path.display().to_string();
-    match named_file::read_text(path) {
+    match fermi_named_file::read_text(path) {
         Ok(text) => Ok(Some((shown, text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(LaunchProblem::HostListUnreadable { path: shown, error: reason::of_io(&error) }),

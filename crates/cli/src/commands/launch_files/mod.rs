@@ -7,21 +7,15 @@ mod write;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use fermi_frameworks::LaunchRefusal;
 
 use super::engine::EngineRefusal;
 use crate::{exit_code, speech};
 
 /// Files, arguments and variables of a launch
-#[derive(Debug, Args)]
-pub struct LaunchFilesFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Generate(Box<generate::GenerateFlags>),
     Settings(settings::SettingsFlags),
 }
@@ -32,8 +26,8 @@ impl From<LaunchRefusal> for EngineRefusal {
     }
 }
 
-pub fn execute(flags: &LaunchFilesFlags) -> ExitCode {
-    let done = match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    let done = match verb {
         Verb::Generate(flags) => generate::execute(flags),
         Verb::Settings(flags) => settings::execute(flags),
     };

@@ -8,7 +8,6 @@ use fermi_planner::calibrate::Calibration;
 use fermi_planner::catalogue::Catalogue;
 use fermi_planner::constants::Constants;
 use fermi_planner::run::{Run, Runs};
-use fermi_server::named_file;
 
 use super::{KnowledgeFlags, PlanRefusal};
 
@@ -60,7 +59,7 @@ pub fn runs(path: &Path) -> Result<Vec<Run>, PlanRefusal> {
 }
 
 pub fn read(path: &Path) -> Result<String, PlanRefusal> {
-    named_file::read_text(path).map_err(|error| {
+    fermi_named_file::read_text(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => Text::new("没有这个文件，请检查路径", "there is no such file: check the path"),
             ErrorKind::IsADirectory => Text::new("这是目录，请写其中的文件", "this is a folder: name a file in it"),

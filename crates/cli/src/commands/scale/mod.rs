@@ -22,7 +22,6 @@ use fermi_domain::language::{Language, Notice, Text, reason};
 use fermi_hardware::gpu::{self, Gpus};
 use fermi_hardware::memory;
 use fermi_planner::run::Run;
-use fermi_server::named_file;
 use fermi_trainer::Preset;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -374,7 +373,7 @@ fn read_predicted(path: &Path) -> Result<Vec<Predicted>, Notice> {
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path, hint: impl Fn() -> Text) -> Result<T, Notice> {
-    let why = match named_file::read_text(path) {
+    let why = match fermi_named_file::read_text(path) {
         Ok(text) => match serde_json::from_str::<T>(&text) {
             Ok(value) => return Ok(value),
             Err(error) => reason::of_json(&error),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::queue::Rules;
-use fermi_server::{Encryption, named_file};
+use fermi_server::Encryption;
 use serde_json::Value;
 
 use super::oidc::{self, OidcFlags};
@@ -48,7 +48,7 @@ pub struct Settings {
 
 /// Reads a file; paths in it are relative to its folder.
 pub fn read(path: &Path) -> Result<Settings, CommandProblem> {
-    let text = named_file::read_text(path).map_err(|error| {
+    let text = fermi_named_file::read_text(path).map_err(|error| {
         let (path, why) = (path.display(), reason::of_io(&error));
         CommandProblem::usage(
             Text::new(format!("无法读取 {path}：{}", why.zh), format!("{path} cannot be read: {}", why.en)),

@@ -15,7 +15,7 @@ mod tail;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use fermi_domain::messages::run::RunProblem;
 use fermi_domain::messages::slurm::SlurmNews;
 
@@ -23,21 +23,14 @@ use super::run::RunFlags;
 use crate::{exit_code, speech};
 
 /// Train on a Slurm cluster: write a batch file, submit it, follow the job
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct SlurmFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Script(script::ScriptFlags),
     Submit(submit::SubmitFlags),
 }
 
-pub fn execute(flags: &SlurmFlags) -> ExitCode {
-    answer(match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    answer(match verb {
         Verb::Script(flags) => script::execute(flags),
         Verb::Submit(flags) => submit::execute(flags),
     })

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::request::RequestFlags;
+use super::stay::StayFlags;
 use super::sweep;
 use super::work::Sending;
-use super::{logs, watch};
 use crate::connection::{Outcome, ServerFlags};
 use crate::speech::{self, Paint};
 
@@ -26,12 +26,8 @@ use crate::speech::{self, Paint};
 pub struct CreateFlags {
     #[command(flatten)]
     server: ServerFlags,
-    /// Stay until it is over; non-zero when the training failed
-    #[arg(long)]
-    wait: bool,
-    /// Show what its ranks write until it is over
-    #[arg(long, short, conflicts_with = "json")]
-    follow: bool,
+    #[command(flatten)]
+    stay: StayFlags,
     /// The API's data as JSON
     #[arg(long)]
     json: bool,
@@ -52,15 +48,7 @@ pub fn execute(flags: &CreateFlags) -> Outcome {
     }
     let answer = client.create_task(&request)?;
     tell(&answer, flags.json);
-    let id = &answer.data.task_id;
-    if flags.follow {
-        return logs::follow(&client, id, &fermi_api::client::LogQuery::default());
-    }
-    if flags.wait {
-        let task = watch::until_over(&client, id, None)?;
-        return Ok(watch::end(&task));
-    }
-    Ok(ExitCode::SUCCESS)
+    flags.stay.with(&client, &answer.data.task_id)
 }
 
 /// Creates a task for each combination that has none yet: what was cut off is gone on with by the same command. What was

@@ -41,10 +41,10 @@ fn render(explanation: &Explanation, paint: Paint) -> String {
             }
         }
     }
-    if let Some(hang) = &explanation.hang {
+    if let Some(hang) = &explanation.course.hang {
         out.push_str(&labelled(pick("位置", "places"), &ledger::places(hang, &explanation.task_id), paint));
     }
-    if let Some(spent) = &explanation.ledger {
+    if let Some(spent) = &explanation.course.ledger {
         out.push_str(&labelled(pick("时间", "time"), &ledger::bar(spent, language, Paint::none()), paint));
     }
     for wait in &explanation.waiting_for {

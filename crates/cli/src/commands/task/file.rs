@@ -4,7 +4,6 @@ use std::path::Path;
 
 use fermi_api::client::Client;
 use fermi_domain::language::{Text, reason};
-use fermi_server::named_file;
 use serde_json::{Map, Value};
 
 use crate::commands::env;
@@ -12,7 +11,7 @@ use crate::connection::CommandProblem;
 
 /// Reads a request; `-` is standard input. What its fields mean is for the server to judge.
 pub fn read(path: &Path) -> Result<Map<String, Value>, CommandProblem> {
-    let text = if path == Path::new("-") { named_file::read_stdin() } else { named_file::read_text(path) };
+    let text = if path == Path::new("-") { fermi_named_file::read_stdin() } else { fermi_named_file::read_text(path) };
     let shown = path.display();
     let hint = || {
         Text::new(

@@ -1,7 +1,7 @@
 //! `fermi task`: what people train on the cluster.
 //!
 //! [`request`] reads what is wanted from the command line for `create` and `preview`, [`work`] the part of it that has nothing to do with workers; [`source`] packs a folder of code;
-//! [`find`] knows which task is meant; [`watch`] stays with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
+//! [`find`] knows which task is meant; [`stay`] and [`watch`] stay with a task until it is over; [`verdict`] says why it ended. The other files are one verb each.
 
 mod clone;
 mod create;
@@ -21,7 +21,8 @@ mod restart;
 mod show;
 mod source;
 mod stacks;
-mod stop;
+pub mod stay;
+pub mod stop;
 mod sweep;
 pub mod verdict;
 mod wait;
@@ -34,22 +35,15 @@ pub use work::parse_pair;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use fermi_domain::phase::TaskPhase;
 
 use crate::connection;
 use crate::table::Colour;
 
 /// Training tasks: create, watch, explain, stop
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub struct TaskFlags {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
 #[derive(Debug, Subcommand)]
-enum Verb {
+pub enum Verb {
     Create(Box<create::CreateFlags>),
     Sweep(sweep::SweepFlags),
     Preview(Box<preview::PreviewFlags>),
@@ -70,8 +64,8 @@ enum Verb {
     Delete(delete::DeleteFlags),
 }
 
-pub fn execute(flags: &TaskFlags) -> ExitCode {
-    connection::answer(match &flags.verb {
+pub fn execute(verb: &Verb) -> ExitCode {
+    connection::answer(match verb {
         Verb::Create(flags) => create::execute(flags),
         Verb::Sweep(flags) => sweep::execute(flags),
         Verb::Preview(flags) => preview::execute(flags),

@@ -46,9 +46,15 @@ fn render(task: &Task, paint: Paint) -> String {
             (pick("重启", "restarts"), Some(format!("{}/{}", row.restarts_used, task.max_restarts))),
             (pick("创建", "created"), Some(span::ago(row.created_at))),
             (pick("用时", "time"), row.started_at.map(|start| span::long(end.saturating_sub(start)))),
-            (pick("时间去向", "time spent"), task.ledger.as_ref().map(|spent| ledger::bar(spent, language, paint))),
-            (pick("卡住", "hangs"), task.hang.as_ref().map(|hang| hang.text.in_language(language).to_owned())),
-            (pick("等待", "waits"), task.waits.as_ref().map(|waits| waits.text.in_language(language).to_owned())),
+            (
+                pick("时间去向", "time spent"),
+                task.course.ledger.as_ref().map(|spent| ledger::bar(spent, language, paint)),
+            ),
+            (pick("卡住", "hangs"), task.course.hang.as_ref().map(|hang| hang.text.in_language(language).to_owned())),
+            (
+                pick("等待", "waits"),
+                task.course.waits.as_ref().map(|waits| waits.text.in_language(language).to_owned()),
+            ),
             (pick("标签", "labels"), (!labels.is_empty()).then(|| labels.join(", "))),
         ],
         paint,

@@ -62,19 +62,7 @@ pub(super) fn these(workers: &[&str]) -> Need {
 
 /// A usual task of `ada`.
 pub(super) fn request(task: &str, need: Need) -> Request {
-    Request {
-        task: task.into(),
-        name: String::new(),
-        owner: "ada".into(),
-        priority: 0,
-        submitted_ms: 0,
-        waits_since_ms: 0,
-        is_first: false,
-        time_limit: None,
-        preemptible: false,
-        standing: Standing::New,
-        need,
-    }
+    Request { owner: "ada".into(), priority: 0, ..Request::unknown(task.into(), need) }
 }
 
 impl Request {

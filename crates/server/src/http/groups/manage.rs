@@ -16,9 +16,9 @@ use crate::caller::Caller;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, GROUP, Reply, front_end, language};
 use crate::http::body::JsonBody;
-use crate::http::datasets::name_filter;
+use crate::http::catalogue::name_filter;
 use crate::http::id::GroupPath;
-use crate::http::idempotency::{Key, once};
+use crate::http::idempotency::once;
 use crate::http::params::Params;
 use crate::http::{names, paging};
 use crate::lifecycle::Cause;
@@ -33,7 +33,7 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonBody<CreateGroup>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, "groups", &body.bytes)?;
+    let key = body.sent.key(&caller, "groups")?;
     let name = name(&body.value.name)?;
     let launch = sound(view::launch(body.value.config))?;
     let known = core.known_environments();

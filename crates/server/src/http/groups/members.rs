@@ -19,7 +19,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::JsonBody;
 use crate::http::id::GroupPath;
-use crate::http::idempotency::{Key, once};
+use crate::http::idempotency::once;
 use crate::lifecycle::Cause;
 
 /// How many workers move at once.
@@ -40,7 +40,7 @@ pub async fn move_workers(
     headers: HeaderMap,
     body: JsonBody<MoveWorkers>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("groups/{id}/workers"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("groups/{id}/workers"))?;
     let known = core.known_environments();
     let target = (id.as_str() != UNASSIGNED).then_some(id);
     // One that is gone may be taken out, and not in.

@@ -14,7 +14,7 @@ use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, front_end, language};
 use crate::http::body::{JsonBody, OptionalBody};
 use crate::http::id::GroupPath;
-use crate::http::idempotency::{Key, earlier};
+use crate::http::idempotency::earlier;
 use crate::http::tasks::act::{Verb, act_on_all};
 use crate::http::tasks::create::{Asked, Reader, from_request};
 
@@ -32,7 +32,7 @@ pub async fn start(
     body: JsonBody<StartGroup>,
 ) -> Reply {
     manage::must_be_named(&id)?;
-    let key = Key::of(&headers, &caller, &format!("groups/{id}/start"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("groups/{id}/start"))?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }

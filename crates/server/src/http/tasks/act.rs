@@ -37,10 +37,9 @@ pub async fn stop(
     State(core): State<Core>,
     Caller(caller): Caller,
     TaskPath(id): TaskPath,
-    headers: HeaderMap,
     body: OptionalBody<StopRequest>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/stop"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("training-tasks/{id}/stop"))?;
     one(&core, id, Verb::Stop { force: body.value.force }, key, caller).await
 }
 
@@ -54,10 +53,9 @@ pub async fn restart(
     State(core): State<Core>,
     Caller(caller): Caller,
     TaskPath(id): TaskPath,
-    headers: HeaderMap,
     body: OptionalBody<Empty>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/restart"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("training-tasks/{id}/restart"))?;
     one(&core, id, Verb::Restart, key, caller).await
 }
 

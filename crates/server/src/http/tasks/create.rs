@@ -38,11 +38,11 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonBody<CreateRequest>,
 ) -> Reply {
-    let environments = core.known_environments();
-    let key = Key::of(&headers, &caller, "training-tasks", &body.bytes)?;
+    let key = body.sent.key(&caller, "training-tasks")?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }
+    let environments = core.known_environments();
     let on_group = on_group::of_request(&core, &body.value, &environments).await?;
     let by = Asked { key, caller, reader: Reader::of(&headers) };
     from_request(&core, &body.value, on_group.as_ref(), &environments, by, |answer| answer).await
@@ -87,7 +87,7 @@ pub async fn clone(
     headers: HeaderMap,
     body: OptionalBody<CloneRequest>,
 ) -> Reply {
-    let key = Key::of(&headers, &caller, &format!("training-tasks/{id}/clone"), &body.bytes)?;
+    let key = body.sent.key(&caller, &format!("training-tasks/{id}/clone"))?;
     if let Some(answer) = earlier(&core, key.as_ref()).await? {
         return Ok(answer);
     }

@@ -76,9 +76,7 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
         attempts: task.attempts.iter().map(|attempt| view::attempt(attempt, front_end)).collect(),
         restarts_used: task.restarts_used,
         max_restarts: task.spec.policies.restart.max_restarts,
-        ledger: view::ledger(&task, core.now_ms()),
-        hang: task.hang.as_deref().cloned(),
-        waits: task.waits.as_deref().cloned(),
+        course: view::course(&task, core.now_ms()),
         events: events.iter().map(event).collect(),
     })
 }

@@ -108,16 +108,18 @@ pub fn whole(
         rank_map: task.rank_map.clone().map(Vec::from).unwrap_or_default(),
         master_port: task.master_port,
         verdict: task.verdict.as_ref().map(|verdict| v1::Verdict::of(verdict, front_end)),
-        ledger: ledger(task, *now_ms),
-        hang: task.hang.as_deref().cloned(),
-        waits: task.waits.as_deref().cloned(),
+        course: course(task, *now_ms),
         warnings: warnings.iter().map(|warning| v1::Warning::of(warning, language, front_end)).collect(),
     }
 }
 
-/// Where its time has gone, up to now.
-pub fn ledger(task: &Task, now_ms: u64) -> Option<v1::Ledger> {
-    task.ledger.as_ref().map(|ledger| v1::Ledger::from(&ledger.account(now_ms)))
+/// Up to now.
+pub fn course(task: &Task, now_ms: u64) -> v1::TaskCourse {
+    v1::TaskCourse {
+        ledger: task.ledger.as_ref().map(|ledger| v1::Ledger::from(&ledger.account(now_ms))),
+        hang: task.hang.as_deref().cloned(),
+        waits: task.waits.as_deref().cloned(),
+    }
 }
 
 /// The newest time that stands in a task.

@@ -3,9 +3,9 @@ import { useMemo } from 'react';
 import { Loaded } from '~/api/Loaded';
 import { taskEventsQuery } from '~/api/queries';
 import type { Event } from '~/api/types';
-import { Button } from '~/ui/Button';
 import { classes } from '~/ui/classes';
 import { Empty } from '~/ui/Empty';
+import { More } from '~/ui/More';
 import { useNow } from '~/ui/now';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
@@ -72,11 +72,9 @@ export function Events({ task, search, onSearch }: TabProps) {
             ))}
           </ol>
           {query.hasNextPage ? (
-            <div className="flex justify-center border-t border-line py-2">
-              <Button size="sm" isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-                {w.common.more}
-              </Button>
-            </div>
+            <More isBusy={query.isFetchingNextPage} onMore={() => void query.fetchNextPage()}>
+              {w.common.more}
+            </More>
           ) : null}
         </>
       )}

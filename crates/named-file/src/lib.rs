@@ -1,5 +1,5 @@
-//! Files that a person names: settings, requests, certificates, tokens. What never ends, such as `/dev/zero`, or is a checkpoint by
-//! mistake, is refused before it has filled the memory.
+//! Reads files that a person names: settings, requests, certificates, tokens. What never ends, such as `/dev/zero`, or is a
+//! checkpoint by mistake, is refused before it has filled the memory. What a file means is its reader's business.
 
 use std::fs::File;
 use std::io::{self, Read};

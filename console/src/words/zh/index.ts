@@ -1,0 +1,14 @@
+export { common } from './common';
+export { create } from './create';
+export { datasets } from './datasets';
+export { environments } from './environments';
+export { groups } from './groups';
+export { logs } from './logs';
+export { models } from './models';
+export { overview } from './overview';
+export { planner } from './planner';
+export { preflight } from './preflight';
+export { settings } from './settings';
+export { shell } from './shell';
+export { task } from './task';
+export { training } from './training';

@@ -1,0 +1,142 @@
+//! Agents say hello: who they are, and what is made of the runs that they bring.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fermi_api::link::ServerMessage;
+use fermi_domain::environment::{Environment, EnvironmentKind, EnvironmentStatus, Versions};
+use fermi_domain::fleet::{self, Admission, Conclusion, Identity, Introduction, KnownRun, SUSPECT_AFTER, Standing};
+use fermi_domain::ids::EnvironmentId;
+use fermi_domain::task::TaskInput;
+use fermi_domain::units::Bytes;
+
+use super::{Server, Session, StoreDown, WORKERS};
+use crate::truth::Truth;
+
+/// Who says hello.
+#[derive(Clone, Debug)]
+pub struct Hello {
+    pub process: (usize, u32),
+    pub name: String,
+    pub instance: String,
+    pub machine: String,
+    pub boot: String,
+    pub credential: Option<String>,
+    pub seal: Option<String>,
+    pub next_seal: String,
+    pub pending_seals: Vec<String>,
+    pub runs: Vec<KnownRun>,
+}
+
+/// What a hello leads to.
+#[derive(Debug)]
+pub struct Welcomed {
+    pub environment: EnvironmentId,
+    /// Issued at a registration.
+    pub credential: Option<String>,
+    pub messages: Vec<ServerMessage>,
+    /// Links of agents that say hello again, since what they have said was about an earlier launch.
+    pub to_be_asked_again: Vec<usize>,
+}
+
+impl Server {
+    pub fn hello(&mut self, hello: &Hello, link: usize, now: u64, truth: &mut Truth) -> Result<Welcomed, String> {
+        self.write(now).map_err(|StoreDown| "the store is away".to_owned())?;
+        let known = self.database.environments.values().find(|(environment, _)| environment.name == hello.name);
+        let id = known.map(|(environment, _)| environment.id.clone());
+        let introduction = Introduction {
+            instance: &hello.instance,
+            machine: Some(&hello.machine),
+            boot: &hello.boot,
+            credential: hello.credential.as_deref(),
+            seal: hello.seal.as_deref(),
+            next_seal: Some(&hello.next_seal),
+            pending_seals: &hello.pending_seals,
+        };
+        let standing = id.as_ref().map(|id| self.standing(id, hello.process, now)).unwrap_or_default();
+        let admission = fleet::admit(known.map(|(_, identity)| identity), standing, &introduction);
+        if let Admission::Refuse(impostor) = admission {
+            return Err(format!("{impostor:?}"));
+        }
+        let issued = introduction.needs_credential(known.map(|(_, identity)| identity), admission).then(|| {
+            self.next_credential += 1;
+            format!("k{}", self.next_credential)
+        });
+        let credential = issued.clone().or_else(|| hello.credential.clone());
+        let id = id.unwrap_or_else(|| {
+            self.database.next_environment += 1;
+            EnvironmentId::from(format!("env-{:03}", self.database.next_environment).as_str())
+        });
+        let identity = Identity::after(&introduction, credential);
+        self.database.lost.remove(&id);
+        self.database.environments.insert(id.clone(), (environment(&id, &hello.name), identity));
+        self.picture.clear();
+        let session = Session {
+            link: Some(link),
+            process: hello.process,
+            connected_ms: now,
+            heard_ms: now,
+            sent: BTreeSet::new(),
+        };
+        self.sessions.insert(id.clone(), session);
+        self.openings += 1;
+        self.is_rung = true;
+        let tasks = self.database.tasks.values();
+        // Every agent here looks at its machine's processes, and finds none outside of its folder.
+        let conclusions = fleet::compare(tasks, &id, &hello.runs, Some(&[]), |run| self.origin(run));
+        let mut messages: Vec<ServerMessage> = self.kills_of_strays(&id).collect();
+        let (mut strays, mut to_be_asked_again) = (Vec::new(), Vec::new());
+        for conclusion in conclusions {
+            match conclusion {
+                Conclusion::Gone(run) => {
+                    let input = TaskInput::Gone { node: run.node_rank };
+                    self.apply(&run.task, [input], now, truth).map_err(|StoreDown| "the store is away".to_owned())?;
+                }
+                Conclusion::Unproven(_) => {}
+                Conclusion::Kill(run) => messages.push(ServerMessage::Kill { run }),
+                Conclusion::Forget(run) => messages.push(ServerMessage::Forget { run }),
+                Conclusion::MovedOn(run) => {
+                    let task = run.task.clone();
+                    let taken_up = self.apply(&task, [TaskInput::MovedOn { run }], now, truth);
+                    taken_up.map_err(|StoreDown| "the store is away".to_owned())?;
+                    to_be_asked_again.extend(self.links_of_other_nodes(&task, &id));
+                }
+                Conclusion::SetAside(known) => {
+                    truth.incomplete.insert((known.run.task.clone(), known.run.generation));
+                    strays.push(known);
+                }
+            }
+        }
+        self.note_hello(&id, &strays);
+        Ok(Welcomed { environment: id, credential: issued, messages, to_be_asked_again })
+    }
+
+    fn standing(&self, id: &EnvironmentId, process: (usize, u32), now: u64) -> Standing {
+        let is_answering = self.sessions.get(id).is_some_and(|session| {
+            session.link.is_some()
+                && session.process != process
+                && Duration::from_millis(now.saturating_sub(session.heard_ms)) < SUSPECT_AFTER
+        });
+        let may_have_runs = fleet::may_have_runs(self.database.tasks.values(), &self.database.strays, id);
+        Standing { is_answering, may_have_runs, is_restored: self.is_unheard(id), ..Standing::default() }
+    }
+}
+
+fn environment(id: &EnvironmentId, name: &str) -> Environment {
+    Environment {
+        id: id.clone(),
+        name: name.to_owned(),
+        kind: EnvironmentKind::Custom,
+        zone: None,
+        image: None,
+        gpus: Vec::new(),
+        cpu_cores: 1,
+        memory: Bytes(1),
+        address: None,
+        versions: Versions::default(),
+        cpu_workers: WORKERS,
+        labels: Default::default(),
+        declared: false,
+        status: EnvironmentStatus::Running,
+    }
+}
