@@ -39,3 +39,4 @@ pub use error::AgentError;
 pub use options::{AgentNews, AgentOptions, StopFlag};
 pub use preflight::COMMAND as PREFLIGHT_COMMAND;
 pub use source::stays_inside;
+pub use trace::LOG_TARGET;

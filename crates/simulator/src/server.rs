@@ -257,7 +257,7 @@ impl Server {
         for conclusion in conclusions {
             match conclusion {
                 Conclusion::Gone(run) => {
-                    let input = TaskInput::Gone { node: run.node_rank };
+                    let input = TaskInput::Gone { node: run.node_rank, lease: None };
                     self.apply(&run.task, [input], now, truth).map_err(|StoreDown| "the store is away".to_owned())?;
                 }
                 Conclusion::Unproven(_) => {}
@@ -298,7 +298,7 @@ impl Server {
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
         let (run, input) = match message {
-            AgentMessage::Gone { run, .. } => (run.clone(), TaskInput::Gone { node: run.node_rank }),
+            AgentMessage::Gone { run, lease, .. } => (run.clone(), TaskInput::Gone { node: run.node_rank, lease }),
             AgentMessage::LaunchFailed(failed) => {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })
