@@ -58,6 +58,27 @@ fn orders(hosts: &[usize]) -> Vec<Vec<usize>> {
 }
 
 #[test]
+fn the_report_of_the_first_node_says_where_on_another_the_log_lies() {
+    let Some(hosts) = Hosts::new(2) else { return };
+    let logs = tempfile::tempdir().unwrap();
+    let start = |host: usize, rank: &str, logs: &[&str]| {
+        let mut command = hosts.run(host, &node("2", rank));
+        let script = "[ $RANK -eq 0 ] && sleep 600; echo no data >&2; exit 3";
+        command.args(["-n", "1"]).args(logs).args(["--no-python", "sh", "-c", script]);
+        Run::start(&mut command)
+    };
+    let first = start(1, "0", &[]);
+    let second = start(2, "1", &["--log-dir", logs.path().to_str().unwrap()]);
+    let said = first.ended().expect(1).says(&["rank 1 on gn2 ended with exit code 3", "on gn2: "]).err();
+    let place = format!("on gn2: {}", logs.path().display());
+    let joined: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(joined.contains(&place) && joined.contains("attempt_0/0/stderr.log"), "{said}");
+    // At home it needs no name of a machine.
+    let own = second.ended().expect(1).err();
+    assert!(!own.contains("on gn2: ") && own.contains("stderr.log"), "{own}");
+}
+
+#[test]
 fn four_nodes_may_start_in_any_order_and_have_unequal_ranks() {
     let Some(hosts) = Hosts::new(4) else { return };
     let ranks = ["1", "2", "1", "3"];

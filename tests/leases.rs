@@ -30,6 +30,8 @@ fn a_training_that_has_lost_the_server_ends_when_its_lease_does_and_is_started_a
     fleet.start_server();
     let task = fleet.task_is(&id, "succeeded");
     assert_eq!(task["attempt"], 2, "{task:#}");
+    let headline = task["attempts"][0]["verdict"]["headline"].to_string();
+    assert!(headline.contains("cut off from the server for as long as the task allows"), "{task:#}");
     fleet.assert_idle();
 }
 
@@ -68,7 +70,11 @@ fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended()
     // Once it has heard the coordinator answer.
     std::thread::sleep(Duration::from_secs(2));
     signal(supervisor, libc::SIGSTOP);
-    first.ended().expect(0);
+    first.ended().expect(0).says(&["by its lease"]);
+    second
+        .ended()
+        .expect(1)
+        .says(&["had no answer from the first node for too long, and ended its processes by its lease"]);
     let time = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().trim().parse::<u64>().unwrap_or(0);
     assert!(
         time(&beat) < time(&began),
@@ -76,5 +82,4 @@ fn an_elastic_run_goes_on_without_a_node_only_when_that_nodes_ranks_have_ended()
         time(&beat),
         time(&began)
     );
-    drop(second);
 }

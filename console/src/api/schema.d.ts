@@ -392,10 +392,10 @@ export interface paths {
                     pageSize?: number;
                     /** @description `nextPageToken` of the page before */
                     pageToken?: string;
-                    /** @example status=running,busy zone=北京可用区A gpu=A100 name~env label.team=nlp */
+                    /** @example status=running,busy zone=北京可用区A gpu=A100 kind=jupyter image~pytorch name~env label.team=nlp */
                     filter?: string;
                     /**
-                     * @description name, zone, status, gpuCount or createdAt
+                     * @description name, zone, status, gpuCount, uptime or createdAt
                      * @example gpuCount desc
                      */
                     orderBy?: string;
@@ -5604,7 +5604,7 @@ export interface components {
          * @description Why a second went by.
          * @enum {string}
          */
-        Cause: "productive" | "queue" | "spawn" | "import" | "init" | "load" | "firstStep" | "checkpointStall" | "slowRank" | "hang" | "detect" | "stop" | "backOff" | "nodeWait" | "recompute";
+        Cause: "productive" | "noSteps" | "queue" | "spawn" | "import" | "init" | "load" | "firstStep" | "checkpointStall" | "slowRank" | "hang" | "detect" | "stop" | "backOff" | "nodeWait" | "recompute";
         /** @description The body of `PATCH /groups/{id}`. */
         ChangeGroup: {
             /** @default null */
@@ -5664,6 +5664,8 @@ export interface components {
             /** @description What was decided for the launch, in the caller's language; also among the task's events. */
             notes?: string[];
             plan?: components["schemas"]["Plan"] | null;
+            /** @description Nothing was made: this is the task that the sweep has for these parameters already. */
+            existing?: boolean;
         };
         /** @description The body of `POST /datasets`. */
         CreateDataset: {
@@ -6051,6 +6053,8 @@ export interface components {
                 /** @description What was decided for the launch, in the caller's language; also among the task's events. */
                 notes?: string[];
                 plan?: components["schemas"]["Plan"] | null;
+                /** @description Nothing was made: this is the task that the sweep has for these parameters already. */
+                existing?: boolean;
             };
         };
         /** @description An answer. `code` equals the HTTP status. */

@@ -467,7 +467,8 @@ impl<T: Fn(AgentNews)> Agent<T> {
                 cluster.delete_run(&run);
             }
             AgentEffect::Send(mut message) => {
-                if let AgentMessage::Gone { run, ended } = &mut message {
+                if let AgentMessage::Gone { run, ended, lease } = &mut message {
+                    *lease = lease::by_last_word(&cluster.keepers_lock(run));
                     *ended = run_result::result(&cluster.run(run)).and_then(RunResult::into_event).map(Box::new);
                     self.tell(AgentNews::Gone { run: run.clone() });
                 }

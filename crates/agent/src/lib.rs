@@ -40,3 +40,4 @@ pub use link::NoLink;
 pub use options::{AgentNews, AgentOptions, StopFlag};
 pub use preflight::COMMAND as PREFLIGHT_COMMAND;
 pub use source::stays_inside;
+pub use trace::LOG_TARGET;

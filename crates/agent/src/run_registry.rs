@@ -142,7 +142,7 @@ impl RunRegistry {
 
     fn never(&mut self, run: RunKey) -> Vec<AgentEffect> {
         self.runs.insert(run.clone(), RunState::Never);
-        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(AgentMessage::Gone { run, ended: None })]
+        vec![AgentEffect::RefuseForEver(run.clone()), AgentEffect::Send(gone_message(run))]
     }
 
     fn end(&mut self, run: RunKey, signal: i32) -> Vec<AgentEffect> {
@@ -213,11 +213,16 @@ pub enum FoundRun {
     Never,
 }
 
+/// How it ended is read where it is sent.
+fn gone_message(run: RunKey) -> AgentMessage {
+    AgentMessage::Gone { run, ended: None, lease: None }
+}
+
 /// What the server must know of a run that will not change any more; said again whenever it may not have heard.
 fn last_word(run: &RunKey, state: &RunState) -> Option<AgentEffect> {
     match state {
         RunState::Over { journal: true, streams: true } | RunState::Never => {
-            Some(AgentEffect::Send(AgentMessage::Gone { run: run.clone(), ended: None }))
+            Some(AgentEffect::Send(gone_message(run.clone())))
         }
         RunState::Failed(failed) => Some(AgentEffect::Send(AgentMessage::LaunchFailed(failed.clone()))),
         RunState::Fenced(_) | RunState::Preparing | RunState::Alive | RunState::Over { .. } => None,
@@ -240,7 +245,7 @@ mod tests {
     }
 
     fn gone(run: &str) -> AgentEffect {
-        AgentEffect::Send(AgentMessage::Gone { run: key(run), ended: None })
+        AgentEffect::Send(gone_message(key(run)))
     }
 
     const RUN: &str = "task-1-g1-n0-i1";

@@ -11,6 +11,9 @@ use crate::options::AgentNews;
 use crate::run_registry::AgentEffect;
 use crate::upload::UploadKind;
 
+/// The name under which all of it is logged.
+pub const LOG_TARGET: &str = module_path!();
+
 /// What an effect is about. Whatever is logged while it is carried out stands inside.
 pub fn effect(effect: &AgentEffect, environment: Option<&EnvironmentId>) -> Span {
     let environment = environment.map(EnvironmentId::as_str);
@@ -65,12 +68,12 @@ pub fn news(news: &AgentNews, environment: Option<&EnvironmentId>) {
         AgentNews::RanksRunAs { text } => info!(what = %text.en, "under which accounts ranks run"),
         AgentNews::Connected { environment, cluster } => info!(%environment, cluster, "connected to the server"),
         AgentNews::NoLink(NoLink::Lost { reason, .. }) => warn!(environment, reason, "no connection to the server"),
-        AgentNews::NoLink(NoLink::Refused { reason, .. }) => {
-            warn!(environment, reason = %reason.en, "the server refused")
+        AgentNews::NoLink(NoLink::Refused { reason, hint }) => {
+            warn!(environment, reason = %reason.en, hint = %hint.en, "the server refused");
         }
         AgentNews::Launched { run } => info!(task = %run.task, %run, environment, "a run was started"),
-        AgentNews::LaunchFailed { run, reason, .. } => {
-            warn!(task = %run.task, %run, environment, reason = %reason.en, "a run could not be started");
+        AgentNews::LaunchFailed { run, reason, hint } => {
+            warn!(task = %run.task, %run, environment, reason = %reason.en, hint = %hint.en, "a run could not be started");
         }
         AgentNews::Adopted { run } => info!(task = %run.task, %run, environment, "a run was taken over"),
         AgentNews::Gone { run } => info!(task = %run.task, %run, environment, "a run is gone"),

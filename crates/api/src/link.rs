@@ -17,6 +17,7 @@ use fermi_domain::launch::{NodeLaunch, RunPolicy};
 use fermi_domain::preflight::{PreflightNews, PreflightPart};
 use fermi_domain::task::{RunKey, Source};
 use fermi_domain::units::Bytes;
+use fermi_domain::verdict::LeaseHolder;
 use serde::{Deserialize, Serialize};
 
 /// The version of these words that this release speaks.
@@ -53,6 +54,9 @@ pub enum AgentMessage {
         /// How the run ended, by the record beside its journal: on a full disk the journal may lack its last line.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<Box<RunEvent>>,
+        /// Whose lease ended it, where one did; agents of older releases do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease: Option<LeaseHolder>,
     },
     /// What a node has found that was asked to look for a master.
     Probed {

@@ -45,7 +45,7 @@ pub fn gather(seen: Seen<'_>) -> Failure {
         lived_ms: seen.lived_ms,
         made_progress: seen.made_progress,
     });
-    Failure { diagnosis, evidence, traceback }
+    Failure { diagnosis, evidence, traceback, log: None }
 }
 
 struct ErrorFile {

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use fermi_process::warden::{self, LauncherDeath};
-use fermi_process::{no_dump, sweep};
+use fermi_process::{lease, no_dump, sweep};
 use nix::errno::Errno;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork};
@@ -18,6 +18,8 @@ use crate::bundle::NodeBundle;
 use crate::frame::{self, Inbox, Reading, SupervisorOrder};
 use crate::node;
 use fermi_domain::event::Record;
+use fermi_domain::exit::Exit;
+use fermi_domain::verdict::LeaseHolder;
 
 /// The hidden command by which the binary becomes warden and supervisor.
 pub const SUPERVISE: &str = "supervise";
@@ -90,11 +92,21 @@ impl Launch {
         })
     }
 
-    /// Waits for the keepers' end and ends whatever they may have left.
-    pub fn finish(self) -> sweep::Swept {
+    /// Waits for the keepers' end and ends whatever they may have left. The answer is whose lease ended the run, where one
+    /// did.
+    pub fn finish(self) -> Option<LeaseHolder> {
         // The warden ends by itself once the supervisor is gone and everything below is swept.
-        while waitpid(self.warden, None) == Err(Errno::EINTR) {}
-        sweep::end_descendants(|_, _| {})
+        let end = loop {
+            match waitpid(self.warden, None) {
+                Err(Errno::EINTR) => {}
+                end => break end.ok().and_then(sweep::exit_of),
+            }
+        };
+        sweep::end_descendants(|_, _| {});
+        match end {
+            Some((_, Exit::Code { code })) => lease::by_exit_code(code),
+            _ => None,
+        }
     }
 }
 
@@ -118,7 +130,7 @@ fn by_fork(ours: &UnixStream, theirs: UnixStream, stdout: Stdout, bundle: NodeBu
                     libc::dup2(2, 1);
                 }
             }
-            let lived = keep(theirs, LauncherDeath::EndsRun, Some(bundle));
+            let lived = keep(theirs, LauncherDeath::EndsRun, None, Some(bundle));
             // SAFETY: nothing of the launcher, whose memory this is a copy of, may run at this end.
             unsafe { libc::_exit(i32::from(lived.is_err())) }
         }
@@ -148,7 +160,7 @@ fn by_exec(theirs: &UnixStream, run_id: &str, stdout: Stdout) -> io::Result<Pid>
 /// Starts keepers that do not need the caller: it may die at any moment, and the run goes on.
 ///
 /// Both keepers hold `lock`, a file that the caller has locked, as long as they live: a process that gets the lock
-/// knows that they are gone. Variables named in `hidden` are not passed on.
+/// knows that they are gone; the warden writes there if a lease ends the run. Variables named in `hidden` are not passed on.
 pub fn launch_to_outlive(bundle: NodeBundle, lock: &File, hidden: &[OsString]) -> io::Result<()> {
     let (mut control, theirs) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
@@ -190,11 +202,19 @@ pub fn supervise(words: &[OsString]) -> io::Result<()> {
             libc::fcntl(LOCK_FD, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
-    keep(control, if outlives { LauncherDeath::RunGoesOn } else { LauncherDeath::EndsRun }, None)
+    match outlives {
+        true => keep(control, LauncherDeath::RunGoesOn, Some(LOCK_FD), None),
+        false => keep(control, LauncherDeath::EndsRun, None, None),
+    }
 }
 
 /// This process becomes the warden, its child the supervisor, which lives here. Without a bundle it comes as an order.
-fn keep(control: UnixStream, on_launcher_death: LauncherDeath, bundle: Option<NodeBundle>) -> io::Result<()> {
-    let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()])?;
+fn keep(
+    control: UnixStream,
+    on_launcher_death: LauncherDeath,
+    last_word: Option<i32>,
+    bundle: Option<NodeBundle>,
+) -> io::Result<()> {
+    let warden = warden::enter(on_launcher_death, &[control.as_raw_fd()], last_word)?;
     node::run(control, warden, on_launcher_death, bundle).map_err(io::Error::other)
 }

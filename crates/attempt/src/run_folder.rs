@@ -41,6 +41,13 @@ impl RankFolder {
         }
     }
 
+    /// The log to read first: pytest and others complain on stdout.
+    pub fn log(&self) -> PathBuf {
+        let is_empty = |name: &str| self.path.join(name).metadata().is_ok_and(|meta| meta.len() == 0);
+        let name = if is_empty("stderr.log") && !is_empty("stdout.log") { "stdout.log" } else { "stderr.log" };
+        self.path.join(name)
+    }
+
     pub fn error_file(&self) -> PathBuf {
         self.path.join("error.json")
     }

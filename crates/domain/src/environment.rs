@@ -79,6 +79,17 @@ pub enum EnvironmentKind {
 }
 
 impl EnvironmentKind {
+    /// The kind that people write so.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "jupyter" => Some(Self::Jupyter),
+            "vscode" => Some(Self::VsCode),
+            "ssh" => Some(Self::Ssh),
+            "custom" => Some(Self::Custom),
+            _ => None,
+        }
+    }
+
     /// The badge on its card.
     pub fn text(self) -> Text {
         match self {

@@ -140,6 +140,9 @@ pub enum RunEvent {
         /// Unix milliseconds.
         since_ms: u64,
     },
+    /// A rank of this node has reported a step. Told once in an attempt.
+    #[serde(rename = "steps.reported")]
+    StepsReported { attempt: u32 },
     /// Ranks that have joined wait for others, while the attempt starts.
     #[serde(rename = "ranks.waiting")]
     RanksWaiting {

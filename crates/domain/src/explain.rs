@@ -109,6 +109,8 @@ pub enum Advice {
 pub struct NodeTurn<'a> {
     pub node: &'a NodeRun,
     pub desired: DesiredState,
+    /// Its machine is out of reach.
+    pub is_silent: bool,
 }
 
 /// Whether a rank has reported a step in its progress file.
@@ -148,7 +150,12 @@ pub fn explain<'a>(task: &'a Task, known: &Known<'_>) -> Explanation<'a> {
         advice: advice(task, &obstacles, &summary, known),
         summary,
         obstacles,
-        nodes: task.nodes.iter().zip(task.desired_states()).map(|(node, desired)| NodeTurn { node, desired }).collect(),
+        nodes: task
+            .nodes
+            .iter()
+            .zip(task.desired_states())
+            .map(|(node, desired)| NodeTurn { node, desired, is_silent: known.silent(&node.environment).is_some() })
+            .collect(),
     }
 }
 
@@ -381,6 +388,10 @@ impl NodeTurn<'_> {
             (DesiredState::Rest, NodeRunState::Gone) => {
                 Text::new(format!("{name} 上已没有进程"), format!("no process is left on {name}"))
             }
+            (DesiredState::Rest, NodeRunState::Wanted | NodeRunState::Alive) if self.is_silent => Text::new(
+                format!("{name} 失去联系，是否仍在运行未知"),
+                format!("{name} is out of reach: whether it still runs is not known"),
+            ),
             (DesiredState::Rest, NodeRunState::Wanted | NodeRunState::Alive) => {
                 Text::new(format!("{name} 正在运行"), format!("{name} is running"))
             }
@@ -478,6 +489,8 @@ mod tests {
         let hint = found.advice.unwrap().hint().spelled(FrontEnd::Api);
         assert!(hint.en.contains("fermi env lost gn2") && hint.zh.contains("fermi env lost gn2"), "{hint:?}");
         assert_eq!(found.obstacles[0].text().en, "gn2 is out of reach since 1970-01-01 00:01 UTC");
+        let turns: Vec<String> = found.nodes.iter().map(|turn| turn.text().en.into_owned()).collect();
+        assert!(turns.contains(&"gn2 is out of reach: whether it still runs is not known".to_owned()), "{turns:?}");
         task.phase = TaskPhase::Restarting;
         task.spec.policies.on_disconnect = OnDisconnect::StopAfter(Seconds(60));
         let text = told(&task, &known, &leases, StepsHeard::Some).summary.text().en;
@@ -528,7 +541,7 @@ mod tests {
         known[0].status = EnvironmentStatus::Offline;
         task.reason = Some(Text::new("旧", "old"));
         task.phase = TaskPhase::Failed;
-        task.verdict = Some(Verdict::of(VerdictKind::SupervisorLost { node: "gn1".into() }));
+        task.verdict = Some(Verdict::of(VerdictKind::supervisor_lost("gn1")));
         let found = told(&task, &known, &HashMap::new(), StepsHeard::None);
         assert!(matches!(found.summary, Summary::Judged(_)));
         assert!(found.obstacles.is_empty());

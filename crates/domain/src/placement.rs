@@ -4,6 +4,7 @@
 //! stands aside and takes no workers meanwhile.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::environment::{Environment, EnvironmentStatus};
 use crate::explain::Summary;
@@ -20,7 +21,8 @@ use crate::units::Seconds;
 /// Gives workers to tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Scheduler {
-    queue: Queue,
+    /// Shared with those who look at it as it was: then a change makes a copy.
+    queue: Arc<Queue>,
     environments: Vec<Environment>,
     aside: BTreeMap<TaskId, Aside>,
     /// Tasks that wait and whose lost workers may be replaced by those that stand by.
@@ -98,7 +100,7 @@ impl WaitReason {
 
 impl Scheduler {
     pub fn new(rules: Rules) -> Self {
-        Self { queue: Queue::new(rules), ..Self::default() }
+        Self { queue: Arc::new(Queue::new(rules)), ..Self::default() }
     }
 
     /// Forgets everything but the rules.
@@ -114,7 +116,7 @@ impl Scheduler {
     pub fn charge(&mut self, task: &Task, now_ms: u64) {
         if let (Some(from), Some(to)) = (task.placed_ms.or(task.started_ms), task.ended_ms) {
             let request = Request::from_task(task, Need::Workers(Vec::new()));
-            self.queue.charge(&request, u64::from(task.world_size()), from, to, now_ms);
+            Arc::make_mut(&mut self.queue).charge(&request, u64::from(task.world_size()), from, to, now_ms);
         }
     }
 
@@ -131,10 +133,10 @@ impl Scheduler {
         self.decided_ms = None;
         let ids: HashSet<&EnvironmentId> = environments.iter().map(|it| &it.id).collect();
         for gone in self.environments.iter().filter(|known| !ids.contains(&known.id)) {
-            self.queue.remove_environment(&gone.id);
+            Arc::make_mut(&mut self.queue).remove_environment(&gone.id);
         }
         for environment in environments {
-            self.queue.set_environment(Offer::of(environment));
+            Arc::make_mut(&mut self.queue).set_environment(Offer::of(environment));
         }
         self.environments = environments.to_vec();
         let aside = std::mem::take(&mut self.aside);
@@ -173,7 +175,7 @@ impl Scheduler {
             .collect();
         for (task, workers) in freed.iter().filter(|(_, workers): &&(_, Vec<WorkerId>)| !workers.is_empty()) {
             self.decided_ms = None;
-            self.queue.freed(task, workers, now_ms);
+            Arc::make_mut(&mut self.queue).freed(task, workers, now_ms);
         }
         let knows = |task: &TaskId, workers: &HashSet<&WorkerId>| {
             self.queue.held_by(task).is_some_and(|running| running.workers.len() == workers.len())
@@ -196,21 +198,22 @@ impl Scheduler {
         let since = task.phase_since_ms.unwrap_or(now_ms);
         let stopping = if gives_way { Stopping::By(since.saturating_add(grace)) } else { Stopping::No };
         let request = Request::from_task(task, Need::Workers(workers.clone()));
-        self.queue.set_running(Running { request, workers, started_ms, stopping }, now_ms);
+        Arc::make_mut(&mut self.queue).set_running(Running { request, workers, started_ms, stopping }, now_ms);
     }
 
     /// A task of which nothing else is known has these workers.
     pub fn set_held(&mut self, task: &TaskId, workers: Vec<WorkerId>, now_ms: u64) {
         self.forget(task, now_ms);
         let request = Request::unknown(task.clone(), Need::Workers(workers.clone()));
-        self.queue.set_running(Running { request, workers, started_ms: now_ms, stopping: Stopping::No }, now_ms);
+        Arc::make_mut(&mut self.queue)
+            .set_running(Running { request, workers, started_ms: now_ms, stopping: Stopping::No }, now_ms);
     }
 
     /// A task waits; `held` says why it is held back, if it is.
     pub fn add(&mut self, task: Task, held: Option<Text>, now_ms: u64) {
         self.decided_ms = None;
         // What it had is given back, or it would not wait.
-        self.queue.ended(&task.id, now_ms);
+        Arc::make_mut(&mut self.queue).ended(&task.id, now_ms);
         self.aside.remove(&task.id);
         if task.first_in_line {
             self.first.insert(task.id.clone());
@@ -223,9 +226,9 @@ impl Scheduler {
             None => self.need(&task.spec).map_err(|error| error.text()),
         };
         match need {
-            Ok(need) => self.queue.insert(Request::from_task(&task, need)),
+            Ok(need) => Arc::make_mut(&mut self.queue).insert(Request::from_task(&task, need)),
             Err(reason) => {
-                self.queue.remove(&task.id);
+                Arc::make_mut(&mut self.queue).remove(&task.id);
                 self.aside.insert(task.id.clone(), Aside { task, reason });
                 return;
             }
@@ -251,8 +254,8 @@ impl Scheduler {
         self.replaceable.remove(task);
         self.untold.remove(task);
         self.first.remove(task);
-        self.queue.remove(task);
-        self.queue.ended(task, now_ms);
+        Arc::make_mut(&mut self.queue).remove(task);
+        Arc::make_mut(&mut self.queue).ended(task, now_ms);
     }
 
     /// Who starts now, and who gives way. What cannot be carried out is told by [`Scheduler::not_started`] or
@@ -264,7 +267,7 @@ impl Scheduler {
             return Vec::new();
         }
         self.decided_ms = Some(now_ms);
-        let decisions = self.queue.decide(now_ms);
+        let decisions = Arc::make_mut(&mut self.queue).decide(now_ms);
         for decision in &decisions {
             if let Decision::Start(start) = decision {
                 self.replaceable.remove(&start.task);
@@ -293,7 +296,7 @@ impl Scheduler {
 
     pub fn not_started(&mut self, task: &TaskId, now_ms: u64) {
         self.decided_ms = None;
-        self.queue.not_started(task, now_ms);
+        Arc::make_mut(&mut self.queue).not_started(task, now_ms);
     }
 
     /// Those that were asked to give way and have not done so in time.
@@ -336,9 +339,10 @@ impl Scheduler {
 
     /// Why those wait for whom workers are kept.
     pub fn reasons_of_first(&mut self, now_ms: u64) -> Vec<(TaskId, Text)> {
-        let first: Vec<TaskId> = self.queue.reservations().map(|kept| kept.task.clone()).take(MOST_FIRST).collect();
+        let queue = self.settled();
+        let first: Vec<TaskId> = queue.reservations().map(|kept| kept.task.clone()).take(MOST_FIRST).collect();
         let reasons = first.into_iter().filter_map(|task| {
-            let reason = self.queue.explain(&task, now_ms)?;
+            let reason = queue.explain_as_is(&task, now_ms)?;
             Some((task, reason.text()))
         });
         reasons.collect()
@@ -346,9 +350,41 @@ impl Scheduler {
 
     /// Why a task waits; none of a task that does not.
     pub fn explain(&mut self, task: &TaskId, now_ms: u64) -> Option<WaitReason> {
-        match self.aside.get(task) {
-            Some(aside) => Some(WaitReason::Aside(aside.reason.clone())),
-            None => self.queue.explain(task, now_ms).map(|waiting| WaitReason::Queued(Box::new(waiting))),
+        self.question(task).answer(now_ms)
+    }
+
+    /// The question why a task waits, with all that its answer needs: who has asked it may let go of the scheduler first.
+    pub fn question(&mut self, task: &TaskId) -> WaitQuestion {
+        WaitQuestion {
+            task: task.clone(),
+            aside: self.aside.get(task).map(|aside| aside.reason.clone()),
+            queue: self.settled(),
+        }
+    }
+
+    /// The queue as it is now, with the environments counted.
+    fn settled(&mut self) -> Arc<Queue> {
+        if !self.queue.is_settled() {
+            Arc::make_mut(&mut self.queue).settle();
+        }
+        Arc::clone(&self.queue)
+    }
+}
+
+/// Why does this task wait?
+#[derive(Clone, Debug)]
+pub struct WaitQuestion {
+    task: TaskId,
+    aside: Option<Text>,
+    queue: Arc<Queue>,
+}
+
+impl WaitQuestion {
+    /// As things were when it was asked; none of a task that did not wait.
+    pub fn answer(&self, now_ms: u64) -> Option<WaitReason> {
+        match &self.aside {
+            Some(reason) => Some(WaitReason::Aside(reason.clone())),
+            None => self.queue.explain_as_is(&self.task, now_ms).map(|waiting| WaitReason::Queued(Box::new(waiting))),
         }
     }
 }
@@ -439,6 +475,20 @@ mod tests {
     fn ranks(scheduler: &Scheduler, task: &Task, start: &Start) -> Vec<String> {
         let map = ranks_on(&task.spec, &start.workers, &scheduler.environments).unwrap();
         map.slots().iter().map(|slot| slot.worker.to_string()).collect()
+    }
+
+    #[test]
+    fn a_question_is_answered_as_things_were_while_the_queue_goes_on() {
+        let mut scheduler = scheduler(known());
+        let (first, second) = (on("task-1", &["a"]), on("task-2", &["a"]));
+        scheduler.add(first.clone(), None, 1);
+        scheduler.add(second.clone(), None, 1);
+        starts(&mut scheduler);
+        let question = scheduler.question(&second.id);
+        scheduler.forget(&first.id, 2);
+        assert_eq!(starts(&mut scheduler).len(), 1, "it has its workers now");
+        assert!(question.answer(2).unwrap().text().en.contains("task-1"), "{:?}", question.answer(2));
+        assert!(scheduler.explain(&second.id, 2).is_none());
     }
 
     #[test]

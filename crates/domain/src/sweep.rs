@@ -167,6 +167,14 @@ pub fn parameters_of(labels: &BTreeMap<String, String>) -> impl Iterator<Item = 
     labels.iter().filter_map(|(key, value)| Some((key.strip_prefix(PARAMETER)?, value.as_str())))
 }
 
+/// Which combination of which sweep a task is made for, by its labels; none of a task that is of no sweep. Of equal ones there
+/// shall be one task.
+pub fn point(labels: &BTreeMap<String, String>) -> Option<String> {
+    let (name, origin) = (labels.get(LABEL)?, labels.get(ORIGIN)?);
+    let parameters: BTreeMap<&str, &str> = parameters_of(labels).collect();
+    Some(json!([name, origin, parameters]).to_string())
+}
+
 /// Replaces a mark in all texts; says whether it was there.
 fn replace(value: &mut Value, mark: &str, by: &str) -> bool {
     match value {
@@ -299,6 +307,21 @@ mod tests {
         ));
         let all = combinations(&[parse("steps=9"), parse("lr=0.1")]).unwrap();
         assert_eq!(base.request_of(&all[0])["recipe"]["args"], json!(["--steps", "9", "--lr=0.1"]));
+    }
+
+    #[test]
+    fn a_combination_of_a_sweep_is_known_by_the_labels_of_its_task() {
+        let base = base(json!({"taskName": "bert", "labels": {"team": "nlp"}, "command": {"argv": ["train.py"]}}));
+        let all = combinations(&[parse("lr=1,2"), parse("seed=1..2")]).unwrap();
+        let points: BTreeSet<String> = all.iter().map(|it| point(&labels(&base.request_of(it))).unwrap()).collect();
+        assert_eq!(points.len(), 4);
+        // What else a task bears does not matter.
+        let mut again = labels(&base.request_of(&all[0]));
+        again.insert("team".into(), "cv".into());
+        assert!(points.contains(&point(&again).unwrap()));
+        again.remove(ORIGIN);
+        assert_eq!(point(&again), None, "an older release did not say");
+        assert_eq!(point(&BTreeMap::new()), None);
     }
 
     #[test]

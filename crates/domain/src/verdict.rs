@@ -1,5 +1,7 @@
 //! Why an attempt ended. A failed training is a value, not an error.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -28,6 +30,9 @@ pub struct Verdict {
     pub evidence: Vec<String>,
     /// The first rank's traceback.
     pub traceback: Option<Traceback>,
+    /// Where the first rank's log lies, on the machine of its node; older releases do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
     /// Ranks that failed after the first, in the order in which they did.
     #[serde(default)]
     pub others: Vec<OtherFailure>,
@@ -53,7 +58,12 @@ pub enum VerdictKind {
     /// It has had its workers for as long as it may.
     TimeLimitReached { limit: Seconds },
     /// The process that supervises a node's ranks died, and took them with it.
-    SupervisorLost { node: String },
+    SupervisorLost {
+        node: String,
+        /// Whose lease it was that ended it, where one did; older releases do not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lease: Option<LeaseHolder>,
+    },
     /// A node was silent for longer than the task allows.
     NodeLost { node: String },
     /// A newer generation of the same run writes its checkpoints.
@@ -65,6 +75,16 @@ pub enum VerdictKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         settings: Vec<Setting>,
     },
+}
+
+/// From whom a node holds the lease without which its ranks end by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeaseHolder {
+    /// The first node of an elastic run.
+    Coordinator,
+    /// The server, by a task that must not outlive its connection.
+    Server,
 }
 
 /// A rank with its end.
@@ -104,10 +124,21 @@ impl Verdict {
         let class = match kind {
             VerdictKind::Succeeded | VerdictKind::StoppedByUser | VerdictKind::TimeLimitReached { .. } => None,
             VerdictKind::RankFailed | VerdictKind::LaunchRefused { .. } => Some(FailureClass::User),
-            VerdictKind::StartTimedOut { .. } | VerdictKind::NodeLost { .. } => Some(FailureClass::Infrastructure),
+            VerdictKind::StartTimedOut { .. }
+            | VerdictKind::NodeLost { .. }
+            | VerdictKind::SupervisorLost { lease: Some(_), .. } => Some(FailureClass::Infrastructure),
             VerdictKind::SupervisorLost { .. } | VerdictKind::Superseded { .. } => Some(FailureClass::Platform),
         };
-        Self { class, kind, first: None, diagnosis: None, evidence: Vec::new(), traceback: None, others: Vec::new() }
+        Self {
+            class,
+            kind,
+            first: None,
+            diagnosis: None,
+            evidence: Vec::new(),
+            traceback: None,
+            log: None,
+            others: Vec::new(),
+        }
     }
 
     /// The end by a failed rank. Without a diagnosis the script itself is the likeliest culprit.
@@ -148,10 +179,11 @@ impl Verdict {
                 let limit = limit.written();
                 Text::new(format!("已达到时限 {limit}，训练被停止"), format!("stopped at its time limit of {limit}"))
             }
-            VerdictKind::SupervisorLost { node } => Text::new(
+            VerdictKind::SupervisorLost { node, lease: None } => Text::new(
                 format!("节点 {node} 上的 supervisor 已退出，其全部进程随之结束"),
                 format!("the supervisor on {node} died, and its processes with it"),
             ),
+            VerdictKind::SupervisorLost { node, lease: Some(holder) } => holder.ended(node),
             VerdictKind::NodeLost { node } => {
                 Text::new(format!("节点 {node} 失去联系"), format!("the node {node} was lost"))
             }
@@ -222,7 +254,24 @@ impl VerdictKind {
                 "look at the logs of these ranks: they run, but have neither connected to MASTER_PORT nor reported a step \
                  (still importing or downloading, or stuck)",
             )),
-            Self::SupervisorLost { node } => Some(Hint::new(
+            Self::SupervisorLost { node, lease: Some(LeaseHolder::Coordinator) } => {
+                let patience = Setting::NodeLostAfter;
+                Some(Hint::new(
+                    format!("检查 {node} 与主节点之间的网络，以及这两台机器是否过载；{patience} 决定容忍多久"),
+                    format!(
+                        "look at the network between {node} and the first node, and whether one of the two is overloaded; \
+                         {patience} says how long to bear with it"
+                    ),
+                ))
+            }
+            Self::SupervisorLost { node, lease: Some(LeaseHolder::Server) } => Some(Hint::new(
+                format!("检查 {node} 与服务器之间的网络；任务的断连策略（policies.onDisconnect）决定断连多久后结束"),
+                format!(
+                    "look at the network between {node} and the server; what a task does when it is cut off \
+                     (policies.onDisconnect) says after how long it ends"
+                ),
+            )),
+            Self::SupervisorLost { node, lease: None } => Some(Hint::new(
                 format!("查看 {node} 上是否有人或 OOM 终止了 fermi 进程（dmesg），然后重新启动"),
                 format!("see whether somebody or the kernel ended fermi on {node} (dmesg), then start again"),
             )),
@@ -246,6 +295,31 @@ impl VerdictKind {
                 ))
             }
             Self::Succeeded | Self::RankFailed | Self::StoppedByUser => None,
+        }
+    }
+}
+
+impl VerdictKind {
+    /// The supervisor of this node is gone, and nothing says why.
+    pub fn supervisor_lost(node: impl Into<String>) -> Self {
+        Self::SupervisorLost { node: node.into(), lease: None }
+    }
+}
+
+impl LeaseHolder {
+    /// What happened on a node whose lease from this one has ended.
+    pub fn ended(self, node: &str) -> Text {
+        match self {
+            Self::Coordinator => Text::new(
+                format!("节点 {node} 太久没有得到主节点的回答，按租约结束了自己的全部进程"),
+                format!("{node} had no answer from the first node for too long, and ended its processes by its lease"),
+            ),
+            Self::Server => Text::new(
+                format!("节点 {node} 与服务器断连的时间达到任务允许的上限，按租约结束了自己的全部进程"),
+                format!(
+                    "{node} was cut off from the server for as long as the task allows, and ended its processes by its lease"
+                ),
+            ),
         }
     }
 }

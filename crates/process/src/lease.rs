@@ -3,11 +3,14 @@
 //!
 //! All times are of the clock that goes on while the machine sleeps.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fermi_domain::verdict::LeaseHolder;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous};
 use nix::sys::signal::Signal;
@@ -25,6 +28,35 @@ pub fn boot_ms() -> u64 {
         let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
         seconds.saturating_mul(1_000) + u64::try_from(time.tv_nsec()).unwrap_or(0) / 1_000_000
     })
+}
+
+/// With what a warden ends that has ended its run for a lease.
+pub fn exit_code(holder: LeaseHolder) -> i32 {
+    match holder {
+        LeaseHolder::Coordinator => 81,
+        LeaseHolder::Server => 82,
+    }
+}
+
+/// Whose lease it was, by how a warden ended.
+pub fn by_exit_code(code: i32) -> Option<LeaseHolder> {
+    [LeaseHolder::Coordinator, LeaseHolder::Server].into_iter().find(|holder| exit_code(*holder) == code)
+}
+
+/// What a warden leaves in the file that it was given, for those who are not its parent.
+pub(crate) fn last_word(holder: LeaseHolder) -> &'static str {
+    match holder {
+        LeaseHolder::Coordinator => "lease of the coordinator ended\n",
+        LeaseHolder::Server => "lease of the server ended\n",
+    }
+}
+
+/// Whose lease ended the run, by the file that its warden was given.
+pub fn by_last_word(file: &Path) -> Option<LeaseHolder> {
+    let mut said = [0; 64];
+    let length = File::open(file).and_then(|mut file| file.read(&mut said)).ok()?;
+    let holders = [LeaseHolder::Coordinator, LeaseHolder::Server];
+    holders.into_iter().find(|holder| &said[..length] == last_word(*holder).as_bytes())
 }
 
 /// A page that warden and supervisor share. Zero stands for no lease.
@@ -85,8 +117,19 @@ impl Lease {
 
     /// When the first lease ends; none while there is none.
     pub(crate) fn until(&self) -> Option<u64> {
-        let leases = [&self.page.coordinator_until, &self.page.server_until];
-        leases.iter().map(|lease| lease.load(Ordering::Acquire)).filter(|until| *until > 0).min()
+        self.first_to_end().map(|(until, _)| until)
+    }
+
+    /// From whom the lease was held that has ended by now.
+    pub(crate) fn ended(&self, now_ms: u64) -> Option<LeaseHolder> {
+        self.first_to_end().filter(|(until, _)| now_ms >= *until).map(|(_, holder)| holder)
+    }
+
+    fn first_to_end(&self) -> Option<(u64, LeaseHolder)> {
+        let leases =
+            [(&self.page.coordinator_until, LeaseHolder::Coordinator), (&self.page.server_until, LeaseHolder::Server)];
+        let held = leases.into_iter().map(|(until, holder)| (until.load(Ordering::Acquire), holder));
+        held.filter(|(until, _)| *until > 0).min_by_key(|(until, _)| *until)
     }
 
     fn ring(&self) {
@@ -117,6 +160,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_warden_says_whose_lease_it_was_by_its_exit_code_and_its_last_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("keepers.lock");
+        assert_eq!(by_last_word(&file), None);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(by_last_word(&file), None);
+        for holder in [LeaseHolder::Coordinator, LeaseHolder::Server] {
+            std::fs::write(&file, last_word(holder)).unwrap();
+            assert_eq!((by_last_word(&file), by_exit_code(exit_code(holder))), (Some(holder), Some(holder)));
+        }
+        assert_eq!((by_exit_code(0), by_exit_code(1), by_exit_code(137)), (None, None, None));
+    }
+
+    #[test]
     fn the_first_lease_to_end_counts_and_the_servers_is_renewed_by_its_length() {
         let lease = Lease::new().unwrap();
         assert_eq!(lease.until(), None);
@@ -126,6 +183,7 @@ mod tests {
         assert_eq!(lease.until(), Some(500));
         lease.hold_from_server(ServerLease { length_ms: 60_000, until_ms: 400 });
         assert_eq!(lease.until(), Some(400));
+        assert_eq!((lease.ended(399), lease.ended(400)), (None, Some(LeaseHolder::Server)));
         lease.server_heard();
         assert_eq!(lease.until(), Some(500));
         lease.drop_coordinator();

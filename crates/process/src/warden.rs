@@ -10,13 +10,14 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use fermi_domain::exit::Exit;
+use fermi_domain::verdict::LeaseHolder;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getppid, setsid};
 
-use crate::lease::{Lease, SERVER_HEARD, boot_ms};
+use crate::lease::{self, Lease, SERVER_HEARD, boot_ms};
 use crate::pidfd::PidFd;
 use crate::sweep;
 
@@ -47,8 +48,9 @@ pub struct Warden {
 /// Splits this process in two; returns in the supervisor only, with a handle on the warden.
 ///
 /// Must be called while the process has a single thread. Descriptors in `supervisors_own` are closed in the warden, so
-/// that their other ends see when the supervisor dies.
-pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::Result<Warden> {
+/// that their other ends see when the supervisor dies. A warden that ends its run for a lease says so by its exit code,
+/// and in the file `last_word`, open for appending, to those who are not its parent.
+pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32], last_word: Option<i32>) -> io::Result<Warden> {
     let launcher = match on_launcher_death {
         LauncherDeath::EndsRun => Some(PidFd::open(getppid().as_raw())?),
         LauncherDeath::RunGoesOn => None,
@@ -72,7 +74,14 @@ pub fn enter(on_launcher_death: LauncherDeath, supervisors_own: &[i32]) -> io::R
                 // SAFETY: the caller gives these descriptors up in this process.
                 unsafe { libc::close(*fd) };
             }
-            let code = keep_watch(child, launcher, mask, &lease);
+            let code = match keep_watch(child, launcher, mask, &lease) {
+                WardenEnd::WithSupervisor { code } => code,
+                WardenEnd::ByLease(holder) => {
+                    // Nothing of the run is left: a disk that does not answer holds up nobody but the next to ask.
+                    leave_word(holder, last_word);
+                    lease::exit_code(holder)
+                }
+            };
             // SAFETY: this process may be a copy of a launcher, none of whose ends may run here.
             unsafe { libc::_exit(code) }
         }
@@ -94,8 +103,24 @@ fn be_called(name: &std::ffi::CStr) {
     let _ = nix::sys::prctl::set_name(name);
 }
 
-/// The whole life of a warden. Returns its exit code: the supervisor's.
-fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease: &Lease) -> i32 {
+/// Why a warden has ended, with everything below it.
+enum WardenEnd {
+    /// The supervisor is gone, and ended with this code.
+    WithSupervisor { code: i32 },
+    /// This lease is over.
+    ByLease(LeaseHolder),
+}
+
+/// Tells those who cannot wait for this process why it ended.
+fn leave_word(holder: LeaseHolder, file: Option<i32>) {
+    let Some(file) = file else { return };
+    let word = lease::last_word(holder).as_bytes();
+    // SAFETY: the caller of [`enter`] keeps this descriptor open. Without room the end goes unexplained.
+    unsafe { libc::write(file, word.as_ptr().cast(), word.len()) };
+}
+
+/// The whole life of a warden.
+fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease: &Lease) -> WardenEnd {
     be_called(c"fermi-warden");
     mask.add(SERVER_HEARD);
     // Where this fails the signal is ignored, and the lease ends as if nothing were heard.
@@ -103,7 +128,7 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease:
     release_streams();
     let Ok(handle) = PidFd::open(supervisor.as_raw()) else {
         sweep::end_descendants(|_, _| {});
-        return 1;
+        return WardenEnd::WithSupervisor { code: 1 };
     };
     let signals = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).ok();
     let mut forced_at: Option<Instant> = None;
@@ -139,11 +164,15 @@ fn keep_watch(supervisor: Pid, launcher: Option<PidFd>, mut mask: SigSet, lease:
             take_signals(signals.as_ref(), &handle, lease);
         }
         let is_forced = forced_at.is_some_and(|at| Instant::now() >= at);
-        if is_forced || lease.until().is_some_and(|until| boot_ms() >= until) {
+        if let Some(holder) = lease.ended(boot_ms()).filter(|_| !is_forced) {
+            finish(supervisor, &handle);
+            return WardenEnd::ByLease(holder);
+        }
+        if is_forced {
             break;
         }
     }
-    finish(supervisor, &handle)
+    WardenEnd::WithSupervisor { code: finish(supervisor, &handle) }
 }
 
 /// A signal to the warden is meant for the run, but for the one that is meant for its lease.

@@ -225,6 +225,34 @@ async fn the_same_key_makes_one_task() {
 }
 
 #[tokio::test]
+async fn a_sweep_that_is_started_twice_at_the_same_moment_has_one_task_for_each_combination() {
+    let cluster = Cluster::start().await;
+    let create = async |seed: u32| {
+        let body = json!({
+            "taskName": format!("bert seed={seed}"),
+            "command": { "argv": ["true"] },
+            "labels": { "sweep": "bert", "sweep-request": "0123", "sweep.seed": seed.to_string() },
+            "distributedConfig": { "framework": "command", "nodeIds": ["env-001"] },
+        });
+        let answer = cluster.post("/api/v1/training-tasks", &body.to_string()).await.json();
+        assert_eq!(answer["code"], 200, "{answer}");
+        (answer["data"]["taskId"].as_str().unwrap().to_owned(), answer["data"]["existing"] == true)
+    };
+    let (mut one, two, another) = tokio::join!(create(1), create(1), create(2));
+    assert_eq!(one.0, two.0, "both commands have the same task");
+    assert_ne!(one.0, another.0);
+    assert!(one.1 ^ two.1, "one of them made it");
+    assert_eq!(cluster.picture().await[1], 2);
+    // One that was deleted is made anew.
+    cluster.post(&format!("/api/v1/training-tasks/{}/stop", one.0), "{}").await;
+    assert_eq!(cluster.delete(&format!("/api/v1/training-tasks/{}", one.0)).await.status, 200);
+    let again = create(1).await;
+    assert!(again.0 != one.0 && !again.1, "{again:?}");
+    one = create(1).await;
+    assert_eq!(one, (again.0, true));
+}
+
+#[tokio::test]
 async fn environments_show_what_they_have_and_who_holds_them() {
     let cluster = Cluster::start().await;
     let list = cluster.get("/api/v1/environments?filter=gpu=A100&orderBy=gpuCount%20desc").await.json();
@@ -234,6 +262,19 @@ async fn environments_show_what_they_have_and_who_holds_them() {
     assert_eq!(first["kindText"]["zh-CN"], "Jupyter");
     assert_eq!(first["workers"].as_array().unwrap().len(), 8);
     assert!(first["heartbeatAgeMs"].is_u64());
+    let names = async |query: &str| {
+        let list = cluster.get(&format!("/api/v1/environments?{query}")).await.json();
+        let items = list["data"]["items"].as_array().unwrap_or_else(|| panic!("{list}")).clone();
+        items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("filter=kind=jupyter,ssh").await.len(), 3);
+    assert_eq!(names("filter=kind=ssh,vscode").await, Vec::<String>::new());
+    let longest = cluster.get("/api/v1/environments?orderBy=uptime%20desc").await.json();
+    let since = longest["data"]["items"].as_array().unwrap().iter().map(|item| item["upSince"].as_u64().unwrap());
+    assert!(since.clone().count() == 3 && since.is_sorted(), "{longest}");
+    assert_eq!(names("filter=image~no-such-image").await, Vec::<String>::new());
+    let wrong = cluster.get("/api/v1/environments?filter=kind=notebook").await;
+    assert_eq!((wrong.status.as_u16(), wrong.json()["error"]["id"].as_str()), (422, Some("filter_invalid")));
     assert_eq!(cluster.delete("/api/v1/environments/env-001").await.status, 409);
     assert_eq!(cluster.get("/api/v1/environments/env-009").await.status, 404);
     let overview = cluster.get("/api/v1/overview").await.json();

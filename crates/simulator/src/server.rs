@@ -209,7 +209,7 @@ impl Server {
         truth: &mut Truth,
     ) -> Result<Option<ServerMessage>, StoreDown> {
         let (run, input) = match message {
-            AgentMessage::Gone { run, .. } => (run.clone(), TaskInput::Gone { node: run.node_rank }),
+            AgentMessage::Gone { run, lease, .. } => (run.clone(), TaskInput::Gone { node: run.node_rank, lease }),
             AgentMessage::LaunchFailed(failed) => {
                 let (node, message) = (failed.run.node_rank, failed.stored());
                 (failed.run, TaskInput::LaunchFailed { node, message })

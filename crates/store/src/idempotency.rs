@@ -46,6 +46,13 @@ impl Transaction<'_> {
         Ok(None)
     }
 
+    /// Forgets the answer under a key.
+    pub fn forget(&mut self, scope: &str, key: &str) -> Result<(), StoreError> {
+        let mut statement = self.connection.prepare_cached("DELETE FROM idempotency WHERE scope = ?1 AND key = ?2")?;
+        statement.execute([scope, key])?;
+        Ok(())
+    }
+
     /// Forgets answers from before a time. Gives how many; after [`PRUNE_AT_ONCE`] there may be more.
     pub fn forget_older_than(&mut self, time_ms: u64) -> Result<usize, StoreError> {
         let mut statement = self.connection.prepare_cached(

@@ -36,6 +36,9 @@ pub struct CreateAnswer {
     /// The planner's advice, where the model is known: whether it fits, how fast, what would be better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// Nothing was made: this is the task that the sweep has for these parameters already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub existing: bool,
 }
 
 /// What several nodes are together.

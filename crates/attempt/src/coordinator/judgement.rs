@@ -1,13 +1,14 @@
 //! Why an attempt ended, from all that is known of its ranks and nodes.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use fermi_domain::exit::Exit;
 use fermi_domain::failure::{RankEnd, RankFailure, Reached, Role, early_return, first_failure, returned_early};
 use fermi_domain::hang::StackGroup;
 use fermi_domain::ids::Rank;
 use fermi_domain::pulse::Phase;
-use fermi_domain::verdict::{FailedRank, MissingRank, OtherFailure, Verdict, VerdictKind};
+use fermi_domain::verdict::{FailedRank, LeaseHolder, MissingRank, OtherFailure, Verdict, VerdictKind};
 
 use super::vocabulary::{Failure, Loss, NodeRanks};
 
@@ -40,6 +41,7 @@ pub struct Returned {
     pub rank: u32,
     pub at_ms: u64,
     pub reached: Reached,
+    pub log: Option<PathBuf>,
 }
 
 impl Returned {
@@ -90,6 +92,7 @@ impl Case<'_> {
         Verdict {
             evidence: first.failure.evidence.clone(),
             traceback: first.failure.traceback.clone(),
+            log: first.failure.log.clone(),
             others: self.others(first.rank, first.at_ms),
             ..Verdict::rank_failed(self.failed_rank(first), first.failure.diagnosis.clone())
         }
@@ -119,8 +122,10 @@ impl Case<'_> {
             true => Vec::new(),
             false => StackGroup { ranks: vec![left.rank], frames: left.reached.frames.clone() }.lines(),
         };
+        let log = self.returned.iter().find(|returned| returned.rank == left.rank).and_then(|it| it.log.clone());
         Some(Verdict {
             evidence,
+            log,
             others: self.others(left.rank, left.at_ms),
             ..Verdict::rank_failed(failed, Some(early_return::diagnosis(&early, &victims, line)))
         })
@@ -163,7 +168,8 @@ impl Case<'_> {
     fn loss_verdict(&self, node: usize, loss: Loss) -> Verdict {
         let node = self.nodes.get(node).map(|node_ranks| node_ranks.name.clone()).unwrap_or_default();
         Verdict::of(match loss {
-            Loss::SupervisorDied => VerdictKind::SupervisorLost { node },
+            Loss::SupervisorDied => VerdictKind::supervisor_lost(node),
+            Loss::LeaseEnded => VerdictKind::SupervisorLost { node, lease: Some(LeaseHolder::Coordinator) },
             Loss::Silent => VerdictKind::NodeLost { node },
         })
     }

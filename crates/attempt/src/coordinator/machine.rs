@@ -250,7 +250,7 @@ impl Coordinator {
         }
         let is_running = matches!(self.state, State::Running { .. } | State::Gathering { .. });
         if exit.is_success() && is_running {
-            self.returned.push(Returned { rank, at_ms: now_ms, reached });
+            self.returned.push(Returned { rank, at_ms: now_ms, reached, log: failure.log });
         } else if !exit.is_success() && !self.is_our_doing(&exit) {
             self.failed.push(Ended { rank, exit, at_ms: now_ms, failure, reached });
         }

@@ -1,5 +1,7 @@
 //! What the coordinator is told, what it takes in and what it wants done.
 
+use std::path::PathBuf;
+
 use fermi_domain::checkpoint::ResumePlan;
 use fermi_domain::failure::{Diagnosis, Traceback};
 use fermi_domain::healing::RestartPolicy;
@@ -39,6 +41,8 @@ pub struct NodeRanks {
 pub enum Loss {
     /// Its supervisor died, and with it all that ran there.
     SupervisorDied,
+    /// Its supervisor died when its lease from the coordinator must have ended.
+    LeaseEnded,
     /// Nothing was heard of it for longer than the run allows.
     Silent,
 }
@@ -49,6 +53,9 @@ pub struct Failure {
     pub diagnosis: Option<Diagnosis>,
     pub evidence: Vec<String>,
     pub traceback: Option<Traceback>,
+    /// Where its log lies on its node; a node of an older release does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
 }
 
 /// What the coordinator takes in.

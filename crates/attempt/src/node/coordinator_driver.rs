@@ -14,7 +14,7 @@ use fermi_domain::verdict::{Verdict, VerdictKind};
 use fermi_process::clock::Monotonic;
 
 use super::local_node::Node;
-use super::peers::{PeerNews, Peers, PendingPeer, Silence};
+use super::peers::{self, PeerNews, Peers, PendingPeer, Silence};
 use super::start_up::StartUpWatch;
 use crate::assembly::{Assembly, Greeting, node_positions};
 use crate::bundle::NodeBundle;
@@ -428,9 +428,12 @@ impl CoordinatorDriver {
                 }
                 self.take_reports(number, reports, node);
             }
-            PeerNews::Closed(number) => {
+            PeerNews::Closed { number, unanswered } => {
                 if !self.is_over {
-                    self.lose(number, Loss::SupervisorDied, node);
+                    let lease = node.bundle().gathering.member_lease_ms().map(Duration::from_millis);
+                    let loss =
+                        if peers::has_lapsed(unanswered, lease) { Loss::LeaseEnded } else { Loss::SupervisorDied };
+                    self.lose(number, loss, node);
                 }
             }
         }
@@ -476,6 +479,11 @@ impl CoordinatorDriver {
             Loss::SupervisorDied => {
                 Text::new("连接已断开：其 supervisor 已退出", "the connection is closed: its supervisor is gone")
             }
+            Loss::LeaseEnded => Text::new(
+                "连接已断开：该节点太久没有得到主节点的回答，按租约结束了自己的进程",
+                "the connection is closed: it had no answer from the first node for too long, and ended its processes by its \
+                 lease",
+            ),
             Loss::Silent => Text::new("长时间没有任何消息", "nothing was heard of it for too long"),
         };
         node.record(RunEvent::NodeLost { name, text });

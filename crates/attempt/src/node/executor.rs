@@ -24,6 +24,7 @@ use super::hang_evidence;
 use super::parking::{NextRank, Parking};
 use super::rank_processes::{RankProcess, RankProcesses};
 use super::rank_watch::{self, RankWatch};
+use super::step_watch::StepWatch;
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::coordinator::Failure;
 use crate::evidence::{self, Seen};
@@ -58,6 +59,7 @@ pub struct Executor {
     /// None where ranks have no hook.
     watch: Option<RankWatch>,
     devices: DeviceWatch,
+    steps: StepWatch,
     /// The start of the attempt that runs.
     started: Option<Start>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
@@ -75,6 +77,7 @@ impl Executor {
             parking: Parking::new(bundle.hook.clone()),
             watch: bundle.hook.as_ref().map(|hook| RankWatch::new(hook.restart_hung_after_ms)),
             devices: DeviceWatch::new(),
+            steps: StepWatch::default(),
             started: None,
             surveyed: None,
             bundle,
@@ -108,7 +111,8 @@ impl Executor {
     pub fn wake_in(&self) -> Option<Duration> {
         let watch = self.watch.as_ref().and_then(RankWatch::wake_in);
         let devices = if self.ranks.running.is_empty() { None } else { self.devices.wake_in() };
-        [self.parking.wake_in(), watch, devices].into_iter().flatten().min()
+        let steps = self.steps.wake_in(Instant::now()).filter(|_| !self.ranks.running.is_empty());
+        [self.parking.wake_in(), watch, devices, steps].into_iter().flatten().min()
     }
 
     /// Does what the coordinator says and answers at once, where there is an answer.
@@ -155,6 +159,9 @@ impl Executor {
         let findings = self.checkpoints.findings();
         let mut reports: Vec<NodeReport> =
             findings.into_iter().filter_map(|finding| self.checkpoints_told(finding, events)).collect();
+        if self.steps.look(Instant::now(), &self.ranks.running) {
+            self.tell_first_step(events);
+        }
         let dead = self.ranks.reap();
         self.devices.look(self.attempt, events);
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
@@ -206,8 +213,15 @@ impl Executor {
         self.parking.end_all();
     }
 
+    fn tell_first_step(&self, events: &mut EventSink) {
+        events.record(RunEvent::StepsReported { attempt: self.attempt });
+    }
+
     fn rank_ended(&mut self, process: &RankProcess, exit: Exit, events: &mut EventSink) -> NodeReport {
         let made_progress = self.ranks_made_progress(process);
+        if made_progress && self.steps.is_first_step() {
+            self.tell_first_step(events);
+        }
         let by_kill = matches!(exit, Exit::Signal { signal: libc::SIGKILL, .. });
         let oom_killed = by_kill && procfs::oom_kills() > self.oom_kills;
         process.record_exit(&exit, oom_killed);
@@ -221,6 +235,8 @@ impl Executor {
             let failure = self.evidence_of(process, &exit, oom_killed, made_progress);
             Failure { diagnosis: self.devices.explain(process.rank, failure.diagnosis), ..failure }
         };
+        // One that has returned may turn out to have left the others.
+        let failure = Failure { log: process.log(), ..failure };
         let RankProcess { rank, local_rank, .. } = *process;
         let pid = process.pid();
         events.record(RunEvent::RankExited { attempt: self.attempt, rank, local_rank, pid, exit: exit.clone() });
@@ -266,6 +282,7 @@ impl Executor {
             watch.attempt_begins(start.attempt, has_others_elsewhere);
         }
         self.devices.attempt_begins(&self.bundle.ranks);
+        self.steps.attempt_begins(Instant::now());
         self.started = Some(start.clone());
         let mut reports = Vec::new();
         let mut streams = Vec::with_capacity(2 * self.bundle.ranks.len());

@@ -202,7 +202,7 @@ impl FollowerNode {
     }
 
     fn coordinator_lost(&mut self, node: &mut Node) {
-        let lost = VerdictKind::SupervisorLost { node: node.bundle().master_addr.clone() };
+        let lost = VerdictKind::supervisor_lost(&node.bundle().master_addr);
         self.end(Outcome::Failed, Verdict::of(lost), node);
     }
 

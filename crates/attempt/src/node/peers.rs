@@ -57,6 +57,34 @@ struct Peer {
     name: String,
     link: Link,
     is_suspect: bool,
+    answers: Answers,
+}
+
+/// When a node was given answers to its pings, by which it renews its lease.
+#[derive(Debug, Default)]
+struct Answers {
+    last: Option<Instant>,
+    /// How long it had waited for that one.
+    pause_before: Duration,
+}
+
+impl Answers {
+    fn given(&mut self, now: Instant) {
+        let pause = self.last.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        *self = Self { last: Some(now), pause_before: pause };
+    }
+
+    /// For how long it has had none. Pings that lay unread while this process was held up were answered too late: what
+    /// came before them counts.
+    fn lacking(&self, now: Instant) -> Option<Duration> {
+        self.last.map(|last| now.saturating_duration_since(last).max(self.pause_before))
+    }
+}
+
+/// Whether a node that had no answer for so long has ended by its lease. One that is killed has asked a fraction of the
+/// lease before; on the way there and back a little of it is lost.
+pub fn has_lapsed(unanswered: Option<Duration>, lease: Option<Duration>) -> bool {
+    matches!((unanswered, lease), (Some(unanswered), Some(lease)) if unanswered >= lease * 2 / 3)
 }
 
 /// What a look at the links brought. Nodes are known by their numbers in the assembly.
@@ -70,7 +98,11 @@ pub enum PeerNews {
         is_back: Option<String>,
     },
     /// Its supervisor is gone, or nothing can be sent to it any more.
-    Closed(usize),
+    Closed {
+        number: usize,
+        /// For how long it had no answer to its pings; none of a node that has not asked.
+        unanswered: Option<Duration>,
+    },
 }
 
 /// How long nothing was heard of a node.
@@ -155,7 +187,7 @@ impl Peers {
         link.trust();
         link.send(answer)?;
         self.numbers.insert(key, number);
-        self.joined.insert(number, Peer { key, name, link, is_suspect: false });
+        self.joined.insert(number, Peer { key, name, link, is_suspect: false, answers: Answers::default() });
         self.watch_writing(number);
         Ok(())
     }
@@ -257,17 +289,21 @@ impl Peers {
     fn read(&mut self, number: usize, news: &mut Vec<PeerNews>) {
         let Some(peer) = self.joined.get_mut(&number) else { return };
         let (reports, reading) = peer.link.receive().unwrap_or((Vec::new(), Reading::Closed));
+        let unanswered = peer.answers.lacking(Instant::now());
         for report in &reports {
             if let NodeReport::Ping { sent_ms } = report {
                 // A link that cannot be written is cut, which shows when it is read.
                 let _ = peer.link.send(&NodeCommand::Pong { sent_ms: *sent_ms });
             }
         }
+        if reports.iter().any(|report| matches!(report, NodeReport::Ping { .. })) {
+            peer.answers.given(Instant::now());
+        }
         let is_heard = reading == Reading::Some;
         let is_back = (is_heard && std::mem::take(&mut peer.is_suspect)).then(|| peer.name.clone());
         news.push(PeerNews::Reported { number, reports, is_back });
         if reading == Reading::Closed {
-            news.push(PeerNews::Closed(number));
+            news.push(PeerNews::Closed { number, unanswered });
         }
     }
 
@@ -416,6 +452,22 @@ mod tests {
     }
 
     #[test]
+    fn a_link_that_closes_when_the_lease_must_have_ended_is_told_from_one_that_just_closes() {
+        let (began, ms) = (Instant::now(), Duration::from_millis);
+        let lease = Some(ms(3_000));
+        let mut answers = Answers::default();
+        assert!(!has_lapsed(answers.lacking(began), lease), "a node of an older release does not ask");
+        answers.given(began);
+        answers.given(began + ms(800));
+        assert!(!has_lapsed(answers.lacking(began + ms(1_600)), lease), "it was killed");
+        assert!(!has_lapsed(answers.lacking(began + ms(9_000)), None), "a run of a fixed size has no lease");
+        assert!(has_lapsed(answers.lacking(began + ms(3_790)), lease));
+        // This process was held up, and the pings that lay there were answered too late.
+        answers.given(began + ms(3_900));
+        assert!(has_lapsed(answers.lacking(began + ms(3_901)), lease));
+    }
+
+    #[test]
     fn a_node_that_does_not_read_holds_up_nobody_and_is_cut_off_without_half_a_message() {
         let (mut peers, port) = listening();
         let mut node = joined(&mut peers, port);
@@ -427,7 +479,7 @@ mod tests {
             peers.send(1, &command);
             assert!(started.elapsed() < Duration::from_secs(20), "what waits for it is not bounded");
         }
-        news(&mut peers, |news| matches!(news, PeerNews::Closed(1)).then_some(()));
+        news(&mut peers, |news| matches!(news, PeerNews::Closed { number: 1, .. }).then_some(()));
         assert_eq!(peers.remove(1).as_deref(), Some("gn7"));
         // Whole messages, and then at most one that is cut off by the end.
         let mut bytes = Vec::new();

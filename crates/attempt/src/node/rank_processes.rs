@@ -43,6 +43,10 @@ impl RankProcess {
         self.handle.as_fd()
     }
 
+    pub fn log(&self) -> Option<PathBuf> {
+        self.folder.as_ref().map(RankFolder::log)
+    }
+
     pub fn error_file(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(RankFolder::error_file)
     }

@@ -151,7 +151,7 @@ impl RankWatch {
                 Some(RunEvent::HangPassed { attempt: self.attempt, since_ms: since, lasted_ms })
             }
             Some(HangStep::Act) => {
-                reports.extend(self.given_up(parking.has_stepped()));
+                reports.extend(self.given_up(ranks, parking.has_stepped()));
                 None
             }
         };
@@ -200,9 +200,10 @@ impl RankWatch {
     }
 
     /// The hang has lasted as long as it may.
-    fn given_up(&mut self, made_progress: bool) -> Option<NodeReport> {
+    fn given_up(&mut self, ranks: &[RankProcess], made_progress: bool) -> Option<NodeReport> {
         let (rank, diagnosis, evidence) = self.told.take()?;
-        let failure = Failure { diagnosis: Some(diagnosis), evidence, traceback: None };
+        let log = ranks.iter().find(|process| process.rank == rank).and_then(RankProcess::log);
+        let failure = Failure { diagnosis: Some(diagnosis), evidence, traceback: None, log };
         Some(NodeReport::RankHung { rank, failure: Box::new(failure), made_progress })
     }
 

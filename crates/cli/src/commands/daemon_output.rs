@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use super::run::voice::{LastWords, Voice};
@@ -13,21 +13,28 @@ use super::run::voice::{LastWords, Voice};
 #[derive(Clone, Debug)]
 pub struct DaemonOutput {
     voice: Voice,
+    /// What the log lets pass.
+    filter: Targets,
 }
 
 impl DaemonOutput {
     /// Logs to stderr from now on, one line per change of state, as far as `usual` lets it pass; RUST_LOG says otherwise.
     pub fn with_log(usual: &str) -> Self {
-        let output = Self { voice: Voice::new() };
         let read = |text: &str| text.parse::<Targets>().ok();
         let named = std::env::var("RUST_LOG").ok().and_then(|text| read(&text));
         let filter = named.or_else(|| read(usual)).unwrap_or_default();
+        let output = Self { voice: Voice::new(), filter: filter.clone() };
         let log = output.clone();
         let lines = tracing_subscriber::fmt::layer().with_writer(move || LogLine(log.clone()));
         let lines = lines.with_ansi(io::stderr().is_terminal()).with_filter(filter);
         // A second one in the same process, as in a test, is no reason to fail.
         let _ = tracing_subscriber::registry().with(lines).try_init();
         output
+    }
+
+    /// Whether the log tells what happens in the part of the program with this name.
+    pub fn logs(&self, target: &str) -> bool {
+        LevelFilter::INFO.into_level().is_some_and(|level| self.filter.would_enable(target, &level))
     }
 
     /// Talk goes to stderr, in its order among the lines of the log.

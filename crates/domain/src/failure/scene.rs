@@ -82,6 +82,11 @@ impl<'a> Scene<'a> {
         }
     }
 
+    /// Whether the launcher could not start it at all.
+    pub(super) fn never_began(&self) -> bool {
+        matches!(self.evidence.exit, Exit::NotStarted { .. })
+    }
+
     /// The newest line that satisfies `matches`.
     pub(super) fn line_where(&self, matches: impl Fn(&str) -> bool) -> Option<&'a str> {
         self.lines.iter().rev().copied().find(|line| matches(line))

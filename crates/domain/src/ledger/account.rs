@@ -60,15 +60,22 @@ impl Account {
         (cells("█", filled), cells("░", BAR - filled.min(BAR)))
     }
 
+    /// What is said first: the productive share, or where no step was seen, that none was.
+    fn leading(&self) -> Cause {
+        let saw_nothing = self.of(Cause::Productive) == 0 && self.of(Cause::NoSteps) > 0;
+        if saw_nothing { Cause::NoSteps } else { Cause::Productive }
+    }
+
     /// The productive share, and what took the rest.
     pub fn text(&self) -> Text {
         let percent = |ms: u64| match self.share(ms) {
             whole if whole >= 100 => format!("{} %", (whole + 5) / 10),
             tenths => format!("{}.{} %", tenths / 10, tenths % 10),
         };
-        let productive = percent(self.of(Cause::Productive));
-        let rest = self.causes.iter().filter(|time| time.cause != Cause::Productive && self.share(time.ms) >= 10);
-        let (mut zh, mut en) = (format!("有效训练 {productive}"), format!("{productive} productive"));
+        let leading = self.leading();
+        let (word, part) = (leading.text(), percent(self.of(leading)));
+        let rest = self.causes.iter().filter(|time| time.cause != leading && self.share(time.ms) >= 10);
+        let (mut zh, mut en) = (format!("{} {part}", word.zh), format!("{part} {}", word.en));
         for time in rest.take(NAMED) {
             let (word, part) = (time.cause.text(), percent(time.ms));
             zh.push_str(&format!(" · {} {part}", word.zh));
@@ -101,6 +108,16 @@ mod tests {
         let (filled, rest) = account.bar();
         assert_eq!((filled.chars().count(), rest.chars().count()), (16, 4));
         assert_eq!(account.causes.len(), 4);
+    }
+
+    #[test]
+    fn where_no_step_was_seen_that_is_said_first() {
+        let silent = account(&[(Cause::Spawn, 30), (Cause::NoSteps, 970)]);
+        assert_eq!(silent.text().en, "97 % running, no steps seen · spawn 3.0 %");
+        assert_eq!(silent.text().zh, "运行中（未见训练步） 97 % · 启动进程 3.0 %");
+        assert!(silent.bar().0.is_empty());
+        let late = account(&[(Cause::NoSteps, 500), (Cause::Productive, 500)]);
+        assert_eq!(late.text().en, "50 % productive · running, no steps seen 50 %");
     }
 
     #[test]

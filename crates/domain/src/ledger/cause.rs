@@ -9,8 +9,10 @@ use crate::language::Text;
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Cause {
-    /// Steps were made that no attempt had made before; and whatever ranks do of which nothing more is known.
+    /// Steps were made that no attempt had made before.
     Productive,
+    /// Ranks ran, and neither their pulses nor their progress files told of a step.
+    NoSteps,
     /// Waiting for workers.
     Queue,
     /// Making ready and starting processes.
@@ -38,8 +40,9 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Productive,
+        Self::NoSteps,
         Self::Queue,
         Self::Spawn,
         Self::Import,
@@ -60,6 +63,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Self::Productive => "productive",
+            Self::NoSteps => "noSteps",
             Self::Queue => "queue",
             Self::Spawn => "spawn",
             Self::Import => "import",
@@ -80,6 +84,7 @@ impl Cause {
     pub fn text(self) -> Text {
         match self {
             Self::Productive => Text::new("有效训练", "productive"),
+            Self::NoSteps => Text::new("运行中（未见训练步）", "running, no steps seen"),
             Self::Queue => Text::new("排队", "queue"),
             Self::Spawn => Text::new("启动进程", "spawn"),
             Self::Import => Text::new("导入", "import"),

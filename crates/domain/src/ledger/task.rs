@@ -69,7 +69,7 @@ mod tests {
         ledger.task_came_to(TaskPhase::Stopping, 8_800);
         ledger.task_came_to(TaskPhase::Stopped, 9_000);
         let expected = vec![
-            (Cause::Productive, 4_000),
+            (Cause::NoSteps, 4_000),
             (Cause::Queue, 2_000),
             (Cause::NodeWait, 1_000),
             (Cause::BackOff, 500),

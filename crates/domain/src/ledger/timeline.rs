@@ -89,6 +89,7 @@ impl Ledger {
             RunEvent::RanksPhase { phase, since_ms, .. } if self.stage == Stage::Running => {
                 self.phase_began(*phase, *since_ms);
             }
+            RunEvent::StepsReported { .. } if self.stage == Stage::Running => self.step_seen(),
             RunEvent::HangSuspected { since_ms, .. } | RunEvent::HangVerdict { since_ms, .. }
                 if self.stage == Stage::Running =>
             {
@@ -115,8 +116,8 @@ impl Ledger {
                 self.attempt.began_ms += after_ms;
             }
             RunEvent::RunEnded { outcome, .. } => {
-                if *outcome == Outcome::Succeeded && !self.attempt.has_stepped {
-                    self.count_as_productive();
+                if *outcome == Outcome::Succeeded {
+                    self.done_without_steps();
                 }
                 self.settle();
             }
@@ -182,8 +183,8 @@ impl Ledger {
         self.attempt.started += 1;
         if self.stage == Stage::Running && self.attempt.ranks_began_ms.is_none() {
             self.attempt.ranks_began_ms = Some(self.now_ms);
-            // Until a phase says otherwise.
-            self.switch(self.now_ms, Cause::Productive);
+            // Until a phase or a step says otherwise.
+            self.switch(self.now_ms, Cause::NoSteps);
         }
     }
 
@@ -204,6 +205,19 @@ impl Ledger {
         self.switch(since_ms.max(began), cause);
     }
 
+    /// A rank has reported a step by itself. Where nothing else is known of the attempt, steps were all that it made.
+    fn step_seen(&mut self) {
+        self.attempt.has_stepped = true;
+        if self.attempt.has_phases {
+            self.switch(self.now_ms, Cause::Productive);
+            return;
+        }
+        let began = self.attempt.ranks_began_ms.unwrap_or(self.attempt.began_ms);
+        for (_, cause) in self.spans.iter_mut().filter(|(start, cause)| *start >= began && *cause == Cause::NoSteps) {
+            *cause = Cause::Productive;
+        }
+    }
+
     fn hangs(&mut self, since_ms: u64) {
         if let Some((_, cause)) = self.spans.last().filter(|(_, cause)| *cause != Cause::Hang) {
             self.attempt.before_hang = Some(*cause);
@@ -217,7 +231,8 @@ impl Ledger {
         for (_, cause) in self.spans.iter_mut().filter(|(_, cause)| *cause == Cause::Hang) {
             *cause = Cause::SlowRank;
         }
-        let before = self.attempt.before_hang.take().unwrap_or(Cause::Productive);
+        let running = if self.attempt.has_stepped { Cause::Productive } else { Cause::NoSteps };
+        let before = self.attempt.before_hang.take().unwrap_or(running);
         if lasts {
             self.switch(self.now_ms, before);
         }
@@ -233,11 +248,15 @@ impl Ledger {
         self.switch(self.now_ms, Cause::Stop);
     }
 
-    /// A run that ended well without an optimizer has done its work where others make their first step.
-    fn count_as_productive(&mut self) {
+    /// A run that ended well without an optimizer has done its work where others load and make their first step; what it
+    /// was is not known.
+    fn done_without_steps(&mut self) {
+        if self.attempt.has_stepped || self.attempt.steps > 0 {
+            return;
+        }
         for (_, cause) in &mut self.spans {
             if matches!(cause, Cause::FirstStep | Cause::Load) {
-                *cause = Cause::Productive;
+                *cause = Cause::NoSteps;
             }
         }
     }

@@ -7,6 +7,8 @@ use crate::{aggregate::Aggregate, language::Text};
 pub enum Created {
     /// The message itself.
     Success,
+    /// Nothing was made: a sweep has a task for these parameters.
+    ThereAlready,
     /// One environment.
     Using { environment: String },
     /// Several nodes with GPUs.
@@ -30,6 +32,7 @@ impl Created {
     pub fn text(&self) -> Text {
         match self {
             Self::Success => Text::new("训练任务创建成功", "Training task created"),
+            Self::ThereAlready => Text::new("该组合的任务已存在", "The task of these parameters is there already"),
             Self::Using { environment } => {
                 Text::new(format!("使用环境: {environment}"), format!("Environment: {environment}"))
             }

@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 /// Of the tasks before one, and of the workers that are kept, so many are listed.
 const LISTED: usize = 8;
 
-/// How many tasks are looked at for one answer: whoever asks about the last of a long queue holds up no decision.
+/// How many tasks are looked at for one answer: whoever asks about the last of a long queue has it soon.
 pub(super) const MOST_VISITED: usize = 4_096;
 
 /// Says why a task waits. Unlike in a decision, every task before it counts with its time limit, so that something can be said

@@ -1,6 +1,7 @@
 //! The tasks that wait, each in the lane of its user and priority, first come first.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::request::{Request, Standing};
 use super::shares::Owner;
@@ -9,7 +10,8 @@ use crate::ids::TaskId;
 /// All tasks that wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
-    places: Vec<Option<Waiting>>,
+    /// Shared between a queue and its copies.
+    places: Vec<Option<Arc<Waiting>>>,
     unused: Vec<u32>,
     by_task: HashMap<TaskId, u32>,
     lanes: BTreeMap<LaneKey, Lane>,
@@ -75,7 +77,7 @@ impl Line {
     }
 
     pub fn at(&self, place: u32) -> Option<&Waiting> {
-        self.places.get(place as usize)?.as_ref()
+        self.places.get(place as usize)?.as_deref()
     }
 
     pub fn lanes(&self) -> &BTreeMap<LaneKey, Lane> {
@@ -95,7 +97,7 @@ impl Line {
         let entry = Entry { place, class, owner, workers: request.need.workers(), limit_ms: request.limit_ms() };
         self.lanes.entry(lane).or_default().insert(arrival, entry);
         self.by_task.insert(request.task.clone(), place);
-        let waiting = Some(Waiting { request, lane, arrival, class });
+        let waiting = Some(Arc::new(Waiting { request, lane, arrival, class }));
         match self.places.get_mut(place as usize) {
             Some(unused) => *unused = waiting,
             None => self.places.push(waiting),
@@ -129,6 +131,6 @@ impl Line {
         if lane.is_empty() {
             self.lanes.remove(&waiting.lane);
         }
-        Some(waiting)
+        Some(Arc::unwrap_or_clone(waiting))
     }
 }

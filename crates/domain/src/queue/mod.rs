@@ -14,6 +14,7 @@ mod choice;
 mod decision;
 mod explaining;
 mod forecast;
+mod hope;
 mod inventory;
 mod line;
 mod moment;

@@ -1,6 +1,6 @@
 //! What the waiting tasks need, each need once: tasks with the same need are looked at together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::candidates::{Candidates, Filter, Serving, Tier};
@@ -15,6 +15,10 @@ pub(super) struct Needs {
     unused: Vec<u32>,
     by_need: HashMap<Arc<Need>, u32>,
     candidates: HashMap<Filter, Arc<Candidates>>,
+    /// Needs that name their workers, by the bay of the first of these: without a free worker there none of them is met.
+    by_bay: HashMap<u32, HashSet<u32>>,
+    /// Needs that the queue chooses for.
+    wishes: HashSet<u32>,
 }
 
 /// One need, and what there is to meet it.
@@ -82,15 +86,46 @@ impl Needs {
             }
         };
         self.by_need.insert(need, number);
+        self.enter(number, inventory);
         number
     }
 
+    /// The needs that the queue chooses for.
+    pub fn wishes(&self) -> impl Iterator<Item = u32> {
+        self.wishes.iter().copied()
+    }
+
+    /// Needs that name a worker of this bay; each is found by one of its bays alone.
+    pub fn naming(&self, bay: u32) -> impl Iterator<Item = u32> {
+        self.by_bay.get(&bay).into_iter().flatten().copied()
+    }
+
+    fn enter(&mut self, number: u32, inventory: &Inventory) {
+        match &self.classes[number as usize].found {
+            Found::Auto { .. } => {
+                self.wishes.insert(number);
+            }
+            Found::Workers { workers, .. } => {
+                if let Some(first) = workers.first() {
+                    self.by_bay.entry(inventory.bay_of(*first)).or_default().insert(number);
+                }
+            }
+        }
+    }
+
     /// One task less has it.
-    pub fn release(&mut self, number: u32) {
+    pub fn release(&mut self, number: u32, inventory: &Inventory) {
         let class = &mut self.classes[number as usize];
         class.tasks -= 1;
         if class.tasks == 0 {
             self.by_need.remove(&class.need);
+            self.wishes.remove(&number);
+            if let Found::Workers { workers, .. } = &class.found
+                && let Some(bay) = workers.first().map(|first| inventory.bay_of(*first))
+                && let Some(naming) = self.by_bay.get_mut(&bay)
+            {
+                naming.remove(&number);
+            }
             class.found = Found::Workers { workers: Vec::new(), missing: Vec::new() };
             self.unused.push(number);
         }
@@ -100,11 +135,17 @@ impl Needs {
     pub fn refresh(&mut self, inventory: &Inventory, changed: Changed) {
         // Also forgets the filters that are out of use.
         self.candidates.clear();
+        if changed == Changed::Places {
+            self.by_bay.clear();
+        }
         let used: Vec<u32> = self.by_need.values().copied().collect();
         for number in used {
             let need = Arc::clone(&self.classes[number as usize].need);
             if changed == Changed::Places || matches!(*need, Need::Auto(_)) {
                 self.classes[number as usize].found = self.find(&need, inventory);
+            }
+            if changed == Changed::Places {
+                self.enter(number, inventory);
             }
         }
     }

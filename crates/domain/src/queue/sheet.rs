@@ -10,7 +10,6 @@ pub(super) struct Sheet<'a> {
     pub now_ms: u64,
     cells: Vec<Cell>,
     counts: Vec<Count>,
-    free: u32,
     reader: Option<u32>,
 }
 
@@ -54,13 +53,12 @@ impl<'a> Sheet<'a> {
             let free = cells[before..].iter().filter(|cell| cell.is_free).count() as u32;
             counts.push(Count { free, open: free });
         }
-        let free = counts.iter().map(|count| count.free).sum();
-        Self { inventory, now_ms, cells, counts, free, reader: None }
+        Self { inventory, now_ms, cells, counts, reader: None }
     }
 
-    /// Free workers, whether they are kept or not.
-    pub fn free(&self) -> u32 {
-        self.free
+    /// Free workers of a bay, whether they are kept or not.
+    pub fn free_in(&self, bay: u32) -> u32 {
+        self.counts[bay as usize].free
     }
 
     pub fn is_free(&self, worker: u32) -> bool {
@@ -115,7 +113,6 @@ impl<'a> Sheet<'a> {
         let count = &mut self.counts[self.inventory.bay_of(worker) as usize];
         if cell.is_free {
             count.free -= 1;
-            self.free -= 1;
             if cell.kept.is_none() {
                 count.open -= 1;
             }

@@ -70,8 +70,13 @@ impl Queue {
         self.changed = if is_larger { Some(change) } else { self.changed };
     }
 
+    /// Whether all that is known of environments has been counted.
+    pub fn is_settled(&self) -> bool {
+        self.changed.is_none()
+    }
+
     /// Many environments come at once when a server starts: they are counted once, before the next look.
-    fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let Some(changed) = self.changed.take() else { return };
         if changed == Changed::Places {
             self.inventory = Inventory::of(self.offers.values());
@@ -111,7 +116,7 @@ impl Queue {
             self.reservations.remove(&place);
         }
         let waiting = self.line.remove(task)?;
-        self.needs.release(waiting.class);
+        self.needs.release(waiting.class, &self.inventory);
         Some((waiting.request, waiting.arrival))
     }
 
@@ -197,7 +202,7 @@ impl Queue {
         decisions
     }
 
-    fn walk(&self, now_ms: u64) -> Walk<'_> {
+    pub(super) fn walk(&self, now_ms: u64) -> Walk<'_> {
         let view = View {
             rules: &self.rules,
             line: &self.line,
@@ -239,6 +244,12 @@ impl Queue {
     /// Why a task waits; none of a task that does not.
     pub fn explain(&mut self, task: &TaskId, now_ms: u64) -> Option<Waiting> {
         self.settle();
+        self.explain_as_is(task, now_ms)
+    }
+
+    /// The same of a queue that others may look at too; what has changed about environments since it was
+    /// [settled](Queue::settle) does not count.
+    pub fn explain_as_is(&self, task: &TaskId, now_ms: u64) -> Option<Waiting> {
         let place = self.line.place(task)?;
         Explaining::new(self.walk(now_ms)).explain(place)
     }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::choice::{self, Choice};
 use super::forecast::{self, Forecast};
+use super::hope::Hope;
 use super::inventory::Inventory;
 use super::line::{Entry, Line};
 use super::moment::Latest;
@@ -23,7 +24,7 @@ use super::sheet::{Kept, Sheet};
 use super::victims::Search;
 use crate::ids::TaskId;
 
-/// How many tasks are looked at beyond the last free worker, so that those who are first in line are known.
+/// How many tasks are looked at when none can start any more, so that those who are first in line are known.
 const BEYOND: usize = 64;
 
 /// All that a walk looks at.
@@ -126,9 +127,16 @@ impl<'a> Walk<'a> {
         Some((entry, visit))
     }
 
-    /// Goes along the whole queue.
-    pub fn decide(mut self) -> Findings {
+    /// Goes along the queue, as far as somebody may start.
+    pub fn decide(self) -> Findings {
+        self.decide_and_look_on(BEYOND)
+    }
+
+    /// Looks at so many more when none can start any more.
+    pub fn decide_and_look_on(mut self, most: usize) -> Findings {
         let mut beyond = 0;
+        let mut hope = Hope::new(&self.sheet, self.view.needs);
+        let reserved = self.reserved_needs();
         let mut unseen: HashSet<u32> = self.view.reservations.keys().copied().collect();
         while let Some((entry, visit)) = self.next() {
             match visit {
@@ -146,9 +154,9 @@ impl<'a> Walk<'a> {
                 Visit::Usual if self.has_started(entry.place) => {}
                 Visit::Usual => self.visit(&entry),
             }
-            if self.sheet.free() == 0 {
+            if !self.has_hope(&mut hope, &reserved) {
                 beyond += 1;
-                if beyond > BEYOND {
+                if beyond > most {
                     break;
                 }
             }
@@ -159,6 +167,18 @@ impl<'a> Walk<'a> {
             }
         }
         self.findings
+    }
+
+    /// The needs of tasks for which workers are kept: what is blocked to others may be open to these.
+    fn reserved_needs(&self) -> HashSet<u32> {
+        let places = self.view.reservations.keys();
+        places.filter_map(|place| self.view.line.at(*place)).map(|waiting| waiting.class).collect()
+    }
+
+    /// Whether a task further down may start.
+    fn has_hope(&self, hope: &mut Hope, reserved: &HashSet<u32>) -> bool {
+        let is_blocked = |class: u32| self.blocked[class as usize] == 0 && !reserved.contains(&class);
+        hope.is_left(&self.sheet, self.view.needs, is_blocked)
     }
 
     /// Whether it is not known which workers are kept for a task.

@@ -2,8 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::map::Numbering;
 use super::{RankMap, RankMapError};
-use crate::{group::LaunchConfig, ids::WorkerId, worker::Worker};
+use crate::{
+    group::LaunchConfig,
+    ids::{EnvironmentId, WorkerId},
+    worker::Worker,
+};
 
 /// The ranks of a group, and the workers that the world size leaves over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +38,13 @@ pub fn of_group(workers: &[Worker], launch: &LaunchConfig) -> Result<GroupRanks,
         return Err(RankMapError::WorkerTwice { worker: pair[0].worker.id.clone() });
     }
     let standby = ordered.split_off(world(ordered.len(), launch.world_size)?);
-    let nodes: Vec<(&str, Vec<&Worker>)> = ordered
-        .chunk_by(Keyed::is_same_node)
-        .map(|keyed| (keyed[0].worker.id.node(), keyed.iter().map(|keyed| keyed.worker).collect()))
-        .collect();
+    let mut numbering = Numbering::with_room(ordered.len());
+    for of_node in ordered.chunk_by(Keyed::is_same_node) {
+        let node = of_node[0].worker.id.node();
+        numbering.add(node, of_node.iter().map(|keyed| keyed.placed(node)));
+    }
     let standby = standby.into_iter().map(|keyed| keyed.worker.id.clone()).collect();
-    Ok(GroupRanks { map: RankMap::number(&nodes)?, standby })
+    Ok(GroupRanks { map: numbering.done()?, standby })
 }
 
 /// A worker with what its order mostly depends on: workers lie scattered in memory, and there may be a hundred thousand.
@@ -79,6 +85,11 @@ impl<'a> Keyed<'a> {
         })
     }
 
+    /// What its rank stands on. Its name is put together from what is at hand: its own copies lie elsewhere in memory.
+    fn placed(&self, node: &str) -> (WorkerId, EnvironmentId, Option<u32>) {
+        (WorkerId::new(node, self.index), self.worker.environment.clone(), self.worker.gpu)
+    }
+
     fn is_same_node(&self, other: &Self) -> bool {
         self.beginning == other.beginning
             && (!(self.goes_on || other.goes_on) || self.worker.id.node() == other.worker.id.node())
@@ -102,7 +113,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::ids::EnvironmentId;
     use crate::language::{Explained, FrontEnd};
 
     fn workers(names: &[&str]) -> Vec<Worker> {

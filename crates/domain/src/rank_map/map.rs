@@ -48,23 +48,12 @@ impl RankMap {
     /// Numbers `nodes` in the order given, each with its workers in the order given. Nodes without workers and workers that
     /// come twice must have been dealt with by the caller.
     pub(super) fn number(nodes: &[(&str, Vec<&Worker>)]) -> Result<Self, RankMapError> {
-        let mut slots = Vec::with_capacity(nodes.iter().map(|(_, workers)| workers.len()).sum());
-        for (node_rank, (node, workers)) in (0_u32..).zip(nodes) {
-            let local_world_size = u32::try_from(workers.len()).unwrap_or(u32::MAX);
-            for (local_rank, worker) in (0_u32..).zip(workers) {
-                slots.push(RankSlot {
-                    rank: Rank(u32::try_from(slots.len()).unwrap_or(u32::MAX)),
-                    local_rank: LocalRank(local_rank),
-                    local_world_size,
-                    node_rank: NodeRank(node_rank),
-                    node: (*node).to_owned(),
-                    environment: worker.environment.clone(),
-                    worker: worker.id.clone(),
-                    gpu: worker.gpu,
-                });
-            }
+        let mut numbering = Numbering::with_room(nodes.iter().map(|(_, workers)| workers.len()).sum());
+        for (node, workers) in nodes {
+            let placed = |worker: &&Worker| (worker.id.clone(), worker.environment.clone(), worker.gpu);
+            numbering.add(node, workers.iter().map(placed));
         }
-        if slots.is_empty() { Err(RankMapError::NoWorkers) } else { Ok(Self { slots }) }
+        numbering.done()
     }
 
     /// All slots in the order of ranks.
@@ -98,6 +87,41 @@ impl RankMap {
     /// Whether NCCL can be used: it needs a GPU under every rank.
     pub fn every_rank_has_a_gpu(&self) -> bool {
         self.slots.iter().all(|slot| slot.gpu.is_some())
+    }
+}
+
+/// Gives out ranks, node by node.
+#[derive(Debug)]
+pub(super) struct Numbering {
+    slots: Vec<RankSlot>,
+    nodes: u32,
+}
+
+impl Numbering {
+    pub fn with_room(ranks: usize) -> Self {
+        Self { slots: Vec::with_capacity(ranks), nodes: 0 }
+    }
+
+    /// The next node, with worker, environment and GPU of each of its ranks.
+    pub fn add(&mut self, node: &str, workers: impl ExactSizeIterator<Item = (WorkerId, EnvironmentId, Option<u32>)>) {
+        let local_world_size = u32::try_from(workers.len()).unwrap_or(u32::MAX);
+        for (local_rank, (worker, environment, gpu)) in (0_u32..).zip(workers) {
+            self.slots.push(RankSlot {
+                rank: Rank(u32::try_from(self.slots.len()).unwrap_or(u32::MAX)),
+                local_rank: LocalRank(local_rank),
+                local_world_size,
+                node_rank: NodeRank(self.nodes),
+                node: node.to_owned(),
+                environment,
+                worker,
+                gpu,
+            });
+        }
+        self.nodes += 1;
+    }
+
+    pub fn done(self) -> Result<RankMap, RankMapError> {
+        if self.slots.is_empty() { Err(RankMapError::NoWorkers) } else { Ok(RankMap { slots: self.slots }) }
     }
 }
 

@@ -48,7 +48,7 @@ fn headlines_name_the_rank_the_node_and_the_end() {
         (Verdict::of(VerdictKind::StoppedByUser), "训练已被用户停止", "the training was stopped by its user"),
         (Verdict::of(VerdictKind::NodeLost { node: node.clone() }), "节点 gn7 失去联系", "the node gn7 was lost"),
         (
-            Verdict::of(VerdictKind::SupervisorLost { node }),
+            Verdict::of(VerdictKind::supervisor_lost(node)),
             "节点 gn7 上的 supervisor 已退出，其全部进程随之结束",
             "the supervisor on gn7 died, and its processes with it",
         ),

@@ -44,6 +44,9 @@ const PLACES: &[(&str, &[&[&str]])] = &[
 /// Follow from the ranks, so they are always ours.
 const BATCH: [&str; 3] = ["train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "train_batch_size"];
 
+/// How many take part; where the file says so, it may have been written for others.
+const WORLD: [&[&str]; 2] = [&["distributed", "world_size"], &["distributed", "nodes"]];
+
 /// What the file says, as settings, so that the engine's rules are checked on it too.
 pub(super) fn as_settings(file: &Map<String, Value>, on_gpus: bool) -> Map<String, Value> {
     let at = |path: &[&str]| path.iter().try_fold(file, |section, name| section.get(*name)?.as_object());
@@ -122,6 +125,11 @@ pub(super) fn under(file: &Map<String, Value>, set: &[String], made: &Value, kee
     for key in BATCH {
         if !(keeps_auto && file.get(key).is_some_and(is_auto)) {
             put(&mut json, &[key], at(made, &[key]), &mut notes);
+        }
+    }
+    for path in WORLD {
+        if at(&Value::Object(file.clone()), path).is_some() {
+            put(&mut json, path, at(made, path), &mut notes);
         }
     }
     let wanted = made.as_object().map_or("fp32", precision_of);

@@ -7,7 +7,7 @@ use fermi_api::link::{GpuSample, MachineSample};
 use fermi_api::v1::{
     Empty, Envelope, Environment, EnvironmentMetrics, Failure, GpuNow, MachineNow, MachinePoint, Page, Worker,
 };
-use fermi_domain::environment::EnvironmentStatus;
+use fermi_domain::environment::{EnvironmentKind, EnvironmentStatus};
 use fermi_domain::ids::{EnvironmentId, TaskId, WorkerId};
 use fermi_domain::language::Text;
 use fermi_domain::natural;
@@ -29,8 +29,8 @@ use crate::samples::Sample;
     params(
         ("pageSize" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "50 when not given"),
         ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before"),
-        ("filter" = Option<String>, Query, example = "status=running,busy zone=北京可用区A gpu=A100 name~env label.team=nlp"),
-        ("orderBy" = Option<String>, Query, example = "gpuCount desc", description = "name, zone, status, gpuCount or createdAt"),
+        ("filter" = Option<String>, Query, example = "status=running,busy zone=北京可用区A gpu=A100 kind=jupyter image~pytorch name~env label.team=nlp"),
+        ("orderBy" = Option<String>, Query, example = "gpuCount desc", description = "name, zone, status, gpuCount, uptime or createdAt"),
     ),
     responses((status = 200, body = Envelope<Page<Environment>>), (status = 422, body = Failure)))]
 pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
@@ -205,8 +205,8 @@ type Check = Box<dyn Fn(&Environment) -> bool + Send>;
 
 fn filter(text: &str) -> Result<Vec<Check>, ApiProblem> {
     let example = Text::new(
-        "例如 status=running,busy zone=北京可用区A gpu=A100 name~env label.team=nlp",
-        "for example status=running,busy zone=A gpu=A100 name~env label.team=nlp",
+        "例如 status=running,busy zone=北京可用区A gpu=A100 kind=jupyter,vscode image~pytorch name~env label.team=nlp",
+        "for example status=running,busy zone=A gpu=A100 kind=jupyter,vscode image~pytorch name~env label.team=nlp",
     );
     let mut checks: Vec<Check> = Vec::new();
     for condition in conditions(text).map_err(|problem| problem.hint(example.clone()))? {
@@ -223,6 +223,18 @@ fn filter(text: &str) -> Result<Vec<Check>, ApiProblem> {
                 Box::new(move |environment| environment.name.to_lowercase().contains(&part))
             }
             ("name", false) => Box::new(move |environment| environment.name == value),
+            ("kind", false) => {
+                let kinds: Option<Vec<EnvironmentKind>> = value.split(',').map(EnvironmentKind::named).collect();
+                let kinds = kinds.ok_or_else(|| invalid(&shown).hint(example.clone()))?;
+                Box::new(move |environment| kinds.contains(&environment.kind))
+            }
+            ("image", true) => {
+                let part = value.to_lowercase();
+                Box::new(move |environment| {
+                    environment.image.as_ref().is_some_and(|image| image.to_lowercase().contains(&part))
+                })
+            }
+            ("image", false) => Box::new(move |environment| environment.image.as_ref() == Some(&value)),
             ("zone", false) => Box::new(move |environment| environment.zone.as_ref() == Some(&value)),
             ("gpu", _) => {
                 Box::new(move |environment| environment.gpus.iter().any(|gpus| gpus.model.contains(value.as_str())))
@@ -252,14 +264,16 @@ enum Column {
     Zone,
     Status,
     Gpus,
+    Uptime,
     Came,
 }
 
-const COLUMNS: [(&str, Column); 5] = [
+const COLUMNS: [(&str, Column); 6] = [
     ("name", Column::Name),
     ("zone", Column::Zone),
     ("status", Column::Status),
     ("gpuCount", Column::Gpus),
+    ("uptime", Column::Uptime),
     ("createdAt", Column::Came),
 ];
 
@@ -270,6 +284,8 @@ impl Column {
             Self::Zone => a.zone.cmp(&b.zone),
             Self::Status => (a.status as u8).cmp(&(b.status as u8)),
             Self::Gpus => a.gpu_count.cmp(&b.gpu_count),
+            // The longest has come first; one that is not up has been so for no time.
+            Self::Uptime => b.up_since.unwrap_or(u64::MAX).cmp(&a.up_since.unwrap_or(u64::MAX)),
             Self::Came => natural::compare(&a.id, &b.id),
         }
     }

@@ -194,7 +194,7 @@ impl World {
     }
 
     fn member_ends(&mut self, index: usize) {
-        let verdict = Box::new(Verdict::of(VerdictKind::SupervisorLost { node: String::new() }));
+        let verdict = Box::new(Verdict::of(VerdictKind::supervisor_lost("")));
         self.end_ranks(index);
         self.record(index, RunEvent::RunEnded { outcome: Outcome::Failed, attempts: 0, verdict });
         self.keepers_exit(index);

@@ -364,7 +364,7 @@ fn a_dead_supervisor_ends_the_attempt_on_all_nodes_and_is_named() {
     run.on(ended(0, Exit::Code { code: 1 }, VICTIM), 51);
     assert_eq!(run.on(killed_by_us(1), 52), [RunEffect::Sweep]);
     let last = run.on(SWEPT, 53);
-    let kind = VerdictKind::SupervisorLost { node: "gn7".into() };
+    let kind = VerdictKind::supervisor_lost("gn7");
     assert_eq!(outcome(&last), Some((Outcome::Failed, kind, None)));
 }
 

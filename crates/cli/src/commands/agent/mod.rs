@@ -79,7 +79,7 @@ fn serve(flags: &AgentFlags) -> Outcome {
         let _ = signals::wait();
         raised.raise();
     });
-    // On a terminal the same is said in words for people.
+    // On a terminal it is said in words for people, elsewhere in lines that carry task, run and environment.
     let usual = if std::io::stderr().is_terminal() { "off" } else { "warn,fermi_agent=info" };
     let output = DaemonOutput::with_log(usual);
     let said = output.clone();
@@ -128,6 +128,10 @@ pub fn host_name() -> String {
 fn tell(output: &DaemonOutput, name: &str, news: &AgentNews, as_json: bool) {
     if as_json {
         output.print(&format!("{}\n", as_line(name, news)));
+        return;
+    }
+    if output.logs(fermi_agent::LOG_TARGET) {
+        // The log says the same on the same stream.
         return;
     }
     let paint = Paint::for_stderr();
@@ -183,13 +187,8 @@ fn as_line(name: &str, news: &AgentNews) -> serde_json::Value {
 
 /// The kinds of the form.
 pub fn parse_kind(text: &str) -> Result<EnvironmentKind, Expected> {
-    match text {
-        "jupyter" => Ok(EnvironmentKind::Jupyter),
-        "vscode" => Ok(EnvironmentKind::VsCode),
-        "ssh" => Ok(EnvironmentKind::Ssh),
-        "custom" => Ok(EnvironmentKind::Custom),
-        _ => Err(Expected(Text::new("可用的值：jupyter、vscode、ssh、custom", "use jupyter, vscode, ssh or custom"))),
-    }
+    let expected = || Text::new("可用的值：jupyter、vscode、ssh、custom", "use jupyter, vscode, ssh or custom");
+    EnvironmentKind::named(text).ok_or_else(|| Expected(expected()))
 }
 
 pub fn parse_run_as(text: &str) -> Result<RunAs, Expected> {

@@ -12,10 +12,10 @@ use crate::table::{Cell, Colour, Table};
 /// List the environments with their workers and how they fare
 #[derive(Debug, clap::Args)]
 pub struct ListFlags {
-    /// Only those that fit, such as status=running or zone=北京可用区A
+    /// Only those that fit, such as status=running, zone=北京可用区A, kind=jupyter or image~pytorch
     #[arg(long, value_name = "FILTER")]
     filter: Option<String>,
-    /// The field to sort by, such as name or "gpuCount desc"
+    /// The field to sort by, such as name, uptime or "gpuCount desc"
     #[arg(long, value_name = "FIELD")]
     order_by: Option<String>,
     #[command(flatten)]

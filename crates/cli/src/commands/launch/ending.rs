@@ -10,6 +10,7 @@ use fermi_domain::messages::launch::LaunchNews;
 use fermi_domain::verdict::Verdict;
 
 use super::ssh::BROKEN;
+use crate::commands::run::narrate::short_path;
 use crate::commands::run::report::{self, FailureReport};
 use crate::commands::run::voice::Voice;
 use crate::exit_code;
@@ -22,8 +23,8 @@ pub struct History {
     /// The run's end as each host heard it; the first host's is the coordinator's own.
     ends: Vec<Option<(Outcome, Verdict, u32)>>,
     folders: Vec<Option<PathBuf>>,
-    /// Host and local rank by rank.
-    ranks: std::collections::BTreeMap<u32, (usize, u32)>,
+    /// The host of each rank.
+    ranks: std::collections::BTreeMap<u32, usize>,
     has_started: bool,
     refused: Option<(usize, Text, Text)>,
     gave_up: Option<Text>,
@@ -51,8 +52,8 @@ impl History {
     pub fn add(&mut self, host: usize, event: RunEvent) {
         match event {
             RunEvent::RunStarted { folder, .. } => self.folders[host] = folder,
-            RunEvent::RankStarted { rank, local_rank, .. } => {
-                self.ranks.insert(rank, (host, local_rank));
+            RunEvent::RankStarted { rank, .. } => {
+                self.ranks.insert(rank, host);
             }
             RunEvent::AttemptStarted { .. } => self.has_started = true,
             RunEvent::RunEnded { outcome, verdict, attempts } => self.ends[host] = Some((outcome, *verdict, attempts)),
@@ -115,23 +116,11 @@ impl History {
         self.ends.iter().flatten().next()
     }
 
-    fn report(
-        &self,
-        verdict: &Verdict,
-        attempts: u32,
-        language: Language,
-        folder: impl Fn(usize, &PathBuf) -> PathBuf,
-    ) -> String {
-        let first = verdict.first.as_ref().and_then(|first| self.ranks.get(&first.rank.0)).copied();
-        let host = first.map_or(0, |(host, _)| host);
-        let run_folder = self.folders[host].as_ref().map(|path| folder(host, path));
-        let report = FailureReport {
-            verdict,
-            attempts,
-            gave_up: self.gave_up.as_ref(),
-            run_folder: run_folder.as_ref(),
-            local_rank_of_first: first.map(|(_, local_rank)| local_rank),
-        };
+    fn report(&self, verdict: &Verdict, language: Language, folder: impl Fn(usize, &PathBuf) -> PathBuf) -> String {
+        let host = verdict.first.as_ref().and_then(|first| self.ranks.get(&first.rank.0)).copied().unwrap_or(0);
+        let log = verdict.log.as_ref().or(self.folders[host].as_ref());
+        let log = log.map(|path| short_path(&folder(host, path)));
+        let report = FailureReport { verdict, gave_up: self.gave_up.as_ref(), log };
         report.render(language, Paint::for_stderr())
     }
 }
@@ -183,8 +172,8 @@ impl Ending {
                 ExitCode::from(exit_code::USAGE)
             }
             Self::Failed => {
-                if let Some((_, verdict, attempts)) = history.end() {
-                    voice.say(&history.report(verdict, *attempts, language, folder));
+                if let Some((_, verdict, _)) = history.end() {
+                    voice.say(&history.report(verdict, language, folder));
                 }
                 ExitCode::from(exit_code::FAILED)
             }

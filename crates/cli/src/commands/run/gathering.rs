@@ -5,6 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use fermi_attempt::bundle::{Gathering, MasterPort, Meeting, RankNumbering};
 use fermi_attempt::port;
+use fermi_domain::language::Text;
 use fermi_domain::messages::run::RunProblem;
 
 use super::devices;
@@ -104,6 +105,23 @@ fn together(flags: &RunFlags, least_nodes: u32, nodes: u32, conf: &RendezvousCon
     };
     let port = if coordinates { MasterPort::Exactly(port) } else { MasterPort::Elsewhere(port) };
     Ok(Meeting { gathering, address, port, numbering: RankNumbering::Assigned })
+}
+
+/// A node at the endpoint's own address that was told not to coordinate waits for another one there.
+pub fn note(flags: &RunFlags) -> Option<Text> {
+    let conf = RendezvousConf::read(flags.rdzv_conf.as_deref()).ok()?;
+    let endpoint = flags.rdzv_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty())?;
+    let (host, _) = read_endpoint(endpoint).ok()?;
+    let waits = conf.is_host == Some(false) && flags.node_rank.is_none() && is_here(&host);
+    waits.then(|| {
+        Text::new(
+            format!("--rdzv-conf is_host=0：{host} 是本机，但本节点不协调，等待另一个以 is_host=1（或不写）启动的节点"),
+            format!(
+                "--rdzv-conf is_host=0: {host} is this machine, but this node does not coordinate; it waits for one that is \
+                 started with is_host=1 or without it"
+            ),
+        )
+    })
 }
 
 /// What of torchrun's `--rdzv-conf` has a meaning here.

@@ -34,6 +34,8 @@ pub struct Machine {
     pub tuned: BTreeSet<String>,
     pub prefix_template: Option<String>,
     pub shutdown_timeout: Option<String>,
+    /// torchrun's watchdog is asked for.
+    pub wants_file_timer: bool,
     pub stdin: Stdin,
     /// The size of the terminal that stdout is.
     pub window: Option<WindowSize>,
@@ -85,6 +87,7 @@ impl Machine {
                 .collect(),
             prefix_template: text(contract::TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE),
             shutdown_timeout: text(contract::TORCH_ELASTIC_SHUTDOWN_TIMEOUT),
+            wants_file_timer: text(contract::TORCHELASTIC_ENABLE_FILE_TIMER).is_some_and(|value| value == "1"),
             stdin: stdin(),
             window: WindowSize::of(1),
             run_id: new_run_id(),

@@ -18,7 +18,7 @@ use super::interpreter::Program;
 use super::machine::Machine;
 use super::policy::{self, ms};
 use super::slurm::{self, InSlurm};
-use super::{filters, gathering, hook, processes, ranks, store};
+use super::{affinity, filters, gathering, hook, processes, ranks, store};
 
 /// A run that is ready to start.
 #[derive(Debug)]
@@ -46,6 +46,7 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let mut said: Vec<Text> = found.as_ref().filter(|_| flags.mode.is_none()).map(slurm::joined).into_iter().collect();
     let position = found;
     said.extend(super::without_effect(flags));
+    said.extend(machine.wants_file_timer.then(no_file_timer));
     let flags = &beside_variables(flags, machine);
     let meeting = match &position {
         Some(position) => slurm::meeting(flags, position, machine.slurm_address)?,
@@ -56,6 +57,8 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     let program = Program::read(flags, machine)?;
     let places = processes::ranks(flags, machine, position.as_ref())?;
     said.extend(processes::single_note(flags, machine, &places));
+    said.extend(gathering::note(flags));
+    said.extend(affinity::note(flags, machine));
     let RunFolders { folders, runs, job, temporary } = RunFolders::choose(flags, machine, position.as_ref())?;
     let hosts = position.as_ref().map(|position| position.hosts.as_slice()).unwrap_or_default();
     let Framework { mut launch, notes, name: framework } = Framework::of(flags, machine, &meeting, &places, hosts)?;
@@ -100,6 +103,15 @@ pub fn plan(flags: &RunFlags, machine: &Machine) -> Result<Plan, RunProblem> {
     bundle.hook = hook::plan(flags, machine, site.python.is_some())?;
     let slurm = position.as_ref().map(|_| InSlurm { job_folder: job, coordinates: bundle.gathering.coordinates });
     Ok(Plan { bundle, files, notes, signals, runs_folder: runs, temporary_folder: temporary, omp_num_threads, slurm })
+}
+
+/// torchrun's watchdog has a stand-in here that needs no change of the script.
+fn no_file_timer() -> Text {
+    let name = contract::TORCHELASTIC_ENABLE_FILE_TIMER;
+    Text::new(
+        format!("{name} 没有作用：没有 watchdog 文件；卡住的 rank 由 Fermi 判定（--on-hang）"),
+        format!("{name} has no effect: there is no watchdog file; ranks that hang are found without one (--on-hang)"),
+    )
 }
 
 /// Why logs are not where they usually are.

@@ -1,8 +1,7 @@
 //! The report of a failed run: who failed first, how, why, and what to do.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use fermi_attempt::run_folder::RankFolder;
 use fermi_domain::healing::GiveUp;
 use fermi_domain::language::{Language, Text};
 use fermi_domain::verdict::Verdict;
@@ -25,11 +24,10 @@ const WIDTH: usize = 400;
 #[derive(Debug)]
 pub struct FailureReport<'a> {
     pub verdict: &'a Verdict,
-    pub attempts: u32,
     /// Why there was no further attempt.
     pub gave_up: Option<&'a Text>,
-    pub run_folder: Option<&'a PathBuf>,
-    pub local_rank_of_first: Option<u32>,
+    /// Where the log of the rank that failed first lies, or else all that the run has left.
+    pub log: Option<String>,
 }
 
 impl FailureReport<'_> {
@@ -53,26 +51,11 @@ impl FailureReport<'_> {
         if let Some(reason) = self.gave_up {
             row(word("重启", "restart"), &say(reason));
         }
-        if let Some(log) = self.log() {
-            row(word("日志", "log"), &log);
+        if let Some(log) = &self.log {
+            row(word("日志", "log"), log);
         }
         out.push_str(&self.excerpt(language, paint));
         out
-    }
-
-    /// The log of the rank that failed first, or the run's folder.
-    fn log(&self) -> Option<String> {
-        let run = self.run_folder?;
-        Some(match self.local_rank_of_first {
-            Some(local_rank) => {
-                let folder = RankFolder::of(run, self.attempts, local_rank).path;
-                // pytest and others complain on stdout.
-                let is_empty = |name: &str| folder.join(name).metadata().is_ok_and(|meta| meta.len() == 0);
-                let name = if is_empty("stderr.log") && !is_empty("stdout.log") { "stdout.log" } else { "stderr.log" };
-                short_path(&folder.join(name))
-            }
-            None => short_path(run),
-        })
     }
 
     fn excerpt(&self, language: Language, paint: Paint) -> String {
@@ -95,6 +78,25 @@ impl FailureReport<'_> {
         let body: String = lines.iter().map(|line| format!("  {} {}\n", paint.dim("│"), cut(line))).collect();
         format!("\n{title}{body}")
     }
+}
+
+/// Where the log of the rank that failed first lies, as the launcher of a node tells it: on its own machine, or the run's
+/// folder here.
+pub fn log_of(verdict: &Verdict, node: &str, run_folder: Option<&Path>, language: Language) -> Option<String> {
+    let elsewhere = verdict.first.as_ref().map(|first| first.node.as_str()).filter(|home| *home != node);
+    let text = match (&verdict.log, elsewhere) {
+        (Some(log), None) => return Some(short_path(log)),
+        (None, None) => return run_folder.map(short_path),
+        (Some(log), Some(home)) => {
+            let log = log.display();
+            Text::new(format!("{home} 上的 {log}"), format!("on {home}: {log}"))
+        }
+        (None, Some(home)) => Text::new(
+            format!("在 {home} 上，该节点的日志目录中"),
+            format!("on {home}, in the folder of logs of that node"),
+        ),
+    };
+    Some(text.in_language(language).to_owned())
 }
 
 /// A label, then the text in a column of its own.
@@ -130,5 +132,32 @@ pub fn cut(line: &str) -> String {
     match line.char_indices().nth(WIDTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::exit::Exit;
+    use fermi_domain::ids::Rank;
+    use fermi_domain::verdict::FailedRank;
+
+    use super::*;
+
+    #[test]
+    fn the_log_is_named_on_the_machine_that_has_it() {
+        let failed = |log: Option<&str>| {
+            let first = FailedRank { rank: Rank(1), node: "gn7".into(), exit: Exit::Code { code: 3 } };
+            Verdict { log: log.map(Into::into), ..Verdict::rank_failed(first, None) }
+        };
+        let told = |verdict: &Verdict, node: &str, language: Language| {
+            log_of(verdict, node, Some(Path::new("/srv/run")), language).unwrap()
+        };
+        let known = failed(Some("/logs/run/attempt_0/0/stderr.log"));
+        assert_eq!(told(&known, "gn7", Language::En), "/logs/run/attempt_0/0/stderr.log");
+        assert_eq!(told(&known, "gn6", Language::En), "on gn7: /logs/run/attempt_0/0/stderr.log");
+        assert_eq!(told(&known, "gn6", Language::ZhCn), "gn7 上的 /logs/run/attempt_0/0/stderr.log");
+        // A node of an older release does not say where; the folder here is not it.
+        assert_eq!(told(&failed(None), "gn6", Language::En), "on gn7, in the folder of logs of that node");
+        assert_eq!(told(&failed(None), "gn7", Language::En), "/srv/run");
     }
 }

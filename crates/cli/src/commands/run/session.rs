@@ -339,9 +339,7 @@ impl Session {
     }
 
     fn conclude(&mut self) -> ExitCode {
-        if let Some(launch) = self.launch.take() {
-            launch.finish();
-        }
+        let lease = self.launch.take().and_then(Launch::finish);
         drop(self.keys.take());
         if let Some(runs) = &self.plan.runs_folder {
             run_folder::prune(runs, &self.plan.live_folder, Retention::default());
@@ -357,7 +355,7 @@ impl Session {
             stale::sweep_stale(&self.plan.live_folder);
         }
         let (outcome, verdict, attempts) = self.end.take().unwrap_or_else(|| {
-            let lost = VerdictKind::SupervisorLost { node: self.plan.node_name.clone() };
+            let lost = VerdictKind::SupervisorLost { node: self.plan.node_name.clone(), lease };
             (Outcome::Failed, Verdict::of(lost), 1)
         });
         match outcome {
@@ -368,7 +366,7 @@ impl Session {
                 // Without an attempt the first node does not know of us.
                 let is_told = self.told_by_another || (self.plan.first_node_speaks && attempts > 0);
                 if !is_told {
-                    self.report(&verdict, attempts);
+                    self.report(&verdict);
                 }
                 ExitCode::from(exit_code::FAILED)
             }
@@ -385,15 +383,11 @@ impl Session {
         error_file::write(Path::new(&path), verdict, own.as_deref(), span::now_ms());
     }
 
-    fn report(&self, verdict: &Verdict, attempts: u32) {
-        let report = FailureReport {
-            verdict,
-            attempts,
-            gave_up: self.gave_up.as_ref(),
-            run_folder: self.plan.run_folder.as_ref(),
-            local_rank_of_first: verdict.first.as_ref().and_then(|first| self.local_ranks.get(&first.rank.0).copied()),
-        };
-        self.voice.say(&report.render(speech::language(), Paint::for_stderr()));
+    fn report(&self, verdict: &Verdict) {
+        let language = speech::language();
+        let log = report::log_of(verdict, &self.plan.node_name, self.plan.run_folder.as_deref(), language);
+        let report = FailureReport { verdict, gave_up: self.gave_up.as_ref(), log };
+        self.voice.say(&report.render(language, Paint::for_stderr()));
     }
 }
 

@@ -80,6 +80,14 @@ fn create_all(client: &Client, request: Map<String, Value>, flags: &CreateFlags)
                 format!("{made} of {whole} tasks had been created; the same command again makes the others"),
             ));
         })?;
+        if answer.data.existing && !flags.json {
+            // The same command runs elsewhere at this moment.
+            say(&Text::new(
+                format!("{} 已由另一条相同的命令创建", answer.data.task_id),
+                format!("{} was made by the same command elsewhere", answer.data.task_id),
+            ));
+            continue;
+        }
         tell(&answer, flags.json);
     }
     Ok(ExitCode::SUCCESS)

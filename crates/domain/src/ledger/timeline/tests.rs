@@ -109,15 +109,16 @@ fn a_run_with_a_failure_and_a_restart_is_told_apart_to_the_millisecond() {
 }
 
 #[test]
-fn ranks_without_a_hook_are_productive_and_so_are_those_that_never_step() {
-    let plain = account(vec![
-        (0, started()),
-        (5, attempt(1, false)),
-        (10, rank_started()),
-        (1_010, exited(0)),
-        (1_020, ended(Outcome::Succeeded)),
-    ]);
-    assert_eq!(times(&plain), [(Cause::Productive, 1_000), (Cause::Spawn, 10), (Cause::Stop, 10)]);
+fn ranks_of_which_no_step_is_seen_are_not_called_productive() {
+    let plain = |reported: Option<u64>| {
+        let report = reported.map(|at| (at, RunEvent::StepsReported { attempt: 1 }));
+        let begin = [(0, started()), (5, attempt(1, false)), (10, rank_started())];
+        let end = [(1_010, exited(0)), (1_020, ended(Outcome::Succeeded))];
+        account(begin.into_iter().chain(report).chain(end).collect())
+    };
+    assert_eq!(times(&plain(None)), [(Cause::NoSteps, 1_000), (Cause::Spawn, 10), (Cause::Stop, 10)]);
+    // Their progress files told, at whatever time that was seen.
+    assert_eq!(times(&plain(Some(900))), [(Cause::Productive, 1_000), (Cause::Spawn, 10), (Cause::Stop, 10)]);
     let events = |outcome| {
         vec![
             (0, started()),
@@ -128,8 +129,12 @@ fn ranks_without_a_hook_are_productive_and_so_are_those_that_never_step() {
             (1_020, ended(outcome)),
         ]
     };
-    assert_eq!(account(events(Outcome::Succeeded)).of(Cause::Productive), 600);
+    assert_eq!(account(events(Outcome::Succeeded)).of(Cause::NoSteps), 600);
     assert_eq!(account(events(Outcome::Failed)).of(Cause::FirstStep), 600);
+    let mut told = events(Outcome::Succeeded);
+    told.insert(4, (700, RunEvent::StepsReported { attempt: 1 }));
+    let told = account(told);
+    assert_eq!((told.of(Cause::Productive), told.of(Cause::FirstStep), told.of(Cause::NoSteps)), (310, 290, 0));
 }
 
 #[test]
@@ -191,6 +196,7 @@ fn any_event() -> impl Strategy<Value = RunEvent> {
         (0_u64..200_000).prop_map(|since_ms| RunEvent::HangSuspected { attempt: 1, since_ms, ranks: vec![] }),
         (0_u64..200_000).prop_map(|since_ms| RunEvent::HangPassed { attempt: 1, since_ms, lasted_ms: 1 }),
         (0_u64..900, 0_u64..900, 0_u64..90_000).prop_map(|(steps, saved, ms)| measured(steps, saved, ms)),
+        Just(RunEvent::StepsReported { attempt: 1 }),
         Just(failed()),
         Just(RunEvent::Waiting { text: Text::new("等待", "waiting") }),
         (0_u64..5_000).prop_map(scheduled),

@@ -200,6 +200,29 @@ proptest! {
     }
 
     #[test]
+    fn the_rest_of_the_queue_is_left_out_only_where_none_of_it_starts(seed: u64, preempts: bool) {
+        let preemption = if preempts { Preemption::After(Seconds(600)) } else { Preemption::Off };
+        let mut play = Play::new(seed, Rules { preemption, ..Rules::default() }, ANY);
+        for _ in 0..60 {
+            match play.dice.below(10) {
+                0..=5 => play.arrive(),
+                6..=8 => { play.next_end(); }
+                _ => play.flip(),
+            }
+            // As the queue is settled by every look.
+            play.queue.explain(&TaskId("none".into()), play.now);
+            let started = |most: usize| {
+                let starts = play.queue.walk(play.now).decide_and_look_on(most).starts;
+                starts.into_iter().map(|starting| (starting.task, starting.workers)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(started(0), started(usize::MAX));
+            if play.dice.below(3) > 0 {
+                play.decide();
+            }
+        }
+    }
+
+    #[test]
     fn what_is_promised_to_the_first_in_line_is_kept(seed: u64) {
         // Users fall behind each other, later tasks come; none has a higher priority.
         let rules = Rules { aging: None, ..Rules::default() };

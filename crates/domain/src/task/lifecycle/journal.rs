@@ -91,6 +91,7 @@ impl Transition<'_> {
             RunEvent::RunLedger { account } => self.note("run.ledger", account.text()),
             RunEvent::Waiting { .. }
             | RunEvent::RanksPhase { .. }
+            | RunEvent::StepsReported { .. }
             | RunEvent::AttemptMeasured { .. }
             | RunEvent::HangSuspected { .. }
             | RunEvent::StacksTaken { .. }
@@ -326,7 +327,7 @@ impl Transition<'_> {
     pub(super) fn replace_members(&mut self) {
         let hopeless = self.task.nodes.iter().find(|node| node.incarnation >= MOST_INCARNATIONS);
         if let Some(node) = hopeless.filter(|node| node.state == NodeRunState::Gone) {
-            self.fail(Verdict::of(VerdictKind::SupervisorLost { node: node.name.clone() }));
+            self.fail(Verdict::of(VerdictKind::supervisor_lost(&node.name)));
             return;
         }
         for node in self.task.nodes.iter_mut().filter(|node| node.node_rank.0 > 0 && node.state == NodeRunState::Gone) {

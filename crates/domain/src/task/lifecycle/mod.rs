@@ -27,6 +27,7 @@ use crate::{
     language::{StoredMessage, Text},
     phase::TaskPhase,
     rank_map::RankMap,
+    verdict::LeaseHolder,
 };
 
 /// Something that happened to a task.
@@ -67,6 +68,8 @@ pub enum TaskInput {
     /// No process of a node's run is left.
     Gone {
         node: NodeRank,
+        /// Whose lease ended it, where one did.
+        lease: Option<LeaseHolder>,
     },
     /// The machine of a node will not come back, or comes back with nothing running: an operator said so, or its lease ran
     /// out.

@@ -9,7 +9,7 @@ use crate::{
     phase::{TaskEvent, TaskPhase},
     rank_map::RankMap,
     task::{FormerNode, NodeRun, NodeRunState, RunKey, SecretScheme, StopCause, StopIntent, Task},
-    verdict::{Verdict, VerdictKind},
+    verdict::{LeaseHolder, Verdict, VerdictKind},
 };
 
 /// A change in the making.
@@ -39,7 +39,7 @@ impl Transition<'_> {
             TaskInput::Ended { node, event } if !self.task.phase.is_final() => self.read(node, *event),
             TaskInput::Ended { .. } => {}
             TaskInput::LaunchFailed { node, message } => self.launch_failed(node, message),
-            TaskInput::Gone { node } => self.gone(node),
+            TaskInput::Gone { node, lease } => self.gone(node, lease),
             TaskInput::NodeLost { node } => self.node_lost(node),
             TaskInput::MovedOn { run } => self.moved_on(&run),
             TaskInput::CoordinatorUnreachable => self.coordinator_unreachable(),
@@ -219,16 +219,20 @@ impl Transition<'_> {
         self.requeue_when_swept();
     }
 
-    fn gone(&mut self, node: NodeRank) {
+    fn gone(&mut self, node: NodeRank, lease: Option<LeaseHolder>) {
         let Some(run) = self.node(node).filter(|run| run.state != NodeRunState::Gone) else { return };
         run.state = NodeRunState::Gone;
         let name = run.name.clone();
+        if let Some(holder) = lease {
+            self.note("node.leaseEnded", holder.ended(&name));
+            self.name_lease(&name, holder);
+        }
         if self.task.phase.is_final() {
             self.requeue_when_swept();
         } else if self.task.restart_at_ms.is_some() {
             // This launch was given up before; it is being swept.
         } else if node.0 == 0 {
-            self.coordinator_lost(&name);
+            self.coordinator_lost(name, lease);
         } else if self.coordinator_waits() {
             self.replace_members();
         }
@@ -247,8 +251,19 @@ impl Transition<'_> {
     }
 
     /// The supervisor that decides is gone without a word: the server decides in its place.
-    fn coordinator_lost(&mut self, name: &str) {
-        self.launch_lost(Verdict::of(VerdictKind::SupervisorLost { node: name.to_owned() }));
+    fn coordinator_lost(&mut self, node: String, lease: Option<LeaseHolder>) {
+        self.launch_lost(Verdict::of(VerdictKind::SupervisorLost { node, lease }));
+    }
+
+    /// The coordinator has seen no more than that a supervisor was gone; its own agent knows why.
+    fn name_lease(&mut self, name: &str, holder: LeaseHolder) {
+        let of_attempt = self.task.attempts.last_mut().and_then(|attempt| attempt.verdict.as_mut());
+        for verdict in of_attempt.into_iter().chain(self.task.verdict.as_mut()) {
+            let is_it = matches!(&verdict.kind, VerdictKind::SupervisorLost { node, lease: None } if node == name);
+            if is_it {
+                *verdict = Verdict::of(VerdictKind::SupervisorLost { node: name.to_owned(), lease: Some(holder) });
+            }
+        }
     }
 
     /// A machine is given up: what it had is taken for ended, the other nodes are ended, and a task that may start again

@@ -14,6 +14,7 @@ use fermi_domain::validation::{Accepted, validate, validate_copy};
 use fermi_store::{StoreError, Transaction, WriteError};
 use serde::Serialize;
 
+use super::sweep_point::SweepPoint;
 use super::view;
 use crate::assignment;
 use crate::caller::Caller;
@@ -70,7 +71,8 @@ pub async fn from_request<T: Serialize>(
     });
     let of_group = on_group.map(OnGroup::notes).unwrap_or_default();
     let notes = notes.into_iter().chain(of_group).chain(decided).collect();
-    let new = NewTask { accepted, notes, group: on_group.map(|found| found.group.clone()) };
+    let point = SweepPoint::of(&accepted.spec.labels, &by.caller);
+    let new = NewTask { accepted, notes, group: on_group.map(|found| found.group.clone()), point };
     store(core, new, environments, by, shape).await
 }
 
@@ -99,7 +101,8 @@ pub async fn clone(
     let spec = on_group.as_ref().map_or(&task.spec, |found| &found.asked);
     let accepted = validate_copy(spec, body.value.task_name.as_deref(), &environments)?;
     let decided = checked(&core, &accepted.spec, &environments).await?;
-    let new = NewTask { accepted, notes: decided, group: on_group.map(|found| found.group) };
+    // A copy of a task of a sweep is one more on purpose.
+    let new = NewTask { accepted, notes: decided, group: on_group.map(|found| found.group), point: None };
     store(&core, new, &environments, Asked { key, caller, reader: Reader::of(&headers) }, |answer| answer).await
 }
 
@@ -141,6 +144,8 @@ struct NewTask {
     notes: Vec<Text>,
     /// The group that it runs on, which must still be the same then.
     group: Option<Group>,
+    /// The combination of a sweep that it is made for.
+    point: Option<SweepPoint>,
 }
 
 async fn store<T: Serialize>(
@@ -150,7 +155,7 @@ async fn store<T: Serialize>(
     by: Asked,
     shape: impl FnOnce(CreateAnswer) -> T + Send + 'static,
 ) -> Reply {
-    let NewTask { accepted: Accepted { spec, aggregate, warnings }, notes, group } = new;
+    let NewTask { accepted: Accepted { spec, aggregate, warnings }, notes, group, point } = new;
     let Asked { key, caller, reader } = by;
     let plan = plan::advice(core, &spec, environments).await?;
     let decided = notes.clone();
@@ -166,13 +171,23 @@ async fn store<T: Serialize>(
         warnings: plan::warnings(&warnings, &spec, environments, plan.as_ref(), reader.language, reader.front_end),
         notes: decided.iter().map(|note| note.in_language(reader.language).to_owned()).collect(),
         plan: plan.as_ref().and_then(plan::shown),
+        existing: false,
     };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let work = move |tx: &mut Transaction<'_>| {
         let mut created = None;
         let answer = once(tx, key.as_ref(), cause.now_ms, |tx| {
+            if let Some(there) = point.as_ref().map(|point| point.made(tx)).transpose()?.flatten() {
+                answer.task_id = there.id.to_string();
+                answer.status = there.phase;
+                answer.existing = true;
+                return EnvelopeAnswer::said(Created::ThereAlready.text(), &shape(answer));
+            }
             on_group::must_be_the_same(tx, group.as_ref())?;
             let task = lifecycle::create(tx, spec, notes, &cause)?;
+            if let Some(point) = &point {
+                point.note(tx, &task.id, cause.now_ms)?;
+            }
             answer.task_id = task.id.to_string();
             answer.status = task.phase;
             created = Some(CreatedLine { task: task.id, name: task.spec.name, principal: cause.principal.clone() });

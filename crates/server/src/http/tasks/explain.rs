@@ -50,7 +50,9 @@ pub async fn explain(State(core): State<Core>, TaskPath(id): TaskPath, headers: 
     let held = core.hold_of(&task).filter(|_| task.phase.waits_for_launch());
     let held = held.or_else(|| preflights::hold_of(&core, &task));
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
-    let waits = if is_queued { core.scheduler().explain(&task.id, core.now_ms()) } else { None };
+    // Answered when the scheduler is free again for those who decide.
+    let question = is_queued.then(|| core.scheduler().question(&task.id));
+    let waits = question.and_then(|question| question.answer(core.now_ms()));
     let last_heard = environments.iter().map(|it| (it.id.clone(), last_heard(&core, &it.id))).collect();
     let known = Known {
         environments: &environments,

@@ -10,4 +10,5 @@ pub mod progress;
 pub mod ranks;
 pub mod show;
 pub mod stacks;
+mod sweep_point;
 pub mod view;

@@ -33,7 +33,8 @@ pub async fn show(
     let reader = TaskReader { principal, language, front_end, now_ms };
     let mut whole = view::whole(&task, progress, &known, &reader);
     if task.phase.waits_for_launch() {
-        let waits = core.scheduler().explain(&task.id, core.now_ms()).map(|reason| reason.text());
+        let question = core.scheduler().question(&task.id);
+        let waits = question.answer(core.now_ms()).map(|reason| reason.text());
         let secret = missing_secret(&core, &task).await?;
         let checked = preflights::hold_of(&core, &task);
         whole.row.reason = core.hold_of(&task).or(checked).or(secret).or(waits).or(whole.row.reason);

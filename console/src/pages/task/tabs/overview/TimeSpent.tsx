@@ -8,6 +8,7 @@ type Cause = Ledger['causes'][number]['cause'];
 /** Training is good, hangs and failures are bad, everything else is a colour of its own. */
 const FILLS: Record<Cause, string> = {
   productive: 'bg-good-fill',
+  noSteps: 'bg-good-fill/40',
   queue: 'bg-idle-fill',
   spawn: 'bg-accent',
   import: 'bg-(--chart-5)',

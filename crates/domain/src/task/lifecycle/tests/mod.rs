@@ -20,7 +20,7 @@ use crate::{
     rank_map::{ChosenNode, for_task},
     task::{DistributedConfig, LaunchOptions, OnDisconnect, Policies, RunKey, Selection, TaskSpec, Work},
     units::Seconds,
-    verdict::{Verdict, VerdictKind},
+    verdict::{LeaseHolder, Verdict, VerdictKind},
 };
 
 /// Whatever the lines of a journal say, a task takes them in.
@@ -90,7 +90,7 @@ impl Play {
     }
 
     fn gone(&mut self, node: u32) -> &mut Self {
-        self.play(TaskInput::Gone { node: NodeRank(node) })
+        self.play(TaskInput::Gone { node: NodeRank(node), lease: None })
     }
 
     fn placed(&mut self) -> &mut Self {
@@ -132,7 +132,7 @@ impl Play {
     }
 
     fn failed(&mut self, attempt: u32) -> &mut Self {
-        let verdict = Verdict::of(VerdictKind::SupervisorLost { node: "b".into() });
+        let verdict = Verdict::of(VerdictKind::supervisor_lost("b"));
         self.told(0, RunEvent::AttemptFailed { attempt, verdict: Box::new(verdict) })
     }
 
@@ -265,7 +265,31 @@ fn without_restarts_the_death_of_the_coordinator_is_the_end_and_the_others_are_k
     play.gone(0);
     assert_eq!(play.task.phase, TaskPhase::Failed);
     assert_eq!(play.task.desired_states(), [DesiredState::Rest, DesiredState::Kill, DesiredState::Kill]);
-    assert!(matches!(&play.task.verdict.as_ref().unwrap().kind, VerdictKind::SupervisorLost { node } if node == "a"));
+    assert!(
+        matches!(&play.task.verdict.as_ref().unwrap().kind, VerdictKind::SupervisorLost { node, lease: None } if node == "a")
+    );
+}
+
+#[test]
+fn a_node_that_its_lease_has_ended_is_not_told_as_a_supervisor_that_died() {
+    let by_lease = |node: u32| TaskInput::Gone { node: NodeRank(node), lease: Some(LeaseHolder::Server) };
+    let mut first = Play::running(0);
+    first.play(by_lease(0));
+    let verdict = first.task.verdict.clone().unwrap();
+    assert_eq!(
+        verdict.headline().en,
+        "a was cut off from the server for as long as the task allows, and ended its processes by its lease"
+    );
+    assert!(verdict.advice().unwrap().spelled(FrontEnd::Console).zh.contains("onDisconnect"));
+    // The coordinator saw a link that closed; the agent of that node knows more.
+    let mut member = Play::running(0);
+    member.ended(Outcome::Failed, VerdictKind::supervisor_lost("b")).play(by_lease(1));
+    let kind = &member.task.verdict.as_ref().unwrap().kind;
+    assert_eq!(*kind, VerdictKind::SupervisorLost { node: "b".into(), lease: Some(LeaseHolder::Server) });
+    // Of another node it says nothing.
+    let mut other = Play::running(0);
+    other.ended(Outcome::Failed, VerdictKind::supervisor_lost("b")).play(by_lease(2));
+    assert_eq!(other.task.verdict.as_ref().unwrap().kind, VerdictKind::supervisor_lost("b"));
 }
 
 #[test]
@@ -425,7 +449,7 @@ fn a_task_is_abandoned_when_the_others_are_gone_and_the_first_node_is_silent() {
 fn leases_are_given_back_node_by_node_once_a_task_is_over() {
     let mut play = Play::running(0);
     assert_eq!(play.task.releasable(), Release::Nothing);
-    play.ended(Outcome::Failed, VerdictKind::SupervisorLost { node: "a".into() });
+    play.ended(Outcome::Failed, VerdictKind::supervisor_lost("a"));
     assert_eq!(play.task.releasable(), Release::Environments(vec![]));
     play.gone(1);
     assert_eq!(play.task.releasable(), Release::Environments(vec![&"b".into()]));

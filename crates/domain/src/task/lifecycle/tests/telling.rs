@@ -63,7 +63,7 @@ fn the_time_of_a_task_adds_up_from_its_creation_to_its_end() {
     let ended = play.task.ended_ms.unwrap();
     let account = play.task.ledger.as_ref().unwrap().account(ended + 10_000);
     assert_eq!(account.wall_ms, ended - play.task.created_ms, "{account:?}");
-    for cause in [Cause::Queue, Cause::Spawn, Cause::Productive, Cause::BackOff] {
+    for cause in [Cause::Queue, Cause::Spawn, Cause::NoSteps, Cause::BackOff] {
         assert!(account.of(cause) > 0, "{cause:?}: {account:?}");
     }
 }
