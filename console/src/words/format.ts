@@ -11,6 +11,8 @@ const UNITS: Record<Language, [string, string, string, string]> = {
 };
 const SIZES = ['B', 'KB', 'MB', 'GB', 'TB'];
 
+const DAY = 86_400_000;
+
 /** Words with which a sentence of the API begins that does not begin with a name. */
 const OPENERS = new Set(
   'a all an another as at before by every for held if in it its kept no nobody nothing on once one out passed somebody starts the then there this too until waits what when with without would'.split(
@@ -39,6 +41,13 @@ export function formatFor(language: Language) {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    hour12: false,
+  });
+  const day = new Intl.DateTimeFormat(language, {
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
     hour12: false,
   });
   const space = language === 'en' ? ' ' : '';
@@ -91,6 +100,8 @@ export function formatFor(language: Language) {
     },
     clock: (time: number) => clock.format(time),
     date: (time: number) => date.format(time),
+    /** A time on an axis: with its day where days are in sight. */
+    clockWithin: (time: number, span: number) => (span < DAY ? clock : day).format(time),
     /** A sentence of the API. */
     say: (text: Text | null | undefined) => (text ? text[language] : ''),
   };
