@@ -22,10 +22,12 @@ type PlotProps = {
   /** A place of the axis; how much of the axis is in sight tells how exactly. */
   formatX: (value: number, span: number) => string;
   height?: number;
+  /** From where to where y goes; by default as far as the values do. */
+  range?: [number, number];
 };
 
 /** Courses over time or steps. A drag looks closer, a double click looks at all again. */
-export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176 }: PlotProps) {
+export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176, range }: PlotProps) {
   const { w } = useWords();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -66,7 +68,7 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
           drag: { x: true, y: false },
           points: { size: 6, width: 1.5, fill: colour('surface') },
         },
-        scales: { x: { time: isTime } },
+        scales: { x: { time: isTime }, ...(range ? { y: { range } } : {}) },
         axes: [
           {
             ...axis,

@@ -32,7 +32,7 @@ export const create: Words['create'] = {
   clearChosen: 'Untick all',
   shiftHint: 'Shift-click selects a range',
   master: 'Master',
-  waitsFor: (tasks) => `will wait for ${tasks}`,
+  waitsFor: (tasks) => `waits for ${tasks}`,
   away: 'cannot be chosen',
   awaySince: (span) => `last heard ${span} ago`,
   drained: 'drained: the task waits until it is back in service',

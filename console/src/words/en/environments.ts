@@ -21,6 +21,7 @@ export const environments: Words['environments'] = {
     'The token in the command is shown this once: copy it now. Once joined, the agent keeps a credential of its own.',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: 'Custom' },
   search: 'Search by name, zone, image, GPU',
+  searchShort: 'Search',
   filters: { status: 'Status', zone: 'Zone', gpu: 'GPU', image: 'Image', label: 'Label' },
   sort: 'Sort',
   sorts: {

@@ -26,6 +26,7 @@ export const groups: Words['groups'] = {
   workers: 'Workers',
   workerCount: (n) => `${n} workers`,
   selected: (n) => `${n} selected`,
+  unassigned: 'No group',
   moveTo: 'Move to',
   moved: (n, group) => `${n} workers moved to ${group}`,
   selectAll: 'Select all',

@@ -20,6 +20,7 @@ import { type ChartPlan, courses, POINTS, plan, pointsFor, spreadLines } from '.
 
 const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
 const NO_MARKS: Mark[] = [];
+const WHOLE: [number, number] = [0, 1];
 
 export function Metrics(props: TabProps) {
   const { w } = useWords();
@@ -140,7 +141,8 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
     return courses(chart, bySteps, { nameOf, all: w.common.all, spread });
   }, [chart, ofAll, bySteps, task.nodes, w]);
   const titles: Record<string, string> = w.task.series;
-  const format = /\.cpu$|\.use$/.test(chart.name) ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
+  const isShare = /\.cpu$|\.use$/.test(chart.name);
+  const format = isShare ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
   return (
     <Plot
       title={titles[chart.name] ?? chart.name}
@@ -148,6 +150,7 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
       marks={isSteps ? NO_MARKS : marks}
       isTime={!isSteps}
       group={groupOf(task, isSteps)}
+      {...(isShare ? { range: WHOLE } : {})}
       format={format}
       formatX={isSteps ? number : (seconds, span) => clockWithin(seconds * 1000, span * 1000)}
     />
