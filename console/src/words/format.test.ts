@@ -33,6 +33,12 @@ test('a little of something is not nothing', () => {
   expect([0, 0.001, 0.01, 1].map(en.percent)).toEqual(['0%', '<1%', '1%', '100%']);
 });
 
+test('what is to be done begins with a capital letter, unless it begins with a name', () => {
+  const advised = (text: string) => en.advise({ en: text, 'zh-CN': '' });
+  expect(advised('wait for task-2, or stop it')).toBe('Wait for task-2, or stop it');
+  expect(advised('gn6-0 is held')).toBe('gn6-0 is held');
+});
+
 test.each([
   ["the dataset 'wiki' was created", "The dataset 'wiki' was created"],
   ['dataset-001 was deleted', 'dataset-001 was deleted'],

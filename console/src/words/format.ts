@@ -22,8 +22,10 @@ const OPENERS = new Set(
 
 /** A sentence with a capital letter, unless it begins with a name: names are shown as they were given. */
 export function sentence(text: string): string {
-  return OPENERS.has(text.split(' ', 1)[0] ?? '') ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return OPENERS.has(text.split(' ', 1)[0] ?? '') ? capital(text) : text;
 }
+
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** How numbers, times and sizes are written in a language. */
 export function formatFor(language: Language) {
@@ -106,5 +108,7 @@ export function formatFor(language: Language) {
     say: (text: Text | null | undefined) => (text ? text[language] : ''),
     /** A sentence of the API that stands alone. */
     tell: (text: Text | null | undefined) => (text ? sentence(text[language]) : ''),
+    /** What the API says is to be done: it begins with a verb, not with a name. */
+    advise: (text: Text | null | undefined) => (text ? text[language].replace(/^[a-z]+(?= )/, capital) : ''),
   };
 }

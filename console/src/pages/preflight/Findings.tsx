@@ -21,7 +21,7 @@ const findingsQuery = (ids: readonly string[]) =>
   });
 
 export function Findings({ chosen }: { chosen: readonly Environment[] }) {
-  const { w, tell } = useWords();
+  const { w, tell, advise } = useWords();
   const found = useQuery(findingsQuery(chosen.map((environment) => environment.id)));
   return (
     <Card title={w.preflight.findings}>
@@ -38,7 +38,7 @@ export function Findings({ chosen }: { chosen: readonly Environment[] }) {
                 <WarnIcon className="mt-0.5 shrink-0 text-warn" />
                 <div>
                   <p>{tell(warning.text)}</p>
-                  {warning.hint ? <p className="text-xs text-muted">{tell(warning.hint)}</p> : null}
+                  {warning.hint ? <p className="text-xs text-muted">{advise(warning.hint)}</p> : null}
                 </div>
               </li>
             ))}

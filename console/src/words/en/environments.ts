@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const environments: Words['environments'] = {
   title: 'Environments',
@@ -50,9 +51,9 @@ export const environments: Words['environments'] = {
   heard: (span) => `${span} ago`,
   heardNow: 'just now',
   never: 'not heard yet',
-  workers: (n) => `${n} workers`,
+  workers: (n) => many(n, 'worker'),
   freeOf: (free, all) => `${free}/${all} free`,
-  cores: (n) => `${n} cores`,
+  cores: (n) => many(n, 'core'),
   gigabytes: (n) => `${n} GB`,
   declared: 'declared',
   declaredHint: 'Resources were given by --declare, not measured',

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const task: Words['task'] = {
   title: 'Training task',
@@ -33,7 +34,7 @@ export const task: Words['task'] = {
   speed: 'Speed',
   tokens: (n) => `${n} tokens/s`,
   attempts: 'Attempts',
-  restartsOf: (used, most) => `${used} of ${most} restarts`,
+  restartsOf: (used, most) => `${used} of ${many(most, 'restart')}`,
   progress: 'Progress',
   noProgress: 'No progress reported yet',
   noProgressHint: 'Report it by fermi.report(step=…, loss=…)',
@@ -43,7 +44,7 @@ export const task: Words['task'] = {
   workerHours: 'Worker-hours',
   queueBefore: 'Before it',
   queueFirst: 'nothing: it is next',
-  queueCount: (n) => (n === '1' ? '1 task' : `${n} tasks`),
+  queueCount: (n) => many(n, 'task'),
   startsByLatest: 'Starts at the latest',
   startsByExpected: 'Expected to start',
   startsIn: (time, span) => `${time} (in ${span})`,

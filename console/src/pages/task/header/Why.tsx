@@ -13,7 +13,7 @@ type WhyProps = { task: Task; isShort: boolean; onTab: (tab: TabName) => void };
 
 /** Why it waits or failed, and what to do: one sentence each. */
 export function Why({ task, isShort, onTab }: WhyProps) {
-  const { w, say, tell } = useWords();
+  const { w, say, tell, advise } = useWords();
   const isHung = task.hang != null;
   const isQuiet = QUIET.has(task.status) && !task.reason && !isHung;
   const isOver = task.endedAt != null;
@@ -33,7 +33,7 @@ export function Why({ task, isShort, onTab }: WhyProps) {
       {advice && !isShort ? (
         <p className="mt-1 text-text">
           <span className="mr-2 text-muted">{w.task.advice}</span>
-          {tell(advice)}
+          {advise(advice)}
         </p>
       ) : null}
       {/* Where it stands in the queue says who has the workers, unless several do. */}

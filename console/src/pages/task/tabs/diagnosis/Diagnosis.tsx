@@ -45,7 +45,7 @@ type SentenceProps = {
 };
 
 function Sentence({ explained, isHung, onLogs }: SentenceProps) {
-  const { w, say, tell } = useWords();
+  const { w, say, tell, advise } = useWords();
   const { verdict, summary, advice, status, waitingFor } = explained;
   const isBad = status === 'failed' || (verdict != null && verdict.class != null);
   const cause = say(verdict?.cause);
@@ -69,7 +69,7 @@ function Sentence({ explained, isHung, onLogs }: SentenceProps) {
       </div>
       {advice ? (
         <Part label={w.task.advice}>
-          <p className="text-sm leading-6">{tell(advice)}</p>
+          <p className="text-sm leading-6">{advise(advice)}</p>
         </Part>
       ) : null}
       {verdict?.first ? (

@@ -16,7 +16,7 @@ import { Waterfall } from './Waterfall';
 const SAID_ABOVE = 'environments_busy';
 
 export function Overview({ task, onSearch }: TabProps) {
-  const { w, tell } = useWords();
+  const { w, tell, advise } = useWords();
   const { query, rows, about } = useRanks(task);
   const pick = (rank: number) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined });
   return (
@@ -45,7 +45,7 @@ export function Overview({ task, onSearch }: TabProps) {
           .map((warning) => (
             <Banner key={warning.id} tone="info">
               {tell(warning.text)}
-              {warning.hint ? <span className="block text-muted">{tell(warning.hint)}</span> : null}
+              {warning.hint ? <span className="block text-muted">{advise(warning.hint)}</span> : null}
             </Banner>
           ))}
       </div>
