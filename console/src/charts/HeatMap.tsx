@@ -46,8 +46,9 @@ export function HeatMap({ label, heat, marks, isTime, group, format, formatX, on
       paintHeat(context, heat, { width, height, top, row }, inks);
       for (const mark of marks) {
         if (mark.x < from || mark.x > to) continue;
-        const x = Math.round(LABELS + ((mark.x - from) / (span || 1)) * (width - LABELS)) + 0.5;
-        drawMark(context, mark, { x, top: 3, height: height - 3, ratio: 1 });
+        const x = Math.round(LABELS + ((mark.x - from) / (span || 1)) * (width - LABELS));
+        // What happened at the very end has its flag within the picture.
+        drawMark(context, mark, { x: Math.min(x, width - 3) + 0.5, top: 3, height: height - 3, ratio: 1 });
       }
     },
     [heat, marks, from, to, span, height, top, row],
