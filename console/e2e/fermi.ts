@@ -49,6 +49,12 @@ export async function consoleOf(server: string, processes: Processes, prefix = '
 
 type Named = { items: { id: string; name: string }[] };
 
+const come = (server: string, count: number) =>
+  until(`${count} environments`, async () => {
+    const page = await api<Named>(server, '/environments');
+    return page.items.length >= count ? page.items : null;
+  });
+
 /** Environments of the specification, machines with declared GPUs, and a training that goes on. */
 async function fill(server: string) {
   const dataset = await api<{ id: string }>(server, '/datasets', {
@@ -61,10 +67,7 @@ async function fill(server: string) {
   });
   await api(server, '/datasets', { name: '中文指令数据', description: '指令微调样本' });
   await api(server, '/models', { name: 'llama2-7b', path: '/models/llama2-7b', description: 'Llama 2, 7B' });
-  const environments = await until('the environments', async () => {
-    const page = await api<Named>(server, '/environments');
-    return page.items.length >= 5 ? page.items : null;
-  });
+  const environments = await come(server, 5);
   const id = (name: string) => environments.find((environment) => environment.name === name)?.id;
   const create = (taskName: string, names: string[], command: unknown, options = {}) =>
     api<{ taskId: string }>(server, '/training-tasks', {
@@ -105,10 +108,13 @@ export function start(): Promise<Fermi> {
     const where = ['--listen', `127.0.0.1:${port}`, '--data-dir', join(folder, 'up')];
     processes.run('up', binary(), ['up', '--no-token', ...where, ...places.flatMap((place) => ['--env', place])]);
     await until('the server', async () => ((await fetch(`${server}/livez`)).ok ? true : null));
-    for (const name of ['gn6', 'gn7']) {
+    // Those of the specification come first, so that every run has the same ids.
+    await come(server, places.length);
+    for (const [at, name] of ['gn6', 'gn7'].entries()) {
       const declared = ['--declare', 'gpus=8xA100,cpus=128,memory=1024GiB'];
       const what = ['--name', name, '--zone', '北京可用区B', ...declared];
       processes.run(name, binary(), ['agent', '--server', server, '--data-dir', join(folder, name), ...what]);
+      await come(server, places.length + at + 1);
     }
     await fill(server);
     const hasGroups = (await fetch(`${server}/api/v1/groups`)).ok;

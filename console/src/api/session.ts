@@ -1,5 +1,7 @@
 import { useSyncExternalStore } from 'react';
+import { currentLanguage } from '~/words';
 import { PREFIX } from './base';
+import { ApiError, refusal } from './error';
 
 export type Credentials = { token: string } | { user: string; password: string };
 
@@ -12,20 +14,26 @@ function set(missing: boolean) {
   for (const listener of listeners) listener();
 }
 
-async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<boolean> {
+/** Null where it was granted. */
+async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<ApiError | null> {
   const response = await fetch(`${PREFIX}/api/v1/session`, {
     method,
-    headers: { 'Fermi-Front-End': 'console', ...(body ? { 'Content-Type': 'application/json' } : {}) },
+    headers: {
+      'Accept-Language': currentLanguage(),
+      'Fermi-Front-End': 'console',
+      ...(body ? { 'Content-Type': 'application/json' } : {}),
+    },
     body: body ? JSON.stringify(body) : null,
   }).catch(() => null);
-  return response?.ok ?? false;
+  if (!response) return new ApiError(0, 'unreachable', '', null, null, null);
+  return response.ok ? null : refusal(response, await response.json().catch(() => null));
 }
 
-/** Opens a session, which the browser keeps as a cookie that no script reads. Says whether the server took it. */
-export async function logIn(credentials: Credentials): Promise<boolean> {
-  const isTaken = await call('POST', credentials);
-  if (isTaken) set(false);
-  return isTaken;
+/** Opens a session, which the browser keeps as a cookie that no script reads. Returns why the server did not take it, if so. */
+export async function logIn(credentials: Credentials): Promise<ApiError | null> {
+  const refused = await call('POST', credentials);
+  if (!refused) set(false);
+  return refused;
 }
 
 /** Where people log in with their company account; null where the server knows of none, or does not answer. */
@@ -37,8 +45,8 @@ export async function companyLogIn(): Promise<string | null> {
 }
 
 /** Ends the session; the next refusal asks to log in again. */
-export function logOut(): Promise<boolean> {
-  return call('DELETE');
+export async function logOut(): Promise<boolean> {
+  return (await call('DELETE')) === null;
 }
 
 /** The address that a server prints opens the console: its token becomes a session and leaves the address. */

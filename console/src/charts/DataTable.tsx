@@ -11,7 +11,7 @@ type DataTableProps = {
   head: string;
   courses: readonly Course[];
   format: (value: number) => string;
-  formatX: (value: number) => string;
+  formatX: (value: number, span: number) => string;
 };
 
 /** What a plot shows, for those who cannot see it. The cross-hair changes nothing of it. */
@@ -40,7 +40,7 @@ function Rows({ caption, head, courses, format, formatX }: DataTableProps) {
         <tbody>
           {xs.map((x, at) => (
             <tr key={x}>
-              <th scope="row">{formatX(x)}</th>
+              <th scope="row">{formatX(x, (xs[xs.length - 1] ?? 0) - (xs[0] ?? 0))}</th>
               {shown.map((course, index) => {
                 const value = ys[index]?.[at];
                 return <td key={course.label}>{value == null ? '' : format(value)}</td>;

@@ -5,7 +5,7 @@ import { classes } from '~/ui/classes';
 import { useWords } from '~/words';
 import { colour, seriesClass, seriesColour, useColours } from './colours';
 import { DataTable } from './DataTable';
-import { drawMarks, type Mark } from './events';
+import { drawMarks, type Mark, markAt, marksNear } from './events';
 import { join, type Sample } from './thin';
 
 export type Course = { label: string; colour: number; samples: readonly Sample[] };
@@ -19,12 +19,15 @@ type PlotProps = {
   /** Plots with the same name share their cross-hair. */
   group: string;
   format: (value: number) => string;
-  formatX: (value: number) => string;
+  /** A place of the axis; how much of the axis is in sight tells how exactly. */
+  formatX: (value: number, span: number) => string;
   height?: number;
+  /** From where to where y goes; by default as far as the values do. */
+  range?: [number, number];
 };
 
 /** Courses over time or steps. A drag looks closer, a double click looks at all again. */
-export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176 }: PlotProps) {
+export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176, range }: PlotProps) {
   const { w } = useWords();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -34,8 +37,7 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
   // Marks near what is drawn have a place on the axis, so that the cross-hair finds them.
   const data = useMemo(() => {
     const { xs } = join(courses.map((course) => course.samples));
-    const [low, high, room] = [xs[0] ?? 0, xs[xs.length - 1] ?? 0, spanOf(xs) / 10];
-    const near = marks.filter((mark) => mark.x > low - room && mark.x < high + room);
+    const near = marksNear(marks, xs[0] ?? 0, xs[xs.length - 1] ?? 0);
     const joined = join([...courses.map((course) => course.samples), near.map((mark) => ({ x: mark.x, y: 0 }))]);
     return { xs: joined.xs, ys: joined.ys.slice(0, courses.length) };
   }, [courses, marks]);
@@ -66,9 +68,14 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
           drag: { x: true, y: false },
           points: { size: 6, width: 1.5, fill: colour('surface') },
         },
-        scales: { x: { time: isTime } },
+        scales: { x: { time: isTime }, ...(range ? { y: { range } } : {}) },
         axes: [
-          { ...axis, size: 28, space: 80, values: (_, ticks) => ticks.map((tick) => formats.current.formatX(tick)) },
+          {
+            ...axis,
+            size: 28,
+            space: 80,
+            values: (_, ticks) => ticks.map((tick) => formats.current.formatX(tick, spanOf(ticks))),
+          },
           { ...axis, size: 56, space: 24, values: (_, ticks) => ticks.map((tick) => formats.current.format(tick)) },
         ],
         series: [
@@ -105,13 +112,13 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
   }, [data, marks]);
 
   const x = at === null ? undefined : data.xs[at];
-  const near = x === undefined ? undefined : marks.find((mark) => Math.abs(mark.x - x) < spanOf(data.xs) / 60);
+  const near = x === undefined ? undefined : markAt(marks, x, spanOf(data.xs));
   return (
     <figure className="min-w-0">
       <figcaption className="flex min-h-5 flex-wrap items-baseline gap-x-3 px-1 text-xs">
         <span className="font-medium">{title}</span>
         <span className="truncate text-muted">{near?.label}</span>
-        <span className="ml-auto text-muted">{x === undefined ? '' : formatX(x)}</span>
+        <span className="ml-auto text-muted">{x === undefined ? '' : formatX(x, spanOf(data.xs))}</span>
       </figcaption>
       <div ref={host} role="img" aria-label={title} className="h-44" style={{ height }} />
       {courses.length > 1 || at !== null ? (

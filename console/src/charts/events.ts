@@ -6,26 +6,42 @@ export type Mark = { x: number; label: string; tone: 'plain' | 'warn' | 'bad' };
 
 const TOKENS: Record<Mark['tone'], string> = { plain: 'faint', warn: 'warn-fill', bad: 'bad-fill' };
 
+/** What happened while something was drawn, or shortly before or after. */
+export function marksNear(marks: readonly Mark[], from: number, to: number): Mark[] {
+  const room = (to - from) / 10;
+  return marks.filter((mark) => mark.x > from - room && mark.x < to + room);
+}
+
+/** What happened at a place of an axis, as far as a pointer can tell. */
+export function markAt(marks: readonly Mark[], x: number, span: number): Mark | undefined {
+  return marks.find((mark) => Math.abs(mark.x - x) < span / 60);
+}
+
 /** Draws what happened as lines over a plot, with a small flag at the top. */
 export function drawMarks(plot: uPlot, marks: readonly Mark[]) {
   const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio || 1;
-  ctx.save();
-  ctx.lineWidth = ratio;
   for (const mark of marks) {
     const x = Math.round(plot.valToPos(mark.x, 'x', true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.strokeStyle = colour(TOKENS[mark.tone]);
-    ctx.fillStyle = ctx.strokeStyle;
-    ctx.setLineDash([3 * ratio, 3 * ratio]);
-    ctx.beginPath();
-    ctx.moveTo(x + 0.5, bbox.top);
-    ctx.lineTo(x + 0.5, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.setLineDash([]);
-    ctx.beginPath();
-    ctx.arc(x + 0.5, bbox.top, 2.5 * ratio, 0, Math.PI * 2);
-    ctx.fill();
+    drawMark(ctx, mark, { x: x + 0.5, top: bbox.top, height: bbox.height, ratio: devicePixelRatio || 1 });
   }
-  ctx.restore();
+}
+
+type MarkPlace = { x: number; top: number; height: number; ratio: number };
+
+export function drawMark(context: CanvasRenderingContext2D, mark: Mark, { x, top, height, ratio }: MarkPlace) {
+  context.save();
+  context.lineWidth = ratio;
+  context.strokeStyle = colour(TOKENS[mark.tone]);
+  context.fillStyle = context.strokeStyle;
+  context.setLineDash([3 * ratio, 3 * ratio]);
+  context.beginPath();
+  context.moveTo(x, top);
+  context.lineTo(x, top + height);
+  context.stroke();
+  context.setLineDash([]);
+  context.beginPath();
+  context.arc(x, top, 2.5 * ratio, 0, Math.PI * 2);
+  context.fill();
+  context.restore();
 }

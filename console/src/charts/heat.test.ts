@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mostPoints, packSteps } from '~/api/packSteps';
-import { heat, warmth } from './heat';
+import { extentOf, type Heat, heat, warmth } from './heat';
 
 const series = (rank: number, points: [step: number | null, value: number][]) => ({
   name: 'stepTimeS',
@@ -12,14 +12,12 @@ const even = (rank: number, value: number) =>
     rank,
     Array.from({ length: 10 }, (_, step) => [step, value] as [number, number]),
   );
-const row = (made: ReturnType<typeof heat>, at: number) => [
-  ...made.cells.subarray(at * made.columns, (at + 1) * made.columns),
-];
+const row = (made: Heat, at: number) => [...made.cells.subarray(at * made.columns, (at + 1) * made.columns)];
 
 test('the slowest rank comes first, cells are means', () => {
   const packed = packSteps([even(0, 1), even(1, 3), even(2, 2)]);
   expect(mostPoints(packed)).toBe(10);
-  const made = heat(packed, true, 5);
+  const made = heat(packed, { bySteps: true, from: 0, to: 9, columns: 5 });
   expect([...made.ranks]).toEqual([1, 2, 0]);
   expect([...made.means]).toEqual([3, 2, 1]);
   expect([...made.worsts]).toEqual([3, 2, 1]);
@@ -29,40 +27,45 @@ test('the slowest rank comes first, cells are means', () => {
 });
 
 test('a step fills the time before its end, and none the time after', () => {
-  const made = heat(
-    packSteps([
-      series(0, [
-        [0, 1],
-        [10, 2],
-      ]),
-      series(1, [
-        [0, 5],
-        [5, 9],
-      ]),
+  const packed = packSteps([
+    series(0, [
+      [0, 1],
+      [10, 2],
     ]),
-    false,
-    4,
-  );
+    series(1, [
+      [0, 5],
+      [5, 9],
+    ]),
+  ]);
+  expect(extentOf(packed, false)).toEqual([-5, 10]);
+  const made = heat(packed, { bySteps: false, from: -5, to: 10, columns: 3 });
   expect([...made.ranks]).toEqual([1, 0]);
-  expect(row(made, 1)).toEqual([1, 2, 2, 2]);
-  expect(row(made, 0)).toEqual([5, 9, 9, Number.NaN]);
+  expect(row(made, 0)).toEqual([5, 5, 9]);
+  expect(row(made, 1)).toEqual([1, 1, 2]);
+  const wider = heat(packed, { bySteps: false, from: -5, to: 15, columns: 4 });
+  expect(row(wider, 0)).toEqual([5, 5, 9, Number.NaN]);
+});
+
+test('a pause between two attempts stays empty, up to the first step after it', () => {
+  const steps = [0, 1, 2, 3, 4, 20, 21, 22].map((time) => [time, 1] as [number, number]);
+  const made = heat(packSteps([series(0, steps)]), { bySteps: false, from: 0, to: 24, columns: 12 });
+  const nothing = Array(6).fill(Number.NaN);
+  expect(row(made, 0)).toEqual([1, 1, 1, ...nothing, 1, 1, 1]);
 });
 
 test('what has no step has no place among steps, and no samples make no map', () => {
-  const made = heat(
-    packSteps([
-      series(0, [[null, 7]]),
-      series(1, [
-        [3, 1],
-        [null, 9],
-      ]),
+  const packed = packSteps([
+    series(0, [[null, 7]]),
+    series(1, [
+      [3, 1],
+      [null, 9],
     ]),
-    true,
-    3,
-  );
+  ]);
+  expect(extentOf(packed, true)).toEqual([3, 3]);
+  const made = heat(packed, { bySteps: true, from: 3, to: 3, columns: 3 });
   expect([...made.ranks]).toEqual([1]);
-  expect([made.from, made.to, made.high]).toEqual([3, 3, 1]);
-  expect(heat(packSteps([]), true, 4).ranks).toHaveLength(0);
+  expect(made.high).toBe(1);
+  expect(extentOf(packSteps([]), true)).toBeNull();
 });
 
 test('warmth stays between nothing and all', () => {

@@ -1,6 +1,6 @@
 import type { StepTimes } from '~/api/packSteps';
 
-/** Rank by time, the slowest rank first. A row of cells is NaN where its rank has said nothing. */
+/** Rank by time, the slowest rank first. A cell is NaN where its rank did no step that it told of. */
 export type Heat = {
   columns: number;
   ranks: Int32Array;
@@ -13,16 +13,26 @@ export type Heat = {
   high: number;
 };
 
-/** Step times as cells, each the mean of what falls into it. */
-export function heat(packed: StepTimes, bySteps: boolean, columns: number): Heat {
-  const { ends, values } = packed;
-  const xs = bySteps ? packed.steps : packed.times;
+/** The stretch of an axis, from the beginning of the first step to the end of the last; null where there is none. */
+export function extentOf({ steps, times, values }: StepTimes, bySteps: boolean): [from: number, to: number] | null {
+  const xs = bySteps ? steps : times;
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < xs.length; at += 1) {
     const x = xs[at] as number;
-    if (x < from) from = x;
+    const begin = bySteps ? x : x - (values[at] as number);
+    if (begin < from) from = begin;
     if (x > to) to = x;
   }
+  return from > to ? null : [from, to];
+}
+
+/** What is drawn: by steps or by the clock, between which places, in how many columns. */
+export type HeatAxis = { bySteps: boolean; from: number; to: number; columns: number };
+
+/** Step times as cells, each the mean of what falls into it. */
+export function heat(packed: StepTimes, { bySteps, from, to, columns }: HeatAxis): Heat {
+  const { ends, values } = packed;
+  const xs = bySteps ? packed.steps : packed.times;
   const { order, means, worsts } = slowestFirst(packed, xs);
   const made: Heat = {
     columns,
@@ -30,37 +40,58 @@ export function heat(packed: StepTimes, bySteps: boolean, columns: number): Heat
     cells: new Float64Array(order.length * columns).fill(Number.NaN),
     means: Float64Array.from(order, (row) => means[row] ?? 0),
     worsts: Float64Array.from(order, (row) => worsts[row] ?? 0),
-    from: from > to ? 0 : from,
-    to: from > to ? 0 : to,
+    from,
+    to,
     low: 0,
     high: 0,
   };
   const scale = columns / (to - from || 1);
+  const columnOf = (x: number) => Math.max(0, Math.min(columns - 1, Math.floor((x - from) * scale)));
+  const longest = PAUSE * spacing(packed, xs);
   const [sums, counts] = [new Float64Array(columns), new Uint32Array(columns)];
   for (const [place, row] of order.entries()) {
     sums.fill(0);
     counts.fill(0);
-    let samples = 0;
+    let before = Number.NaN;
     for (let at = row === 0 ? 0 : (ends[row - 1] as number); at < (ends[row] as number); at += 1) {
       const x = xs[at] as number;
       if (Number.isNaN(x)) continue;
-      const column = Math.min(columns - 1, Math.floor((x - from) * scale));
-      sums[column] = (sums[column] as number) + (values[at] as number);
-      counts[column] = (counts[column] as number) + 1;
-      samples += 1;
+      const value = values[at] as number;
+      const last = columnOf(x);
+      sums[last] = (sums[last] as number) + value;
+      counts[last] = (counts[last] as number) + 1;
+      // A step is told when it ends. The time since the one before belongs to it, but not a pause in which nothing ran.
+      const own = bySteps ? 0 : value;
+      const begin = x - before <= Math.max(longest, own) ? before : x - own;
+      const cells = place * columns;
+      for (let column = columnOf(begin); column < last; column += 1)
+        if (Number.isNaN(made.cells[cells + column] as number)) made.cells[cells + column] = value;
+      before = x;
     }
-    // A step is told when it ends: the time before belongs to it, unless it is the only one.
-    let after = Number.NaN;
-    for (let column = columns - 1; column >= 0; column -= 1) {
-      if (counts[column]) after = (sums[column] as number) / (counts[column] as number);
-      else if (samples === 1) after = Number.NaN;
-      made.cells[place * columns + column] = after;
-    }
+    for (let column = 0; column < columns; column += 1)
+      if (counts[column]) made.cells[place * columns + column] = (sums[column] as number) / (counts[column] as number);
   }
   // One slow start must not wash out all else: the scale spans the middle nine tenths.
   const sorted = some(made.cells).sort();
   const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? 0;
   return { ...made, low: at(0.05), high: at(0.95) };
+}
+
+/** So many times as long as points are usually apart is a pause. */
+const PAUSE = 3;
+
+/** How far points are usually apart, as the rank with the most of them has it. */
+function spacing({ ends }: StepTimes, xs: Float64Array): number {
+  let most = 0;
+  const countOf = (row: number) => (ends[row] ?? 0) - (ends[row - 1] ?? 0);
+  for (let row = 1; row < ends.length; row += 1) if (countOf(row) > countOf(most)) most = row;
+  const end = ends[most] ?? 0;
+  const own = xs.subarray(end - countOf(most), end).filter((x) => !Number.isNaN(x));
+  const apart = own
+    .subarray(1)
+    .map((x, at) => x - (own[at] as number))
+    .sort();
+  return apart[apart.length >> 1] ?? 0;
 }
 
 /** The rows of ranks with a place on this axis, in the order of their means. */

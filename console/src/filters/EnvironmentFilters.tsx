@@ -49,6 +49,7 @@ export function EnvironmentFilters(props: EnvironmentFiltersProps) {
       text={search.q ?? ''}
       onText={(q) => onSearch({ q: q || undefined })}
       searchLabel={w.environments.search}
+      searchShort={w.environments.searchShort}
     >
       <Select
         aria-label={w.environments.sort}

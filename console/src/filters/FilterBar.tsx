@@ -16,18 +16,30 @@ type FilterBarProps = {
   text: string;
   onText: (text: string) => void;
   searchLabel: string;
+  /** What the field shows, where its label is longer than it. */
+  searchShort?: string;
   /** What stands at the right, such as a sort. */
   children?: ReactNode;
 };
 
 /** Search, one menu per field, and a chip for each choice. */
-export function FilterBar({ fields, values, onValues, text, onText, searchLabel, children }: FilterBarProps) {
+export function FilterBar({
+  fields,
+  values,
+  onValues,
+  text,
+  onText,
+  searchLabel,
+  searchShort,
+  children,
+}: FilterBarProps) {
   const { w } = useWords();
   const isNarrowed = Object.keys(values).length > 0;
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchInput
         label={searchLabel}
+        placeholder={searchShort ?? searchLabel}
         value={text}
         onChange={onText}
         className="w-full sm:w-auto sm:max-w-64 sm:grow sm:basis-36"

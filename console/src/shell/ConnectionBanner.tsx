@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { useLogInMissing } from '~/api/session';
 import { useLiveState } from '~/live/Live';
 import { useWords } from '~/words';
 
@@ -8,6 +9,7 @@ const PATIENCE = 4_000;
 export function ConnectionBanner() {
   const { w } = useWords();
   const state = useLiveState();
+  const isLogInMissing = useLogInMissing();
   const [isLong, setLong] = useState(false);
   useEffect(() => {
     setLong(false);
@@ -15,7 +17,8 @@ export function ConnectionBanner() {
     const timer = setTimeout(() => setLong(true), PATIENCE);
     return () => clearTimeout(timer);
   }, [state]);
-  if (state === 'live' || (state === 'waiting' && !isLong)) return null;
+  // Who has to log in first is asked to; that the stream is refused too says nothing more.
+  if (isLogInMissing || state === 'live' || (state === 'waiting' && !isLong)) return null;
   return (
     <div role="status" className="border-b border-warn/30 bg-warn-soft px-4 py-1.5 text-center text-sm text-warn">
       {state === 'mute' ? w.shell.muteTitle : w.shell.lostTitle}

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import type { ApiError } from '~/api/error';
 import { companyLogIn, logIn, useLogInMissing } from '~/api/session';
 import { Button, buttonClass } from '~/ui/Button';
 import { Dialog } from '~/ui/Dialog';
@@ -19,13 +20,13 @@ export function LogInDialog() {
   const [isByName, setByName] = useState(false);
   const [user, setUser] = useState('');
   const [secret, setSecret] = useState('');
-  const [isRefused, setRefused] = useState(false);
+  const [refused, setRefused] = useState<ApiError | null>(null);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (secret.trim() === '' || (isByName && user.trim() === '')) return;
-    const isTaken = await logIn(isByName ? { user: user.trim(), password: secret } : { token: secret.trim() });
-    setRefused(!isTaken);
-    if (!isTaken) return;
+    const answer = await logIn(isByName ? { user: user.trim(), password: secret } : { token: secret.trim() });
+    setRefused(answer);
+    if (answer) return;
     setSecret('');
     void client.invalidateQueries();
   };
@@ -44,7 +45,7 @@ export function LogInDialog() {
             onClick={() => {
               setByName(!isByName);
               setSecret('');
-              setRefused(false);
+              setRefused(null);
             }}
           >
             {isByName ? w.shell.logInByToken : w.shell.logInByName}
@@ -75,7 +76,7 @@ export function LogInDialog() {
         ) : null}
         <Field
           label={isByName ? w.shell.logInPassword : w.shell.tokenLabel}
-          error={isRefused ? w.shell.logInRefused : null}
+          error={refused && [refused.text || w.common.unreachable, refused.hint].filter(Boolean).join(' · ')}
         >
           {(props) => (
             <Input

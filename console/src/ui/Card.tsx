@@ -12,20 +12,26 @@ type CardProps = {
 
 /** A surface with an optional head line. */
 export function Card({ title, note, actions, children, className, bodyClass }: CardProps) {
+  const isEmpty = children == null || children === false;
   return (
     <section className={classes('flex min-w-0 flex-col rounded-lg border border-line bg-surface', className)}>
       {title || actions ? (
-        <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2 sm:flex-nowrap">
+        <header
+          className={classes(
+            'flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 sm:flex-nowrap',
+            isEmpty ? '' : 'border-b border-line',
+          )}
+        >
           <h2 className={classes('text-sm font-semibold', note !== undefined && 'max-w-2/3 shrink-0')}>{title}</h2>
           {note ? (
-            <span className="order-last w-full min-w-0 text-xs text-muted sm:order-none sm:w-auto sm:truncate">
+            <span className="order-last w-full min-w-0 text-xs text-muted sm:order-none sm:line-clamp-2 sm:w-auto">
               {note}
             </span>
           ) : null}
           <div className="ml-auto flex shrink-0 items-center gap-2">{actions}</div>
         </header>
       ) : null}
-      <div className={classes('min-w-0 flex-1', bodyClass)}>{children}</div>
+      {isEmpty ? null : <div className={classes('min-w-0 flex-1', bodyClass)}>{children}</div>}
     </section>
   );
 }

@@ -15,13 +15,15 @@ export function Choice<V extends string>({ label, value, options, onChange, isLa
   return (
     <fieldset className="flex flex-wrap items-center gap-x-4 gap-y-2">
       <legend className={classes(isLabelHidden ? 'sr-only' : 'float-left w-24 text-sm text-muted')}>{label}</legend>
-      <div className="inline-flex rounded-md border border-line-strong bg-sunken p-0.5">
+      <div className="inline-flex h-8 rounded-md border border-line-strong bg-sunken p-0.5">
         {options.map((option) => (
           <label
             key={option.value}
             className={classes(
-              'cursor-pointer rounded px-3 py-1 text-sm transition-colors has-focus-visible:outline-2 has-focus-visible:outline-accent',
-              option.value === value ? 'bg-surface font-medium text-text shadow-sm' : 'text-muted hover:text-text',
+              'inline-flex cursor-pointer items-center rounded px-3 text-sm transition-colors has-focus-visible:outline-2 has-focus-visible:outline-accent',
+              option.value === value
+                ? 'bg-raised font-medium text-text shadow-sm inset-ring inset-ring-line'
+                : 'text-muted hover:text-text',
             )}
           >
             <input

@@ -1,5 +1,5 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { IconButton } from './Button';
 import { classes } from './classes';
 import { CloseIcon } from './icons';
@@ -31,11 +31,16 @@ export function Dialog({
   isLasting,
 }: DialogProps) {
   const labels = useLabels();
+  const body = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={onOpenChange}>
       <Base.Portal>
         <Base.Backdrop className="fade fixed inset-0 z-40 bg-overlay" />
         <Base.Popup
+          // Who opens a form writes into it; what has no field begins with its buttons.
+          initialFocus={() =>
+            body.current?.querySelector<HTMLElement>('input:not([aria-hidden=true]), textarea') ?? true
+          }
           className={classes(
             'pop fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-32px)] -translate-x-1/2 flex-col rounded-xl border border-line bg-raised shadow-pop',
             SIZES[size],
@@ -54,7 +59,9 @@ export function Dialog({
               </Base.Close>
             )}
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-3">{children}</div>
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-5 py-3">
+            {children}
+          </div>
           {footer ? <footer className="flex justify-end gap-2 border-t border-line px-5 py-3">{footer}</footer> : null}
         </Base.Popup>
       </Base.Portal>

@@ -72,6 +72,7 @@ export function SearchInput({
         type="search"
         data-search=""
         aria-label={label}
+        title={placeholder ? label : undefined}
         placeholder={placeholder ?? label}
         value={value}
         onChange={(event) => onChange(event.currentTarget.value)}

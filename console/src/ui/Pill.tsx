@@ -8,7 +8,8 @@ const TONES: Record<Tone, string> = {
   warn: 'bg-warn-soft text-warn',
   bad: 'bg-bad-soft text-bad',
   info: 'bg-info-soft text-info',
-  accent: 'bg-accent-soft text-accent',
+  // What is chosen has the same ground: the rim sets it off there.
+  accent: 'bg-accent-soft text-accent inset-ring inset-ring-accent/25',
   idle: 'bg-track text-muted',
 };
 

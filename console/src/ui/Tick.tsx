@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react';
+import { Checkbox } from './Checkbox';
 
 type TickProps = { label: ReactNode; isTicked: boolean; onChange: (isTicked: boolean) => void };
 
@@ -6,14 +7,8 @@ type TickProps = { label: ReactNode; isTicked: boolean; onChange: (isTicked: boo
 export function Tick({ label, isTicked, onChange }: TickProps) {
   const id = useId();
   return (
-    <label htmlFor={id} className="flex cursor-pointer items-center gap-2 text-sm">
-      <input
-        id={id}
-        type="checkbox"
-        className="size-4 accent-(--accent)"
-        checked={isTicked}
-        onChange={(event) => onChange(event.currentTarget.checked)}
-      />
+    <label id={id} className="flex cursor-pointer items-center gap-2 text-sm">
+      <Checkbox aria-labelledby={id} checked={isTicked} onChange={onChange} />
       {label}
     </label>
   );

@@ -9,15 +9,16 @@ const manager = Base.createToastManager();
 
 type ToastTone = 'good' | 'bad' | 'info';
 
-/** Says something for a moment, from anywhere. */
-export function toast(tone: ToastTone, title: string, description?: string | null) {
-  manager.add({
+/** Says something for a moment, from anywhere. Returns how to take it back. */
+export function toast(tone: ToastTone, title: string, description?: string | null): () => void {
+  const id = manager.add({
     type: tone,
     title,
     ...(description ? { description } : {}),
     timeout: tone === 'bad' ? 10_000 : 5_000,
     priority: tone === 'bad' ? 'high' : 'low',
   });
+  return () => manager.close(id);
 }
 
 const ICONS: Record<ToastTone, ReactNode> = {
@@ -31,7 +32,8 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     <Base.Provider toastManager={manager} limit={4}>
       {children}
       <Base.Portal>
-        <Base.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-32px)] max-w-90 flex-col gap-2">
+        {/* In the middle: at the right stands what one presses next, such as the button of a form. */}
+        <Base.Viewport className="fixed bottom-20 left-1/2 z-60 flex w-[calc(100vw-32px)] max-w-90 -translate-x-1/2 flex-col gap-2 sm:bottom-4">
           <Toasts />
         </Base.Viewport>
       </Base.Portal>

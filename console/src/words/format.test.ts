@@ -6,6 +6,7 @@ const en = formatFor('en');
 
 test.each([
   [0, '0秒', '0 s'],
+  [400, '<1秒', '<1 s'],
   [59_999, '59秒', '59 s'],
   [125_000, '2分5秒', '2 min 5 s'],
   [3_600_000, '1小时', '1 h'],
@@ -26,6 +27,16 @@ test('values keep four figures', () => {
 
 test('what was a moment ago is just now', () => {
   expect([zh.ago(0, 2_000), en.ago(0, 2_000), zh.ago(0, 65_000)]).toEqual(['刚刚', 'just now', '1分钟前']);
+});
+
+test('a little of something is not nothing', () => {
+  expect([0, 0.001, 0.01, 1].map(en.percent)).toEqual(['0%', '<1%', '1%', '100%']);
+});
+
+test('what is to be done begins with a capital letter, unless it begins with a name', () => {
+  const advised = (text: string) => en.advise({ en: text, 'zh-CN': '' });
+  expect(advised('wait for task-2, or stop it')).toBe('Wait for task-2, or stop it');
+  expect(advised('gn6-0 is held')).toBe('gn6-0 is held');
 });
 
 test.each([

@@ -11,17 +11,21 @@ const UNITS: Record<Language, [string, string, string, string]> = {
 };
 const SIZES = ['B', 'KB', 'MB', 'GB', 'TB'];
 
+const DAY = 86_400_000;
+
 /** Words with which a sentence of the API begins that does not begin with a name. */
 const OPENERS = new Set(
-  'a all an another as at before by every for held if in it its kept no nobody nothing on once one out passed somebody starts the then there this too until waits what when with without would'.split(
+  'a all an another as at attempt before by each every for held if in it its kept no nobody nothing on once one out passed somebody starts takes the then there this too until waits what when with without would'.split(
     ' ',
   ),
 );
 
 /** A sentence with a capital letter, unless it begins with a name: names are shown as they were given. */
 export function sentence(text: string): string {
-  return OPENERS.has(text.split(' ', 1)[0] ?? '') ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return OPENERS.has(text.split(' ', 1)[0] ?? '') ? capital(text) : text;
 }
+
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** How numbers, times and sizes are written in a language. */
 export function formatFor(language: Language) {
@@ -41,6 +45,13 @@ export function formatFor(language: Language) {
     second: '2-digit',
     hour12: false,
   });
+  const day = new Intl.DateTimeFormat(language, {
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+  });
   const space = language === 'en' ? ' ' : '';
 
   const duration = (ms: number): string => {
@@ -48,7 +59,7 @@ export function formatFor(language: Language) {
     const s = Math.max(0, Math.floor(ms / 1000));
     const parts = [Math.floor(s / 86_400), Math.floor(s / 3_600) % 24, Math.floor(s / 60) % 60, s % 60];
     const first = parts.findIndex((part) => part > 0);
-    if (first < 0) return `0${space}${units[3]}`;
+    if (first < 0) return `${ms > 0 ? '<1' : '0'}${space}${units[3]}`;
     const write = (at: number) => `${parts[at]}${space}${units[at]}`;
     const second = first < 3 && (parts[first + 1] ?? 0) > 0 ? `${space}${write(first + 1)}` : '';
     return `${write(first)}${second}`;
@@ -62,7 +73,7 @@ export function formatFor(language: Language) {
       if (size !== 0 && (size < 0.001 || size >= 1e7)) return value.toExponential(2);
       return size >= 1000 ? whole.format(Math.round(value)) : String(Number(value.toPrecision(4)));
     },
-    percent: (share: number) => `${Math.round(share * 100)}%`,
+    percent: (share: number) => (share > 0 && share < 0.005 ? '<1%' : `${Math.round(share * 100)}%`),
     /** `5天3小时`, `2 min 5 s`: the two largest units. */
     duration,
     /** How long ago, such as `5分前`. */
@@ -91,7 +102,13 @@ export function formatFor(language: Language) {
     },
     clock: (time: number) => clock.format(time),
     date: (time: number) => date.format(time),
-    /** A sentence of the API. */
+    /** A time on an axis: with its day where days are in sight. */
+    clockWithin: (time: number, span: number) => (span < DAY ? clock : day).format(time),
+    /** Words of the API, as they are. */
     say: (text: Text | null | undefined) => (text ? text[language] : ''),
+    /** A sentence of the API that stands alone. */
+    tell: (text: Text | null | undefined) => (text ? sentence(text[language]) : ''),
+    /** What the API says is to be done: it begins with a verb, not with a name. */
+    advise: (text: Text | null | undefined) => (text ? text[language].replace(/^[a-z]+(?= )/, capital) : ''),
   };
 }

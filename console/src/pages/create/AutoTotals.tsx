@@ -1,6 +1,6 @@
+import { useFrameworkName } from '~/api/useFrameworkName';
 import { ChipIcon } from '~/ui/icons';
 import { useWords } from '~/words';
-import { useFrameworkName } from './FrameworkSelect';
 import type { Form } from './form';
 
 /** What is asked for, where the server picks. */

@@ -28,7 +28,7 @@ export function Environments({ form, set, refused, query }: PartProps & { query:
   const error = refusedAt(refused, 'environments');
   return (
     <section id={anchor('environments')} aria-labelledby="create-choose" className="flex flex-col gap-3">
-      <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+      <div className="flex min-h-7 flex-wrap items-center gap-x-2 gap-y-1">
         <h3 id="create-choose" className="text-sm font-medium">
           {w.create.choose}
         </h3>

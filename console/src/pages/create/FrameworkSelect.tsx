@@ -34,9 +34,3 @@ export function FrameworkSelect({ form, set, refused }: PartProps) {
     </div>
   );
 }
-
-/** A framework as people call it. */
-export function useFrameworkName(value: string): string {
-  const frameworks = useQuery(frameworksQuery());
-  return frameworks.data?.items.find((card) => card.value === value)?.label ?? value;
-}

@@ -31,7 +31,7 @@ export function Launch(props: LaunchProps) {
             <input
               type="radio"
               name="launch-mode"
-              className="mt-1 accent-(--accent)"
+              className="mt-1 size-3.5 shrink-0 appearance-none rounded-full border border-line-strong bg-surface outline-none checked:border-4 checked:border-accent"
               checked={one === mode}
               onChange={() => props.set({ mode: one })}
             />

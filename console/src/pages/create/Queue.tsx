@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Field, Input } from '~/ui/Field';
+import { Tick } from '~/ui/Tick';
 import { useWords } from '~/words';
 import type { PartProps } from './useCreate';
 
@@ -23,16 +24,11 @@ export function Queue({ form, set }: Pick<PartProps, 'form' | 'set'>) {
         onChange={(priority) => set({ priority })}
       />
       <div className="flex flex-col gap-1.5 sm:pt-8">
-        <label htmlFor="create-gives-way" className="flex cursor-pointer items-center gap-2 text-sm font-medium">
-          <input
-            id="create-gives-way"
-            type="checkbox"
-            className="size-4 accent-(--accent)"
-            checked={form.preemptible}
-            onChange={(event) => set({ preemptible: event.currentTarget.checked })}
-          />
-          {w.create.preemptible}
-        </label>
+        <Tick
+          label={<span className="font-medium">{w.create.preemptible}</span>}
+          isTicked={form.preemptible}
+          onChange={(preemptible) => set({ preemptible })}
+        />
         <p className="text-xs text-muted">{w.create.preemptibleHint}</p>
       </div>
     </div>

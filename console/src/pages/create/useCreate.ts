@@ -25,6 +25,8 @@ export function useCreate() {
   const { w } = useWords();
   const cache = useQueryClient();
   const navigate = useNavigate();
+  /** Takes back what the last refusal said. */
+  const unsay = useRef<(() => void) | null>(null);
   const wish = useRef<{ body: string; key: string } | null>(null);
   const { mutate, reset, error, isPending } = useMutation({
     mutationFn: (body: CreateRequest) => {
@@ -42,7 +44,7 @@ export function useCreate() {
     },
     onError: (refusal) => {
       const known = refusal instanceof ApiError ? refusal : null;
-      toast(
+      unsay.current = toast(
         'bad',
         refusal.message || w.common.unreachable,
         known?.isUnreachable ? w.common.unreachableHint : known?.hint,
@@ -59,7 +61,9 @@ export function useCreate() {
     refused,
     /** The refusal was about what has changed since. */
     forget: () => {
-      if (error) reset();
+      if (!error) return;
+      unsay.current?.();
+      reset();
     },
     clear: () => {
       reset();

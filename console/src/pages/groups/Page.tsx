@@ -87,6 +87,7 @@ export function Page() {
                   groups={groups.data?.items ?? []}
                   ticked={ticked}
                   onTicked={setTicked}
+                  onCreate={() => setCreating(true)}
                   text={search.q ?? ''}
                   onText={(q) =>
                     void navigate({ search: (before) => ({ ...before, q: q || undefined }), replace: true })

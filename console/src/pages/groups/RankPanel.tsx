@@ -19,7 +19,7 @@ const NUMBERS: Column<GroupRank>[] = [
 
 /** Who would be which rank of a group, live, and what would go wrong. */
 export function RankPanel({ group }: { group: Group }) {
-  const { w, say } = useWords();
+  const { w, advise } = useWords();
   const ranks = useQuery(groupRanksQuery(group.id));
   const check = useMutation({ mutationFn: () => groupCalls.check(group.id) });
   const columns: Column<GroupRank>[] = [
@@ -43,8 +43,8 @@ export function RankPanel({ group }: { group: Group }) {
             <>
               {data.problem ? (
                 <Banner tone="warn" className="m-4">
-                  <p className="font-medium">{say(data.problem.text)}</p>
-                  {data.problem.hint ? <p>{say(data.problem.hint)}</p> : null}
+                  <p className="font-medium">{advise(data.problem.text)}</p>
+                  {data.problem.hint ? <p>{advise(data.problem.hint)}</p> : null}
                 </Banner>
               ) : null}
               {data.rows.length > 0 ? (
@@ -101,15 +101,15 @@ const ICONS: Record<Check['state'], React.ReactNode> = {
 };
 
 function Checks({ checks }: { checks: readonly Check[] }) {
-  const { say } = useWords();
+  const { tell, advise } = useWords();
   return (
     <ul className="divide-y divide-line">
       {checks.map((check) => (
         <li key={check.id} className="flex items-start gap-2.5 px-4 py-2 text-sm">
           {ICONS[check.state]}
           <div className="min-w-0">
-            <p>{say(check.text)}</p>
-            {check.hint ? <p className="text-xs text-muted">{say(check.hint)}</p> : null}
+            <p>{tell(check.text)}</p>
+            {check.hint ? <p className="text-xs text-muted">{advise(check.hint)}</p> : null}
           </div>
         </li>
       ))}

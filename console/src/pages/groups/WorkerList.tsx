@@ -8,8 +8,8 @@ import { Button } from '~/ui/Button';
 import { Checkbox } from '~/ui/Checkbox';
 import { classes } from '~/ui/classes';
 import { SearchInput } from '~/ui/Field';
-import { ChevronDownIcon } from '~/ui/icons';
-import { Menu, MenuItem } from '~/ui/Menu';
+import { ChevronDownIcon, PlusIcon } from '~/ui/icons';
+import { Menu, MenuItem, MenuSeparator } from '~/ui/Menu';
 import { Pill, type Tone } from '~/ui/Pill';
 import { toast } from '~/ui/Toast';
 import { VirtualRows } from '~/ui/VirtualRows';
@@ -35,12 +35,15 @@ type WorkerListProps = {
   onTicked: (ticked: ReadonlySet<string>) => void;
   text: string;
   onText: (text: string) => void;
+  /** Asks for a group that gets those that are ticked. */
+  onCreate: () => void;
 };
 
-export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: WorkerListProps) {
+export function WorkerList({ workers, groups, ticked, onTicked, text, onText, onCreate }: WorkerListProps) {
   const { w, number } = useWords();
   const client = useQueryClient();
   const last = useRef<string | null>(null);
+  const unassigned = groups.find((group) => group.isDefault)?.id;
   const wanted = text.trim().toLowerCase();
   const shown = workers.filter((worker) =>
     [worker.id, worker.groupName, worker.zone ?? ''].some((part) => part.toLowerCase().includes(wanted)),
@@ -50,7 +53,7 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: 
   const move = useMutation({
     mutationFn: (target: Group) => groupCalls.move(target.id, [...ticked]),
     onSuccess: async (answer, target) => {
-      toast('good', w.groups.moved(number(answer.moved), target.name));
+      toast('good', w.groups.moved(number(answer.moved), target.isDefault ? w.groups.unassigned : target.name));
       onTicked(new Set());
       await client.invalidateQueries({ queryKey: keys.groups });
     },
@@ -76,11 +79,17 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: 
               </Button>
             }
           >
-            {groups.map((group) => (
-              <MenuItem key={group.id} onSelect={() => move.mutate(group)}>
-                {group.name}
-              </MenuItem>
-            ))}
+            {groups
+              .filter((group) => !group.isDefault || groups.length > 1)
+              .map((group) => (
+                <MenuItem key={group.id} onSelect={() => move.mutate(group)}>
+                  {group.isDefault ? w.groups.unassigned : group.name}
+                </MenuItem>
+              ))}
+            {groups.length > 1 ? <MenuSeparator /> : null}
+            <MenuItem icon={<PlusIcon />} onSelect={onCreate}>
+              {w.groups.create}
+            </MenuItem>
           </Menu>
         </div>
       </div>
@@ -107,7 +116,14 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: 
         }
         row={(index) => {
           const worker = shown[index];
-          return worker ? <Row worker={worker} isTicked={ticked.has(worker.id)} onTick={tick} /> : null;
+          return worker ? (
+            <Row
+              worker={worker}
+              group={worker.groupId === unassigned ? w.groups.unassigned : worker.groupName}
+              isTicked={ticked.has(worker.id)}
+              onTick={tick}
+            />
+          ) : null;
         }}
       />
     </div>
@@ -116,11 +132,12 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText }: 
 
 type RowProps = {
   worker: WorkerRow;
+  group: string;
   isTicked: boolean;
   onTick: (id: string, isTicked: boolean, isRange: boolean) => void;
 };
 
-function Row({ worker, isTicked, onTick }: RowProps) {
+function Row({ worker, group, isTicked, onTick }: RowProps) {
   const { say } = useWords();
   const gpu = worker.gpu === null ? '–' : `${worker.gpuType ?? 'GPU'} · ${worker.gpu}`;
   return (
@@ -151,8 +168,8 @@ function Row({ worker, isTicked, onTick }: RowProps) {
       <span role="cell" className="truncate text-xs text-muted" title={gpu}>
         {gpu}
       </span>
-      <span role="cell" className="truncate text-xs text-muted" title={worker.groupName}>
-        {worker.groupName}
+      <span role="cell" className="truncate text-xs text-muted" title={group}>
+        {group}
       </span>
       <span role="cell">
         {worker.taskId ? (

@@ -29,7 +29,7 @@ export function ActiveTasks({ tasks }: { tasks: readonly TaskRow[] }) {
 }
 
 function ActiveTask({ row }: { row: TaskRow }) {
-  const { w, say, number, duration, value } = useWords();
+  const { w, tell, number, duration, value } = useWords();
   const now = useNow();
   const whole = useQuery(taskQuery(row.id));
   const loss = useQuery({
@@ -62,7 +62,7 @@ function ActiveTask({ row }: { row: TaskRow }) {
           </Link>
           <TaskPill task={row} />
         </div>
-        <p className="truncate text-xs text-muted">{say(row.reason) || facts.join(' · ')}</p>
+        <p className="truncate text-xs text-muted">{tell(row.reason) || facts.join(' · ')}</p>
       </div>
       <div className="min-w-0">
         {progress ? (
@@ -78,7 +78,9 @@ function ActiveTask({ row }: { row: TaskRow }) {
       </div>
       <div className="hidden items-center justify-end gap-2 md:flex">
         <Sparkline values={values} label={`${row.name} ${w.overview.loss}`} width={80} />
-        <span className="w-14 text-right text-xs text-muted">{progress?.loss != null ? value(progress.loss) : ''}</span>
+        <span className="w-14 text-right text-xs text-muted" title={w.overview.loss}>
+          {progress?.loss != null ? value(progress.loss) : ''}
+        </span>
       </div>
     </li>
   );

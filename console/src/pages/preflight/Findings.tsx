@@ -21,7 +21,7 @@ const findingsQuery = (ids: readonly string[]) =>
   });
 
 export function Findings({ chosen }: { chosen: readonly Environment[] }) {
-  const { w, say } = useWords();
+  const { w, tell, advise } = useWords();
   const found = useQuery(findingsQuery(chosen.map((environment) => environment.id)));
   return (
     <Card title={w.preflight.findings}>
@@ -37,8 +37,8 @@ export function Findings({ chosen }: { chosen: readonly Environment[] }) {
               <li key={warning.id} className="flex items-start gap-2.5 px-4 py-2.5 text-sm">
                 <WarnIcon className="mt-0.5 shrink-0 text-warn" />
                 <div>
-                  <p>{say(warning.text)}</p>
-                  {warning.hint ? <p className="text-xs text-muted">{say(warning.hint)}</p> : null}
+                  <p>{tell(warning.text)}</p>
+                  {warning.hint ? <p className="text-xs text-muted">{advise(warning.hint)}</p> : null}
                 </div>
               </li>
             ))}

@@ -27,7 +27,7 @@ export function StartCard({ names, onStarted }: StartCardProps) {
   return (
     <Card title={w.preflight.measure} note={w.preflight.measureNote} bodyClass="flex flex-col gap-3 p-4">
       <form
-        className="flex flex-wrap items-end gap-3"
+        className="flex flex-wrap items-start gap-3"
         onSubmit={(event) => {
           event.preventDefault();
           start.mutate(undefined);
@@ -43,7 +43,7 @@ export function StartCard({ names, onStarted }: StartCardProps) {
             <Input {...field} value={path} placeholder="/data" onChange={(event) => setPath(event.target.value)} />
           )}
         </Field>
-        <Button type="submit" tone="primary" icon={<PlayIcon />} isBusy={start.isPending} className="sm:mb-6">
+        <Button type="submit" tone="primary" icon={<PlayIcon />} isBusy={start.isPending} className="sm:mt-6.5">
           {w.preflight.start}
         </Button>
       </form>

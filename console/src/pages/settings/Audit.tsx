@@ -14,7 +14,6 @@ import { Select } from '~/ui/Select';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
-import { sentence } from '~/words/format';
 
 const route = getRouteApi('/settings');
 const KINDS = [
@@ -35,7 +34,7 @@ const MOST = 1_000;
 
 /** Who has asked for what, newest first, live. */
 export function Audit() {
-  const { w, say, date } = useWords();
+  const { w, tell, date } = useWords();
   const { userName, roleName } = useNames();
   const { user = '', kind } = route.useSearch();
   const navigate = route.useNavigate();
@@ -68,7 +67,7 @@ export function Audit() {
       head: w.settings.what,
       cell: ({ text, time, principal }) => (
         <div className="py-1.5 [overflow-wrap:anywhere]">
-          {sentence(say(text))}
+          {tell(text)}
           <span className="block text-xs text-muted sm:hidden">
             {[principal ? userName(principal.name) : null, date(time)].filter(Boolean).join(' · ')}
           </span>

@@ -7,7 +7,7 @@ type Kept = ServerStatus['kept'][number];
 
 /** What the server keeps, by which rule, and what has gone. */
 export function Retention({ status }: { status: ServerStatus }) {
-  const { w, say, number, bytes } = useWords();
+  const { w, say, tell, number, bytes } = useWords();
   const columns: Column<Kept>[] = [
     { key: 'kind', head: w.settings.kind, cell: (kept) => say(kept.name), className: 'whitespace-nowrap' },
     { key: 'count', head: w.settings.count, align: 'right', cell: (kept) => number(kept.count) },
@@ -21,7 +21,7 @@ export function Retention({ status }: { status: ServerStatus }) {
     {
       key: 'rule',
       head: w.settings.rule,
-      cell: (kept) => <span className="text-muted">{say(kept.rule)}</span>,
+      cell: (kept) => <span className="text-muted">{tell(kept.rule)}</span>,
       className: 'min-w-48',
     },
     { key: 'removed', head: w.settings.removed, align: 'right', cell: (kept) => number(kept.removed) },

@@ -4,19 +4,21 @@ import { memo } from 'react';
 import { taskQuery } from '~/api/queries';
 import { phaseTone, TaskPill } from '~/api/Status';
 import type { TaskRow } from '~/api/types';
+import { useFrameworkName } from '~/api/useFrameworkName';
 import { Checkbox } from '~/ui/Checkbox';
 import { useNow } from '~/ui/now';
 import { Progress } from '~/ui/Progress';
 import { useWords } from '~/words';
 
 export const COLUMNS =
-  'grid items-center gap-3 px-4 grid-cols-[16px_minmax(0,1fr)_auto] md:grid-cols-[16px_minmax(160px,2fr)_92px_140px_40px_minmax(120px,3fr)_88px] md:gap-4 [&>:nth-child(n+4)]:hidden md:[&>:nth-child(n+4)]:block';
+  'grid items-center gap-3 px-4 grid-cols-[16px_minmax(0,1fr)_auto] md:grid-cols-[16px_minmax(160px,5fr)_92px_140px_40px_minmax(120px,6fr)_88px] md:gap-4 [&>:nth-child(n+4)]:hidden md:[&>:nth-child(n+4)]:block';
 
 type TaskRowViewProps = { row: TaskRow; isTicked: boolean; onTick: (id: string, isTicked: boolean) => void };
 
 export const TaskRowView = memo(function TaskRowView({ row, isTicked, onTick }: TaskRowViewProps) {
-  const { w, say, number } = useWords();
-  const why = say(row.reason) || say(row.headline);
+  const { w, tell, number } = useWords();
+  const framework = useFrameworkName(row.framework ?? '');
+  const why = tell(row.reason) || tell(row.headline);
   return (
     <div
       role="row"
@@ -40,7 +42,7 @@ export const TaskRowView = memo(function TaskRowView({ row, isTicked, onTick }: 
         </Link>
         <span className="block truncate font-mono text-2xs text-faint">
           {row.id}
-          {row.framework ? <span className="ml-2 font-sans">{row.framework}</span> : null}
+          {row.framework ? <span className="ml-2 font-sans">{framework}</span> : null}
         </span>
       </span>
       <span role="cell">

@@ -19,6 +19,7 @@ export const common: Words['common'] = {
   clear: 'Clear',
   all: 'All',
   none: 'None',
+  ownCommand: 'Own command',
   name: 'Name',
   status: 'Status',
   createdAt: 'Created',

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const create: Words['create'] = {
   title: 'New training task',
@@ -32,11 +33,11 @@ export const create: Words['create'] = {
   clearChosen: 'Untick all',
   shiftHint: 'Shift-click selects a range',
   master: 'Master',
-  waitsFor: (tasks) => `will wait for ${tasks}`,
+  waitsFor: (tasks) => `waits for ${tasks}`,
   away: 'cannot be chosen',
   awaySince: (span) => `last heard ${span} ago`,
   drained: 'drained: the task waits until it is back in service',
-  workerCount: (n) => (n === '1' ? '1 worker' : `${n} workers`),
+  workerCount: (n) => many(n, 'worker'),
   noEnvironments: 'No environments yet',
   noEnvironmentsHint: 'Run this on any machine and it appears here:',
   any: 'Any',
@@ -65,7 +66,7 @@ export const create: Words['create'] = {
   dataParallel: 'Data',
   pipelineParallel: 'Pipeline',
   tensorParallel: 'Tensor',
-  product: (text, ranks) => `${text}, ${ranks} ranks in all`,
+  product: (text, ranks) => `${text}, ${many(ranks, 'rank')} in all`,
   zeroStage: 'ZeRO stage',
   microBatch: 'Micro-batch per GPU',
   automatic: 'Auto',
@@ -123,7 +124,7 @@ export const create: Words['create'] = {
   crossZone: 'Training across zones may suffer from network latency',
   chosenEnvironments: 'Selected environments',
   rankMap: 'Rank map',
-  rankMapNote: (n) => (n === '1' ? '1 rank' : `${n} ranks`),
+  rankMapNote: (n) => many(n, 'rank'),
   slot: (rank, worker) => `Rank ${rank} · ${worker}`,
   slotGpu: (gpu) => `GPU ${gpu}`,
   fits: 'Fits',

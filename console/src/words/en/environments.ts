@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const environments: Words['environments'] = {
   title: 'Environments',
@@ -21,6 +22,7 @@ export const environments: Words['environments'] = {
     'The token in the command is shown this once: copy it now. Once joined, the agent keeps a credential of its own.',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: 'Custom' },
   search: 'Search by name, zone, image, GPU',
+  searchShort: 'Search',
   filters: { status: 'Status', zone: 'Zone', gpu: 'GPU', image: 'Image', label: 'Label' },
   sort: 'Sort',
   sorts: {
@@ -49,9 +51,9 @@ export const environments: Words['environments'] = {
   heard: (span) => `${span} ago`,
   heardNow: 'just now',
   never: 'not heard yet',
-  workers: (n) => `${n} workers`,
+  workers: (n) => many(n, 'worker'),
   freeOf: (free, all) => `${free}/${all} free`,
-  cores: (n) => `${n} cores`,
+  cores: (n) => many(n, 'core'),
   gigabytes: (n) => `${n} GB`,
   declared: 'declared',
   declaredHint: 'Resources were given by --declare, not measured',

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const groups: Words['groups'] = {
   title: 'Groups',
@@ -24,10 +25,11 @@ export const groups: Words['groups'] = {
   saveConfig: 'Save',
   saved: 'The configuration was saved',
   workers: 'Workers',
-  workerCount: (n) => `${n} workers`,
+  workerCount: (n) => many(n, 'worker'),
   selected: (n) => `${n} selected`,
+  unassigned: 'No group',
   moveTo: 'Move to',
-  moved: (n, group) => `${n} workers moved to ${group}`,
+  moved: (n, group) => `${many(n, 'worker')} moved to ${group}`,
   selectAll: 'Select all',
   searchWorkers: 'Search workers',
   worker: 'Worker',
@@ -42,7 +44,7 @@ export const groups: Words['groups'] = {
   checkHint: 'Asks each node whether it finds and reaches the master',
   start: 'Start',
   startTitle: (name) => `Start on the group ${name}`,
-  startNote: (n) => `Starts ${n} processes; RANK and the other variables are set by themselves.`,
+  startNote: (n) => `Starts ${many(n, 'process', 'processes')}; RANK and the other variables are set by themselves.`,
   command: 'Command',
   commandHint: 'What each process runs; the built-in trainer when empty',
   directory: 'Working folder',
@@ -53,12 +55,12 @@ export const groups: Words['groups'] = {
   started: 'The training task was created',
   stop: 'Stop',
   stopText: (name) => `Stop all tasks on the group ${name}?`,
-  stopped: (n) => `${n} tasks were asked to stop`,
+  stopped: (n) => `${many(n, 'task was', 'tasks were')} asked to stop`,
   noGroups: 'No groups yet',
   noGroupsHint: 'Create one, tick workers and move them in; or in a terminal:',
   noWorkers: 'No workers yet',
   noWorkersHint: 'Start one on a training machine:',
-  problems: (n) => `${n} problems`,
+  problems: (n) => many(n, 'problem'),
   ready: 'Ready to start',
   nothingRuns: 'Nothing runs on it',
 };

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const logs: Words['logs'] = {
   title: 'Logs',
@@ -24,12 +25,12 @@ export const logs: Words['logs'] = {
   following: 'Following',
   toEnd: 'Jump to the newest',
   around: (rank) => `Showing a line of rank ${rank} with what is around it`,
-  folded: (n) => `${n} updates folded`,
+  folded: (n) => `${many(n, 'update')} folded`,
   copyLink: 'Copy a link to this line',
   empty: 'No output yet',
   emptyHint: 'What ranks write to their standard streams appears here at once.',
   emptyOver: 'This task left no output',
-  lines: (n) => `${n} lines`,
+  lines: (n) => many(n, 'line'),
   order: 'The order within a rank is exact; ranks are placed beside each other as their output arrived.',
   over: 'Ended',
   cutLine: 'The line is long and is shown in part',

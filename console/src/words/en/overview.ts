@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const overview: Words['overview'] = {
   title: 'Overview',
@@ -25,7 +26,7 @@ export const overview: Words['overview'] = {
   eta: (span) => `${span} left`,
   tokens: (n) => `${n} tokens/s`,
   elapsed: (span) => `${span} so far`,
-  ranks: (n) => `${n} ranks`,
+  ranks: (n) => many(n, 'rank'),
   events: 'Latest events',
   noEnvironments: 'No environments yet',
   noEnvironmentsHint: 'Run this on any machine and it appears here:',

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const preflight: Words['preflight'] = {
   title: 'Preflight',
@@ -28,7 +29,7 @@ export const preflight: Words['preflight'] = {
   start: 'Start preflight',
   measured: 'What was measured',
   waitsFor: (names) => `waiting for ${names}`,
-  summary: (errors, warnings, seconds) => `${errors} errors, ${warnings} warnings, ${seconds} s`,
+  summary: (errors, warnings, seconds) => `${many(errors, 'error')}, ${many(warnings, 'warning')}, ${seconds} s`,
   errors: 'Errors',
   warnings: 'Warnings',
   well: 'Well',

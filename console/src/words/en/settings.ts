@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const settings: Words['settings'] = {
   title: 'Settings',
@@ -132,7 +133,7 @@ export const settings: Words['settings'] = {
   roleOwn: 'Same as mine',
   roleOwnHint: 'Never more than you may do',
   expires: 'Expires',
-  days: (n) => `${n} days`,
+  days: (n) => many(n, 'day'),
   never: 'never',
   expired: 'expired',
   expiresIn: (span) => `in ${span}`,
@@ -147,7 +148,7 @@ export const settings: Words['settings'] = {
   noTokensHint: 'Programs use the API by a token, machines join by one. Create one here, or in a terminal:',
   joinNote: 'Commands with which machines may still join; those that have joined are not touched when one is revoked',
   joinOpen: 'May still join',
-  joinLeft: (n: string) => (n === '1' ? '1 machine' : `${n} machines`),
+  joinLeft: (n: string) => many(n, 'machine'),
   joinAnyNumber: 'Any number',
   joinPlace: 'Zone and labels',
   noJoins: 'No command waits to be used',

@@ -54,7 +54,6 @@ export const shell: Words['shell'] = {
   logInByToken: 'With a token',
   logInUser: 'Name',
   logInPassword: 'Password',
-  logInRefused: 'The server does not take this, or asks you to wait a moment',
   logInByCompany: 'Log in with your company account',
   crashed: 'The page has failed',
   crashedHint: 'Loading it again usually helps; if it keeps happening, report the text below.',

@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const task: Words['task'] = {
   title: 'Training task',
@@ -33,7 +34,7 @@ export const task: Words['task'] = {
   speed: 'Speed',
   tokens: (n) => `${n} tokens/s`,
   attempts: 'Attempts',
-  restartsOf: (used, most) => `${used} of ${most} restarts`,
+  restartsOf: (used, most) => `${used} of ${many(most, 'restart')}`,
   progress: 'Progress',
   noProgress: 'No progress reported yet',
   noProgressHint: 'Report it by fermi.report(step=…, loss=…)',
@@ -43,7 +44,7 @@ export const task: Words['task'] = {
   workerHours: 'Worker-hours',
   queueBefore: 'Before it',
   queueFirst: 'nothing: it is next',
-  queueCount: (n) => (n === '1' ? '1 task' : `${n} tasks`),
+  queueCount: (n) => many(n, 'task'),
   startsByLatest: 'Starts at the latest',
   startsByExpected: 'Expected to start',
   startsIn: (time, span) => `${time} (in ${span})`,
@@ -110,6 +111,21 @@ export const task: Words['task'] = {
   noGpu: 'These nodes report no GPU, so there are no charts of GPUs.',
   training: 'Training',
   machines: 'Machines',
+  subjects: {
+    task: 'Task',
+    attempt: 'Attempts',
+    restart: 'Restarts',
+    rank: 'Ranks',
+    ranks: 'Ranks',
+    node: 'Nodes',
+    nodes: 'Nodes',
+    environment: 'Environments',
+    agent: 'Agents',
+    checkpoints: 'Checkpoints',
+    hang: 'Hangs',
+    run: 'Runs',
+    launch: 'Launch',
+  },
   heat: 'Step time by rank',
   heatNote: 'the slowest rank on top',
   heatHint: 'The redder, the slower; click a row for the logs of its rank',
@@ -143,6 +159,7 @@ export const task: Words['task'] = {
   envAll: 'Variables of every rank',
   envOf: (rank) => `Variables of rank ${rank}`,
   notes: 'What was decided and why',
+  files: 'Generated files',
   noFiles: 'No files are written',
   copyAll: 'Copy all',
   rankEnvNone: 'RANK, LOCAL_RANK, MASTER_ADDR and the like are set by the node when it starts; the server keeps none.',

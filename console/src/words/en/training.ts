@@ -1,4 +1,5 @@
 import type { Words } from '../zh';
+import { many } from './many';
 
 export const training: Words['training'] = {
   title: 'Training tasks',
@@ -35,10 +36,10 @@ export const training: Words['training'] = {
   select: (name) => `Select ${name}`,
   selectAll: 'Select all loaded tasks',
   stop: 'Stop',
-  stopTitle: (n) => `Stop ${n} tasks?`,
+  stopTitle: (n) => `Stop ${many(n, 'task')}?`,
   stopText: 'Each task saves and ends by its own stop ladder.',
-  stopped: (n) => `Asked ${n} tasks to stop`,
-  stopFailed: (n) => `${n} tasks could not be stopped`,
+  stopped: (n) => `Asked ${many(n, 'task')} to stop`,
+  stopFailed: (n) => `${many(n, 'task')} could not be stopped`,
   stopMost: 'At most 1,000 tasks are stopped at once',
   nothingToStop: 'All selected tasks are over',
   compare: 'Compare',
@@ -47,7 +48,7 @@ export const training: Words['training'] = {
   compareTitle: 'Compare tasks',
   compareBack: 'Back to the list',
   compareNone: 'These tasks report no loss',
-  count: (n) => `${n} tasks`,
+  count: (n) => many(n, 'task'),
   loaded: (n) => `${n} loaded`,
   empty: 'No training tasks yet',
   emptyHint: 'Create one on this page, or run in a terminal:',

@@ -17,6 +17,7 @@ export const common = {
   clear: '清除',
   all: '全部',
   none: '无',
+  ownCommand: '自带命令',
   name: '名称',
   status: '状态',
   createdAt: '创建时间',

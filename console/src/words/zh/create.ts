@@ -30,7 +30,7 @@ export const create = {
   clearChosen: '取消全选',
   shiftHint: '按住 Shift 点击可连续选择',
   master: '主节点',
-  waitsFor: (tasks: string) => `将等待 ${tasks} 释放`,
+  waitsFor: (tasks: string) => `等待 ${tasks}`,
   away: '不能选择',
   awaySince: (span: string) => `上次心跳 ${span}前，不能选择`,
   drained: '已停用，任务将等待它恢复',

@@ -18,6 +18,7 @@ export const environments = {
   joinOnce: '命令里的令牌只显示这一次，请现在复制。接入后代理保存自己的凭证，不再需要它。',
   kinds: { jupyter: 'Jupyter', vscode: 'VSCode', ssh: 'SSH', custom: '自定义' },
   search: '搜索名称、可用区、镜像、GPU',
+  searchShort: '搜索',
   filters: { status: '状态', zone: '可用区', gpu: 'GPU', image: '镜像', label: '标签' },
   sort: '排序',
   sorts: {

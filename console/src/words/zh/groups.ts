@@ -24,6 +24,7 @@ export const groups = {
   workers: 'Worker 列表',
   workerCount: (n: string) => `${n} 个 Worker`,
   selected: (n: string) => `已选 ${n}`,
+  unassigned: '未分组',
   moveTo: '移动到',
   moved: (n: string, group: string) => `已将 ${n} 个 Worker 移动到“${group}”`,
   selectAll: '全选',

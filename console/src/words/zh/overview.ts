@@ -15,7 +15,7 @@ export const overview = {
   legendBusy: '训练中',
   legendSuspect: '心跳延迟',
   legendOffline: '离线',
-  running: '运行中的任务',
+  running: '进行中的任务',
   viewAll: '查看全部',
   step: (step: string, total: string) => `第 ${step} / ${total} 步`,
   stepOnly: (step: string) => `第 ${step} 步`,

@@ -51,7 +51,6 @@ export const shell = {
   logInByToken: '令牌登录',
   logInUser: '用户名',
   logInPassword: '密码',
-  logInRefused: '服务器不接受，或要求稍后再试',
   logInByCompany: '使用公司账号登录',
   crashed: '页面出错了',
   crashedHint: '重新加载通常可以恢复；若反复出现，请附上以下内容反馈。',

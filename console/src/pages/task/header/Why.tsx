@@ -13,8 +13,9 @@ type WhyProps = { task: Task; isShort: boolean; onTab: (tab: TabName) => void };
 
 /** Why it waits or failed, and what to do: one sentence each. */
 export function Why({ task, isShort, onTab }: WhyProps) {
-  const { w, say } = useWords();
-  const isQuiet = QUIET.has(task.status) && !task.reason;
+  const { w, say, tell, advise } = useWords();
+  const isHung = task.hang != null;
+  const isQuiet = QUIET.has(task.status) && !task.reason && !isHung;
   const isOver = task.endedAt != null;
   const explained = useQuery({ ...explainQuery(task.id), enabled: !isQuiet, refetchInterval: isOver ? false : OFTEN });
   if (isQuiet || !explained.data) return null;
@@ -26,17 +27,18 @@ export function Why({ task, isShort, onTab }: WhyProps) {
       {queue ? (
         <Place queue={queue} summary={say(summary)} />
       ) : (
-        <p className="font-medium">{isBad && cause ? cause : say(summary)}</p>
+        <p className="font-medium">{isBad && cause ? cause : tell(summary)}</p>
       )}
-      {isBad && cause && !isShort ? <p>{say(summary)}</p> : null}
+      {isBad && cause && !isShort ? <p>{tell(summary)}</p> : null}
       {advice && !isShort ? (
         <p className="mt-1 text-text">
           <span className="mr-2 text-muted">{w.task.advice}</span>
-          {say(advice)}
+          {advise(advice)}
         </p>
       ) : null}
-      <Waiting waitingFor={waitingFor} />
-      {isBad ? (
+      {/* Where it stands in the queue says who has the workers, unless several do. */}
+      {queue && new Set(waitingFor.map((one) => one.taskId)).size < 2 ? null : <Waiting waitingFor={waitingFor} />}
+      {isBad || isHung ? (
         <p className="mt-1.5 flex gap-4">
           <button type="button" className="font-medium underline underline-offset-2" onClick={() => onTab('diagnosis')}>
             {w.task.seeDiagnosis}

@@ -6,6 +6,7 @@ import type { Explanation, Verdict } from '~/api/types';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
+import { classes } from '~/ui/classes';
 import { CheckIcon, WarnIcon } from '~/ui/icons';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
@@ -21,7 +22,11 @@ export function Diagnosis({ task, onSearch }: TabProps) {
       {(data) => (
         <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_360px]">
           <div className="flex min-w-0 flex-col gap-4">
-            <Sentence explained={data} onLogs={(ranks) => onSearch({ tab: 'logs', ranks, line: undefined })} />
+            <Sentence
+              explained={data}
+              isHung={task.hang != null}
+              onLogs={(ranks) => onSearch({ tab: 'logs', ranks, line: undefined })}
+            />
             {data.verdict ? <Evidence verdict={data.verdict} /> : null}
             {task.status === 'running' ? <Stacks taskId={task.id} /> : null}
           </div>
@@ -32,8 +37,15 @@ export function Diagnosis({ task, onSearch }: TabProps) {
   );
 }
 
-function Sentence({ explained, onLogs }: { explained: Explanation; onLogs: (ranks: string | undefined) => void }) {
-  const { w, say } = useWords();
+type SentenceProps = {
+  explained: Explanation;
+  /** It runs, but does not move. */
+  isHung: boolean;
+  onLogs: (ranks: string | undefined) => void;
+};
+
+function Sentence({ explained, isHung, onLogs }: SentenceProps) {
+  const { w, say, tell, advise } = useWords();
   const { verdict, summary, advice, status, waitingFor } = explained;
   const isBad = status === 'failed' || (verdict != null && verdict.class != null);
   const cause = say(verdict?.cause);
@@ -41,20 +53,23 @@ function Sentence({ explained, onLogs }: { explained: Explanation; onLogs: (rank
     <Card bodyClass="flex flex-col gap-4 p-5">
       <div className="flex items-start gap-3">
         <span
-          className={`flex size-8 shrink-0 items-center justify-center rounded-full ${isBad ? 'bg-bad-soft text-bad' : 'bg-good-soft text-good'}`}
+          className={classes(
+            'flex size-8 shrink-0 items-center justify-center rounded-full',
+            isBad ? 'bg-bad-soft text-bad' : isHung ? 'bg-warn-soft text-warn' : 'bg-good-soft text-good',
+          )}
         >
-          {isBad ? <WarnIcon /> : <CheckIcon />}
+          {isBad || isHung ? <WarnIcon /> : <CheckIcon />}
         </span>
         <div className="min-w-0">
-          <h2 className="text-lg font-semibold">{cause || say(summary)}</h2>
-          {cause ? <p className="mt-0.5 text-sm text-muted">{say(summary)}</p> : null}
-          {isBad ? null : <p className="mt-0.5 text-sm text-muted">{w.task.noVerdictHint}</p>}
+          <h2 className="text-lg font-semibold">{cause || tell(summary)}</h2>
+          {cause ? <p className="mt-0.5 text-sm text-muted">{tell(summary)}</p> : null}
+          {isBad || isHung ? null : <p className="mt-0.5 text-sm text-muted">{w.task.noVerdictHint}</p>}
           <Waiting waitingFor={waitingFor} />
         </div>
       </div>
       {advice ? (
         <Part label={w.task.advice}>
-          <p className="text-sm leading-6">{say(advice)}</p>
+          <p className="text-sm leading-6">{advise(advice)}</p>
         </Part>
       ) : null}
       {verdict?.first ? (
@@ -128,7 +143,7 @@ function Lines({ lines, strong }: { lines: readonly string[]; strong?: string | 
 }
 
 function Beside({ explained }: { explained: Explanation }) {
-  const { w, say, number, clock } = useWords();
+  const { w, say, tell, number, clock } = useWords();
   return (
     <div className="flex min-w-0 flex-col gap-4">
       <Card
@@ -144,7 +159,7 @@ function Beside({ explained }: { explained: Explanation }) {
                 <span className="ml-auto text-xs leading-5 text-faint">{clock(attempt.startedAt)}</span>
               </p>
               {attempt.resumed ? <p className="text-xs text-muted">{w.task.resumed}</p> : null}
-              {attempt.verdict ? <p className="text-xs text-muted">{say(attempt.verdict.headline)}</p> : null}
+              {attempt.verdict ? <p className="text-xs text-muted">{tell(attempt.verdict.headline)}</p> : null}
             </li>
           ))}
         </ol>
@@ -153,7 +168,7 @@ function Beside({ explained }: { explained: Explanation }) {
         <ul className="max-h-80 divide-y divide-line overflow-y-auto">
           {explained.nodes.map((node) => (
             <li key={node.environment} className="px-4 py-2 text-sm text-muted">
-              {say(node.text)}
+              {tell(node.text)}
             </li>
           ))}
         </ul>

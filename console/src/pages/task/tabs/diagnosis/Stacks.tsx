@@ -30,6 +30,9 @@ export function Stacks({ taskId }: { taskId: string }) {
   );
 }
 
+/** Where packages are installed says nothing; what is in them does. */
+const shortPath = (file: string) => file.replace(/^.*\/(?:site|dist)-packages\//, '…/');
+
 function Groups({ found: { groups, silent, silentNodes } }: { found: Found }) {
   const { w } = useWords();
   return (
@@ -42,8 +45,11 @@ function Groups({ found: { groups, silent, silentNodes } }: { found: Found }) {
             <ol className="font-mono text-xs leading-5 [overflow-wrap:anywhere]">
               {frames.map((frame, at) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a function may stand twice in a stack, and nothing moves
-                <li key={at} className={at === 0 ? 'font-semibold' : 'text-muted'}>
-                  {`${frame.function}  ${frame.file}:${frame.line}`}
+                <li key={at} className={at === 0 ? 'font-semibold' : undefined}>
+                  {frame.function}{' '}
+                  <span className="font-normal text-muted" title={`${frame.file}:${frame.line}`}>
+                    {shortPath(frame.file)}:{frame.line}
+                  </span>
                 </li>
               ))}
             </ol>

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Loaded } from '~/api/Loaded';
+import { useNames } from '~/api/names';
 import { taskEventsQuery } from '~/api/queries';
 import type { Event } from '~/api/types';
 import { classes } from '~/ui/classes';
@@ -15,11 +16,15 @@ const kindOf = (event: Event) => event.kind.split('.')[0] ?? '';
 
 /** What happened, newest first, live. */
 export function Events({ task, search, onSearch }: TabProps) {
-  const { w, say, ago, date } = useWords();
+  const { w, tell, ago, date } = useWords();
+  const { userName } = useNames();
   const now = useNow();
   const query = useInfiniteQuery(taskEventsQuery(task.id));
   const events = useMemo(() => query.data?.pages.flatMap((page) => page.items).reverse() ?? [], [query.data]);
   const kinds = useMemo(() => [...new Set(events.map(kindOf))].sort(), [events]);
+  const subjects: Record<string, string> = w.task.subjects;
+  // What an agent tells is said in the name of its environment.
+  const nameOf = (id: string) => task.nodes.find((node) => node.environment === id)?.name ?? userName(id);
   const shown = events.filter((event) => !search.kind || kindOf(event) === search.kind);
   return (
     <Loaded
@@ -42,7 +47,7 @@ export function Events({ task, search, onSearch }: TabProps) {
                   (search.kind ?? '') === kind ? 'bg-accent-soft text-accent' : 'text-muted hover:bg-hover',
                 )}
               >
-                {kind || w.common.all}
+                {kind ? (subjects[kind] ?? kind) : w.common.all}
               </button>
             ))}
           </div>
@@ -54,11 +59,11 @@ export function Events({ task, search, onSearch }: TabProps) {
               >
                 <span aria-hidden="true" className={classes('size-1.5 rounded-full', toneOf(event.kind))} />
                 <div className="min-w-0">
-                  <p className="text-sm break-words">{say(event.text)}</p>
+                  <p className="text-sm break-words">{tell(event.text)}</p>
                   <p className="truncate text-xs text-faint">
                     <span className="font-mono">{event.kind}</span>
                     {event.rank == null ? null : ` · rank ${event.rank}`}
-                    {event.principal?.name ? ` · ${event.principal.name}` : null}
+                    {event.principal?.name ? ` · ${nameOf(event.principal.name)}` : null}
                   </p>
                 </div>
                 <time

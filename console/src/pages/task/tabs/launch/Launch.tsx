@@ -84,7 +84,11 @@ function Shown({ launch, rank, onRank }: { launch: Answer; rank: number; onRank:
           <LongText label={file.path} text={file.text} className="px-4 py-3" />
         </Card>
       ))}
-      {launch.files.length === 0 ? <p className="text-sm text-muted">{w.task.noFiles}</p> : null}
+      {launch.files.length === 0 ? (
+        <Card title={w.task.files} bodyClass="px-4 py-3 text-sm text-muted">
+          {w.task.noFiles}
+        </Card>
+      ) : null}
     </div>
   );
 }

@@ -5,9 +5,9 @@ import { mostPoints, packSteps, type StepTimes } from '~/api/packSteps';
 import { isLarge, metricsQuery, ranksPace, taskEventsQuery } from '~/api/queries';
 import { stepTimesQuery } from '~/api/stepTimes';
 import type { Metrics as Answer, Event, Series, Task } from '~/api/types';
-import type { Mark } from '~/charts/events';
+import { type Mark, marksNear } from '~/charts/events';
 import { HeatMap } from '~/charts/HeatMap';
-import { heat } from '~/charts/heat';
+import { extentOf, heat } from '~/charts/heat';
 import { Plot } from '~/charts/Plot';
 import { Card } from '~/ui/Card';
 import { Choice } from '~/ui/Choice';
@@ -20,6 +20,7 @@ import { type ChartPlan, courses, POINTS, plan, pointsFor, spreadLines } from '.
 
 const SAMPLE = 'import fermi\nfermi.report(step=step, loss=loss.item(), tokensPerS=speed, stepTimeS=took)';
 const NO_MARKS: Mark[] = [];
+const WHOLE: [number, number] = [0, 1];
 
 export function Metrics(props: TabProps) {
   const { w } = useWords();
@@ -97,7 +98,11 @@ function Charts({ task, search, onSearch, series, ofAll }: ChartsProps) {
           <Empty title={w.task.noMetrics} hint={w.task.noMetricsHint} action={<Command text={SAMPLE} />} />
         )}
       </Card>
-      <StepHeat steps={steps} bySteps={bySteps} onPick={(rank) => onSearch({ tab: 'logs', ranks: String(rank) })} />
+      <StepHeat
+        {...props}
+        steps={steps}
+        onPick={(rank) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined })}
+      />
       <Card
         title={w.task.machines}
         note={machines.some((chart) => chart.name.startsWith('gpu.')) ? null : w.task.noGpu}
@@ -122,7 +127,7 @@ type ChartProps = {
 };
 
 const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartProps) {
-  const { w, value, number, clock, percent, bytes } = useWords();
+  const { w, value, number, clockWithin, percent, bytes } = useWords();
   const isSteps = bySteps && !chart.isMachine;
   const lines = useMemo(() => {
     const names = new Map(task.nodes.map((node) => [node.environment, node.name]));
@@ -136,16 +141,18 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
     return courses(chart, bySteps, { nameOf, all: w.common.all, spread });
   }, [chart, ofAll, bySteps, task.nodes, w]);
   const titles: Record<string, string> = w.task.series;
-  const format = /\.cpu$|\.use$/.test(chart.name) ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
+  const isShare = /\.cpu$|\.use$/.test(chart.name);
+  const format = isShare ? percent : /memory|received|sent/.test(chart.name) ? bytes : value;
   return (
     <Plot
       title={titles[chart.name] ?? chart.name}
       courses={lines}
       marks={isSteps ? NO_MARKS : marks}
       isTime={!isSteps}
-      group={`${task.id} ${isSteps ? 'step' : 'time'}`}
+      group={groupOf(task, isSteps)}
+      {...(isShare ? { range: WHOLE } : {})}
       format={format}
-      formatX={isSteps ? number : (seconds) => clock(seconds * 1000)}
+      formatX={isSteps ? number : (seconds, span) => clockWithin(seconds * 1000, span * 1000)}
     />
   );
 });
@@ -153,27 +160,48 @@ const Chart = memo(function Chart({ task, chart, ofAll, bySteps, marks }: ChartP
 /** More columns than these are too narrow to point at. */
 const COLUMNS = 120;
 
-type StepHeatProps = { steps: StepTimes | null; bySteps: boolean; onPick: (rank: number) => void };
+/** Charts of a task that have the same axis point at the same place. */
+const groupOf = (task: Task, bySteps: boolean) => `${task.id} ${bySteps ? 'step' : 'time'}`;
 
-function StepHeat({ steps, bySteps, onPick }: StepHeatProps) {
-  const { w, value, clock, number } = useWords();
-  const map = useMemo(
-    () => steps && heat(steps, bySteps, Math.min(COLUMNS, Math.max(mostPoints(steps), 1))),
-    [steps, bySteps],
-  );
+type StepHeatProps = {
+  task: Task;
+  steps: StepTimes | null;
+  bySteps: boolean;
+  marks: readonly Mark[];
+  onPick: (rank: number) => void;
+};
+
+function StepHeat({ task, steps, bySteps, marks, onPick }: StepHeatProps) {
+  const { w, value, clockWithin, number } = useWords();
+  const extent = useMemo(() => steps && extentOf(steps, bySteps), [steps, bySteps]);
+  const shown = useMemo(() => (bySteps || !extent ? NO_MARKS : marksNear(marks, ...extent)), [bySteps, extent, marks]);
+  const from = Math.min(...(extent ?? []), ...shown.map((mark) => mark.x));
+  const to = Math.max(...(extent ?? []), ...shown.map((mark) => mark.x));
+  const map = useMemo(() => {
+    if (!steps || from > to) return null;
+    const columns = bySteps ? Math.min(COLUMNS, Math.max(mostPoints(steps), 1)) : COLUMNS;
+    return heat(steps, { bySteps, from, to, columns });
+  }, [steps, bySteps, from, to]);
   const format = useCallback((seconds: number) => w.task.seconds(value(seconds)), [w, value]);
   return (
     <Card title={w.task.heat} note={w.task.heatNote} bodyClass="p-4">
-      {map === null ? (
+      {steps === null ? (
         <Skeleton className="h-80" />
-      ) : map.ranks.length === 0 ? (
+      ) : map === null ? (
         <p className="text-sm text-muted">{w.task.heatNone}</p>
       ) : (
         <HeatMap
           label={w.task.heat}
           heat={map}
+          marks={shown}
+          isTime={!bySteps}
+          group={groupOf(task, bySteps)}
           format={format}
-          formatX={bySteps ? (step) => w.task.stepOnly(number(Math.round(step))) : (seconds) => clock(seconds * 1000)}
+          formatX={
+            bySteps
+              ? (step) => w.task.stepOnly(number(Math.round(step)))
+              : (seconds, span) => clockWithin(seconds * 1000, span * 1000)
+          }
           onPick={onPick}
         />
       )}

@@ -30,6 +30,8 @@ test('ranks that agree are one line, some are lines, many are a spread', () => {
   const labels = (list: Series[]) => courses(chart(list), true, words).map((course) => course.label);
   expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 2])])).toEqual(['all']);
   expect(labels([series('loss', 0, [1, 2]), series('loss', 1, [1, 3])])).toEqual(['rank 0', 'rank 1']);
+  expect(labels([series('loss', 0, [4, 3, 2, 1]), series('loss', 1, [4, 3, 2])])).toEqual(['all']);
+  expect(labels([series('loss', 0, [4, 3, 2, 1, 0, 0]), series('loss', 1, [4, 3, 2])])).toEqual(['rank 0', 'rank 1']);
   const many = Array.from({ length: 9 }, (_, rank) => series('loss', rank, [rank, rank]));
   expect(labels(many)).toEqual(['low', 'mid', 'high']);
 });

@@ -48,13 +48,22 @@ export function samplesOf(series: Series, bySteps: boolean): Sample[] {
   return found;
 }
 
+/** So many steps a rank may be behind another. */
+const BEHIND = 2;
+
 /** Several ranks that say the very same are one line: ranks of data parallel training agree on their loss. */
 export function sameAll(courses: readonly (readonly Sample[])[]): boolean {
   const [first, ...others] = courses;
   if (!first || others.length === 0) return false;
-  return others.every(
-    (course) => course.length === first.length && course.every((sample, at) => sample.y === first[at]?.y),
-  );
+  // While they run, one has told of a step that another is about to tell.
+  return others.every((course) => {
+    const common = Math.min(course.length, first.length);
+    const isLevel = Math.max(course.length, first.length) - common <= BEHIND && common > BEHIND;
+    return (
+      (isLevel || course.length === first.length) &&
+      course.slice(0, common).every((sample, at) => sample.y === first[at]?.y)
+    );
+  });
 }
 
 /** Of many points the least, the median and the greatest value by stretches of the axis. */

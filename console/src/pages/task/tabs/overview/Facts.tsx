@@ -1,6 +1,10 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useNames } from '~/api/names';
+import { datasetsQuery, modelsQuery } from '~/api/queries';
 import type { Task } from '~/api/types';
+import { useFrameworkName } from '~/api/useFrameworkName';
 import { Card } from '~/ui/Card';
 import { Copy } from '~/ui/Copy';
 import { Badge } from '~/ui/Pill';
@@ -34,37 +38,25 @@ function asked(mode: Task['spec']['launchMode'], w: Words): string | null {
 /** What the task is, once and for all. */
 export function Facts({ task }: { task: Task }) {
   const { w, date, number, duration } = useWords();
+  const framework = useFrameworkName(task.framework ?? '');
+  const { userName } = useNames();
   const { spec } = task;
   const limit = spec.policies?.timeLimit;
   const labels = Object.entries(task.labels);
   const source = spec.source ? ('path' in spec.source ? spec.source.path : spec.source.snapshot.slice(0, 12)) : null;
   const rows: [string, ReactNode][] = [
     [w.task.command, <CommandLine key="command" task={task} />],
-    [w.task.framework, task.framework],
+    [w.task.framework, task.framework ? framework : null],
     [w.task.nodes, nodes(task, number)],
     [w.task.world, task.worldSize > 0 ? number(task.worldSize) : null],
     [w.task.master, task.nodes[0] ? `${task.nodes[0].name}${task.masterPort ? `:${task.masterPort}` : ''}` : null],
-    [
-      w.task.dataset,
-      spec.dataset ? (
-        <Link key="dataset" to="/datasets" className="text-accent hover:underline">
-          {spec.dataset.datasetId}
-        </Link>
-      ) : null,
-    ],
-    [
-      w.task.model,
-      spec.modelId ? (
-        <Link key="model" to="/models" className="text-accent hover:underline">
-          {spec.modelId}
-        </Link>
-      ) : null,
-    ],
+    [w.task.dataset, spec.dataset ? <DatasetLink key="dataset" {...spec.dataset} /> : null],
+    [w.task.model, spec.modelId ? <ModelLink key="model" id={spec.modelId} /> : null],
     [w.task.source, source],
     [w.task.asked, asked(spec.launchMode, w)],
     [w.task.timeLimit, limit ? duration(limit * 1000) : null],
     [w.task.priority, task.priority === 0 ? null : number(task.priority)],
-    [w.task.createdBy, task.createdBy?.name],
+    [w.task.createdBy, task.createdBy ? userName(task.createdBy.name) : null],
     [w.task.createdAt, date(task.createdAt)],
     [w.task.startedAt, task.startedAt ? date(task.startedAt) : null],
     [w.task.endedAt, task.endedAt ? date(task.endedAt) : null],
@@ -94,6 +86,30 @@ export function Facts({ task }: { task: Task }) {
         )}
       </dl>
     </Card>
+  );
+}
+
+type DatasetLinkProps = { datasetId: string; datasetVersionId?: string };
+
+/** Its name; its id until that is known, or where it is gone. */
+function DatasetLink({ datasetId, datasetVersionId }: DatasetLinkProps) {
+  const datasets = useQuery(datasetsQuery());
+  const dataset = datasets.data?.items.find(({ id }) => id === datasetId);
+  const version = dataset?.versions.find(({ id }) => id === datasetVersionId);
+  return (
+    <Link to="/datasets" search={dataset ? { q: dataset.name } : {}} className="text-accent hover:underline">
+      {[dataset?.name ?? datasetId, version?.version].filter(Boolean).join(' · ')}
+    </Link>
+  );
+}
+
+function ModelLink({ id }: { id: string }) {
+  const models = useQuery(modelsQuery());
+  const model = models.data?.items.find((one) => one.id === id);
+  return (
+    <Link to="/models" search={model ? { q: model.name } : {}} className="text-accent hover:underline">
+      {model?.name ?? id}
+    </Link>
   );
 }
 

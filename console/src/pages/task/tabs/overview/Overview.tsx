@@ -16,7 +16,7 @@ import { Waterfall } from './Waterfall';
 const SAID_ABOVE = 'environments_busy';
 
 export function Overview({ task, onSearch }: TabProps) {
-  const { w, say } = useWords();
+  const { w, tell, advise } = useWords();
   const { query, rows, about } = useRanks(task);
   const pick = (rank: number) => onSearch({ tab: 'logs', ranks: String(rank), line: undefined });
   return (
@@ -44,8 +44,8 @@ export function Overview({ task, onSearch }: TabProps) {
           .filter((warning) => warning.id !== SAID_ABOVE)
           .map((warning) => (
             <Banner key={warning.id} tone="info">
-              {say(warning.text)}
-              {warning.hint ? <span className="block text-muted">{say(warning.hint)}</span> : null}
+              {tell(warning.text)}
+              {warning.hint ? <span className="block text-muted">{advise(warning.hint)}</span> : null}
             </Banner>
           ))}
       </div>

@@ -24,7 +24,9 @@ export function Waterfall({ task }: { task: Task }) {
   const events = useInfiniteQuery(taskEventsQuery(task.id));
   const first = useQuery(metricsQuery(task.id, { rank: 0, maxPoints: 500, series: 'loss,stepTimeS' }));
   const firstStep = first.data?.series[0]?.points[0]?.time ?? null;
-  const bars = waterfall(events.data?.pages.flatMap((page) => page.items) ?? [], firstStep, now);
+  // What trains without telling of its steps has no first one.
+  const isSilent = task.ledger?.causes.some(({ cause, ms }) => cause === 'productive' && ms > 0) && !task.progress;
+  const bars = waterfall(events.data?.pages.flatMap((page) => page.items) ?? [], firstStep, now, !isSilent);
   const from = bars[0]?.from ?? 0;
   const span = Math.max((bars[bars.length - 1]?.to ?? 0) - from, 1);
   const names: Record<Stage, string> = {

@@ -24,6 +24,12 @@ test('a task that ended without a step says nothing of it', () => {
   expect(waterfall(events, null, 100).map((bar) => bar.stage)).toEqual(['queued', 'placed', 'spawn']);
 });
 
+test('a task that trains without a word of its steps says nothing of the first', () => {
+  const events = [...START, event('attempt.started', 20), event('task.running', 30)];
+  expect(waterfall(events, null, 90, false).map((bar) => bar.stage)).toEqual(['queued', 'placed', 'spawn']);
+  expect(waterfall(events, null, 90).map((bar) => bar.stage)).toEqual(['queued', 'placed', 'spawn', 'join']);
+});
+
 test('a restart begins anew', () => {
   const events = [...START, event('attempt.started', 20), event('task.restarting', 50), event('attempt.started', 60)];
   expect(seen(waterfall(events, null, 80))).toEqual([['spawn', 60, 80, true]]);

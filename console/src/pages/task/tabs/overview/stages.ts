@@ -18,6 +18,7 @@ export function waterfall(
   events: readonly Pick<Event, 'kind' | 'time'>[],
   firstStep: number | null,
   now: number,
+  tellsSteps = true,
 ): Bar[] {
   const bars: Bar[] = [];
   let ended = false;
@@ -38,8 +39,8 @@ export function waterfall(
   const last = bars[bars.length - 1];
   if (last?.stage === 'join' && firstStep !== null && firstStep >= last.from && (last.isOpen || firstStep <= last.to)) {
     bars[bars.length - 1] = { ...last, to: firstStep, isOpen: false };
-  } else if (last?.stage === 'join' && firstStep === null && !last.isOpen) {
-    // It ended without having told of a step: nothing is known of this stage.
+  } else if (last?.stage === 'join' && firstStep === null && !(last.isOpen && tellsSteps)) {
+    // It ended without having told of a step, or tells of none: nothing is known of this stage.
     bars.pop();
   }
   return bars;

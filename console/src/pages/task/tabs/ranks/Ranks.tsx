@@ -78,7 +78,7 @@ function Head() {
       className={`${COLUMNS} h-9 items-center border-b border-line bg-surface text-xs font-medium text-muted`}
     >
       {heads.map((head, at) => (
-        <span key={head} role="columnheader" className={at >= 3 && at <= 7 ? 'text-right' : undefined}>
+        <span key={head} role="columnheader" className={at < 3 ? undefined : at <= 7 ? 'text-right' : 'pl-3'}>
           {head}
         </span>
       ))}
@@ -124,7 +124,7 @@ function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: n
       <span role="cell" className={right}>
         {row.memory == null ? '–' : bytes(row.memory)}
       </span>
-      <span role="cell" className="truncate font-mono text-xs text-muted" title={about.lastLine}>
+      <span role="cell" className="truncate pl-3 font-mono text-xs text-muted" title={about.lastLine}>
         {about.lastLine || row.exitText}
       </span>
     </div>
