@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -198,7 +198,7 @@ def _all_pieces(
 
 
 @contextmanager
-def _pool(count: int) -> Iterator[Callable[..., Any]]:
+def _pool(count: int) -> Generator[Callable[..., Any]]:
     if count == 1:
         yield map
         return
@@ -342,7 +342,7 @@ def _size(piece: Piece) -> int:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

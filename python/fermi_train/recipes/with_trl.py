@@ -162,7 +162,7 @@ class Told(TrainerCallback):
 def whole_checkpoints(kind: type[Any]) -> type[Any]:
     """Gives a trainer of TRL's that saves through our `Store`: whole or absent, noted, pruned."""
 
-    class Whole(kind):  # type: ignore[misc, valid-type]
+    class Whole(kind):
         store: Store
         note: Callable[[int, float], Note]
 

@@ -7,9 +7,10 @@ weight decay of the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -19,7 +20,8 @@ from ..messages import Refusal, Text
 _VALUE = "value"
 
 
-class _Fragment(NamedTuple):
+@dataclass(frozen=True)
+class _Fragment:
     """Where elements of a parameter lie: in which rank's file, in which group, from where on, and how many."""
 
     rank: int
@@ -67,9 +69,9 @@ class SavedParts:
         return _joined((fragments[name].flatten() for fragments in self._frozen), begin, count)
 
     def _pieces(self, kind: str, fragments: list[_Fragment]) -> Iterator[torch.Tensor]:
-        for rank, group, begin, count in fragments:
-            flat = self._values[rank][group] if kind == _VALUE else self._others[rank][group][kind]
-            yield flat[begin : begin + count]
+        for one in fragments:
+            flat = self._values[one.rank][one.group] if kind == _VALUE else self._others[one.rank][one.group][kind]
+            yield flat[one.begin : one.begin + one.count]
 
 
 def parts_in(folder: Path) -> list[Path]:
