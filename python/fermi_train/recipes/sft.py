@@ -35,6 +35,7 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     try:
         return trainer.train()
     finally:
+        trainer.reporter.close()
         trainer.world.leave()
 
 

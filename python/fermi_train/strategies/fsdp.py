@@ -113,7 +113,9 @@ class FullyShard(Strategy):
         """Gathers the weights on rank 0."""
         from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
-        whole: dict[str, Any] = get_model_state_dict(self.bare, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+        whole: dict[str, Any] = get_model_state_dict(
+            self.bare, options=StateDictOptions(full_state_dict=True, cpu_offload=True)
+        )
         return whole if self.world.rank == 0 else None
 
     def held(self) -> Held:

@@ -39,7 +39,9 @@ class SavedParts:
         self.scaler: Any = states[0]["loss_scaler"]
         self.is_stage_3 = "fp32_flat_groups" in states[0]
         if self.is_stage_3:
-            models = [_opened(folder / f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt") for rank in range(len(states))]
+            models = [
+                _opened(folder / f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt") for rank in range(len(states))
+            ]
             values, others = "fp32_flat_groups", "optimizer_state_dict"
             self._fragments = _of_shapes(models[0]["param_shapes"], len(states))
             self._frozen = [model["frozen_param_fragments"] or {} for model in models]

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...batch.schedule import factor, warmup_steps
 from ...checkpoints.export import write
 from ...checkpoints.stop import Stop
-from ...checkpoints.store import Note, Store, check_fits, chosen
+from ...checkpoints.store import Note, Store, check_fits, chosen, holds_of
 from ...data.order import Order, Position, share
 from ...environment import Place
 from ...messages import Text
@@ -222,6 +222,7 @@ class PpoTrainer:
             seed=self.run.seed,
             algorithm=self.run.algorithm,
             stage=self.run.stage,
+            holds=holds_of(self.run),
         )
         store.save(note, self.strategy.save)
 
