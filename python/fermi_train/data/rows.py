@@ -25,8 +25,8 @@ KINDS = {
     ".text": "text",
 }
 _BOM = b"\xef\xbb\xbf"
-# Bytes of a piece that one process reads at a time.
-PIECE = 8 << 20
+# Bytes of a piece that one process reads at a time: of a small file less, so that all processes end at about one time.
+_LEAST, _MOST, _PIECES = 1 << 18, 8 << 20, 64
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Piece:
     end: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One row. `line` counts from 1 within its piece; `raw` is what the split is decided by."""
 
@@ -67,7 +67,7 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
     return found
 
 
-def pieces_of(file: Path, size: int = PIECE) -> list[Piece]:
+def pieces_of(file: Path, size: int | None = None) -> list[Piece]:
     """Cuts a file at ends of lines, so that several processes read it at once.
 
     CSV is one piece, because fields have lines; so is one JSON array, which is what many files named `.json` are.
@@ -78,6 +78,7 @@ def pieces_of(file: Path, size: int = PIECE) -> list[Piece]:
     if kind == "parquet":
         return [Piece(file, kind, group, group + 1) for group in range(_row_groups(file))]
     length = file.stat().st_size
+    size = size or min(max(length // _PIECES, _LEAST), _MOST)
     if kind in ("csv", "array") or length <= size:
         return [Piece(file, kind, 0, length)]
     cuts = [0]
