@@ -97,6 +97,7 @@ RECIPES := python/tests/recipes
 PYTEST := OMP_NUM_THREADS=1 "$(VENV)/bin/python" -m pytest -q -o cache_dir="$(CACHE)/pytest"
 test-recipes: venv ## The recipes of python/fermi_train on CPU: they learn, agree, resume, divide; RECIPES=… chooses
 	cd python && "$(VENV)/bin/ruff" check .
+	python/tests/types.sh "$(CACHE)" "$(VENV)/bin/python"
 	$(PYTEST) $(RECIPES) || { echo "once more, those that failed:"; $(PYTEST) --last-failed --last-failed-no-failures none $(RECIPES); }
 
 test-recipes-long: venv ## All of them: ZeRO-1 and 3, controls by lot, notebooks, JAX

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import NoReturn
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from .messages import Text, speaks_chinese
 
@@ -21,7 +22,13 @@ _MISTAKES = (
 
 
 class _Formatter(argparse.HelpFormatter):
-    def add_usage(self, usage, actions, groups, prefix=None):  # type: ignore[no-untyped-def]
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[Any],
+        prefix: str | None = None,
+    ) -> None:
         """Begins the line of usage."""
         super().add_usage(usage, actions, groups, str(Text("用法：", "usage: ")) if prefix is None else prefix)
 

@@ -7,11 +7,13 @@ import importlib
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from . import environment
 from .arguments import Arguments
+from .folders import failure_of
 from .libraries import REQUIREMENTS, not_installed
 from .messages import Refusal, Text
 
@@ -21,6 +23,7 @@ _USAGE = 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Does what the command line asks for, and gives the exit code."""
     environment.prepare_imports()
+    _speak_anywhere()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if words[:1] == ["prepare"]:
@@ -39,10 +42,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(not_installed([name]).shown(), file=sys.stderr)
         return _USAGE
     except Refusal as refusal:
-        # A path may be missing on one node alone: each says so, and the advice is given once there.
-        is_first_here = environment.place_here().local_rank == 0
-        print(refusal.shown() if is_first_here else refusal.text, file=sys.stderr)
-        return _USAGE
+        return _told(refusal)
+    except OSError as error:
+        if (failure := failure_of(error)) is None:
+            raise
+        return _told(failure)
+
+
+def _told(refusal: Refusal) -> int:
+    # A path may be missing on one node alone: each says so, and the advice is given once there.
+    is_first_here = environment.place_here().local_rank == 0
+    print(refusal.shown() if is_first_here else refusal.text, file=sys.stderr)
+    return refusal.code
+
+
+def _speak_anywhere() -> None:
+    """Writes a letter that the terminal's encoding does not have by its number, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _train(flags: argparse.Namespace) -> int:
@@ -69,7 +87,9 @@ def _train(flags: argparse.Namespace) -> int:
         return int(recipe.train(file, place, **more))
     except (Refusal, ModuleNotFoundError):
         raise
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and failure_of(error) is not None:
+            raise
         # The others' errors reach the user too: each rank's log file and its own stderr have them.
         from .report import logs
 

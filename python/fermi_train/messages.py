@@ -29,6 +29,8 @@ def speaks_chinese() -> bool:
 class Refusal(Exception):
     """Something that a person has to change: what is wrong, and what to do about it. Ends with exit code 2."""
 
+    code = 2
+
     def __init__(self, text: Text, hint: Text) -> None:
         """Keeps both sentences."""
         super().__init__(str(text))
@@ -39,3 +41,9 @@ class Refusal(Exception):
         """Gives both as they stand on a terminal."""
         error, hint = ("错误：", "提示：") if speaks_chinese() else ("error: ", "hint: ")
         return f"{error}{self.text}\n\n{hint}{self.hint}"
+
+
+class Failure(Refusal):
+    """Something that was right and went wrong: a disk is full. Ends with exit code 1."""
+
+    code = 1

@@ -23,7 +23,7 @@ from .data.arrow import Shards
 from .data.loading import IGNORED, Collate, NumberedSamples, StepBatch, StepLoader
 from .data.order import Order, Position, share
 from .environment import Place
-from .messages import Text
+from .messages import Refusal, Text
 from .models.bytes_tokenizer import token
 from .report import logs
 from .report.reporter import Reporter, StepReport
@@ -66,6 +66,8 @@ class BaseTrainer:
         self.reporter = Reporter(run, place)
         self.micro, self.accumulation = run.micro, run.accumulation
         self.order = Order(len(samples), run.micro * run.accumulation * self.world.ranks, run.seed, run.drop_last)
+        if run.drop_last and len(samples) < self.order.effective:
+            raise _too_few(len(samples), self.order.effective)
         # Which samples this rank trained on in the last step.
         self.trained: list[int] = []
         self._next: StepBatch | None = None
@@ -321,6 +323,20 @@ class BaseTrainer:
 def _drawn(seed: int, step: int, rank: int) -> int:
     """Gives the seed of dropout in a step: the same after a restart, another on every rank."""
     return (seed * 1_000_003 + step * 8_191 + rank) % (1 << 63)
+
+
+def _too_few(samples: int, effective: int) -> Refusal:
+    return Refusal(
+        Text(
+            f"只有 {samples} 个样本，少于有效批次 {effective}，而 dataloader_drop_last 会丢弃不满的批次",
+            f"there are {samples} samples, fewer than the effective batch of {effective}, "
+            "and dataloader_drop_last leaves out a batch that is not full",
+        ),
+        Text(
+            "请删除 training.dataloader_drop_last，或减小批次",
+            "remove training.dataloader_drop_last, or take a smaller batch",
+        ),
+    )
 
 
 def _is_due(strategy: str, every: int, step: int, at_end_of_epoch: bool) -> bool:

@@ -24,7 +24,7 @@ class Events(Reader, Scanner, Parser):
 
     def next(self) -> Event:
         """Gives the next event; the last one is the end of the stream."""
-        event: Event = self.get_event()  # type: ignore[no-untyped-call]
+        event: Event = self.get_event()
         return event
 
     def scan_to_next_token(self) -> None:

@@ -36,6 +36,6 @@ def gpus_here() -> bool:
     """Asks torch whether it sees GPUs; without torch there are none."""
     if importlib.util.find_spec("torch") is None:
         return False
-    import torch  # type: ignore[import-not-found,unused-ignore]
+    import torch
 
     return bool(torch.cuda.is_available())

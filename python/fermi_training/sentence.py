@@ -14,7 +14,7 @@ class Sentence(str):
         made.zh = zh
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Lets the sentence cross to another process."""
         return self.zh, str(self)
 

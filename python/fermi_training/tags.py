@@ -39,6 +39,8 @@ def tagged(tag: str, text: str) -> Value:
             value = scalars.as_number(word)
         case "binary":
             value = _binary(text)
+        case _:
+            pass
     if value is None:
         raise ValueError(f"the tag {tag} does not fit {text}")
     return value

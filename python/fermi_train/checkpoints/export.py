@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..folders import replaced
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -26,10 +27,6 @@ def write(model: Any, weights: dict[str, Any], tokenizer: PreTrainedTokenizerBas
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.parent.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(draft, state_dict=weights)
-    tokenizer.save_pretrained(draft)
-    shutil.rmtree(folder, ignore_errors=True)
-    draft.rename(folder)
+    with replaced(folder) as draft:
+        model.save_pretrained(draft, state_dict=weights)
+        tokenizer.save_pretrained(draft)

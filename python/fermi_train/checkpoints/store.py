@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.order import Position
 from ..environment import Place
-from ..messages import Refusal, Text
+from ..folders import failure_of, flush
+from ..messages import Failure, Refusal, Text
 
 if TYPE_CHECKING:
     from ..settings import Run
@@ -38,6 +39,8 @@ class Note:
     total_steps: int = 0
     # Of ZeRO; none for other strategies, and in checkpoints from before it was noted.
     stage: int | None = None
+    # What the parameters and states belong to; empty in checkpoints from before it was noted.
+    holds: str = ""
 
     @classmethod
     def of(
@@ -56,6 +59,7 @@ class Note:
             algorithm=run.algorithm,
             total_steps=total_steps,
             stage=run.stage,
+            holds=holds_of(run),
         )
 
     @property
@@ -88,22 +92,34 @@ class Store:
         """Writes under another name, then renames: all ranks call it, and all go on when the checkpoint is whole."""
         target = self.folder / f"step-{note.step:06d}"
         draft = self.folder / f"step-{note.step:06d}.draft"
-        if self._place.saves:
-            shutil.rmtree(draft, ignore_errors=True)
-            (draft / _STATE).mkdir(parents=True)
-        self._barrier()
-        write(draft / _STATE)
-        self._barrier()
-        if self._place.saves:
-            (draft / _NOTE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")
-            (draft / _COMPLETE).touch()
-            _flush(draft)
-            shutil.rmtree(target, ignore_errors=True)
-            draft.rename(target)
-            _point(self.folder / _LATEST, target.name)
-            self._remove_old()
+        try:
+            if self._place.saves:
+                self._remove_drafts()
+                (draft / _STATE).mkdir(parents=True)
+            self._barrier()
+            write(draft / _STATE)
+            self._barrier()
+            if self._place.saves:
+                (draft / _NOTE).write_text(json.dumps(asdict(note), indent=2), encoding="utf-8")
+                (draft / _COMPLETE).touch()
+                flush(draft)
+                shutil.rmtree(target, ignore_errors=True)
+                draft.rename(target)
+                _point(self.folder / _LATEST, target.name)
+                self._remove_old()
+        except BaseException as error:
+            if self._place.saves:
+                self._remove_drafts()
+            if (failure := failure_of(error)) is not None:
+                raise _not_saved(target, failure) from error
+            raise
         self._barrier()
         return target
+
+    def _remove_drafts(self) -> None:
+        """Gives back the room of what was never finished."""
+        for old in self.folder.glob("step-*.draft"):
+            shutil.rmtree(old, ignore_errors=True)
 
     def _remove_old(self) -> None:
         if self._limit is None:
@@ -125,8 +141,13 @@ def opened(folder: Path) -> Checkpoint | None:
     if not (folder / _COMPLETE).exists():
         return None
     known = Note.__dataclass_fields__
-    found: dict[str, Any] = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
-    return Checkpoint(folder.resolve(), Note(**{name: value for name, value in found.items() if name in known}))
+    try:
+        found: dict[str, Any] = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+        note = Note(**{name: value for name, value in found.items() if name in known})
+    except (OSError, ValueError, TypeError, AttributeError):
+        # A power cut may leave the mark and not what it stands for.
+        return None
+    return Checkpoint(folder.resolve(), note)
 
 
 def chosen(given: str | None, folders: list[Path], place: Place) -> Checkpoint | None:
@@ -173,6 +194,7 @@ def check_fits(checkpoint: Checkpoint, run: Run, fingerprint: str, strategy: str
         ("data", note.fingerprint, fingerprint),
         ("seed", note.seed, run.seed),
         ("strategy", _files_of(note.strategy, note.stage), _files_of(strategy or run.strategy, stage)),
+        ("LoRA and optimiser", note.holds, holds_of(run) if note.holds else ""),
     ):
         if saved != now:
             raise Refusal(
@@ -185,6 +207,14 @@ def check_fits(checkpoint: Checkpoint, run: Run, fingerprint: str, strategy: str
                     "keep it the same, or remove resume_from_checkpoint",
                 ),
             )
+
+
+def holds_of(run: Run) -> str:
+    """Names what the states belong to: another rank of LoRA or another optimiser has others, and ZeRO those of a precision."""
+    parts = [f"lora.r {run.lora.rank}"] if run.lora else []
+    parts.append("sgd" if run.optimiser.name == "sgd" else "adam")
+    parts += [run.precision] if run.strategy == "deepspeed" else []
+    return ", ".join(parts)
 
 
 def check_batch(checkpoint: Checkpoint, effective: int) -> None:
@@ -218,10 +248,11 @@ def _point(link: Path, name: str) -> None:
     os.replace(draft, link)
 
 
-def _flush(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def _not_saved(target: Path, failure: Failure) -> Failure:
+    return Failure(
+        Text(f"没有保存检查点 {target}。{failure.text.zh}", f"the checkpoint {target} is not saved; {failure.text.en}"),
+        Text(
+            "请腾出空间后以 resume_from_checkpoint: latest 继续；save_total_limit 限制保留的个数",
+            "make room and go on by resume_from_checkpoint: latest; save_total_limit bounds how many are kept",
+        ),
+    )

@@ -113,7 +113,7 @@ class StepLoader:
             }
         loader = DataLoader(
             NumberedSamples(self._shards),
-            batch_sampler=sampler,  # type: ignore[arg-type]
+            batch_sampler=sampler,
             collate_fn=self._collate,
             num_workers=settings.workers,
             pin_memory=settings.pin_memory and torch.cuda.is_available(),

@@ -8,10 +8,9 @@ import hashlib
 import json
 import multiprocessing
 import os
-import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..folders import replaced
 from ..messages import Refusal, Text
 from .arrow import Shards, ShardWriter
 from .encoding import Encoder, Samples, Stretch
@@ -74,8 +74,18 @@ class Prepared:
     statistics: Statistics
 
     def train(self) -> Shards:
-        """Gives the samples to train on."""
-        return Shards(sorted(self.folder.glob("train-*.arrow")))
+        """Gives the samples to train on; refuses a folder of which a part is gone."""
+        shards = Shards(sorted(self.folder.glob("train-*.arrow")))
+        if len(shards) != self.statistics.samples:
+            here, whole = len(shards), self.statistics.samples
+            raise Refusal(
+                Text(
+                    f"{self.folder} 中只有 {here} 个样本，应为 {whole} 个",
+                    f"{self.folder} has {here} samples, and was made with {whole}",
+                ),
+                Text("请删除该文件夹，数据会重新分词", "remove the folder: the data is tokenised anew"),
+            )
+        return shards
 
     def evaluation(self) -> Shards | None:
         """Gives the samples that were set aside; none where the share is 0."""
@@ -88,10 +98,14 @@ def opened(folder: Path) -> Prepared | None:
     manifest = folder / _MANIFEST
     if not manifest.is_file():
         return None
-    found = json.loads(manifest.read_text(encoding="utf-8"))
-    numbers = found["statistics"]
-    numbers["lengths"] = {int(key): value for key, value in numbers["lengths"].items()}
-    return Prepared(folder, found["fingerprint"], found["format"], Statistics(**numbers))
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+        numbers = found["statistics"]
+        numbers["lengths"] = {int(key): value for key, value in numbers["lengths"].items()}
+        return Prepared(folder, found["fingerprint"], found["format"], Statistics(**numbers))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        # A power cut may leave a name and nothing in it.
+        return None
 
 
 def prepare(
@@ -113,13 +127,15 @@ def prepare(
     with _locked(folder / f".{mark}.lock"):
         if (found := opened(target)) is not None:
             return found
-        draft = folder / f".{mark}.draft"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        kind, statistics = _all_pieces(request, tokenizer, draft, processes, on_progress)
-        manifest = {"fingerprint": mark, "format": kind, "statistics": asdict(statistics), "request": _plain(request)}
-        (draft / _MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2), encoding="utf-8")
-        draft.rename(target)
+        with replaced(target) as draft:
+            kind, statistics = _all_pieces(request, tokenizer, draft, processes, on_progress)
+            manifest = {
+                "fingerprint": mark,
+                "format": kind,
+                "statistics": asdict(statistics),
+                "request": _plain(request),
+            }
+            (draft / _MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2), encoding="utf-8")
         return Prepared(target, mark, kind, statistics)
 
 
@@ -198,7 +214,7 @@ def _all_pieces(
 
 
 @contextmanager
-def _pool(count: int) -> Iterator[Callable[..., Any]]:
+def _pool(count: int) -> Generator[Callable[..., Any]]:
     if count == 1:
         yield map
         return
@@ -342,7 +358,7 @@ def _size(piece: Piece) -> int:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -358,7 +374,9 @@ def _told(file: Path, before: int, row: BadRow) -> Text:
 
 
 def _listed(head: Text, lines: list[Text]) -> Text:
-    return Text("\n  ".join([head.zh, *(line.zh for line in lines)]), "\n  ".join([head.en, *(line.en for line in lines)]))
+    return Text(
+        "\n  ".join([head.zh, *(line.zh for line in lines)]), "\n  ".join([head.en, *(line.en for line in lines)])
+    )
 
 
 def _bad_rows(told: list[Text], count: int) -> Refusal:

@@ -24,8 +24,9 @@ KINDS = {
     ".txt": "text",
     ".text": "text",
 }
-# Bytes of a piece that one process reads at a time.
-PIECE = 8 << 20
+_BOM = b"\xef\xbb\xbf"
+# Bytes of a piece that one process reads at a time: of a small file less, so that all processes end at about one time.
+_LEAST, _MOST, _PIECES = 1 << 18, 8 << 20, 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Piece:
     end: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Row:
     """One row. `line` counts from 1 within its piece; `raw` is what the split is decided by."""
 
@@ -66,15 +67,19 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
     return found
 
 
-def pieces_of(file: Path, size: int = PIECE) -> list[Piece]:
-    """Cuts a file at ends of lines, so that several processes read it at once. CSV is one piece: fields have lines."""
-    kind = KINDS[file.suffix.lower()]
-    if kind == "parquet":
-        import pyarrow.parquet as parquet
+def pieces_of(file: Path, size: int | None = None) -> list[Piece]:
+    """Cuts a file at ends of lines, so that several processes read it at once.
 
-        return [Piece(file, kind, group, group + 1) for group in range(parquet.ParquetFile(file).num_row_groups)]
+    CSV is one piece, because fields have lines; so is one JSON array, which is what many files named `.json` are.
+    """
+    kind = KINDS[file.suffix.lower()]
+    if file.suffix.lower() == ".json" and _is_array(file):
+        kind = "array"
+    if kind == "parquet":
+        return [Piece(file, kind, group, group + 1) for group in range(_row_groups(file))]
     length = file.stat().st_size
-    if kind == "csv" or length <= size:
+    size = size or min(max(length // _PIECES, _LEAST), _MOST)
+    if kind in ("csv", "array") or length <= size:
         return [Piece(file, kind, 0, length)]
     cuts = [0]
     with file.open("rb") as bytes_:
@@ -86,11 +91,28 @@ def pieces_of(file: Path, size: int = PIECE) -> list[Piece]:
     return [Piece(file, kind, start, end) for start, end in zip(ends, ends[1:], strict=False)]
 
 
+def _is_array(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4096).removeprefix(_BOM).lstrip().startswith(b"[")
+
+
+def _row_groups(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        return int(parquet.ParquetFile(file).num_row_groups)
+    except pa.ArrowInvalid:
+        raise _no_data(str(file), Text("它不是完整的 Parquet 文件", "it is no whole Parquet file")) from None
+
+
 def rows_of(piece: Piece) -> Iterator[Row | BadRow]:
     """Reads the rows of a piece; one that cannot be read comes as a `BadRow`, and the next goes on."""
     match piece.kind:
         case "jsonl":
             yield from _jsonl(piece)
+        case "array":
+            yield from _array(piece)
         case "text":
             yield from _text(piece)
         case "csv":
@@ -103,8 +125,8 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
     with piece.file.open("rb") as file:
         file.seek(piece.start)
         block = file.read(piece.end - piece.start)
-    if piece.start == 0 and block.startswith(b"\xef\xbb\xbf"):
-        block = block[3:]
+    if piece.start == 0:
+        block = block.removeprefix(_BOM)
     for number, line in enumerate(block.split(b"\n"), 1):
         if number > 1 or line or piece.end == piece.start:
             yield number, line.rstrip(b"\r")
@@ -120,18 +142,63 @@ def _jsonl(piece: Piece) -> Iterator[Row | BadRow]:
             continue
         try:
             value = _value(line.decode("utf-8"))
-        except UnicodeDecodeError:
-            yield problem(number, "not_utf8")
-        except _TwiceError as twice:
-            yield problem(number, "key_twice", str(twice))
-        except _ConstantError as constant:
-            yield problem(number, "no_number", str(constant))
-        except json.JSONDecodeError as error:
-            yield problem(number, "not_json", f"{error.msg}, {error.colno}")
-        except RecursionError:
-            yield problem(number, "not_json", "nesting")
+        except (ValueError, RecursionError) as error:
+            yield _no_json(number, error)
         else:
             yield Row(number, line, value)
+
+
+def _no_json(line: int, error: Exception) -> BadRow:
+    match error:
+        case UnicodeDecodeError():
+            return problem(line, "not_utf8")
+        case _TwiceError():
+            return problem(line, "key_twice", str(error))
+        case _ConstantError():
+            return problem(line, "no_number", str(error))
+        case json.JSONDecodeError():
+            return problem(line, "not_json", f"{error.msg}, {error.colno}")
+        case RecursionError():
+            return problem(line, "not_json", "nesting")
+        case _:
+            # A number of more digits than Python reads.
+            return problem(line, "not_json", str(error))
+
+
+def _array(piece: Piece) -> Iterator[Row | BadRow]:
+    """Reads the elements of one array; behind one that is no JSON nothing can be told apart."""
+    block = piece.file.read_bytes().removeprefix(_BOM)
+    try:
+        text = block.decode("utf-8")
+    except UnicodeDecodeError as error:
+        yield problem(block[: error.start].count(b"\n") + 1, "not_utf8")
+        return
+    line, seen = 1, 0
+    place = _SPACE.match(text, text.index("[") + 1).end()
+    while not text.startswith("]", place):
+        line, seen = line + text.count("\n", seen, place), place
+        try:
+            value, end = _EXACT.raw_decode(text, place)
+        except (_TwiceError, _ConstantError) as error:
+            _, end = json.JSONDecoder().raw_decode(text, place)
+            yield _no_json(line, error)
+        except json.JSONDecodeError as error:
+            yield problem(error.lineno, "not_json", f"{error.msg}, {error.colno}")
+            return
+        except (ValueError, RecursionError) as error:
+            yield _no_json(line, error)
+            return
+        else:
+            yield Row(line, text[place:end].encode(), value)
+        place = _SPACE.match(text, end).end()
+        if text.startswith(",", place):
+            place = _SPACE.match(text, place + 1).end()
+        elif not text.startswith("]", place):
+            line += text.count("\n", seen, place)
+            yield problem(line, "not_json", "]")
+            return
+    if rest := text[place + 1 :].strip():
+        yield problem(line + text.count("\n", seen, place), "not_json", rest[:20])
 
 
 class _TwiceError(ValueError):
@@ -156,6 +223,7 @@ def _no_constant(word: str) -> Any:
 
 _LENIENT: Any = json.JSONDecoder(parse_constant=_no_constant)
 _EXACT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_SPACE: Any = re.compile(r"[ \t\r\n]*")
 _SPACED_COLON = re.compile(r'"\s+:')
 
 
@@ -201,10 +269,15 @@ def _csv(piece: Piece) -> Iterator[Row | BadRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     line = 1
+    # A field may be a whole document.
+    csv.field_size_limit((1 << 31) - 1)
     try:
         for fields in reader:
             if header is None:
                 header = fields
+                if twice := [name for name in header if header.count(name) > 1]:
+                    yield problem(line, "key_twice", twice[0])
+                    return
             elif fields and len(fields) != len(header):
                 yield problem(line, "wrong_fields", f"{len(fields)} ≠ {len(header)}")
             elif fields:

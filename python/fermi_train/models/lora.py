@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..keys import Keys, wrong
-from ..messages import Text
+from ..messages import Refusal, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -52,4 +52,14 @@ class Lora:
         """Freezes the model and puts the small matrices beside it."""
         from peft import get_peft_model
 
-        return get_peft_model(model, self.peft_config(task))
+        try:
+            return get_peft_model(model, self.peft_config(task))
+        except ValueError as error:
+            first = str(error).splitlines()[0]
+            raise Refusal(
+                Text(f"无法为模型添加 LoRA：{first}", f"LoRA does not fit the model: {first}"),
+                Text(
+                    "请检查 lora.target_modules；不填写则用于所有线性层",
+                    "look at lora.target_modules; without it all linear layers are taken",
+                ),
+            ) from None

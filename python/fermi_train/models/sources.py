@@ -78,6 +78,7 @@ class Source:
     def load(self, kind: Any, seed: int, **more: Any) -> PreTrainedModel:
         """Loads the model as `kind`, one of transformers' Auto classes; weights are fp32, the same on all ranks."""
         import torch
+        from safetensors import SafetensorError
 
         torch.manual_seed(seed)
         if self.is_random:
@@ -87,7 +88,7 @@ class Source:
             return kind.from_config(config, dtype=torch.float32)
         try:
             return kind.from_pretrained(self.name, dtype=torch.float32, **more)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise self._not_there(error) from None
 
     def _not_there(self, error: Exception) -> Refusal:

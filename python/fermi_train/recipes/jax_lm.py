@@ -21,6 +21,7 @@ from ..data.arrow import Shards
 from ..data.order import NO_SAMPLE, Order, Position, share
 from ..data.prepare import prepare, request_of
 from ..environment import Place
+from ..folders import Occupied
 from ..messages import Refusal, Text
 from ..models.presets import PRESETS
 from ..reading import File
@@ -67,8 +68,13 @@ def train(file: File, place: Place) -> int:
     )
     prepared = prepare(request, tokenizer, data.cache)
     place_of_process = init_distributed_environment(place)
+    folder = Occupied(run.folder) if place_of_process["rank"] == 0 else None
     logs.open_logs(run.folder, place_of_process["rank"])
-    return _loop(run, place, shape, prepared.train(), prepared.fingerprint)
+    try:
+        return _loop(run, place, shape, prepared.train(), prepared.fingerprint)
+    finally:
+        if folder is not None:
+            folder.leave()
 
 
 def _checked(run: Run) -> Shape:

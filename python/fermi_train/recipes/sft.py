@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from ..data.prepare import Prepared, opened, prepare, request_of
 from ..environment import Place
 from ..models.sources import check_vocabulary
@@ -9,6 +12,9 @@ from ..reading import File
 from ..settings import Run
 from ..trainer import BaseTrainer
 from . import obeyed
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> int:
@@ -29,14 +35,13 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     try:
         return trainer.train()
     finally:
+        trainer.reporter.close()
         trainer.world.leave()
 
 
-def _prepared(run: Run, paths: tuple[str, ...], tokenizer: object, share: float) -> Prepared:
-    from pathlib import Path
-
+def _prepared(run: Run, paths: tuple[str, ...], tokenizer: PreTrainedTokenizerBase, share: float) -> Prepared:
     if len(paths) == 1 and (found := opened(Path(paths[0]))) is not None:
         return found
     data = run.data
     request = request_of(paths, "sft", data.format, run.max_length, share, run.seed, data.skip_bad)
-    return prepare(request, tokenizer, data.cache)  # type: ignore[arg-type]
+    return prepare(request, tokenizer, data.cache)

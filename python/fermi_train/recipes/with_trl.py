@@ -13,10 +13,11 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, holds_of
 from ..data.fingerprint import fingerprint
 from ..data.prepare import Request, is_eval, request_of, samples_of
 from ..environment import Place
+from ..folders import replaced
 from ..messages import Text
 from ..report import logs
 from ..report.reporter import Reporter, StepReport
@@ -162,7 +163,7 @@ class Told(TrainerCallback):
 def whole_checkpoints(kind: type[Any]) -> type[Any]:
     """Gives a trainer of TRL's that saves through our `Store`: whole or absent, noted, pruned."""
 
-    class Whole(kind):  # type: ignore[misc, valid-type]
+    class Whole(kind):
         store: Store
         note: Callable[[int, float], Note]
 
@@ -225,15 +226,16 @@ def run_trl(
         fingerprint=rows.fingerprint,
         seed=run.seed,
         algorithm=run.algorithm,
+        holds=holds_of(run),
     )
     try:
         trainer.train(resume_from_checkpoint=_inside(resumes_from))
-        if not told.ended:
-            trainer.save_model(str(run.folder / "model"))
-            if place.is_first:
-                tokenizer.save_pretrained(run.folder / "model")
-                path = run.folder / "model"
-                logs.training().info("%s", Text(f"训练完成，模型在 {path}", f"done; the model is in {path}"))
+        if not told.ended and place.is_first:
+            path = run.folder / "model"
+            with replaced(path) as draft:
+                trainer.save_model(str(draft))
+                tokenizer.save_pretrained(draft)
+            logs.training().info("%s", Text(f"训练完成，模型在 {path}", f"done; the model is in {path}"))
         world.barrier()
     finally:
         stop.close()

@@ -6,6 +6,8 @@ import logging
 import sys
 from pathlib import Path
 
+from ..messages import Text
+
 TRAINING, DISTRIBUTED = "fermi_train", "fermi_train.distributed"
 _LINE = "%(asctime)s %(levelname)s %(message)s"
 
@@ -46,8 +48,21 @@ def close(logger: logging.Logger) -> None:
         handler.close()
 
 
+class _Lines(logging.FileHandler):
+    """A log that loses lines on a full disk, and says so once."""
+
+    _has_said = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Is called where a line could not be written."""
+        if not self._has_said:
+            self._has_said = True
+            text = Text(f"无法写入 {self.baseFilename}，日志有缺失", f"lines are missing in {self.baseFilename}")
+            print(f"{text}: {sys.exc_info()[1]}", file=sys.stderr)
+
+
 def _file(path: Path, level: int, delay: bool = False) -> logging.Handler:
-    handler = logging.FileHandler(path, encoding="utf-8", delay=delay)
+    handler = _Lines(path, encoding="utf-8", delay=delay)
     handler.setLevel(level)
     handler.setFormatter(logging.Formatter(_LINE))
     return handler

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +14,7 @@ import torch
 from fermi_training.sentence import in_chinese
 
 from ..environment import Place
+from ..folders import Occupied
 from ..messages import Text
 from ..settings import Run
 from . import logs
@@ -41,6 +44,7 @@ class Reporter:
     def __init__(self, run: Run, place: Place) -> None:
         """Opens logs and trackers, and says what was decided differently from the file."""
         run.folder.mkdir(parents=True, exist_ok=True)
+        self._folder = Occupied(run.folder) if place.is_first else None
         logs.open_logs(run.folder, place.rank)
         for warning in run.warnings:
             logs.training().warning("%s", Text(in_chinese(warning), warning))
@@ -86,23 +90,28 @@ class Reporter:
             logs.training().info(
                 "step %d/%d  %s", report.step, report.total, "  ".join(f"{k} {v:.5g}" for k, v in numbers.items())
             )
-            for tracker in self._trackers:
-                tracker.log(report.step, numbers)
+            self._track(report.step, numbers)
 
     def evaluated(self, step: int, numbers: dict[str, float]) -> None:
         """Tells the outcome of an evaluation."""
         self._progress.tell(step, metrics=numbers)
         if self._place.is_first:
             logs.training().info("step %d  %s", step, "  ".join(f"{k} {v:.5g}" for k, v in numbers.items()))
-            for tracker in self._trackers:
-                tracker.log(step, numbers)
+            self._track(step, numbers)
 
     def close(self) -> None:
-        """Ends bar and trackers."""
+        """Ends bar and trackers, and leaves the folder; a second time it does nothing."""
         if self._bar is not None:
             self._bar.close()
+        trackers, self._trackers = self._trackers, []
+        for tracker in trackers:
+            _without_disk(tracker.close)
+        if self._folder is not None:
+            self._folder.leave()
+
+    def _track(self, step: int, numbers: dict[str, float]) -> None:
         for tracker in self._trackers:
-            tracker.close()
+            _without_disk(lambda tracker=tracker: tracker.log(step, numbers))
 
     def _numbers(self, report: StepReport) -> dict[str, float]:
         return {
@@ -114,6 +123,12 @@ class Reporter:
             "step_time_s": report.seconds,
             **report.metrics,
         }
+
+
+def _without_disk(write: Callable[[], None]) -> None:
+    """A full disk loses numbers; it never stops a training."""
+    with suppress(OSError):
+        write()
 
 
 def _resident() -> int:

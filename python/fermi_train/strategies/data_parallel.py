@@ -88,13 +88,14 @@ class DataParallel(Strategy):
         from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
         weights, states = get_state_dict(self.bare, self.optimizer)
-        found = {"model": weights, "optimizer": states}
+        # Filled in place.
+        found: dict[str, Any] = {"model": weights, "optimizer": states}
         checkpoint.load(found, checkpoint_id=folder, no_dist=True)
         set_state_dict(
             self.bare,
             self.optimizer,
             model_state_dict=found["model"],
-            optim_state_dict=found["optimizer"],  # type: ignore[arg-type]
+            optim_state_dict=found["optimizer"],
         )
         if (scaler := folder / "scaler.pt").exists():
             self._scaler.load_state_dict(torch.load(scaler, weights_only=True)["scaler"])

@@ -80,10 +80,10 @@ class FullyShard(Strategy):
     def step(self) -> float | torch.Tensor:
         """Clips by the norm over all parts, and updates."""
         limit = self.run.optimiser.max_grad_norm or float("inf")
-        norm = nn.utils.clip_grad_norm_([p for p in self.bare.parameters() if p.grad is not None], limit)
+        norm: Any = nn.utils.clip_grad_norm_([p for p in self.bare.parameters() if p.grad is not None], limit)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # type: ignore[operator]
+        return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
 
     def save(self, folder: Path) -> None:
         """Lets every rank write its part; the parts fit any number of ranks."""
@@ -99,21 +99,24 @@ class FullyShard(Strategy):
         from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
         weights, states = get_state_dict(self.bare, self.optimizer)
-        found = {"model": weights, "optimizer": states}
+        # Filled in place.
+        found: dict[str, Any] = {"model": weights, "optimizer": states}
         checkpoint.load(found, checkpoint_id=folder)
         set_state_dict(
             self.bare,
             self.optimizer,
             model_state_dict=found["model"],
-            optim_state_dict=found["optimizer"],  # type: ignore[arg-type]
+            optim_state_dict=found["optimizer"],
         )
 
     def whole_weights(self) -> dict[str, torch.Tensor] | None:
         """Gathers the weights on rank 0."""
         from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
-        whole = get_model_state_dict(self.bare, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
-        return whole if self.world.rank == 0 else None  # type: ignore[return-value]
+        whole: dict[str, Any] = get_model_state_dict(
+            self.bare, options=StateDictOptions(full_state_dict=True, cpu_offload=True)
+        )
+        return whole if self.world.rank == 0 else None
 
     def held(self) -> Held:
         """Counts this rank's parts."""

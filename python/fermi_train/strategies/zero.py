@@ -28,12 +28,12 @@ class Zero(Strategy):
         return self.run.stage or 0
 
     @property
-    def shards_states(self) -> bool:  # type: ignore[override]
+    def shards_states(self) -> bool:
         """Says that every stage from 1 on divides the states."""
         return self.stage >= 1
 
     @property
-    def shards_parameters(self) -> bool:  # type: ignore[override]
+    def shards_parameters(self) -> bool:
         """Says that stage 3 divides the parameters."""
         return self.stage >= 3
 

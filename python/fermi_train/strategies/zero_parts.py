@@ -7,9 +7,10 @@ weight decay of the first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -19,7 +20,8 @@ from ..messages import Refusal, Text
 _VALUE = "value"
 
 
-class _Fragment(NamedTuple):
+@dataclass(frozen=True)
+class _Fragment:
     """Where elements of a parameter lie: in which rank's file, in which group, from where on, and how many."""
 
     rank: int
@@ -37,7 +39,9 @@ class SavedParts:
         self.scaler: Any = states[0]["loss_scaler"]
         self.is_stage_3 = "fp32_flat_groups" in states[0]
         if self.is_stage_3:
-            models = [_opened(folder / f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt") for rank in range(len(states))]
+            models = [
+                _opened(folder / f"zero_pp_rank_{rank}_mp_rank_00_model_states.pt") for rank in range(len(states))
+            ]
             values, others = "fp32_flat_groups", "optimizer_state_dict"
             self._fragments = _of_shapes(models[0]["param_shapes"], len(states))
             self._frozen = [model["frozen_param_fragments"] or {} for model in models]
@@ -67,9 +71,9 @@ class SavedParts:
         return _joined((fragments[name].flatten() for fragments in self._frozen), begin, count)
 
     def _pieces(self, kind: str, fragments: list[_Fragment]) -> Iterator[torch.Tensor]:
-        for rank, group, begin, count in fragments:
-            flat = self._values[rank][group] if kind == _VALUE else self._others[rank][group][kind]
-            yield flat[begin : begin + count]
+        for one in fragments:
+            flat = self._values[one.rank][one.group] if kind == _VALUE else self._others[one.rank][one.group][kind]
+            yield flat[one.begin : one.begin + one.count]
 
 
 def parts_in(folder: Path) -> list[Path]:

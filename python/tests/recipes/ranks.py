@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-LONGEST = 120.0
+LONGEST = 300.0
 
 
 def run_ranks(

@@ -158,6 +158,49 @@ def test_every_kind_of_file_gives_the_same_samples(tmp_path: Path) -> None:
     assert len(_prepared(tmp_path, text).train()) == 2
 
 
+def test_one_array_of_json_gives_the_samples_of_lines(tmp_path: Path) -> None:
+    rows = tiny.answers(10)
+    lines = _prepared(tmp_path, tiny.write_rows(tmp_path / "rows.jsonl", rows)).train()
+    for indent in (None, 2):
+        file = tmp_path / "rows.json"
+        file.write_text("\ufeff " + json.dumps(rows, indent=indent) + "\n", encoding="utf-8")
+        train = _prepared(tmp_path, file).train()
+        assert [train[n]["input_ids"].tolist() for n in range(10)] == [lines[n]["input_ids"].tolist() for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[{"text": "a"},\n\n{"body": 1},\n{"text": 5}]', [":3: its format", ":4: a field is no text"]),
+        ('[{"text": "a"},\n{"text": "b", "text": "c"},\n{"text": NaN}]', [":2: a key stands twice", ":3: NaN"]),
+        ('[{"text": "a"},\n{"text": "b"\n]', [":3: it is no JSON"]),
+        ('[{"text": "a"}\n{"text": "b"}]', [":2: it is no JSON"]),
+        ('[{"text": "a"}]\nmore', [":1: it is no JSON (more)"]),
+        ("[" * 100_000, [":1: it is no JSON"]),
+        ("[]", []),
+    ],
+)
+def test_bad_elements_of_an_array_are_named_by_their_line(text: str, told: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(Refusal) as refusal:
+        _prepared(tmp_path, file)
+    said = refusal.value.text.en
+    assert all(one in said for one in told) and said.count("rows.json:") == len(told)
+
+
+def test_files_that_are_not_what_their_name_says(tmp_path: Path) -> None:
+    torn, twice, long = tmp_path / "torn.parquet", tmp_path / "twice.csv", tmp_path / "long.csv"
+    torn.write_bytes(b"PAR1 and no more")
+    with pytest.raises(Refusal, match="it is no whole Parquet file"):
+        _prepared(tmp_path, torn)
+    twice.write_text("text,text\na,b\n")
+    with pytest.raises(Refusal, match=r"twice\.csv:1: a key stands twice \(text\)"):
+        _prepared(tmp_path, twice)
+    long.write_text("text\n" + "a" * 200_000 + "\n")
+    assert len(_prepared(tmp_path, long).train()) == 1
+
+
 class Letters:
     """A tokenizer whose tokens are letters, with or without one that begins each text."""
 

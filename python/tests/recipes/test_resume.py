@@ -95,21 +95,27 @@ def test_more_ranks_go_on_with_the_samples_that_are_left(name: str, more: dict[s
     assert second[0]["loss"][0] < 5.0
 
 
+BF16 = {"training__mixed_precision": "bf16"}
+LORA = {"lora__r": 4}
+OTHER_RANKS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ("ddp", "fsdp", "zero1", "zero2", "zero3")),
+    *((name, {"training__optim": "sgd"}) for name in ("zero2", "zero3")),
+    *((name, BF16) for name in ("ddp", "fsdp", "zero1", "zero3")),
+    *((name, LORA) for name in ("ddp", "fsdp", "zero1", "zero3")),
+]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "optimiser"),
-    [("ddp", "adamw_torch"), ("fsdp", "adamw_torch")]
-    + [(name, optimiser) for name in ("zero2", "zero3") for optimiser in ("adamw_torch", "sgd")],
-)
-def test_another_number_of_ranks_goes_the_same_way(name: str, optimiser: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "extra"), OTHER_RANKS, ids=lambda one: one if isinstance(one, str) else "".join(one))
+def test_another_number_of_ranks_goes_the_same_way(name: str, extra: dict[str, Any], tmp_path: Path) -> None:
     more: dict[str, Any] = {
         **STRATEGIES[name],
         "training__num_train_epochs": None,
         "training__save_steps": 3,
         # Matrices decay and norms do not: a state in the wrong group goes another way.
         "training__weight_decay": 0.5,
-        "training__optim": optimiser,
         "training__learning_rate": 3e-2,
+        **extra,
     }
 
     def trained(ranks: int) -> dict[str, Any]:
@@ -122,8 +128,10 @@ def test_another_number_of_ranks_goes_the_same_way(name: str, optimiser: str, tm
         progress.unlink()
     rest = trained(3)
     assert rest["steps"] == [4, 5, 6]
-    assert rest["loss"] == pytest.approx(straight["loss"][3:], abs=1e-4)
-    assert rest["norm"] == pytest.approx(straight["norm"][3:], abs=1e-3)
+    # In bf16 another division of the batch is another rounding.
+    near = 300 if extra is BF16 else 1
+    assert rest["loss"] == pytest.approx(straight["loss"][3:], abs=1e-4 * near)
+    assert rest["norm"] == pytest.approx(straight["norm"][3:], abs=1e-3 * near)
 
 
 def test_a_signal_to_one_rank_stops_all_after_one_whole_checkpoint(tmp_path: Path) -> None:

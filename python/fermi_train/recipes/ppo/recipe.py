@@ -30,4 +30,5 @@ def train(file: File, place: Place) -> int:
     try:
         return trainer.train()
     finally:
+        trainer.reporter.close()
         trainer.world.leave()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class PolicyAndValue(nn.Module):
     """Both in one module, so that one wrapping, one optimiser and one checkpoint hold them."""
 
-    def __init__(self, policy: nn.Module, value: nn.Module) -> None:
+    def __init__(self, policy: PreTrainedModel, value: PreTrainedModel) -> None:
         """Adds a head of one number to the value model; it begins at 0, so that nothing is expected at first."""
         super().__init__()
-        self.policy, self.value = policy, value
-        config: Any = value.config
+        self.policy: Any = policy
+        self.value: Any = value
+        config = self.value.config
         width = getattr(config, "word_embed_proj_dim", None) or config.hidden_size
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
@@ -29,7 +33,7 @@ class PolicyAndValue(nn.Module):
     def gradient_checkpointing_enable(self, arguments: dict[str, Any]) -> None:
         """Computes activations of both again in the backward pass."""
         for model in (self.policy, self.value):
-            model.gradient_checkpointing_enable(arguments)  # type: ignore[operator]
+            model.gradient_checkpointing_enable(arguments)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Gives logits and values at every token."""

@@ -1,0 +1,110 @@
+"""Folders that appear whole or not at all, and in which one run writes at a time."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from fermi_training.reasons import of_system
+
+from .messages import Failure, Refusal, Text
+
+_LOCK = ".lock"
+# What a person can change about a folder; anything else of the system is told as it is.
+_OF_FOLDERS = (
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOSPC,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+)
+
+
+@contextmanager
+def replaced(folder: Path) -> Generator[Path]:
+    """Gives a folder to write in, which takes the place of `folder` at the end; where writing fails, nothing is left of it."""
+    draft = folder.with_name(f".{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        flush(draft)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+    draft.rename(folder)
+
+
+def flush(folder: Path) -> None:
+    """Waits until everything below a folder is on disk."""
+    for path in [*folder.rglob("*"), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class Occupied:
+    """A run's folder while that run writes in it; a second run there is refused. It ends with the process at the latest."""
+
+    def __init__(self, folder: Path) -> None:
+        """Makes the folder, and takes it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file: IO[str] = (folder / _LOCK).open("w", encoding="utf-8")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise Refusal(
+                Text(f"另一个训练正在写入 {folder}", f"another run is writing in {folder}"),
+                Text(
+                    "请等待它结束，或填写其他 training.experiment_name 或 training.output_dir",
+                    "wait for its end, or give another training.experiment_name or training.output_dir",
+                ),
+            ) from None
+        except OSError:
+            # A file system without locks cannot tell.
+            pass
+
+    def leave(self) -> None:
+        """Lets others in."""
+        self._file.close()
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """Says what the system did not let happen in a folder; none where the error is another one."""
+    found = _of_system(error)
+    if found is None or found.errno not in _OF_FOLDERS:
+        return None
+    why = of_system(found)
+    place = f"{found.filename}: " if found.filename else ""
+    return Failure(
+        Text(f"无法读写：{place}{why.zh}", f"cannot read or write: {place}{why}"),
+        Text(
+            "请检查路径、权限和剩余空间；training.output_dir 与 data.cache 可以指向别处",
+            "look at the path, its permissions and the space that is left; training.output_dir and data.cache may lead elsewhere",
+        ),
+    )
+
+
+def _of_system(error: BaseException) -> OSError | None:
+    """Finds the system's error in another one: torch tells those of all ranks in one."""
+    if isinstance(error, OSError):
+        return error
+    of_ranks: dict[int, Any] = getattr(error, "failures", {})
+    inner: list[BaseException | None] = [pair[0] for pair in of_ranks.values()]
+    inner += [error.__cause__, error.__context__]
+    return next((found for one in inner if one is not None and (found := _of_system(one)) is not None), None)
