@@ -15,17 +15,6 @@ export function colour(name: string): string {
 
 /** The colour of the n-th series; eight of them, then from the beginning. */
 export const seriesColour = (at: number): string => colour(`chart-${(at % 8) + 1}`);
-export const seriesClass = (at: number): string =>
-  [
-    'bg-(--chart-1)',
-    'bg-(--chart-2)',
-    'bg-(--chart-3)',
-    'bg-(--chart-4)',
-    'bg-(--chart-5)',
-    'bg-(--chart-6)',
-    'bg-(--chart-7)',
-    'bg-(--chart-8)',
-  ][at % 8] ?? '';
 
 let turn = 0;
 

@@ -1,5 +1,5 @@
-import { seriesClass } from '~/charts/colours';
 import { classes } from '~/ui/classes';
+import { seriesClass } from '~/ui/series';
 import { useWords } from '~/words';
 import type { LogLine } from './line';
 

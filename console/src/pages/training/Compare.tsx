@@ -4,13 +4,13 @@ import { useMemo } from 'react';
 import { metricsQuery, OFTEN, taskQuery } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
 import type { Metrics, Task } from '~/api/types';
-import { seriesClass } from '~/charts/colours';
 import { Plot } from '~/charts/Plot';
 import { buttonClass } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
 import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
+import { seriesClass } from '~/ui/series';
 import { type Column, Table } from '~/ui/Table';
 import { useWords } from '~/words';
 
