@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import hashlib
+import importlib
 import json
 import multiprocessing
 import os
@@ -218,6 +219,8 @@ def _pool(count: int) -> Generator[Callable[..., Any]]:
     if count == 1:
         yield map
         return
+    # Once here, and not in every process; it takes half a second.
+    importlib.import_module("pyarrow")
     # Forked before any thread of the tokenizer runs: TOKENIZERS_PARALLELISM is false.
     with multiprocessing.get_context("fork").Pool(count) as pool:
         yield pool.imap
