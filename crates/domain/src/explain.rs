@@ -198,7 +198,10 @@ fn summary<'a>(task: &'a Task, known: &Known<'_>) -> Summary<'a> {
 fn obstacles(task: &Task, known: &Known<'_>) -> Vec<Obstacle> {
     let is_queued = matches!(task.phase, TaskPhase::Initializing | TaskPhase::Queued);
     let mut found = Vec::new();
-    for environment in task.spec.chosen(known.environments) {
+    // What a launch was given may be others than were asked for.
+    let is_given =
+        |id: &EnvironmentId| is_queued || task.nodes.is_empty() || task.nodes.iter().any(|it| it.environment == *id);
+    for environment in task.spec.chosen(known.environments).into_iter().filter(|it| is_given(&it.id)) {
         let (id, name) = (&environment.id, &environment.name);
         // What runs on a drained machine goes on.
         let is_absent = match environment.status {

@@ -27,6 +27,38 @@ impl fmt::Display for Frame {
     }
 }
 
+/// How the names of files begin where only that is left of them: packages, and modules of Python itself.
+const PACKAGES: [&str; 28] = [
+    "accelerate",
+    "asyncio",
+    "concurrent",
+    "concurrent.futures",
+    "datasets",
+    "deepspeed",
+    "flax",
+    "importlib",
+    "jax",
+    "lightning",
+    "megatron",
+    "multiprocessing",
+    "numpy",
+    "peft",
+    "pytorch_lightning",
+    "queue.py",
+    "runpy.py",
+    "selectors.py",
+    "socket.py",
+    "ssl.py",
+    "subprocess.py",
+    "threading.py",
+    "torch",
+    "torchvision",
+    "transformers",
+    "trl",
+    "urllib3",
+    "xla",
+];
+
 impl Frame {
     pub(super) fn parse(line: &str) -> Option<Self> {
         let rest = line.strip_prefix("  File \"")?;
@@ -48,7 +80,10 @@ impl Frame {
 
     /// Whether it is part of an installed library or of Python itself, not of the user's code.
     fn is_of_library(&self) -> bool {
-        ["/site-packages/", "/dist-packages/", "/lib/python3", "<frozen"].iter().any(|part| self.file.contains(part))
+        let parts = ["/site-packages/", "/dist-packages/", "/lib/python3", "<frozen"];
+        // py-spy leaves out the folder in which a package lies.
+        let package = self.file.split('/').next().unwrap_or_default();
+        parts.iter().any(|part| self.file.contains(part)) || PACKAGES.contains(&package)
     }
 }
 

@@ -3,7 +3,7 @@
 use fermi_domain::environment::Environment;
 use fermi_domain::ids::{EnvironmentId, NodeRank};
 use fermi_domain::language::{StoredMessage, Text};
-use fermi_domain::preflight::PreflightWish;
+use fermi_domain::preflight::{NodeAccount, NodeReadiness, PreflightWish};
 use fermi_domain::principal::Principal;
 use fermi_domain::task::{NodeRunState, Task, TaskInput};
 use fermi_store::StoreError;
@@ -28,23 +28,39 @@ pub async fn gate(core: &Core, task: &Task) -> Result<Gate, StoreError> {
         return Ok(Gate::Open);
     }
     let Some(kept) = core.preflights().of_launch(&task.id, task.generation) else {
-        return match start(core, request(core, task)).await {
-            Ok(_) | Err(StartProblem::Busy { .. }) => Ok(Gate::Held),
-            Err(StartProblem::Store(error)) => Err(error),
-        };
+        return begin(core, task).await;
     };
-    let course = kept.course();
-    if course.ended_ms().is_none() {
-        return Ok(Gate::Held);
-    }
-    Ok(match policy.refusal(course.findings()) {
+    let refusal = {
+        let course = kept.course();
+        if course.ended_ms().is_none() {
+            return Ok(Gate::Held);
+        }
+        let refusal = policy.refusal(course.findings());
+        refusal.map(|refusal| (refusal, course.nodes().any(|(_, account)| matches!(account, NodeAccount::Left { .. }))))
+    };
+    Ok(match refusal {
         None => Gate::Open,
-        Some(refusal) => {
+        // A link that broke says little of the machine: when its agent is back they are checked once more.
+        Some((_, true)) if core.preflights().count_of_launch(&task.id, task.generation) == 1 => {
+            return begin(core, task).await;
+        }
+        Some((refusal, _)) => {
             let node = task.nodes.get(refusal.node).or(task.nodes.first()).map_or(NodeRank(0), |node| node.node_rank);
             let message = StoredMessage { reason: refusal.text, settings: Vec::new() };
             Gate::Refused(TaskInput::LaunchFailed { node, message })
         }
     })
+}
+
+/// Begins when all can be asked: who is not back yet after a restart of the server is waited for, as by every launch.
+async fn begin(core: &Core, task: &Task) -> Result<Gate, StoreError> {
+    if away(core, task).next().is_some() {
+        return Ok(Gate::Held);
+    }
+    match start(core, request(core, task)).await {
+        Ok(_) | Err(StartProblem::Busy { .. }) => Ok(Gate::Held),
+        Err(StartProblem::Store(error)) => Err(error),
+    }
 }
 
 /// Why the ranks of a task are not started yet, where that is its preflight.
@@ -53,6 +69,14 @@ pub fn hold_of(core: &Core, task: &Task) -> Option<Text> {
         return None;
     }
     let Some(kept) = core.preflights().of_launch(&task.id, task.generation) else {
+        let away: Vec<&str> = away(core, task).collect();
+        if !away.is_empty() {
+            let names = away.join(", ");
+            return Some(Text::new(
+                format!("启动前要检查节点，正在等待 {names} 的代理连接"),
+                format!("its nodes are to be checked before the start, and the agents of {names} are waited for"),
+            ));
+        }
         return Some(Text::new("等待启动前的节点检查", "it waits for the check of its nodes before the start"));
     };
     let course = kept.course();
@@ -64,6 +88,12 @@ pub fn hold_of(core: &Core, task: &Task) -> Option<Text> {
         format!("启动前正在检查节点：{}", step.zh),
         format!("its nodes are being checked before the start: {}", step.en),
     ))
+}
+
+/// The nodes whose agents do not answer.
+fn away<'a>(core: &'a Core, task: &'a Task) -> impl Iterator<Item = &'a str> {
+    let is_away = |environment: &EnvironmentId| core.hub().readiness(environment) == NodeReadiness::Offline;
+    task.nodes.iter().filter(move |node| is_away(&node.environment)).map(|node| node.name.as_str())
 }
 
 /// A launch of which no node is known to have begun.

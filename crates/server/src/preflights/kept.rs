@@ -48,6 +48,10 @@ impl KeptPreflight {
         self.0.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_of(&self, task: &TaskId, generation: Generation) -> bool {
+        self.0.launch.as_ref().is_some_and(|(it, launched)| it == task && *launched == generation)
+    }
+
     fn is_over(&self) -> bool {
         self.course().ended_ms().is_some()
     }
@@ -132,12 +136,13 @@ impl Preflights {
         self.all().iter().find(|kept| kept.id() == id).cloned()
     }
 
-    /// That of a launch of a task.
+    /// The newest of a launch of a task.
     pub fn of_launch(&self, task: &TaskId, generation: Generation) -> Option<KeptPreflight> {
-        let is_meant = |kept: &&KeptPreflight| {
-            kept.0.launch.as_ref().is_some_and(|(it, launched)| it == task && *launched == generation)
-        };
-        self.all().iter().find(is_meant).cloned()
+        self.all().iter().rev().find(|kept| kept.is_of(task, generation)).cloned()
+    }
+
+    pub fn count_of_launch(&self, task: &TaskId, generation: Generation) -> usize {
+        self.all().iter().filter(|kept| kept.is_of(task, generation)).count()
     }
 
     /// The newest first.

@@ -66,12 +66,14 @@ fn letter_width(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(1, char::len_utf8)
 }
 
+/// Exponents and signs too: part of a number would be another one.
 fn is_of_number(letter: char) -> bool {
-    letter.is_ascii_digit() || matches!(letter, '.' | ',')
+    letter.is_ascii_digit() || matches!(letter, '.' | ',' | 'e' | 'E' | '+' | '-')
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim_matches([',', '.']).replace(',', "").parse().ok().filter(|number: &f64| *number > 0.0)
+    let number: f64 = text.trim_matches([',', '.']).replace(',', "").parse().ok()?;
+    (number > 0.0 && number.is_finite()).then_some(number)
 }
 
 #[cfg(test)]
@@ -87,6 +89,12 @@ mod tests {
             ("iteration 5 | tokens_per_sec=900.5 | lr 1e-4", Some((900.5, "tokens/s"))),
             ("吞吐：880 samples/s", Some((880.0, "samples/s"))),
             ("step 4 loss 2.31, tokens/s: 1,900", Some((1_900.0, "tokens/s"))),
+            ("1.23e+04 tokens/s", Some((12_300.0, "tokens/s"))),
+            ("{'train_samples_per_second': 4.17e+03}", Some((4_170.0, "samples/s"))),
+            ("tokens/s: 2E3", Some((2_000.0, "tokens/s"))),
+            ("-100 tokens/s", None),
+            ("tokens/s: nan", None),
+            ("1e999 tokens/s", None),
             ("loss 2.31", None),
             ("tokens/s", None),
         ];

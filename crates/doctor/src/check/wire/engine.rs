@@ -6,6 +6,8 @@ use crate::nodes::survey::{EngineOutcome, EngineStage, EngineSurvey, Survey};
 use crate::{Finding, Topic};
 
 const SUM: &str = "engine.sum";
+/// What Python says of an engine that is not there.
+const NO_MODULE: &str = "ModuleNotFoundError";
 
 pub fn check(survey: &Survey) -> Vec<Finding> {
     let Some(tried) = &survey.engine else { return Vec::new() };
@@ -44,6 +46,11 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
         let finding = Finding::warning(SUM, Topic::Wire, text).advice(advice);
         return tried.outdated.iter().fold(finding, |finding, node| finding.of(*node));
     }
+    let lack: Vec<usize> =
+        failed.iter().filter(|(_, reason)| reason.en.contains(NO_MODULE)).map(|(node, _)| *node).collect();
+    if !lack.is_empty() {
+        return lacking(survey, engine, lack);
+    }
     let said = |pick: &dyn Fn(&Text) -> String| {
         let each = failed.iter().map(|(node, reason)| format!("{}: {}", survey.name(*node), pick(reason)));
         each.collect::<Vec<_>>().join("; ")
@@ -61,6 +68,19 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
     // Where some fail, the others fail with them: whoever failed alone is the one to look at.
     let finding = Finding::error(SUM, Topic::Wire, text).seen(seen).advice(advice);
     if failed.len() < count { failed.iter().fold(finding, |finding, (node, _)| finding.of(*node)) } else { finding }
+}
+
+/// The others wait in vain for those: nothing is said of the network.
+fn lacking(survey: &Survey, engine: &str, nodes: Vec<usize>) -> Finding {
+    let names = super::named(survey, nodes.iter().copied());
+    let text =
+        Text::new(format!("{names} 的 Python 中没有 {engine}"), format!("{engine} is not in the Python of {names}"));
+    let advice = Text::new(
+        format!("在这些机器上安装 {engine}，或在装有它的虚拟环境中启动 fermi agent"),
+        format!("install {engine} there, or start fermi agent in the virtual environment that has it"),
+    );
+    let finding = Finding::error(SUM, Topic::Wire, text).advice(advice);
+    nodes.into_iter().fold(finding, Finding::of)
 }
 
 fn devices(survey: &Survey, tried: &EngineSurvey) -> Option<Finding> {

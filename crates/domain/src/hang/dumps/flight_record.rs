@@ -29,22 +29,43 @@ pub struct GroupStatus {
     pub last_completed_collective: i64,
 }
 
+impl GroupStatus {
+    pub(super) fn waits(&self) -> bool {
+        self.last_completed_collective < self.last_enqueued_collective
+    }
+}
+
 /// The last collective that a rank has begun in a process group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewestCollective {
     pub seq: i64,
     /// Such as `all_reduce`.
     pub name: String,
+    pub is_over: bool,
 }
 
 impl FlightRecord {
+    /// The process groups of which something is known.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &str> {
+        self.pg_status.keys().chain(self.newest.keys()).map(String::as_str)
+    }
+
+    /// How far it is in a group; of a record that does not say so, as far as its last collective there.
+    pub(super) fn status(&self, group: &str) -> Option<GroupStatus> {
+        let by_newest = |newest: &NewestCollective| GroupStatus {
+            last_enqueued_collective: newest.seq,
+            last_completed_collective: newest.seq - i64::from(!newest.is_over),
+        };
+        self.pg_status.get(group).cloned().or_else(|| self.newest.get(group).map(by_newest))
+    }
+
     /// What it was in a group, such as `all_reduce`.
     pub(super) fn name_of(&self, group: &str, seq: i64) -> Option<&str> {
         self.newest.get(group).filter(|newest| newest.seq == seq).map(|newest| newest.name.as_str())
     }
 
     pub(super) fn waits(&self) -> bool {
-        self.pg_status.values().any(|group| group.last_completed_collective < group.last_enqueued_collective)
+        self.groups().filter_map(|group| self.status(group)).any(|status| status.waits())
     }
 }
 
@@ -59,6 +80,9 @@ struct Entry<'a> {
     #[serde(borrow)]
     process_group: GroupNumber<'a>,
     is_p2p: bool,
+    /// `scheduled`, `started` or `completed`.
+    #[serde(borrow)]
+    state: Cow<'a, str>,
 }
 
 /// The first of number and name of a process group.
@@ -113,18 +137,18 @@ fn newest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String,
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut newest: BTreeMap<Cow<'de, str>, (i64, Cow<'de, str>)> = BTreeMap::new();
-            while let Some(Entry { collective_seq_id: seq, profiling_name, process_group, is_p2p }) =
+            let mut newest: BTreeMap<Cow<'de, str>, (i64, Cow<'de, str>, bool)> = BTreeMap::new();
+            while let Some(Entry { collective_seq_id: seq, profiling_name, process_group, is_p2p, state }) =
                 entries.next_element()?
             {
                 let GroupNumber(Some(GroupWord(group))) = process_group else { continue };
-                if !is_p2p && newest.get(&group).is_none_or(|(highest, _)| *highest <= seq) {
-                    newest.insert(group, (seq, profiling_name));
+                if !is_p2p && newest.get(&group).is_none_or(|(highest, ..)| *highest <= seq) {
+                    newest.insert(group, (seq, profiling_name, state == "completed"));
                 }
             }
-            let owned = |(group, (seq, name)): (Cow<'de, str>, (i64, Cow<'de, str>))| {
+            let owned = |(group, (seq, name, is_over)): (Cow<'de, str>, (i64, Cow<'de, str>, bool))| {
                 let name = name.rsplit(':').next().unwrap_or_default().to_owned();
-                (group.into_owned(), NewestCollective { seq, name })
+                (group.into_owned(), NewestCollective { seq, name, is_over })
             };
             Ok(newest.into_iter().map(owned).collect())
         }

@@ -105,7 +105,8 @@ fn record(text: &str) -> Result<Dump, DumpProblem> {
     if record.pg_status.is_empty() && record.newest.is_empty() {
         return Err(other("pg_status, entries".to_owned()));
     }
-    Ok(Dump { rank: record.rank, format: DumpFormat::FlightRecorder, frames: Vec::new(), record: Some(record) })
+    let rank = record.rank.filter(|rank| *rank < MOST_RANKS);
+    Ok(Dump { rank, format: DumpFormat::FlightRecorder, frames: Vec::new(), record: Some(record) })
 }
 
 /// `== rank 3: process 12, …`.
@@ -117,7 +118,7 @@ fn section(line: &str) -> Option<u32> {
 fn sections(text: &str) -> impl Iterator<Item = (u32, &str)> {
     text.split("\n== rank ").enumerate().filter_map(|(at, part)| {
         let part = if at == 0 { part.strip_prefix("== rank ")? } else { part };
-        let rank = part.split(':').next()?.parse().ok()?;
+        let rank = part.split(':').next()?.parse().ok().filter(|rank| *rank < MOST_RANKS)?;
         Some((rank, part))
     })
 }
@@ -176,6 +177,9 @@ fn py_spy_frame(line: &str) -> Option<Frame> {
     Some(Frame { file: file.to_owned(), line: number.parse().ok()?, function: function.trim_start().to_owned() })
 }
 
+/// More ranks than any job has: what is above is a date or the number of a process.
+const MOST_RANKS: u32 = 1 << 20;
+
 /// The rank that the name of a file tells: the number behind `rank`, else the last number.
 pub fn rank_of_name(name: &str) -> Option<u32> {
     let stem = name
@@ -185,7 +189,7 @@ pub fn rank_of_name(name: &str) -> Option<u32> {
     let behind = lower.rfind("rank").map(|at| lower[at + 4..].trim_start_matches(|c: char| !c.is_ascii_digit()));
     let first = |text: &str| text.split(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty())?.parse().ok();
     let last = |text: &str| text.rsplit(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty())?.parse().ok();
-    behind.and_then(first).or_else(|| last(&lower))
+    behind.and_then(first).or_else(|| last(&lower)).filter(|rank| *rank < MOST_RANKS)
 }
 
 #[cfg(test)]

@@ -64,16 +64,14 @@ struct Standing {
 }
 
 fn of_records(records: &BTreeMap<u32, &FlightRecord>, stacks: &BTreeMap<u32, Vec<Frame>>) -> Option<DumpVerdict> {
-    let names: BTreeSet<&str> =
-        records.values().flat_map(|record| record.pg_status.keys().map(String::as_str)).collect();
+    let names: BTreeSet<&str> = records.values().flat_map(|record| record.groups()).collect();
     let mut held_up = None;
     for group in names {
         let standings: Vec<Standing> = records
             .iter()
             .filter_map(|(rank, record)| {
-                let status = record.pg_status.get(group)?;
-                let waits = status.last_completed_collective < status.last_enqueued_collective;
-                Some(Standing { rank: *rank, enqueued: status.last_enqueued_collective, waits })
+                let status = record.status(group)?;
+                Some(Standing { rank: *rank, enqueued: status.last_enqueued_collective, waits: status.waits() })
             })
             .collect();
         let most = standings.iter().map(|standing| standing.enqueued).max().unwrap_or(0);
@@ -220,6 +218,33 @@ mod tests {
         let third = recorded(&[("1", 4, 4)], "all_gather");
         let (ranks, text) = verdict(vec![first, second, third]);
         assert_eq!((ranks, text.contains("all_gather #5")), (vec![2], true), "{text}");
+    }
+
+    #[test]
+    fn a_record_that_does_not_say_how_far_it_is_tells_by_its_last_collective() {
+        let entries = |seq: i64, state: &str| {
+            let entry = serde_json::json!({"collective_seq_id": seq, "profiling_name": "nccl:all_reduce",
+                "process_group": ["0", "x"], "state": state});
+            Dump::read(serde_json::json!({"version": "2.10", "entries": [entry]}).to_string().as_bytes()).unwrap()
+        };
+        let (ranks, text) = verdict(vec![entries(5, "started"), entries(5, "started"), entries(4, "completed")]);
+        assert_eq!((ranks, text.as_str()), (vec![2], "rank 2 has not entered all_reduce #5, in which 2 wait"));
+    }
+
+    #[test]
+    fn what_py_spy_leaves_of_a_librarys_path_is_no_line_of_the_script() {
+        let stack = |frames: &str| {
+            let text = format!(
+                "Process 7: python train.py\nPython v3.11.4 (/usr/bin/python3.11)\n\n\
+                Thread 7 (active): \"MainThread\"\n{frames}"
+            );
+            Dump::read(text.as_bytes()).unwrap()
+        };
+        let waits = || stack("    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (train.py:80)\n");
+        let loads = stack("    wait (threading.py:320)\n    get (queue.py:171)\n    next_batch (train.py:41)\n");
+        let (ranks, text) = verdict(vec![waits(), waits(), waits(), loads]);
+        assert_eq!(ranks, [3]);
+        assert_eq!(text, "rank 3 is at train.py:41 (next_batch), and the 3 others are at train.py:80 (step)");
     }
 
     #[test]

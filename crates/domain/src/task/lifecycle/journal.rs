@@ -223,7 +223,11 @@ impl Transition<'_> {
             return;
         }
         attempt.resumed = resume;
-        let resumed = if resume { ("，从检查点继续", ", from the newest checkpoint") } else { ("", "") };
+        let resumed = if resume {
+            ("，若有检查点则从中继续", ", from the newest checkpoint if there is one")
+        } else {
+            ("", "")
+        };
         let at = self.task.rank_map.as_ref().and_then(|map| map.slots().first()).map(|slot| slot.node.clone());
         let at = at.unwrap_or_default();
         let world = self.task.world_size();
