@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from fermi_training.reasons import of_system
-
 from .messages import Failure, Refusal, Text
 
 _LOCK = ".lock"
@@ -86,6 +84,9 @@ class Occupied:
 
 def failure_of(error: BaseException) -> Failure | None:
     """Says what the system did not let happen in a folder; none where the error is another one."""
+    # The package asks for PyYAML, and the command that says so when it is missing needs this file.
+    from fermi_training.reasons import of_system
+
     found = _of_system(error)
     if found is None or found.errno not in _OF_FOLDERS:
         return None
