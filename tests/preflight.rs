@@ -85,6 +85,11 @@ fn an_engine_that_is_missing_is_said_of_each_node() {
     let all = serde_json::to_string_pretty(&report["findings"]).unwrap();
     assert_eq!(states(&report, "engine.sum"), ["error"], "{all}");
     assert!(all.contains("pm-a: ModuleNotFoundError") && all.contains("pm-b: ModuleNotFoundError"), "{all}");
+    assert!(
+        all.contains("torch is not in the Python of pm-a, pm-b")
+            && !all.contains("where Fermi's own all-reduce succeeds"),
+        "{all}"
+    );
 }
 
 fn with_engine(fleet: &Fleet, options: &[&str]) -> Ended {

@@ -46,16 +46,16 @@ fn sum(survey: &Survey, tried: &EngineSurvey) -> Finding {
         let finding = Finding::warning(SUM, Topic::Wire, text).advice(advice);
         return tried.outdated.iter().fold(finding, |finding, node| finding.of(*node));
     }
-    let lack: Vec<usize> =
-        failed.iter().filter(|(_, reason)| reason.en.contains(NO_MODULE)).map(|(node, _)| *node).collect();
-    if !lack.is_empty() {
-        return lacking(survey, engine, lack);
-    }
     let said = |pick: &dyn Fn(&Text) -> String| {
         let each = failed.iter().map(|(node, reason)| format!("{}: {}", survey.name(*node), pick(reason)));
         each.collect::<Vec<_>>().join("; ")
     };
     let seen = Text::new(said(&|it| it.zh.to_string()), said(&|it| it.en.to_string()));
+    let lack: Vec<usize> =
+        failed.iter().filter(|(_, reason)| reason.en.contains(NO_MODULE)).map(|(node, _)| *node).collect();
+    if !lack.is_empty() {
+        return lacking(survey, engine, lack).seen(seen);
+    }
     let text = Text::new(
         format!("{count} 个节点用 {engine}（{backend}）做的 all-reduce 没有成功"),
         format!("the all-reduce of {count} nodes by {engine} ({backend}) failed"),
