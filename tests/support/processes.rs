@@ -39,10 +39,10 @@ impl Process {
         }
     }
 
-    /// Bytes in memory that are its own or shared.
-    pub fn resident_bytes(&self) -> u64 {
+    /// Bytes in memory that it has filled itself. How much of its program's file is mapped is the kernel's to decide.
+    pub fn own_bytes(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) * 1024
     }
 
