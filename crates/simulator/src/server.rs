@@ -151,7 +151,7 @@ impl Server {
         }
     }
 
-    /// The same; what is known of them but their status is read once for all times until they change.
+    /// As [`Self::environments`], but only their status is read anew until one comes or goes.
     fn pictured(&mut self, now: u64) -> Vec<Environment> {
         let mut picture = std::mem::take(&mut self.picture);
         if picture.is_empty() {
