@@ -138,6 +138,19 @@ fn the_hook_leaves_no_trace_in_the_environment_and_gives_way_to_the_users_own() 
 }
 
 #[test]
+fn the_hook_is_compiled_once_even_where_python_writes_no_bytecode() {
+    let place = Place::new();
+    let script = place.file("says.py", "import sys\nprint(sys.dont_write_bytecode)\n");
+    let mut command = place.run(["-n", "1"]);
+    command.env("PYTHON_EXEC", python()).env("PYTHONDONTWRITEBYTECODE", "1").arg(&script);
+    assert_eq!(Run::whole(&mut command).expect(0).out(), "True\n", "the script finds what the user has set");
+    let folder = std::fs::read_dir(place.state().join("hook")).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read_dir(folder.join("__pycache__")).unwrap().map(|entry| entry.unwrap().file_name());
+    let kept: Vec<String> = kept.map(|name| name.into_string().unwrap()).collect();
+    assert!(kept.iter().any(|name| name.starts_with("sitecustomize.")), "{kept:?}");
+}
+
+#[test]
 fn a_hook_that_is_broken_is_not_the_reason_that_a_training_stops() {
     let place = Place::new();
     let script = place.file("says.py", "print('trained')\n");

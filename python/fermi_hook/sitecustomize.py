@@ -62,6 +62,20 @@ def clear_traces():
     sys.path_importer_cache.pop(FOLDER, None)
 
 
+def keep_compiled():
+    """Where Python is told to write no bytecode, as in many containers, ours is kept all the same: the folder is ours, and to
+    compile this file takes a millisecond at every start of every rank.
+    """
+    spec = __spec__
+    is_wanted = sys.dont_write_bytecode and spec.cached and os.access(FOLDER, os.W_OK)
+    if is_wanted and not os.path.exists(spec.cached):
+        sys.dont_write_bytecode = False
+        try:
+            spec.loader.get_code(spec.name)
+        finally:
+            sys.dont_write_bytecode = True
+
+
 def begin(given):
     """Watches where this process is the rank; a parked one waits here for its order.
 
@@ -88,6 +102,7 @@ GIVEN = os.environ.pop("FERMI_HOOK", None)
 clear_traces()
 if GIVEN is not None:
     try:
+        keep_compiled()
         begin(GIVEN)
     except BaseException:
         # A parked process runs the script by order alone; a rank runs it in any case.

@@ -21,7 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What was heard in the attempt that runs.
 #[derive(Debug)]
 pub struct DeviceWatch {
-    told: Receiver<GpuError>,
+    /// None until ranks run: looking for the driver takes a thread and a millisecond, which their start would pay for.
+    told: Option<Receiver<GpuError>>,
     /// Whether anything can be heard: there is a driver.
     is_open: bool,
     /// The GPU of each rank, as far as its number is known.
@@ -31,7 +32,7 @@ pub struct DeviceWatch {
 
 impl DeviceWatch {
     pub fn new() -> Self {
-        Self { told: gpu_events::errors(), is_open: true, gpus: BTreeMap::new(), faults: Vec::new() }
+        Self { told: None, is_open: true, gpus: BTreeMap::new(), faults: Vec::new() }
     }
 
     /// When it is to be looked at even if nothing else happens.
@@ -49,6 +50,9 @@ impl DeviceWatch {
 
     /// Tells what has happened since the last look; each error of a GPU once.
     pub fn look(&mut self, attempt: u32, events: &mut EventSink) {
+        if attempt > 0 {
+            self.told.get_or_insert_with(gpu_events::errors);
+        }
         while let Some(GpuError { gpu, xid }) = self.next() {
             let fault = DeviceFault { gpu, xid };
             if self.faults.len() < MOST && !self.faults.contains(&fault) {
@@ -61,7 +65,7 @@ impl DeviceWatch {
     }
 
     fn next(&mut self) -> Option<GpuError> {
-        let next = self.told.try_recv();
+        let next = self.told.as_ref()?.try_recv();
         self.is_open &= next != Err(TryRecvError::Disconnected);
         next.ok()
     }

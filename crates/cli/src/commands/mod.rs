@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod bench;
+mod chapters;
 mod complete;
 mod completions;
 mod daemon_output;
@@ -48,6 +49,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use fermi_domain::language::Language;
+
+use crate::help;
 
 const NAME: &str = "fermi";
 pub const RUN: &str = "run";
@@ -123,19 +127,28 @@ enum Command {
     PreflightPart,
 }
 
-/// What clap has to know to read this command line. `fermi run` starts in milliseconds: describing the options of all other
-/// commands would take half of the time until its keepers are there, and memory that these inherit.
-fn described(arguments: &[OsString]) -> clap::Command {
-    if arguments.get(1).is_none_or(|word| word != RUN) {
-        return Cli::command();
-    }
-    let run = run::RunFlags::augment_args(clap::Command::new(RUN));
-    clap::Command::new(NAME).disable_help_subcommand(true).max_term_width(WIDEST).subcommand(run)
+/// What clap has to know to read this command line, with its texts in a language. `fermi run` starts in milliseconds:
+/// describing the options of all other commands would take half of the time until its keepers are there, and memory that
+/// these inherit.
+fn described(arguments: &[OsString], language: Language) -> clap::Command {
+    let is_run = arguments.get(1).is_some_and(|word| word == RUN);
+    let command = if is_run {
+        let run = run::RunFlags::augment_args(clap::Command::new(RUN));
+        clap::Command::new(NAME).disable_help_subcommand(true).max_term_width(WIDEST).subcommand(run)
+    } else {
+        Cli::command()
+    };
+    let command = match language {
+        Language::ZhCn => help::in_chinese(command),
+        Language::En => command,
+    };
+    if is_run { command } else { chapters::arranged(command, language) }
 }
 
 /// Reads the command line and does what it says.
 pub fn execute(arguments: Vec<OsString>) -> ExitCode {
-    let command = described(&arguments);
+    // English is read without a table of texts; a page is made again for the reader.
+    let command = described(&arguments, Language::En);
     let arguments = spelling::unify(&command, arguments);
     let cli = command.try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     match cli {
@@ -175,7 +188,9 @@ pub fn execute(arguments: Vec<OsString>) -> ExitCode {
         Ok(Cli { command: Command::Recipe(flags) }) => recipe::execute(&flags),
         Ok(Cli { command: Command::PreflightPart }) => doctor::part::execute(),
         Ok(Cli { command: Command::Reference }) => reference::execute(),
-        Err(error) => usage::refuse(&usage::for_the_reader(error, || described(&arguments), &arguments)),
+        Err(error) => {
+            usage::refuse(&usage::for_the_reader(error, |language| described(&arguments, language), &arguments))
+        }
     }
 }
 

@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
+use fermi_domain::language::Language;
 
+use super::chapters;
 use crate::speech;
 
 const WIDTH: usize = 100;
 
 pub fn execute() -> ExitCode {
-    let mut root = super::Cli::command().term_width(WIDTH);
+    let mut root = chapters::arranged(super::Cli::command(), Language::En).term_width(WIDTH);
     // Gives every command its whole name and what it inherits.
     root.build();
     let mut page = String::from("# Command line\n\nWritten by `make docs` from the built binary; do not edit.\n");

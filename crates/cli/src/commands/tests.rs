@@ -70,6 +70,6 @@ fn run_alone_is_described_as_it_is_among_all_commands() {
         cli.find_subcommand_mut("run").unwrap().render_long_help().to_string()
     };
     let words = ["fermi", "run", "train.py"].map(Into::into);
-    assert_eq!(described(&words).get_subcommands().count(), 1);
-    assert_eq!(help(described(&words)), help(Cli::command()));
+    assert_eq!(described(&words, Language::En).get_subcommands().count(), 1);
+    assert_eq!(help(described(&words, Language::En)), help(Cli::command()));
 }

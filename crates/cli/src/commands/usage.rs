@@ -15,12 +15,16 @@ use crate::{called_as, exit_code, help, speech};
 pub struct Expected(pub Text);
 
 /// The same error where it is a page of help, made again from a command whose texts are in the reader's language.
-pub fn for_the_reader(error: clap::Error, command: impl Fn() -> clap::Command, words: &[OsString]) -> clap::Error {
+pub fn for_the_reader(
+    error: clap::Error,
+    command: impl Fn(Language) -> clap::Command,
+    words: &[OsString],
+) -> clap::Error {
     let is_page = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand);
-    if !is_page || speech::language() == Language::En {
-        return error;
+    match speech::language() {
+        language @ Language::ZhCn if is_page => command(language).try_get_matches_from(words).err().unwrap_or(error),
+        _ => error,
     }
-    help::in_chinese(command()).try_get_matches_from(words).err().unwrap_or(error)
 }
 
 /// A page as the reader sees it.
