@@ -125,7 +125,11 @@ def _map(folder: Path, rows: int) -> dict[str, float]:
 
 
 def _prepare(folder: Path, rows: int) -> dict[str, float]:
-    from fermi_train.data.prepare import prepare, request_of
+    # As `datasets` has imported it before its clock starts.
+    import pyarrow  # noqa: F401
+
+    from fermi_train.data.prepare import prepare
+    from fermi_train.data.request import request_of
 
     tokenizer = _tokenizer(folder)
     shutil.rmtree(folder / "prepared", ignore_errors=True)

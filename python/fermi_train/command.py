@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from typing import Any
 from . import environment
 from .arguments import Arguments
 from .folders import failure_of
+from .imported import NotImported, imported
 from .libraries import REQUIREMENTS, not_installed
 from .messages import Refusal, Text
 
@@ -43,6 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _USAGE
     except Refusal as refusal:
         return _told(refusal)
+    except KeyboardInterrupt:
+        print(Text("已中断", "interrupted"), file=sys.stderr)
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Nobody reads on: what is still to be written, at the very end too, goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except OSError as error:
         if (failure := failure_of(error)) is None:
             raise
@@ -106,11 +116,9 @@ _FILES = {"sft": "sft", "reward": "rm", "dpo": "dpo", "grpo": "grpo", "ppo": "pp
 def _trainer(name: str) -> Any:
     from .trainer import BaseTrainer
 
-    module, _, kind = name.partition(":")
     try:
-        sys.path.insert(0, "")
-        found = getattr(importlib.import_module(module), kind)
-    except (ImportError, AttributeError, ValueError) as error:
+        found = imported(name)
+    except NotImported as error:
         raise Refusal(
             Text(f"无法加载训练器 “{name}”：{error}", f"cannot load the trainer {name!r}: {error}"),
             Text("请使用 --trainer 模块:类", "give --trainer module:Class"),

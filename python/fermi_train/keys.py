@@ -33,11 +33,13 @@ class Keys:
         value = self._values.get(path)
         return usual if value is None else value
 
-    def count(self, path: str, usual: int, least: int = 1) -> int:
-        """Takes a whole number of at least `least`."""
+    def count(self, path: str, usual: int, least: int = 1, most: int | None = None) -> int:
+        """Takes a whole number within bounds."""
         value = self.take(path, usual)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise wrong(path, value, Text(f"至少为 {least} 的整数", f"a whole number of at least {least}"))
+        if most is not None and value > most:
+            raise wrong(path, value, Text(f"至多为 {most} 的整数", f"a whole number of at most {most}"))
         return value
 
     def number(self, path: str, usual: float, least: float = 0.0, most: float = float("inf")) -> float:

@@ -5,15 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .arguments import Arguments
-from .data.formats import FORMATS
-from .data.prepare import Prepared, Request, prepare, request_of
+from .data.formats import FORMATS, OF_ALGORITHM
+from .data.prepare import prepare
+from .data.prepared import Prepared
 from .data.registering import register
+from .data.request import Request, request_of
+from .data.settings import MOST_ASIDE, Data
+from .keys import Keys
 from .messages import Text
+from .models.sources import Source
+from .reading import algorithm_of, read
+from .settings import MOST_SEED, run_of, source_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -70,33 +77,50 @@ def shown(prepared: Prepared, index: int, tokenizer: PreTrainedTokenizerBase) ->
     return str(Text(f"样本 {index}：", f"sample {index}: ")) + "|".join(parts)
 
 
-def _asked(flags: argparse.Namespace) -> tuple[Request, Any, Path]:
-    from .models.sources import Source
+@dataclass(frozen=True)
+class _Usual:
+    """What holds where the command line says nothing else: the file's words, or the usual ones."""
 
+    algorithm: str
+    source: Source
+    max_length: int
+    seed: int
+    data: Data
+
+
+def _asked(flags: argparse.Namespace) -> tuple[Request, Source, Path]:
+    usual = _usual(flags)
+    data = usual.data
+    given = Keys(
+        {
+            f"--{name}": getattr(flags, name.replace("-", "_"))
+            for name in ("format", "max-length", "eval-share", "seed", "skip-bad", "processes")
+        }
+    )
+    given.count("--processes", 1)
+    request = request_of(
+        tuple(flags.files) or data.train,
+        usual.algorithm,
+        given.word("--format", data.format, OF_ALGORITHM[usual.algorithm]),
+        given.count("--max-length", usual.max_length),
+        given.number("--eval-share", data.eval_share, most=MOST_ASIDE),
+        given.count("--seed", usual.seed, least=0, most=MOST_SEED),
+        given.flag("--skip-bad", data.skip_bad),
+    )
+    source = Source(flags.model) if flags.model else usual.source
+    return request, source, Path(flags.output) if flags.output else data.cache
+
+
+def _usual(flags: argparse.Namespace) -> _Usual:
     if flags.config:
-        from .reading import read
-        from .settings import run_of, source_of
-
         file = read(flags.config, flags.algorithm, changes=tuple(flags.set))
         run = run_of(file, source_of(file.keys))
-        data = run.data
-        paths = tuple(flags.files) or data.train
-        request = request_of(
-            paths, run.algorithm, data.format, run.max_length, data.eval_share, run.seed, data.skip_bad
-        )
-        return request, run.source, Path(flags.output) if flags.output else data.cache
+        return _Usual(run.algorithm, run.source, run.max_length, run.seed, run.data)
     if not flags.files:
         _flags().error(str(Text("请提供数据文件或 --config", "give data files, or --config")))
-    request = request_of(
-        tuple(flags.files),
-        flags.algorithm or "sft",
-        flags.format,
-        flags.max_length,
-        flags.eval_share,
-        flags.seed,
-        flags.skip_bad,
-    )
-    return request, Source(flags.model), Path(flags.output or "outputs/prepared")
+    if flags.set:
+        _flags().error(str(Text("--set 需要 --config", "--set is for --config alone")))
+    return _Usual(algorithm_of(flags.algorithm), Source("preset:tiny"), 1024, 42, Data())
 
 
 class _Bar:
@@ -132,19 +156,17 @@ def _flags() -> Arguments:
     over = Text("覆盖文件中的一个键，可重复", "put a value over the file's (repeatable)")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=str(over))
     parser.add_argument("--algorithm", metavar="NAME", help=str(Text("为哪种算法准备", "for which algorithm")))
-    parser.add_argument(
-        "--model", default="preset:tiny", help=str(Text("分词器所属的模型", "whose tokenizer is taken"))
-    )
+    parser.add_argument("--model", help=str(Text("分词器所属的模型", "whose tokenizer is taken")))
     parser.add_argument("--format", choices=FORMATS, help=str(Text("不给则自动识别", "recognised where not given")))
     parser.add_argument("--output", metavar="FOLDER", help=str(Text("结果写到哪里", "where the result goes")))
-    parser.add_argument("--max-length", type=int, default=1024, help=str(Text("最多几个 token", "tokens at most")))
+    parser.add_argument("--max-length", type=int, help=str(Text("最多几个 token", "tokens at most")))
     parser.add_argument(
-        "--eval-share", type=float, default=0.0, help=str(Text("留作评估的比例", "how much is kept for evaluation"))
+        "--eval-share", type=float, help=str(Text("留作评估的比例", "how much is kept for evaluation"))
     )
-    parser.add_argument("--seed", type=int, default=42, help=str(Text("划分所用的种子", "the seed of the split")))
+    parser.add_argument("--seed", type=int, help=str(Text("划分所用的种子", "the seed of the split")))
     parser.add_argument("--processes", type=int, help=str(Text("并行的进程数", "how many work side by side")))
     parser.add_argument(
-        "--skip-bad", action="store_true", help=str(Text("跳过有误的行", "leave out rows that are wrong"))
+        "--skip-bad", action="store_true", default=None, help=str(Text("跳过有误的行", "leave out rows that are wrong"))
     )
     parser.add_argument("--show", type=int, default=1, metavar="N", help=str(Text("显示几个样本", "samples to show")))
     as_dataset = Text("在服务器上登记为数据集的一个版本", "register it on the server as a version of a dataset")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fermi_training import Facts, Settings, TrainingYamlError, deepspeed_file
+from fermi_training import Facts, Settings, TrainingYamlError, deepspeed_file, named_file
 from fermi_training.document import sections
 from fermi_training.facts import gpus_here, ranks_here
 from fermi_training.reader import values_of
@@ -74,7 +74,7 @@ def read(
         )
     file = Path(path or "training.yaml")
     try:
-        document = dict(sections(file.read_bytes())) if path else {}
+        document = dict(sections(named_file.read(file))) if path else {}
         for change in changes:
             _change(document, change)
         values: dict[str, Any] = dict(values_of(document))
@@ -100,7 +100,7 @@ def read(
     keys = Keys(values)
     for key in _DECIDED:
         keys.take(key)
-    word = _algorithm(algorithm, values.get("training.algorithm"))
+    word = algorithm_of(algorithm, values.get("training.algorithm"))
     return File(settings, keys, word, named, file, is_of_launch=launched and bool(path), output=output)
 
 
@@ -121,7 +121,8 @@ def _change(document: dict[str, Any], change: str) -> None:
     section[last] = sections(f"value: {text}")["value"]
 
 
-def _algorithm(given: str | None, in_file: Any) -> str:
+def algorithm_of(given: str | None, in_file: Any = None) -> str:
+    """Gives the algorithm under its first name: that of the command line, else the file's."""
     word = given or in_file or "sft"
     if word not in ALGORITHMS:
         names = ", ".join(ALGORITHMS)

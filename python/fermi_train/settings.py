@@ -18,6 +18,8 @@ from .reading import File
 USUAL_RATE = {"sft": 5e-5, "reward": 1e-5, "dpo": 1e-6, "grpo": 1e-6, "ppo": 1e-5}
 OPTIMISERS = ("adamw_torch", "adamw_torch_fused", "adamw", "adam", "sgd")
 TRACKERS = ("tensorboard", "wandb")
+# What torch takes.
+MOST_SEED = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def source_of(keys: Keys) -> Source:
 def run_of(file: File, source: Source) -> Run:
     """Takes what every recipe obeys; what a recipe has of its own it takes before `Keys.refuse_left`."""
     keys, settings = file.keys, file.settings
-    seed = keys.count("training.seed", 42, least=0)
+    seed = keys.count("training.seed", 42, least=0, most=MOST_SEED)
     name, folder = _folder(file)
     if keys.word("training.fp16_opt_level", "O1") != "O1":
         level = keys.word("training.fp16_opt_level")

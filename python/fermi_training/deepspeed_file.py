@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from . import named_file
 from .mistakes import Mistake, TrainingYamlError
 from .reasons import of_system
 from .sentence import Sentence
@@ -21,7 +22,7 @@ def read_named_by(values: dict[str, Value], yaml: Path) -> dict[str, Value] | No
         return None
     path = _beside(yaml, named)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        found = json.loads(named_file.read(path).decode("utf-8"), parse_constant=_no_constant)
     except OSError as error:
         why = of_system(error)
         text = Sentence(f"无法读取 {_KEY} 指定的 {path}：{why.zh}", f"cannot read {path}, which {_KEY} names: {why}")

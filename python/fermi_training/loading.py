@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import deepspeed_file
+from . import deepspeed_file, named_file
 from .document import sections
 from .facts import Facts, gpus_here, ranks_here
 from .mistakes import TrainingYamlError
@@ -35,7 +35,7 @@ def load(
     if launched and not path:
         raise FileNotFoundError("FERMI_TRAINING_FILE is not set: launch with --config training.yaml, or name a file")
     try:
-        values = values_of(sections(Path(path).read_bytes()))
+        values = values_of(sections(named_file.read(Path(path))))
         named = deepspeed_file.of_this_launch() if launched else None
         named = named or deepspeed_file.read_named_by(values, Path(path))
         return resolve(values, _facts(ranks, gpus, model_parameters, named))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from .named_file import MOST_BYTES, TooLarge
 from .sentence import Sentence
 
 _CHINESE = {
@@ -22,4 +23,6 @@ _CHINESE = {
 def of_system(error: OSError) -> Sentence:
     """The system's own words in English; in Chinese those that are known, else the same."""
     english = error.strerror or str(error)
+    if isinstance(error, TooLarge):
+        return Sentence(f"超过 {MOST_BYTES >> 20} MiB，这样的文件不会这么大", english)
     return Sentence(_CHINESE.get(error.errno or 0, english), english)

@@ -105,6 +105,10 @@ class Loading(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             load(self.folder / "none.yaml")
 
+    def test_what_never_ends_is_refused_with_its_bound(self) -> None:
+        with self.assertRaisesRegex(OSError, "it has more than 64 MiB, as no such file has"):
+            load("/dev/zero")
+
 
 class Answers(unittest.TestCase):
     """What settings can be asked."""

@@ -32,7 +32,7 @@ if [ ! -f "$pyright" ]; then
     mv "$draft" "$home"
 fi
 
-digest=$({ find fermi_train fermi_training -name '*.py' | LC_ALL=C sort | while read -r file; do cksum "$file"; done
+digest=$({ find fermi_train fermi_training tests/stubs -name '*.py*' ! -name '*.pyc' | LC_ALL=C sort | while read -r file; do cksum "$file"; done
     cksum pyproject.toml ../tests/requirements.txt; } | cksum | cut -d' ' -f1)
 if [ -f "$home/clean-$digest" ]; then
     exit 0

@@ -44,15 +44,23 @@ class Note:
 
     @classmethod
     def of(
-        cls, run: Run, step: int, position: Position, ranks: int, effective: int, fingerprint: str, total_steps: int = 0
+        cls,
+        run: Run,
+        step: int,
+        position: Position,
+        ranks: int,
+        effective: int,
+        fingerprint: str,
+        total_steps: int = 0,
+        strategy: str | None = None,
     ) -> Note:
-        """Notes where a run is."""
+        """Notes where a run is; `strategy` names files that are of another kind than the run's own."""
         return cls(
             step=step,
             epoch=position.epoch,
             offset=position.offset,
             ranks=ranks,
-            strategy=run.strategy,
+            strategy=strategy or run.strategy,
             effective=effective,
             fingerprint=fingerprint,
             seed=run.seed,

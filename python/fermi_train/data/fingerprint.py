@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from .prepare import Request
+    from .request import Request
 
 # Raised when the same input gives other samples.
 _VERSION = 1

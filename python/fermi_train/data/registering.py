@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from ..messages import Refusal, Text
-from .prepare import Prepared
+from .prepared import Prepared
 
 
 def register(prepared: Prepared, name: str) -> str:

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ..messages import Refusal, Text
+from .files import Piece, not_whole
 from .problems import BadRow, problem
 
-KINDS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "text",
-    ".text": "text",
-}
-_BOM = b"\xef\xbb\xbf"
-# Bytes of a piece that one process reads at a time: of a small file less, so that all processes end at about one time.
-_LEAST, _MOST, _PIECES = 1 << 18, 8 << 20, 64
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A part of a file: bytes of a text file, or the rows of one row group of a Parquet file."""
-
-    file: Path
-    kind: str
-    start: int
-    end: int
+# Rows of a row group that are made objects of at once.
+_TOGETHER = 1024
 
 
 @dataclass(slots=True)
@@ -46,64 +23,6 @@ class Row:
     line: int
     raw: bytes
     value: Any
-
-
-def files_of(paths: tuple[str, ...]) -> list[Path]:
-    """Gives the files that paths name; a folder stands for all files in it of a known kind."""
-    found: list[Path] = []
-    for text in paths:
-        path = Path(text)
-        if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
-            if not inside:
-                raise _no_data(text, Text("文件夹中没有数据文件", "no data file is in this folder"))
-            found += inside
-        elif not path.is_file():
-            raise _no_data(text, Text("文件不存在", "it does not exist"))
-        elif path.suffix.lower() not in KINDS:
-            raise _no_data(text, Text("不支持此文件类型", "this kind of file is not known"))
-        else:
-            found.append(path)
-    return found
-
-
-def pieces_of(file: Path, size: int | None = None) -> list[Piece]:
-    """Cuts a file at ends of lines, so that several processes read it at once.
-
-    CSV is one piece, because fields have lines; so is one JSON array, which is what many files named `.json` are.
-    """
-    kind = KINDS[file.suffix.lower()]
-    if file.suffix.lower() == ".json" and _is_array(file):
-        kind = "array"
-    if kind == "parquet":
-        return [Piece(file, kind, group, group + 1) for group in range(_row_groups(file))]
-    length = file.stat().st_size
-    size = size or min(max(length // _PIECES, _LEAST), _MOST)
-    if kind in ("csv", "array") or length <= size:
-        return [Piece(file, kind, 0, length)]
-    cuts = [0]
-    with file.open("rb") as bytes_:
-        while cuts[-1] + size < length:
-            bytes_.seek(cuts[-1] + size)
-            bytes_.readline()
-            cuts.append(bytes_.tell())
-    ends = [cut for cut in cuts if cut < length] + [length]
-    return [Piece(file, kind, start, end) for start, end in zip(ends, ends[1:], strict=False)]
-
-
-def _is_array(file: Path) -> bool:
-    with file.open("rb") as opened:
-        return opened.read(4096).removeprefix(_BOM).lstrip().startswith(b"[")
-
-
-def _row_groups(file: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    try:
-        return int(parquet.ParquetFile(file).num_row_groups)
-    except pa.ArrowInvalid:
-        raise _no_data(str(file), Text("它不是完整的 Parquet 文件", "it is no whole Parquet file")) from None
 
 
 def rows_of(piece: Piece) -> Iterator[Row | BadRow]:
@@ -121,22 +40,18 @@ def rows_of(piece: Piece) -> Iterator[Row | BadRow]:
             yield from _parquet(piece)
 
 
-def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
-    with piece.file.open("rb") as file:
-        file.seek(piece.start)
-        block = file.read(piece.end - piece.start)
-    if piece.start == 0:
-        block = block.removeprefix(_BOM)
-    for number, line in enumerate(block.split(b"\n"), 1):
-        if number > 1 or line or piece.end == piece.start:
-            yield number, line.rstrip(b"\r")
+def _lines(piece: Piece) -> list[bytes]:
+    lines = piece.block().split(b"\n")
+    # What follows the last end of a line is no line.
+    return lines if lines[-1] else lines[:-1]
 
 
 def _jsonl(piece: Piece) -> Iterator[Row | BadRow]:
-    lines = list(_lines(piece))
-    while lines and not lines[-1][1]:
+    lines = _lines(piece)
+    while lines and not lines[-1].strip():
         lines.pop()
-    for number, line in lines:
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip(b"\r")
         if not line.strip():
             yield problem(number, "empty_line")
             continue
@@ -167,7 +82,7 @@ def _no_json(line: int, error: Exception) -> BadRow:
 
 def _array(piece: Piece) -> Iterator[Row | BadRow]:
     """Reads the elements of one array; behind one that is no JSON nothing can be told apart."""
-    block = piece.file.read_bytes().removeprefix(_BOM)
+    block = piece.block()
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -250,7 +165,8 @@ def _keys(value: Any) -> int:
 
 
 def _text(piece: Piece) -> Iterator[Row | BadRow]:
-    for number, line in _lines(piece):
+    for number, line in enumerate(_lines(piece), 1):
+        line = line.rstrip(b"\r")
         if not line.strip():
             continue
         try:
@@ -260,17 +176,17 @@ def _text(piece: Piece) -> Iterator[Row | BadRow]:
 
 
 def _csv(piece: Piece) -> Iterator[Row | BadRow]:
-    try:
-        text = piece.file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        yield problem(piece.file.read_bytes()[: error.start].count(b"\n") + 1, "not_utf8")
-        return
-    delimiter = "\t" if piece.file.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    line = 1
     # A field may be a whole document.
     csv.field_size_limit((1 << 31) - 1)
+    # A byte that is no UTF-8 comes as half a letter, which no field has otherwise: the other rows are read all the same.
+    with piece.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+        yield from _records(text, "\t" if piece.file.suffix.lower() == ".tsv" else ",")
+
+
+def _records(text: Iterable[str], delimiter: str) -> Iterator[Row | BadRow]:
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    line = 1
     try:
         for fields in reader:
             if header is None:
@@ -281,26 +197,32 @@ def _csv(piece: Piece) -> Iterator[Row | BadRow]:
             elif fields and len(fields) != len(header):
                 yield problem(line, "wrong_fields", f"{len(fields)} ≠ {len(header)}")
             elif fields:
-                yield Row(line, "\x1f".join(fields).encode(), dict(zip(header, fields, strict=True)))
+                yield _record(line, header, fields)
             line = reader.line_num + 1
     except csv.Error as error:
         yield problem(line, "not_csv", str(error))
 
 
+def _record(line: int, header: list[str], fields: list[str]) -> Row | BadRow:
+    try:
+        raw = "\x1f".join(fields).encode()
+    except UnicodeEncodeError:
+        return problem(line, "not_utf8")
+    return Row(line, raw, dict(zip(header, fields, strict=True)))
+
+
 def _parquet(piece: Piece) -> Iterator[Row | BadRow]:
+    import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    table = parquet.ParquetFile(piece.file).read_row_group(piece.start)
-    for number, value in enumerate(table.to_pylist(), 1):
-        yield Row(number, json.dumps(value, sort_keys=True, default=str).encode(), value)
-
-
-def _no_data(path: str, why: Text) -> Refusal:
-    kinds = ", ".join(KINDS)
-    return Refusal(
-        Text(f"无法使用数据 {path}：{why.zh}", f"cannot use the data {path}: {why.en}"),
-        Text(
-            f"请在 data.train 中填写所有节点都能访问的文件或文件夹（{kinds}）",
-            f"data.train takes a file or folder that all nodes reach ({kinds})",
-        ),
-    )
+    number = 0
+    try:
+        for batch in parquet.ParquetFile(piece.file).iter_batches(_TOGETHER, row_groups=[piece.start]):
+            for value in batch.to_pylist():
+                number += 1
+                yield Row(number, json.dumps(value, sort_keys=True, default=str).encode(), value)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        # Parquet's footer was right, but not what it tells of.
+        raise not_whole(piece.file) from None

@@ -10,6 +10,9 @@ from ..keys import Keys
 from ..messages import Refusal, Text
 from .formats import OF_ALGORITHM
 
+# More than this share set aside leaves nothing to train on.
+MOST_ASIDE = 0.9
+
 
 @dataclass(frozen=True)
 class LoaderSettings:
@@ -24,12 +27,12 @@ class LoaderSettings:
 class Data:
     """Which data is trained on."""
 
-    train: tuple[str, ...]
-    evaluation: tuple[str, ...]
-    format: str | None
-    eval_share: float
-    skip_bad: bool
-    cache: Path
+    train: tuple[str, ...] = ()
+    evaluation: tuple[str, ...] = ()
+    format: str | None = None
+    eval_share: float = 0.0
+    skip_bad: bool = False
+    cache: Path = Path("outputs/prepared")
 
     @classmethod
     def of(cls, keys: Keys, algorithm: str) -> Data:
@@ -48,7 +51,7 @@ class Data:
             train,
             keys.words("data.eval"),
             keys.word("data.format", None, OF_ALGORITHM[algorithm]),
-            keys.number("data.eval_share", 0.0, most=0.9),
-            keys.flag("data.skip_bad", False),
-            Path(keys.word("data.cache") or "outputs/prepared"),
+            keys.number("data.eval_share", cls.eval_share, most=MOST_ASIDE),
+            keys.flag("data.skip_bad", cls.skip_bad),
+            Path(keys.word("data.cache") or cls.cache),
         )

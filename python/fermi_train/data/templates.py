@@ -15,14 +15,19 @@ CHATML = (
 )
 
 
+def give_template(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Lets a tokenizer that brings no template have ChatML's, and keep it beside the model that was trained with it."""
+    if not tokenizer.chat_template:
+        tokenizer.chat_template = CHATML
+
+
 class Templates:
-    """Writes conversations as the tokenizer's own template has them."""
+    """Writes conversations as the tokenizer's own template has them; without one, as ChatML's has."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
-        """Keeps the tokenizer; one without a template gets ChatML's."""
+        """Keeps the tokenizer, which stays as it is: what is prepared is named by its template."""
         self._tokenizer = tokenizer
-        if not tokenizer.chat_template:
-            tokenizer.chat_template = CHATML
+        self._template = None if tokenizer.chat_template else CHATML
         self._end = str(tokenizer.eos_token or "")
 
     def segments(self, row: dict[str, Any]) -> list[tuple[str, bool]]:
@@ -59,5 +64,8 @@ class Templates:
         return [(text, learned) for text, learned in segments if text]
 
     def _render(self, messages: list[dict[str, str]], asks: bool) -> str:
-        made = self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks)
-        return str(made)
+        return str(
+            self._tokenizer.apply_chat_template(
+                messages, chat_template=self._template, tokenize=False, add_generation_prompt=asks
+            )
+        )

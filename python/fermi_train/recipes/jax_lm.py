@@ -19,7 +19,8 @@ from ..batch.schedule import factor, warmup_steps
 from ..checkpoints.store import Note, Store, check_fits, chosen
 from ..data.arrow import Shards
 from ..data.order import NO_SAMPLE, Order, Position, share
-from ..data.prepare import prepare, request_of
+from ..data.prepare import prepare
+from ..data.request import request_of
 from ..environment import Place
 from ..folders import Occupied
 from ..messages import Refusal, Text
@@ -28,7 +29,7 @@ from ..reading import File
 from ..report import logs
 from ..report.progress import Progress
 from ..report.trackers import trackers_of
-from ..settings import Run, run_of, source_of
+from ..settings import Optimiser, Run, Saving, run_of, source_of
 
 os.environ.setdefault("JAX_CPU_COLLECTIVES_IMPLEMENTATION", "gloo")
 
@@ -93,6 +94,8 @@ def _checked(run: Run) -> Shape:
         "recipe.dynamic_batch": run.dynamic_batch,
         "recipe.ddp_comm_hook": run.ddp.hook is not None,
         "training.eval_strategy": run.evaluation.strategy != "no",
+        "training.optim": not run.optimiser.name.startswith("adamw"),
+        "training.dataloader_num_workers": run.loader.workers > 0,
     }
     if wrong := [key for key, is_used in unused.items() if is_used]:
         raise Refusal(
@@ -111,47 +114,24 @@ def _checked(run: Run) -> Shape:
 
 def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: str) -> int:
     import jax
-    import optax
-    from jax.experimental import multihost_utils
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     processes, rank = jax.process_count(), jax.process_index()
     mesh = Mesh(np.array(jax.devices()), ("data",))
     split, whole = NamedSharding(mesh, PartitionSpec("data")), NamedSharding(mesh, PartitionSpec())
-    batch_size = run.micro * run.accumulation * processes
     # One larger pass is the same as several that are added up.
-    local_batch_size = batch_size // jax.process_count()
-    order = Order(len(samples), batch_size, run.seed, run.drop_last)
-    optimiser = run.optimiser
-    chain = optax.chain(
-        optax.clip_by_global_norm(optimiser.max_grad_norm or float("inf")),
-        optax.inject_hyperparams(optax.adamw)(
-            optimiser.rate, *optimiser.betas, eps=optimiser.epsilon, weight_decay=optimiser.weight_decay
-        ),
-    )
-    weights = weights_of(shape, run.seed)
-    state = chain.init(weights)
+    local_batch_size = run.micro * run.accumulation
+    order = Order(len(samples), local_batch_size * processes, run.seed, run.drop_last)
+    optimiser, chain = run.optimiser, _chain(run.optimiser)
     folder = place.checkpoint_dir or run.folder / "checkpoints"
-
-    def barrier() -> None:
-        if processes > 1:
-            multihost_utils.sync_global_devices("checkpoint")
-
-    store = Store(folder, place, run.saving.limit, barrier)
-    step, position = 0, Position()
-    if (found := chosen(run.saving.resume, [folder], place)) is not None:
-        check_fits(found, run, fingerprint, "jax")
-        weights, state = _restored(found.state / "arrays.npz", (weights, state))
-        step, position = found.note.step, found.note.position
-        logs.training().info("%s", Text(f"从第 {step} 步继续", f"goes on from step {step}"))
-    weights, state = jax.device_put((weights, state), whole)
+    store = Store(folder, place, run.saving.limit, _barrier)
+    step, position, state = _begun(run, place, shape, chain, folder, fingerprint)
+    weights, state = jax.device_put(state, whole)
     total = run.max_steps or step + order.steps_from(position, run.epochs)
     warmup = warmup_steps(optimiser.warmup_steps, optimiser.warmup_ratio, total)
-    progress = Progress(place.progress_file)
-    trackers = trackers_of(run.trackers, run.folder, run.name) if rank == 0 else []
     update = jax.jit(partial(_update, shape, chain, run.precision == "bf16"), donate_argnums=(0, 1))
-    bar = _bar(total, step) if rank == 0 else None
     length = min(run.max_length, shape.length)
+    teller = _Teller(run, place, rank, step, total)
     for indexes, after in order.batches(position):
         if step >= total:
             break
@@ -163,31 +143,82 @@ def _loop(run: Run, place: Place, shape: Shape, samples: Shards, fingerprint: st
         # JAX computes behind the script's back; waiting here keeps the processes in step.
         value = float(loss.addressable_data(0))
         step, position = step + 1, after
-        seconds = time.monotonic() - began
-        progress.tell(step, totalSteps=total, epoch=position.epoch, loss=value, lr=rate, stepTimeS=seconds)
-        if rank == 0:
-            if bar is not None:
-                bar.update(1)
-            if step % run.log_steps == 0 or step in (1, total):
-                logs.training().info("step %d/%d  loss %.5g  lr %.5g", step, total, value, rate)
-                for tracker in trackers:
-                    tracker.log(step, {"loss": value, "lr": rate})
-        due = run.saving.strategy == "steps" and (step % run.saving.steps == 0 or step == total)
-        due = due or (run.saving.strategy == "epoch" and after.offset == 0)
-        if due:
-            note = Note(
-                step, position.epoch, position.offset, processes, "jax", batch_size, fingerprint, run.seed, "sft"
-            )
+        teller.step(step, position, value, rate, time.monotonic() - began)
+        if _is_due(run.saving, step, total, after):
+            note = Note.of(run, step, position, processes, order.effective, fingerprint, strategy="jax")
             saved = (weights, state)
             store.save(note, lambda into, saved=saved: _save(into, saved) if place.saves else None)
-    for tracker in trackers:
-        tracker.close()
-    if bar is not None:
-        bar.close()
-    barrier()
+    teller.close()
+    _barrier()
     if processes > 1:
         jax.distributed.shutdown()
     return 0
+
+
+def _chain(optimiser: Optimiser) -> Any:
+    import optax
+
+    adamw = optax.inject_hyperparams(optax.adamw)
+    return optax.chain(
+        optax.clip_by_global_norm(optimiser.max_grad_norm or float("inf")),
+        adamw(optimiser.rate, *optimiser.betas, eps=optimiser.epsilon, weight_decay=optimiser.weight_decay),
+    )
+
+
+def _begun(
+    run: Run, place: Place, shape: Shape, chain: Any, folder: Path, fingerprint: str
+) -> tuple[int, Position, tuple[Any, Any]]:
+    """Gives step, position, and weights with the states of the optimiser: of a checkpoint, else of the beginning."""
+    weights = weights_of(shape, run.seed)
+    state = (weights, chain.init(weights))
+    found = chosen(run.saving.resume, [folder], place)
+    if found is None:
+        return 0, Position(), state
+    check_fits(found, run, fingerprint, "jax")
+    step = found.note.step
+    logs.training().info("%s", Text(f"从第 {step} 步继续", f"goes on from step {step}"))
+    return step, found.note.position, _restored(found.state / "arrays.npz", state)
+
+
+def _barrier() -> None:
+    import jax
+    from jax.experimental import multihost_utils
+
+    if jax.process_count() > 1:
+        multihost_utils.sync_global_devices("checkpoint")
+
+
+def _is_due(saving: Saving, step: int, total: int, after: Position) -> bool:
+    if saving.strategy == "steps":
+        return step % saving.steps == 0 or step == total
+    return saving.strategy == "epoch" and after.offset == 0
+
+
+class _Teller:
+    """Tells every step to all who listen, without torch."""
+
+    def __init__(self, run: Run, place: Place, rank: int, step: int, total: int) -> None:
+        self._log_steps, self._total, self._is_first = run.log_steps, total, rank == 0
+        self._progress = Progress(place.progress_file)
+        self._trackers = trackers_of(run.trackers, run.folder, run.name) if rank == 0 else []
+        self._bar = _bar(total, step) if rank == 0 else None
+
+    def step(self, step: int, position: Position, loss: float, rate: float, seconds: float) -> None:
+        self._progress.tell(
+            step, totalSteps=self._total, epoch=position.epoch, loss=loss, lr=rate, stepTimeS=seconds
+        )
+        if self._bar is not None:
+            self._bar.update(1)
+        if self._is_first and (step % self._log_steps == 0 or step in (1, self._total)):
+            logs.training().info("step %d/%d  loss %.5g  lr %.5g", step, self._total, loss, rate)
+            for tracker in self._trackers:
+                tracker.log(step, {"loss": loss, "lr": rate})
+
+    def close(self) -> None:
+        for tracker in self._trackers:
+            tracker.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 def weights_of(shape: Shape, seed: int) -> dict[str, Any]:

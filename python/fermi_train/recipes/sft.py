@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.prepare import Prepared, opened, prepare, request_of
+from ..data.prepare import prepare
+from ..data.prepared import Prepared, opened
+from ..data.request import request_of
+from ..data.templates import give_template
 from ..environment import Place
 from ..models.sources import check_vocabulary
 from ..reading import File
@@ -28,6 +31,7 @@ def train(file: File, place: Place, kind: type[BaseTrainer] = BaseTrainer) -> in
     aside = prepared.evaluation()
     if run.data.evaluation:
         aside = _prepared(run, run.data.evaluation, tokenizer, 0.0).train()
+    give_template(tokenizer)
     model = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(model, tokenizer)
     trained = run.lora.wrap(model) if run.lora else model

@@ -13,9 +13,13 @@ from transformers import PrinterCallback, TrainerCallback
 
 from ..batch.schedule import warmup_steps
 from ..checkpoints.stop import Stop
-from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen, holds_of
+from ..checkpoints.store import Checkpoint, Note, Store, check_batch, check_fits, chosen
+from ..data.checked import samples_of
 from ..data.fingerprint import fingerprint
-from ..data.prepare import Request, is_eval, request_of, samples_of
+from ..data.order import Position
+from ..data.request import Request, request_of
+from ..data.templates import give_template
+from ..data.tokenising import is_eval
 from ..environment import Place
 from ..folders import replaced
 from ..messages import Text
@@ -124,6 +128,7 @@ class Told(TrainerCallback):
         """Keeps whom to tell."""
         self._run, self._world, self._reporter, self._stop = run, world, reporter, stop
         self._began = time.monotonic()
+        self._tokens = 0.0
         self.ended = 0
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -152,7 +157,7 @@ class Told(TrainerCallback):
         loss, rate = numbers.pop("loss"), numbers.pop("learning_rate", 0.0)
         norm, epoch = numbers.pop("grad_norm", float("nan")), numbers.pop("epoch", 0.0)
         tokens = numbers.pop("num_tokens", 0.0)
-        before, self._tokens = getattr(self, "_tokens", 0.0), tokens
+        before, self._tokens = self._tokens, tokens
         self._reporter.step(
             StepReport(
                 state.global_step, state.max_steps, epoch, loss, rate, norm, tokens - before, samples, seconds, numbers
@@ -196,6 +201,7 @@ def run_trl(
     """
     from datasets import Dataset
 
+    give_template(tokenizer)
     world = World(place, run.backend, alone=run.strategy == "single")
     reporter, stop = Reporter(run, place), Stop(place.checkpoint_signal)
     told = Told(run, world, reporter, stop)
@@ -216,17 +222,8 @@ def run_trl(
         check_fits(resumes_from, run, rows.fingerprint)
         check_batch(resumes_from, run.effective)
     trainer.store = Store(folder, place, run.saving.limit, world.barrier)
-    trainer.note = lambda step, epoch: Note(
-        step=step,
-        epoch=int(epoch),
-        offset=0,
-        ranks=world.ranks,
-        strategy=run.strategy,
-        effective=run.effective,
-        fingerprint=rows.fingerprint,
-        seed=run.seed,
-        algorithm=run.algorithm,
-        holds=holds_of(run),
+    trainer.note = lambda step, epoch: Note.of(
+        run, step, Position(int(epoch)), world.ranks, run.effective, rows.fingerprint
     )
     try:
         trainer.train(resume_from_checkpoint=_inside(resumes_from))

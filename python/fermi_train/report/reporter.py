@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,7 +51,6 @@ class Reporter:
         self._progress = Progress(place.progress_file)
         self._trackers: list[Tracker] = trackers_of(run.trackers, run.folder, run.name) if place.is_first else []
         self._bar: Any = None
-        self._began = time.monotonic()
 
     def begin(self, step: int, total: int) -> None:
         """Shows the bar where rank 0 is on a terminal."""

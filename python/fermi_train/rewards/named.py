@@ -5,12 +5,11 @@ A reward takes `prompts`, `completions` and the other columns of the data, each 
 
 from __future__ import annotations
 
-import importlib
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from ..imported import NotImported, imported
 from ..messages import Refusal, Text
 
 Reward = Callable[..., list[float]]
@@ -26,12 +25,11 @@ def reward_of(name: str) -> Reward:
     if name == "exact":
         return _named(_exact, name)
     try:
-        sys.path.insert(0, "")
-        found: Any = getattr(importlib.import_module(kind), argument)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise _unknown(name, str(error)) from None
+        found = imported(name)
+    except NotImported as error:
+        raise _unknown(name, _words_of(error)) from None
     if not callable(found):
-        raise _unknown(name, f"{argument} is no function")
+        raise _unknown(name, Text(f"{argument} 不是函数", f"{argument} is no function"))
     reward: Any = found
     return reward
 
@@ -44,7 +42,8 @@ def text_of(completion: Any) -> str:
 def _length(argument: str) -> Reward:
     """Is 1 for an answer of so many letters, and falls with the distance from it."""
     if not argument.isdigit() or int(argument) < 1:
-        raise _unknown(f"length:{argument}", "give a whole number of at least 1")
+        why = Text("长度应为至少为 1 的整数", "a length is a whole number of at least 1")
+        raise _unknown(f"length:{argument}", why)
     target = int(argument)
 
     def reward(completions: list[Any], **_: Any) -> list[float]:
@@ -58,7 +57,7 @@ def _format(argument: str) -> Reward:
     try:
         form = re.compile(argument, re.DOTALL)
     except re.error as error:
-        raise _unknown(f"format:{argument}", str(error)) from None
+        raise _unknown(f"format:{argument}", _words_of(error)) from None
 
     def reward(completions: list[Any], **_: Any) -> list[float]:
         return [1.0 if form.fullmatch(text_of(one).strip()) else 0.0 for one in completions]
@@ -91,16 +90,20 @@ def _exact(completions: list[Any], answer: list[str] | None = None, **_: Any) ->
 def _model(argument: str) -> Reward:
     """Asks a reward model, as the recipe `rm` trains one."""
     import torch
+    from safetensors import SafetensorError
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(argument)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model: Any = AutoModelForSequenceClassification.from_pretrained(argument, num_labels=1).to(device).eval()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(argument)
+        model: Any = AutoModelForSequenceClassification.from_pretrained(argument, num_labels=1).to(device).eval()
+    except (OSError, ValueError, SafetensorError) as error:
+        raise _unknown(f"model:{argument}", _words_of(error)) from None
 
     @torch.no_grad()
     def reward(prompts: list[Any], completions: list[Any], **_: Any) -> list[float]:
         texts = [
-            _asked(prompt) + text_of(one) + tokenizer.eos_token
+            _asked(prompt) + text_of(one) + (tokenizer.eos_token or "")
             for prompt, one in zip(prompts, completions, strict=True)
         ]
         batch = tokenizer(texts, return_tensors="pt", padding=True, truncation=True, add_special_tokens=False).to(
@@ -123,8 +126,14 @@ def _named(reward: Reward, name: str) -> Reward:
     return reward
 
 
-def _unknown(name: str, why: str) -> Refusal:
+def _words_of(error: Exception) -> Text:
+    """Gives the first line of what a library says; it says it in English."""
+    words = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return Text(words, words)
+
+
+def _unknown(name: str, why: Text) -> Refusal:
     return Refusal(
-        Text(f"没有名为 “{name}” 的奖励：{why}", f"there is no reward {name!r}: {why}"),
+        Text(f"没有名为 “{name}” 的奖励：{why.zh}", f"there is no reward {name!r}: {why.en}"),
         Text(f"recipe.reward 可以是：{_NAMES}", f"recipe.reward takes {_NAMES}"),
     )

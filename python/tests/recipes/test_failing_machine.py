@@ -17,7 +17,8 @@ from running import Watched, sft
 
 from fermi_train.checkpoints.store import Checkpoint, Note, Store, check_fits, chosen, opened, whole_ones
 from fermi_train.command import main
-from fermi_train.data.prepare import prepare, request_of
+from fermi_train.data.prepare import prepare
+from fermi_train.data.request import request_of
 from fermi_train.environment import place_here
 from fermi_train.folders import Occupied, replaced
 from fermi_train.messages import Failure, Refusal

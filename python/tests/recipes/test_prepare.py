@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import tiny
 from fermi_train.command import main
 from fermi_train.data.encoding import Encoder
 from fermi_train.data.formats import recognise
-from fermi_train.data.prepare import Prepared, prepare, request_of
+from fermi_train.data.prepare import prepare
+from fermi_train.data.prepared import Prepared
 from fermi_train.data.problems import REASONS
+from fermi_train.data.request import request_of
 from fermi_train.messages import Refusal
 from fermi_train.models.bytes_tokenizer import bytes_tokenizer
 
@@ -118,7 +121,7 @@ def test_lines_are_counted_over_pieces_and_processes(tmp_path: Path, monkeypatch
 
 
 def _small(file: Path) -> Any:
-    from fermi_train.data.rows import pieces_of
+    from fermi_train.data.files import pieces_of
 
     return pieces_of(file, 700)
 
@@ -199,6 +202,82 @@ def test_files_that_are_not_what_their_name_says(tmp_path: Path) -> None:
         _prepared(tmp_path, twice)
     long.write_text("text\n" + "a" * 200_000 + "\n")
     assert len(_prepared(tmp_path, long).train()) == 1
+
+
+def test_a_parquet_file_that_is_torn_within_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    torn = tmp_path / "torn.parquet"
+    parquet.write_table(pa.table({"text": [f"row {n}" for n in range(5000)]}), torn)
+    content = bytearray(torn.read_bytes())
+    content[4:2000] = bytes(1996)
+    torn.write_bytes(content)
+    with pytest.raises(Refusal, match="it is no whole Parquet file"):
+        _prepared(tmp_path, torn)
+
+
+def test_bytes_that_are_no_text_are_named_by_their_line_in_csv_too(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_bytes(b"text\nfine\n\xff\xfe\nfine too\n\x80\n")
+    with pytest.raises(Refusal) as refusal:
+        _prepared(tmp_path, data)
+    assert refusal.value.text.en.startswith("2 rows are wrong")
+    assert all(f"data.csv:{line}: it is no UTF-8 text" in refusal.value.text.en for line in (3, 5))
+    assert len(_prepared(tmp_path, data, skip_bad=True).train()) == 2
+
+
+def test_what_is_no_file_is_no_data(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    for path in (str(pipe), "/dev/zero"):
+        with pytest.raises(Refusal, match="it is a pipe or a device, and no file"):
+            _prepared(tmp_path, Path(path))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--max-length", "0"], "0 is no value for --max-length"),
+        (["--eval-share", "1.5"], "1.5 is no value for --eval-share"),
+        (["--eval-share", "nan"], "nan is no value for --eval-share"),
+        (["--seed", "-1"], "-1 is no value for --seed"),
+        (["--seed", "1" + "0" * 70], "is no value for --seed"),
+        (["--processes", "0"], "0 is no value for --processes"),
+        (["--algorithm", "lion"], "there is no algorithm 'lion'"),
+        (["--algorithm", "rm"], "1 rows are wrong"),
+        (["--algorithm", "dpo", "--format", "chat"], "'chat' is no value for --format"),
+    ],
+)
+def test_wrong_words_are_refused(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", [{"text": "fine"}])
+    assert main(["prepare", str(data), "--output", str(tmp_path / "prepared"), *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(40))
+    words = ["prepare", "--config", str(tiny.settings(tmp_path, data)), "--json"]
+    found = []
+    for more in ([], ["--max-length", "6", "--eval-share", "0.5"]):
+        assert main([*words, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out)["statistics"])
+    assert found[0]["eval_samples"] == 0 and found[0]["longest"] > 6
+    assert found[1]["eval_samples"] > 0 and found[1]["longest"] == 6
+
+
+def test_what_is_prepared_does_not_depend_on_what_was_prepared_before(tmp_path: Path) -> None:
+    tokenizer = bytes_tokenizer()
+    tokenizer.chat_template = None
+    rows = [{"messages": [ASKED, TOLD]}]
+    request = request_of((str(tiny.write_rows(tmp_path / "chat.jsonl", rows)),), "sft", None, 64)
+    first = prepare(request, tokenizer, tmp_path / "prepared", 1)
+    assert tokenizer.chat_template is None
+    assert prepare(request, tokenizer, tmp_path / "prepared", 1).folder == first.folder
+    asked = "".join(chr(token) for token in first.train()[0]["input_ids"])
+    assert len(asked) > len("q") + len("a")
 
 
 class Letters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from fermi_train.batch.schedule import factor
 from fermi_train.command import main
 from fermi_train.data.order import NO_SAMPLE, Order, Position, share
 from fermi_train.messages import Refusal
+from fermi_train.models.bytes_tokenizer import bytes_tokenizer
 from fermi_train.models.sources import Source
 from fermi_train.reading import read
 from fermi_train.recipes import obeyed
@@ -138,6 +140,23 @@ def test_every_name_of_the_libraries_is_there() -> None:
     assert all((AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification, TrainerCallback))
     assert all((DPOConfig, GRPOConfig, RewardConfig))
     assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "1"
+
+
+def test_what_pyright_is_told_of_transformers_is_so() -> None:
+    import transformers
+
+    told = ast.parse((Path(__file__).parents[1] / "stubs/transformers/__init__.pyi").read_text(encoding="utf-8"))
+    classes = [node for node in told.body if isinstance(node, ast.ClassDef)]
+    assert len(classes) > 10
+    for kind in classes:
+        real = getattr(transformers, kind.name)
+        for member in kind.body:
+            if isinstance(member, ast.FunctionDef) and member.name != "__getattr__":
+                assert callable(getattr(real, member.name)), f"{kind.name}.{member.name}"
+            elif isinstance(member, ast.AnnAssign) and kind.name == "PreTrainedTokenizerBase":
+                name = ast.unparse(member.target)
+                assert hasattr(bytes_tokenizer(), name), name
+    assert callable(transformers.utils.logging.disable_progress_bar)
 
 
 def test_mistakes_and_warnings_are_told_in_chinese_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

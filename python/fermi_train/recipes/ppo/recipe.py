@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...data.templates import give_template
 from ...environment import Place
 from ...models.sources import check_vocabulary
 from ...reading import File
@@ -20,6 +21,7 @@ def train(file: File, place: Place) -> int:
     rewards = [reward_of(name) for name in names]
     tokenizer = run.source.tokenizer()
     rows = rows_of(run, tokenizer)
+    give_template(tokenizer)
     policy = run.source.load(AutoModelForCausalLM, run.seed)
     check_vocabulary(policy, tokenizer)
     # With LoRA the reference is the policy without its small matrices.

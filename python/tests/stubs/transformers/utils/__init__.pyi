@@ -1,0 +1,1 @@
+from . import logging as logging
