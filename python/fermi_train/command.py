@@ -30,9 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if words[:1] == ["prepare"]:
+            from . import prepare_flags
+
+            flags = prepare_flags.parse(words[1:])
             from .preparing import prepare_command
 
-            return prepare_command(words[1:])
+            return prepare_command(flags)
         if words[:1] == ["check"]:
             from .checking import check_command
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from fermi_train.arguments import Arguments
 from fermi_train.messages import Text
+
+PYTHON = Path(__file__).parents[2]
 
 
 def _parser() -> Arguments:
@@ -44,3 +50,16 @@ def test_help_has_no_english_word_of_its_own_in_chinese(monkeypatch):
     shown = _parser().format_help()
     assert shown.startswith("用法：it")
     assert not any(word in shown for word in ("usage", "options", "positional", "show this"))
+
+
+def test_help_and_mistakes_of_prepare_need_no_library():
+    """Without site-packages there is none."""
+
+    def said(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-S", "-m", "fermi_train", "prepare", *words]
+        return subprocess.run(command, cwd=PYTHON, env={"FERMI_LANG": "en"}, capture_output=True, text=True, check=False)
+
+    page = said("--help")
+    assert (page.returncode, page.stderr) == (0, "") and "--max-length" in page.stdout
+    nothing = said()
+    assert nothing.returncode == 2 and "give data files, or --config" in nothing.stderr
