@@ -50,7 +50,11 @@ fn people_log_in_act_on_what_is_theirs_and_are_accounted_for() {
     fleet.typed("nobody", &["task", "delete", &task, "--token-file", &file]).expect(4);
     let tokens: Value =
         serde_json::from_str(&fleet.typed("ann", &["token", "list", "--json"]).expect(0).out()).unwrap();
-    let nightly = tokens["items"].as_array().unwrap().iter().find(|token| token["name"] == "nightly").unwrap();
+    let all = tokens["items"].as_array().unwrap();
+    let nightly = all.iter().find(|token| token["name"] == "nightly").unwrap();
+    let strong = all.iter().find(|token| token["name"] != "nightly").unwrap()["id"].as_str().unwrap();
+    let refused = fleet.typed("nobody", &["token", "revoke", strong, "--token-file", &file]).expect(4);
+    assert!(refused.err().contains("to revoke a token of the role member takes that role"), "{}", refused.err());
     fleet.typed("ann", &["token", "revoke", nightly["id"].as_str().unwrap()]).expect(0);
     fleet.typed("nobody", &["task", "list", "--token-file", &file]).expect(4);
 
@@ -62,6 +66,36 @@ fn people_log_in_act_on_what_is_theirs_and_are_accounted_for() {
     }
     fleet.typed("ann", &["logout"]).expect(0);
     fleet.typed("ann", &["task", "list"]).expect(4);
+}
+
+#[test]
+fn a_log_in_leaves_one_token_at_the_server_and_none_where_it_cannot_be_noted() {
+    let fleet = Fleet::server();
+    let file = fleet.place.file("password", "ann's password\n").display().to_string();
+    fleet.typed("owner", &["user", "add", "ann", "--password-file", &file]).expect(0);
+    let tokens = || {
+        let listed = fleet.typed("owner", &["token", "list", "--json"]).expect(0).out();
+        let listed: Value = serde_json::from_str(&listed).unwrap();
+        listed["items"].as_array().unwrap().iter().filter(|token| token["user"] == "ann").count()
+    };
+    let log_in = ["login", "--user", "ann", "--password-file", &file];
+    // A file stands where the folder of log-ins would be.
+    let logins = fleet.place.path().join("ann/logins");
+    fs::create_dir_all(logins.parent().unwrap()).unwrap();
+    fs::write(&logins, "").unwrap();
+    let said = fleet.typed("ann", &log_in).expect(1).err();
+    assert!(said.contains("the log-in cannot be noted") && tokens() == 0, "{said}");
+    fs::remove_file(&logins).unwrap();
+    for _ in 0..2 {
+        fleet.typed("ann", &log_in).expect(0);
+        assert_eq!(tokens(), 1);
+    }
+    // A token that was brought is the person's own.
+    let word = fleet.typed("ann", &["token", "create", "laptop"]).expect(0).out();
+    let own = fleet.place.file("laptop", word).display().to_string();
+    fleet.typed("ann", &["login", "--token-file", &own]).expect(0);
+    fleet.typed("ann", &log_in).expect(0);
+    fleet.typed("ann", &["env", "list", "--token-file", &own]).expect(0);
 }
 
 #[test]

@@ -93,6 +93,45 @@ fn a_run_that_begins_on_a_full_disk_is_told_as_it_is() {
     assert_eq!(ended.events_named("rank.exited").len(), 2);
 }
 
+/// Starts servers on a disk of 3 MiB: on one that is full, and again on one that has filled up while nobody served it.
+const SERVERS: &str = "
+import subprocess, sys
+def served(folder, language):
+    command = [fermi, 'server', '--json', '--listen', '127.0.0.1:0', '--data-dir', folder]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={'FERMI_LANG': language, 'HOME': home})
+    is_up = any('listening' in line for line in server.stdout)
+    server.terminate()
+    print('up' if is_up else server.stderr.read(), flush=True)
+    server.wait()
+served(disk + '/kept', 'en')
+fill(disk)
+served(disk + '/new', 'en')
+served(disk + '/new', 'zh')
+served(disk + '/kept', 'en')
+fill(disk)
+served(disk + '/kept', 'en')
+";
+
+#[test]
+fn a_server_that_starts_on_a_full_disk_says_so_and_uses_the_room_that_it_had_set_aside() {
+    if support::is_left_out("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path().join("small");
+    fs::create_dir(&disk).unwrap();
+    let (fermi, home) = (env!("CARGO_BIN_EXE_fermi"), place.path());
+    let script =
+        place.file("servers.py", format!("{FILL}\ndisk, fermi, home = {disk:?}, {fermi:?}, {home:?}\n{SERVERS}"));
+    let mut command = place.with_mounts(&format!("mount -t tmpfs -o size=3m,mode=700 none '{}'", disk.display()));
+    let said = Run::whole(command.arg(support::python()).arg(script)).expect(0).out();
+    let full = |folder: &str| format!("error: the disk of {}/{folder} is full", disk.display());
+    assert!(said.starts_with(&format!("up\n{}", full("new"))) && said.contains("hint: make some MB of room"), "{said}");
+    assert!(said.contains("所在的磁盘已满") && !said.contains("os error"), "{said}");
+    let of_kept = said.rsplit_once("--data-dir 换一个文件夹").unwrap().1.trim();
+    assert!(of_kept.starts_with("up\n") && of_kept.contains(&full("kept")), "{said}");
+}
+
 /// Under an agent: 24 ranks, the agent's disk filled by the first, all return 0.
 #[test]
 fn a_task_whose_ranks_fill_the_agents_disk_and_return_0_succeeds_in_its_first_attempt() {

@@ -254,6 +254,57 @@ fn people_come_with_their_company_account_and_get_the_role_of_their_groups() {
     }
 }
 
+/// A field of a page's form.
+fn field<'a>(page: &'a str, before: &str) -> &'a str {
+    page.split_once(before).unwrap_or_else(|| panic!("{before}: {page}")).1.split('"').next().unwrap()
+}
+
+#[test]
+fn who_logs_out_here_is_logged_out_at_the_provider_too() {
+    let Some(company) = Company::start() else { return };
+    company.provider.control(&json!({"people": {"ann": {"groups": ["ml"]}}}));
+    let (mut browser, answer) = company.log_in("ann");
+    let kept = answer.cookies.iter().find(|cookie| cookie.starts_with("fermi_company_")).unwrap();
+    assert!(
+        kept.contains("; Path=/ml/api/v1/session;") && kept.contains("; HttpOnly; SameSite=Strict; Secure"),
+        "{kept}"
+    );
+    // The provider knows the browser, and does not ask again.
+    let begun = browser.get(&company.here("/oidc/log-in"));
+    let back = browser.get(&begun.location).location;
+    assert!(back.starts_with(&format!("{PUBLIC_URL}/oidc/callback?")), "{back}");
+
+    let end = |browser: &mut Browser| {
+        let request = agent().delete(company.here("/api/v1/session")).header("cookie", browser.cookie());
+        let answer = browser.take(request.header("fermi-front-end", "console").call().unwrap());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        serde_json::from_str::<Value>(&answer.body).unwrap()["data"]["continueAt"].clone()
+    };
+    // Of another session it is no way out.
+    let company_cookie = browser.cookies.iter().find(|(name, _)| name.starts_with("fermi_company_")).unwrap();
+    let (name, sealed) = (company_cookie.0.clone(), company_cookie.1.clone());
+    let (mut other, ..) = company.known_as("ann");
+    other.cookies.insert(name, sealed);
+    assert_eq!(end(&mut other), Value::Null);
+
+    let at = end(&mut browser);
+    let at = at.as_str().unwrap();
+    assert!(at.starts_with(&format!("{}/session/end?client_id=fermi&", company.provider.issuer)), "{at}");
+    let hint = at.split_once("id_token_hint=").unwrap().1.replace("%2E", ".").replace("%2D", "-").replace("%5F", "_");
+    assert!(hint.split('.').count() == 3 && !kept.contains(hint.split('.').next().unwrap()), "it is sealed: {kept}");
+    let is_gone = |name: &str| !browser.cookies.keys().any(|known| known.starts_with(name));
+    assert!(is_gone("fermi_session_") && is_gone("fermi_company_"), "{:?}", browser.cookies);
+    let asked = browser.get(at);
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let form = format!("xsrf={}&logout=yes", field(&asked.body, "name=\"xsrf\" value=\""));
+    let done = browser.post(field(&asked.body, "action=\""), form);
+    assert_eq!((done.status, done.location.as_str()), (303, format!("{PUBLIC_URL}/").as_str()), "{done:?}");
+    let begun = browser.get(&company.here("/oidc/log-in"));
+    assert!(browser.get(&begun.location).location.starts_with("/interaction/"), "the provider asks who it is again");
+    // Who comes with a password or a token has no session there.
+    assert_eq!(company.fleet.delete("/session").1["data"], json!({}));
+}
+
 #[test]
 fn a_name_that_exists_is_linked_by_an_administrator_and_other_log_ins_go_on_without_the_provider() {
     let Some(mut company) = Company::start() else { return };

@@ -27,6 +27,7 @@ async function make() {
         client_id: 'fermi',
         client_secret: clientSecret,
         redirect_uris: [redirectUri],
+        post_logout_redirect_uris: [redirectUri.replace('oidc/callback', '')],
         id_token_signed_response_alg: state.alg,
       },
     ],

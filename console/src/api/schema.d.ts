@@ -2861,7 +2861,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Envelope_Empty"];
+                        "application/json": components["schemas"]["Envelope_LoggedOut"];
                     };
                 };
                 401: {
@@ -6306,6 +6306,21 @@ export interface components {
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
+        Envelope_LoggedOut: {
+            /** Format: int32 */
+            code: number;
+            /** @description A sentence in the caller's language. */
+            message: string;
+            /** @description The session here has ended. */
+            data: {
+                /**
+                 * @description Where a browser ends the session at the company's service too; absent where there is none.
+                 * @example https://id.example.com/logout?client_id=fermi
+                 */
+                continueAt?: string | null;
+            };
+        };
+        /** @description An answer. `code` equals the HTTP status. */
         Envelope_Logs: {
             /** Format: int32 */
             code: number;
@@ -8229,6 +8244,14 @@ export interface components {
             attempt: number;
             items: components["schemas"]["LogMatch"][];
             nextPageToken?: string | null;
+        };
+        /** @description The session here has ended. */
+        LoggedOut: {
+            /**
+             * @description Where a browser ends the session at the company's service too; absent where there is none.
+             * @example https://id.example.com/logout?client_id=fermi
+             */
+            continueAt?: string | null;
         };
         /** @description The answer to `GET /training-tasks/{id}/logs`. */
         Logs: {

@@ -14,8 +14,8 @@ function set(missing: boolean) {
   for (const listener of listeners) listener();
 }
 
-/** Null where it was granted. */
-async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<ApiError | null> {
+/** What was answered, or why it was not granted. */
+async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<unknown> {
   const response = await fetch(`${PREFIX}/api/v1/session`, {
     method,
     headers: {
@@ -26,14 +26,20 @@ async function call(method: 'POST' | 'DELETE', body?: unknown): Promise<ApiError
     body: body ? JSON.stringify(body) : null,
   }).catch(() => null);
   if (!response) return new ApiError(0, 'unreachable', '', null, null, null);
-  return response.ok ? null : refusal(response, await response.json().catch(() => null));
+  const answer: unknown = await response.json().catch(() => null);
+  return response.ok ? answer : refusal(response, answer);
+}
+
+function isPage(found: unknown): found is string {
+  return typeof found === 'string' && /^https?:\/\//.test(found);
 }
 
 /** Opens a session, which the browser keeps as a cookie that no script reads. Returns why the server did not take it, if so. */
 export async function logIn(credentials: Credentials): Promise<ApiError | null> {
-  const refused = await call('POST', credentials);
-  if (!refused) set(false);
-  return refused;
+  const answer = await call('POST', credentials);
+  if (answer instanceof ApiError) return answer;
+  set(false);
+  return null;
 }
 
 /** Where people log in with their company account; null where the server knows of none, or does not answer. */
@@ -41,12 +47,20 @@ export async function companyLogIn(): Promise<string | null> {
   const response = await fetch(`${PREFIX}/version`).catch(() => null);
   const answer: unknown = response?.ok ? await response.json().catch(() => null) : null;
   const found = (answer as { data?: { companyLogIn?: unknown } } | null)?.data?.companyLogIn;
-  return typeof found === 'string' && /^https?:\/\//.test(found) ? found : null;
+  return isPage(found) ? found : null;
 }
 
-/** Ends the session; the next refusal asks to log in again. */
+/**
+ * Ends the session; the next refusal asks to log in again. Who has come with a company account goes on to where the session at the
+ * company's service ends. Says whether the person stays here.
+ */
 export async function logOut(): Promise<boolean> {
-  return (await call('DELETE')) === null;
+  const answer = await call('DELETE');
+  if (answer instanceof ApiError) return false;
+  const next = (answer as { data?: { continueAt?: unknown } } | null)?.data?.continueAt;
+  if (!isPage(next)) return true;
+  window.location.assign(next);
+  return false;
 }
 
 /** The address that a server prints opens the console: its token becomes a session and leaves the address. */

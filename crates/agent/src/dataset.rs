@@ -18,7 +18,7 @@ use fermi_domain::dataset::{
     Checksum, ChecksumKind, DataFormat, DatasetExpectation, DatasetRefusal, DatasetSighting, LARGEST_HASHED, LookOrder,
     MOST_FILES, Mismatch, Misnamed, SAMPLED_BLOCK, Seen, SeenKind, prove, sampled_places,
 };
-use fermi_domain::language::reason;
+use fermi_domain::language::reason::{self, NeitherFileNorFolder};
 use fermi_process::account::SystemAccount;
 use sha2::{Digest, Sha256};
 
@@ -76,6 +76,7 @@ pub fn check(expected: &DatasetExpectation, account: Option<SystemAccount>) -> R
     let seen = found.and_then(|found| {
         found.map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => Mismatch::Missing,
+            _ if NeitherFileNorFolder::is_why(&error) => Mismatch::NeitherFileNorFolder,
             _ => Mismatch::Unreadable { why: reason::of_io(&error) },
         })
     });
@@ -91,7 +92,7 @@ pub fn look(path: &Path, order: LookOrder) -> io::Result<Seen> {
         (SeenKind::File, Listing::of_file(path, metadata.len()))
     } else {
         // A pipe would be read for ever.
-        return Err(io::Error::from(ErrorKind::InvalidInput));
+        return Err(NeitherFileNorFolder.into());
     };
     let base = if kind == SeenKind::Folder { path } else { Path::new("") };
     let mut seen = Seen {
@@ -202,7 +203,7 @@ impl Listing {
 /// Opens a file, and nothing else: a pipe that has taken its place would be waited for.
 fn open(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::from(ErrorKind::InvalidInput)) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(NeitherFileNorFolder.into()) }
 }
 
 fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -254,7 +255,7 @@ fn sampled(base: &Path, listing: &Listing) -> io::Result<Checksum> {
 #[cfg(test)]
 mod tests {
     use fermi_domain::dataset::ChecksumProof;
-    use fermi_domain::language::Explained;
+    use fermi_domain::language::{Explained, FrontEnd};
 
     use super::*;
 
@@ -326,5 +327,24 @@ mod tests {
         assert_eq!(check(&expected(&file.join("below")), None).unwrap_err().id(), "dataset_missing");
         // Known by its first bytes where its name says nothing.
         assert_eq!(check(&expected(&file), None).unwrap().format.as_deref(), Some("parquet"));
+    }
+
+    #[test]
+    fn a_device_a_pipe_and_a_socket_are_no_data_and_are_told_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for path in [Path::new("/dev/zero"), &pipe, &socket] {
+            let refused = check(&expected(path), None).unwrap_err();
+            assert_eq!(refused.mismatch, Mismatch::NeitherFileNorFolder, "{path:?}");
+            let (said, hint) = (refused.text().en, refused.hint().unwrap().spelled(FrontEnd::CommandLine).en);
+            assert!(
+                said.contains("a device, a pipe or a socket") && hint.contains("a file or a folder"),
+                "{said} {hint}"
+            );
+            let why = reason::of_io(&look(path, LookOrder { checksum: None }).unwrap_err());
+            assert!(why.en.contains("neither a file nor a folder") && why.zh.contains("不是文件或目录"), "{why:?}");
+        }
     }
 }

@@ -42,7 +42,7 @@ pub enum PrepareRefusal {
     },
     NoSnapshot {
         digest: String,
-        error: String,
+        why: Text,
     },
     /// The server has not been heard for longer than the task may go on without it.
     ServerLost,
@@ -110,9 +110,9 @@ impl Explained for PrepareRefusal {
                 let path = path.display();
                 Text::new(format!("节点上没有文件夹 {path}"), format!("this node has no folder {path}"))
             }
-            Self::NoSnapshot { digest, error } => Text::new(
-                format!("无法取得代码快照 {digest}：{error}"),
-                format!("cannot get the snapshot {digest}: {error}"),
+            Self::NoSnapshot { digest, why } => Text::new(
+                format!("无法取得代码快照 {digest}：{}", why.zh),
+                format!("cannot get the snapshot {digest}: {}", why.en),
             ),
             Self::ServerLost => Text::new(
                 "准备期间与服务器失联的时间超过任务允许的时限（stopAfter）",
@@ -320,8 +320,7 @@ fn source_folder(
     match &assignment.source {
         Some(Source::Path(path)) => Ok(Some(PathBuf::from(path))),
         Some(Source::Snapshot(digest)) => {
-            let missing =
-                |error: SourceError| PrepareRefusal::NoSnapshot { digest: digest.clone(), error: error.to_string() };
+            let missing = |error: SourceError| PrepareRefusal::NoSnapshot { digest: digest.clone(), why: error.text() };
             let sent = source::folder(&cluster.sources(), digest, || fetch(digest)).map_err(missing)?;
             let home = cluster.source_of(&assignment.run.task);
             let home = source::own_copy(&sent, &home).map_err(|error| PrepareRefusal::folder(&home, &error))?;

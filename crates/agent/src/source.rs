@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+use fermi_domain::language::{Text, reason};
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tar::{Archive, EntryType};
@@ -36,6 +37,41 @@ pub enum SourceError {
     TooLarge { most: u64 },
     #[error("cannot unpack it")]
     Io(#[from] io::Error),
+}
+
+impl SourceError {
+    /// As people read it: names in an archive are a stranger's.
+    pub fn text(&self) -> Text {
+        match self {
+            Self::BadDigest(digest) => Text::new(
+                format!("“{}” 不是归档的摘要", digest.escape_debug()),
+                format!("'{}' is not the digest of an archive", digest.escape_debug()),
+            ),
+            Self::NotFetched(said) => {
+                let why = reason::of_said(said);
+                Text::new(format!("服务端没有给出：{}", why.zh), format!("the server does not give it: {}", why.en))
+            }
+            Self::OtherDigest(digest) => Text::new(
+                format!("收到的内容与发送的不同，其摘要为 {digest}"),
+                format!("what came is not what was sent: its digest is {digest}"),
+            ),
+            Self::Escapes(name) => Text::new(
+                format!("归档中的 “{}” 会离开其文件夹", name.escape_debug()),
+                format!("the archive holds '{}', which would leave its folder", name.escape_debug()),
+            ),
+            Self::TooLarge { most } => Text::new(
+                format!("归档的文件超过 {MOST_ENTRIES} 个，或解开后超过 {} MiB", most >> 20),
+                format!(
+                    "the archive holds more than {MOST_ENTRIES} files, or more than {} MiB when it is unpacked",
+                    most >> 20
+                ),
+            ),
+            Self::Io(error) => {
+                let why = reason::of_io(error);
+                Text::new(format!("无法解开归档：{}", why.zh), format!("it cannot be unpacked: {}", why.en))
+            }
+        }
+    }
 }
 
 /// The folder with the code of this digest; fetched with `open` when it is not here yet.
@@ -268,6 +304,13 @@ mod tests {
 
     fn get(sources: &Path, bytes: Vec<u8>, digest: &str) -> Result<PathBuf, SourceError> {
         folder(sources, digest, || Ok(Box::new(Cursor::new(bytes))))
+    }
+
+    #[test]
+    fn what_an_archive_holds_is_told_in_both_languages_and_obeyed_by_no_terminal() {
+        let text = SourceError::Escapes("../\u{1b}[2J".to_owned()).text();
+        assert_eq!(text.en, "the archive holds '../\\u{1b}[2J', which would leave its folder");
+        assert_eq!(text.zh, "归档中的 “../\\u{1b}[2J” 会离开其文件夹");
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub struct Encryption {
 pub struct Login {
     pub user: String,
     pub token: String,
+    /// The log-in has made it, so that another log-in in its place ends it; one that a person brought is that person's.
+    #[serde(default)]
+    pub is_made_here: bool,
     #[serde(flatten)]
     pub encryption: Encryption,
 }
@@ -139,8 +142,10 @@ fn write_private(path: &Path, value: &impl Serialize) -> io::Result<()> {
     }
     let aside = path.with_extension(format!("{}.new", std::process::id()));
     let mut file = fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
-    file.write_all(&serde_json::to_vec(value).map_err(io::Error::other)?)?;
-    fs::rename(&aside, path)
+    let bytes = serde_json::to_vec(value).map_err(io::Error::other)?;
+    let written = file.write_all(&bytes).and_then(|()| fs::rename(&aside, path));
+    // It may hold a token.
+    written.inspect_err(|_| drop(fs::remove_file(&aside)))
 }
 
 #[cfg(test)]
@@ -155,13 +160,27 @@ mod tests {
         let path = folder.path().join("logins").join("x_1.json");
         let fingerprint = "0a".repeat(32).parse().ok();
         let encryption = Encryption { is_tls: true, fingerprint };
-        write_private(&path, &Login { user: "ann".to_owned(), token: "word".to_owned(), encryption }).unwrap();
+        write_private(
+            &path,
+            &Login { user: "ann".to_owned(), token: "word".to_owned(), is_made_here: true, encryption },
+        )
+        .unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let kept = read::<Login>(&path).unwrap();
         assert_eq!((kept.token.as_str(), kept.encryption), ("word", encryption));
         fs::write(&path, r#"{"user":"ann","token":"of an earlier release"}"#).unwrap();
-        assert_eq!(read::<Login>(&path).unwrap().encryption, Encryption::default());
+        let of_before = read::<Login>(&path).unwrap();
+        assert_eq!((of_before.encryption, of_before.is_made_here), (Encryption::default(), false));
+    }
+
+    #[test]
+    fn a_note_that_cannot_be_written_leaves_no_token_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x_1.json");
+        fs::create_dir(&path).unwrap();
+        write_private(&path, &"a token").unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

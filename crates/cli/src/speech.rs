@@ -8,6 +8,7 @@ use fermi_domain::contract::FERMI_LANG;
 use fermi_domain::language::{Explained, FrontEnd, Hint, Language, Notice, Text, reason};
 
 use crate::exit_code;
+use crate::plain::harmless;
 
 /// Why data could not be written to stdout, once that has happened.
 static LOST: OnceLock<io::Error> = OnceLock::new();
@@ -133,6 +134,7 @@ pub fn complain(message: &impl Explained) {
 
 /// Talk goes to stderr; a closed one is no reason to fail.
 pub fn say(text: &str) {
+    let text = if std::io::stderr().is_terminal() { harmless(text) } else { text.into() };
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -146,8 +148,10 @@ pub fn print_json(value: &impl serde::Serialize) -> bool {
     serde_json::to_string_pretty(value).is_ok_and(|text| print(&format!("{text}\n")))
 }
 
-/// Data goes to stdout; false when it cannot be written any more, of which [`checked`] speaks at the end.
+/// Data goes to stdout; false when it cannot be written any more, of which [`checked`] speaks at the end. On a terminal without what
+/// it would obey: names, reasons and logs are words of others.
 pub fn print(text: &str) -> bool {
+    let text = if std::io::stdout().is_terminal() { harmless(text) } else { text.into() };
     print_bytes(text.as_bytes())
 }
 

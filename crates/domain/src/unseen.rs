@@ -55,6 +55,16 @@ fn shapes(letter: char) -> bool {
         && !is_unseen(letter)
 }
 
+impl UnseenLetter {
+    /// What is wrong with something that holds it.
+    pub fn within(self, holder: &Text) -> Text {
+        Text::new(
+            format!("{}含有 {self}：这个字符看不见，或会改变文字的方向", holder.zh),
+            format!("{} holds {self}, which is not seen or turns the text around", holder.en),
+        )
+    }
+}
+
 impl std::fmt::Display for UnseenLetter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "U+{:04X}", u32::from(self.0))
@@ -67,16 +77,13 @@ impl Explained for UnseenLetter {
     }
 
     fn text(&self) -> Text {
-        Text::new(
-            format!("名称含有 {self}：这个字符看不见，或会改变文字的方向"),
-            format!("the name holds {self}, which is not seen or turns the text around"),
-        )
+        self.within(&Text::new("名称", "the name"))
     }
 
     fn hint(&self) -> Option<Hint> {
         Some(Hint::new(
-            format!("删除 {self}：重新键入名称，不要粘贴"),
-            format!("remove {self}: type the name instead of pasting it"),
+            format!("删除 {self}：重新键入，不要粘贴"),
+            format!("remove {self}: type it instead of pasting it"),
         ))
     }
 }

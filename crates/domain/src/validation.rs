@@ -123,6 +123,9 @@ pub fn validate(request: &CreateRequest, known: &[Environment]) -> Result<Accept
     if let Some(given) = request.options.master_address.as_deref().filter(|given| !is_address(given)) {
         return Err(RequestRefusal::MasterAddressInvalid { given: given.to_owned() });
     }
+    if let Some(Source::Path(folder)) = &request.source {
+        path("source.path", Some(folder))?;
+    }
     if let Some(path) = request.options.checkpoint_dir.as_deref().filter(|path| !is_plain_absolute(path)) {
         return Err(RequestRefusal::CheckpointFolderInvalid { path: path.to_owned() });
     }
@@ -241,6 +244,8 @@ fn work(request: &CreateRequest) -> Result<Work, RequestRefusal> {
                 return Err(RequestRefusal::CommandEmpty);
             }
             words(&argv, &env)?;
+            path("command.workingDirectory", working_directory.as_deref())?;
+            path("command.interpreter", interpreter.as_deref())?;
             check_secrets(&env, &secrets)?;
             Ok(Work::Command { argv, directory: working_directory, env, secrets, interpreter })
         }
@@ -254,7 +259,18 @@ fn recipe(asked: &RequestedRecipe, has_training: bool) -> Result<Work, RequestRe
         return Err(RequestRefusal::RecipeSettings { has_both: has_training });
     }
     words(&args, &env)?;
+    path("recipe.config", config.as_deref())?;
+    path("recipe.workingDirectory", working_directory.as_deref())?;
+    path("recipe.interpreter", interpreter.as_deref())?;
     Ok(Work::Recipe { name, config, args, directory: working_directory, env, interpreter })
+}
+
+/// It is named where a node does not have it.
+fn path(field: &'static str, path: Option<&str>) -> Result<(), RequestRefusal> {
+    match path {
+        Some(path) if path.contains(char::is_control) => Err(RequestRefusal::PathWithControlCharacters { field }),
+        _ => Ok(()),
+    }
 }
 
 /// Arguments and variables that a process can be given.
@@ -287,7 +303,14 @@ fn labels(labels: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
     let fits = |text: &str| text.chars().count() <= LONGEST_NAME && !text.chars().any(char::is_control);
     let is_right =
         labels.len() <= MOST_LABELS && labels.iter().all(|(key, value)| !key.is_empty() && fits(key) && fits(value));
-    if is_right { Ok(()) } else { Err(RequestRefusal::LabelsInvalid) }
+    if !is_right {
+        return Err(RequestRefusal::LabelsInvalid);
+    }
+    // Two labels that look the same would choose different machines.
+    match labels.iter().flat_map(|(key, value)| [key, value]).find_map(|word| unseen::find(word)) {
+        Some(letter) => Err(RequestRefusal::LabelWithUnseenLetter(letter)),
+        None => Ok(()),
+    }
 }
 
 /// The chosen workers, each once and in their order. An environment without a choice is used whole and not named.
@@ -387,7 +410,9 @@ fn picks(auto: &AutoSelection) -> Result<(), RequestRefusal> {
         return Err(RequestRefusal::AutoInvalid { most: MOST_NODES });
     }
     for (field, word) in [("gpuType", &auto.gpu_type), ("zone", &auto.zone)] {
-        let is_wrong = |word: &String| word.chars().count() > LONGEST_NAME || word.chars().any(char::is_control);
+        let is_wrong = |word: &String| {
+            word.chars().count() > LONGEST_NAME || word.chars().any(char::is_control) || unseen::find(word).is_some()
+        };
         if word.as_ref().is_some_and(is_wrong) {
             return Err(RequestRefusal::AutoWordInvalid { field });
         }

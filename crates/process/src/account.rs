@@ -11,7 +11,8 @@ use std::os::unix::fs::{PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use nix::unistd::{Gid, Uid, User, geteuid, getgrouplist};
+use fermi_domain::access::{AccountLimit, LimitedAccount, limits_of};
+use nix::unistd::{Gid, Group, Uid, User, geteuid, getgrouplist};
 use serde::{Deserialize, Serialize};
 
 /// Others may pass through such a folder to a name that they know, and neither list nor change it.
@@ -32,19 +33,34 @@ pub struct SystemAccount {
     pub shell: PathBuf,
     /// With what its processes start.
     pub umask: u32,
+    /// What a log-in would limit.
+    #[serde(default)]
+    pub limits: Vec<AccountLimit>,
 }
+
+/// Where a system says what log-ins limit: this file, then those of the folder, by name.
+const LIMITS: &str = "/etc/security/limits.conf";
+const MORE_LIMITS: &str = "/etc/security/limits.d";
 
 impl SystemAccount {
     /// As the system knows it; none where there is no such account.
     pub fn look_up(name: &str) -> io::Result<Option<Self>> {
         let Ok(word) = CString::new(name) else { return Ok(None) };
         let Some(user) = User::from_name(name)? else { return Ok(None) };
-        let groups = getgrouplist(&word, user.gid)?;
+        let groups: Vec<u32> = getgrouplist(&word, user.gid)?.into_iter().map(Gid::as_raw).collect();
+        let names: Vec<String> = groups
+            .iter()
+            .filter_map(|gid| Group::from_gid(Gid::from_raw(*gid)).ok().flatten())
+            .map(|it| it.name)
+            .collect();
+        let limited = LimitedAccount { name: &user.name, uid: user.uid.as_raw(), gids: &groups, groups: &names };
+        let limits = limits_of(&limited, &files_of_limits());
         Ok(Some(Self {
+            limits,
             name: user.name,
             uid: user.uid.as_raw(),
             gid: user.gid.as_raw(),
-            groups: groups.into_iter().map(Gid::as_raw).collect(),
+            groups,
             home: user.dir,
             shell: user.shell,
             umask: own_umask(),
@@ -69,6 +85,8 @@ impl SystemAccount {
     pub(crate) fn become_it(&self) -> io::Result<()> {
         let [uid, gid] = [self.uid, self.gid].map(libc::c_long::from);
         let done = |result: libc::c_long| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+        // As long as it is root, which may raise them.
+        self.limits.iter().try_for_each(set_limit)?;
         // SAFETY: the kernel reads a list of ours; all else are numbers.
         unsafe {
             done(libc::syscall(libc::SYS_setgroups, self.groups.len(), self.groups.as_ptr()))?;
@@ -152,6 +170,35 @@ impl SystemAccount {
     }
 }
 
+/// System calls only. A limit that cannot be raised, as root cannot in some containers, is as high as it may be.
+fn set_limit(limit: &AccountLimit) -> io::Result<()> {
+    let number = limit.limited as _;
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one struct of ours, and reads others.
+    unsafe {
+        if libc::getrlimit(number, &raw mut now) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let (soft, hard) = limit.over(now.rlim_cur, now.rlim_max);
+        let wanted = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+        let most = libc::rlimit { rlim_cur: soft.min(now.rlim_max), rlim_max: hard.min(now.rlim_max) };
+        if libc::setrlimit(number, &raw const wanted) == 0 || libc::setrlimit(number, &raw const most) == 0 {
+            return Ok(());
+        }
+    }
+    Err(io::Error::last_os_error())
+}
+
+/// What cannot be read limits nothing, as at a log-in.
+fn files_of_limits() -> Vec<String> {
+    let mut more: Vec<PathBuf> =
+        fs::read_dir(MORE_LIMITS).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    more.retain(|path| path.extension().is_some_and(|extension| extension == "conf"));
+    more.sort();
+    let files = [PathBuf::from(LIMITS)].into_iter().chain(more);
+    files.filter_map(|path| fs::read_to_string(path).ok()).collect()
+}
+
 /// Lets others pass through a folder.
 pub fn let_pass(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(PASSABLE))
@@ -173,7 +220,13 @@ fn own_umask() -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
+    use fermi_domain::access::account_limits::Limited;
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
     use super::*;
+    use crate::spawn::{RankCommand, StdinPlan, spawn};
 
     #[test]
     fn the_system_says_who_has_which_account() {
@@ -182,6 +235,31 @@ mod tests {
         assert_eq!(root.variables()[1], ("USER", "root".to_owned()));
         assert_eq!(SystemAccount::look_up("no such account").unwrap(), None);
         assert_eq!(SystemAccount::look_up("a\0b").unwrap(), None);
+    }
+
+    #[test]
+    fn a_rank_starts_within_the_limits_of_its_account() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let limit = |limited, soft, hard| AccountLimit { limited, soft, hard };
+        let limits = vec![limit(Limited::OpenFiles, Some(300), Some(400)), limit(Limited::Cpu, None, Some(60))];
+        let account = SystemAccount { limits, ..SystemAccount::look_up("nobody").unwrap().unwrap() };
+        let script = "id -u; ulimit -n; ulimit -Hn; ulimit -t; (ulimit -n 401) 2>/dev/null || echo refused";
+        let command = RankCommand {
+            argv: ["/bin/sh", "-c", script].map(Into::into).to_vec(),
+            env: Vec::new(),
+            folder: Some("/".into()),
+            cpus: None,
+            stdin: StdinPlan::Null,
+            terminal: None,
+            account: Some(account),
+        };
+        let spawned = spawn(&command, None).unwrap();
+        fcntl(&spawned.stdout, FcntlArg::F_SETFL(OFlag::empty())).unwrap();
+        let mut said = String::new();
+        fs::File::from(spawned.stdout).read_to_string(&mut said).unwrap();
+        assert_eq!(said.lines().collect::<Vec<_>>(), ["65534", "300", "400", "60", "refused"]);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::{fs::File, io, path::Path, time::Duration};
 
-use fermi_domain::language::{Explained, Hint, Text};
+use fermi_domain::language::{Explained, Hint, Text, reason};
 use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension};
 use thiserror::Error;
 
 use crate::{
+    ballast::Ballast,
     lock::{FolderLock, LockError},
     migrations,
 };
@@ -24,6 +25,8 @@ const LOG_PAGES: i64 = 4_000;
 /// The same on a disk that is smaller than [`SMALL_DISK`].
 const FEW_LOG_PAGES: i64 = 100;
 const SMALL_DISK: u64 = 1 << 30;
+/// With less the database cannot be opened: its log's index alone has 32 KiB, and SQLite does not say that it found no room for it.
+const LEAST_FREE: u64 = 64 << 10;
 
 /// Why a folder cannot be served.
 #[derive(Debug, Error)]
@@ -34,6 +37,8 @@ pub enum OpenError {
         #[source]
         source: io::Error,
     },
+    #[error("the disk of {folder} is full")]
+    Full { folder: String },
     #[error("another server{} serves the folder {folder}", .pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Held { folder: String, pid: Option<u32> },
     #[error("the database in {folder} is of version {found}; this Fermi understands versions up to {newest}")]
@@ -58,7 +63,11 @@ impl Explained for OpenError {
 
     fn text(&self) -> Text {
         let zh = match self {
-            Self::Folder { folder, source } => format!("无法使用文件夹 {folder}：{source}"),
+            Self::Folder { folder, source } => {
+                let why = reason::of_io(source);
+                return Text::new(format!("无法使用文件夹 {folder}：{}", why.zh), format!("{self}: {}", why.en));
+            }
+            Self::Full { folder } => format!("{folder} 所在的磁盘已满"),
             Self::Held { folder, pid: Some(pid) } => format!("文件夹 {folder} 正由另一个服务（进程 {pid}）使用"),
             Self::Held { folder, pid: None } => format!("文件夹 {folder} 正由另一个服务使用"),
             Self::Newer { folder, found, newest } => {
@@ -67,14 +76,16 @@ impl Explained for OpenError {
             Self::NotDurable { folder, setting, found } => {
                 format!("{folder} 中的数据库无法可靠保存：{setting} 为 {found}")
             }
-            Self::Sql { folder, source } => format!("无法打开 {folder} 中的数据库：{source}"),
-            Self::Threads(source) => format!("无法启动存储线程：{source}"),
+            Self::Sql { folder, source } => {
+                let why = of_database(source);
+                return Text::new(format!("无法打开 {folder} 中的数据库：{}", why.zh), format!("{self}: {}", why.en));
+            }
+            Self::Threads(source) => {
+                let why = reason::of_io(source);
+                return Text::new(format!("无法启动存储线程：{}", why.zh), format!("{self}: {}", why.en));
+            }
         };
-        let en = match std::error::Error::source(self) {
-            Some(source) => format!("{self}: {source}"),
-            None => self.to_string(),
-        };
-        Text::new(zh, en)
+        Text::new(zh, self.to_string())
     }
 
     fn hint(&self) -> Option<Hint> {
@@ -82,6 +93,10 @@ impl Explained for OpenError {
             Self::Held { .. } => Hint::new(
                 "先结束那个服务，或用 --data-dir 换一个文件夹",
                 "end that server first, or name another folder with --data-dir",
+            ),
+            Self::Full { .. } => Hint::new(
+                "腾出几 MB 空间，或用 --data-dir 换一个文件夹",
+                "make some MB of room, or name another folder with --data-dir",
             ),
             Self::Newer { .. } => Hint::new("安装更新版本的 fermi", "install a newer fermi"),
             Self::Sql { source, .. } if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Hint::new(
@@ -95,10 +110,48 @@ impl Explained for OpenError {
     }
 }
 
+/// What the database says, in words that people know.
+fn of_database(error: &rusqlite::Error) -> Text {
+    let (zh, en) = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            ("文件已损坏或不是数据库", "it is damaged or no database")
+        }
+        Some(ErrorCode::SystemIoFailure) => ("读写磁盘失败", "the disk could not be read or written"),
+        Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => ("没有权限", "permission is denied"),
+        Some(ErrorCode::CannotOpen) => ("文件打不开", "its file cannot be opened"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            ("另一个程序正在使用它", "another program uses it")
+        }
+        _ => return Text::new(error.to_string(), error.to_string()),
+    };
+    Text::new(zh, en)
+}
+
+/// Why the folder itself cannot be used.
+fn unusable(folder: &Path, source: io::Error) -> OpenError {
+    let shown = folder.display().to_string();
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => OpenError::Full { folder: shown },
+        _ => OpenError::Folder { folder: shown, source },
+    }
+}
+
+/// Why the database cannot be opened.
+fn failed(folder: &Path, source: rusqlite::Error) -> OpenError {
+    let free = || statvfs(folder).map_or(u64::MAX, |about| about.fragment_size() * about.blocks_available());
+    let shown = folder.display().to_string();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => OpenError::Full { folder: shown },
+        Some(ErrorCode::SystemIoFailure) if free() < LEAST_FREE => OpenError::Full { folder: shown },
+        _ => OpenError::Sql { folder: shown, source },
+    }
+}
+
 /// A folder that is ready to be served.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub lock: FolderLock,
+    pub ballast: Ballast,
     pub writer: Connection,
     pub readers: Vec<Connection>,
     pub cluster: String,
@@ -106,10 +159,12 @@ pub(crate) struct Opened {
 
 pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
     let shown = folder.display().to_string();
-    let unusable = |source| OpenError::Folder { folder: shown.clone(), source };
-    let failed = |source| OpenError::Sql { folder: shown.clone(), source };
+    let unusable = |source| unusable(folder, source);
+    let failed = |source| failed(folder, source);
     std::fs::create_dir_all(folder).map_err(unusable)?;
     let lock = lock(folder)?;
+    // A disk that has filled up while nobody served it: the database needs the room of the ballast to be opened.
+    let ballast = Ballast::of(folder);
 
     let path = folder.join(DATABASE);
     finish_restore(folder, &path).map_err(unusable)?;
@@ -133,7 +188,7 @@ pub(crate) fn open(folder: &Path, readers: usize) -> Result<Opened, OpenError> {
             Ok(reader)
         })
         .collect();
-    Ok(Opened { lock, writer, readers: readers.map_err(failed)?, cluster })
+    Ok(Opened { lock, ballast, writer, readers: readers.map_err(failed)?, cluster })
 }
 
 /// A restore that was cut off between setting the old database aside and putting the new one in its place.
@@ -147,7 +202,7 @@ pub(crate) fn lock(folder: &Path) -> Result<FolderLock, OpenError> {
     let shown = folder.display().to_string();
     FolderLock::take(&folder.join(LOCK)).map_err(|error| match error {
         LockError::Held { pid } => OpenError::Held { folder: shown, pid },
-        LockError::Io(source) => OpenError::Folder { folder: shown, source },
+        LockError::Io(source) => unusable(folder, source),
     })
 }
 
@@ -176,7 +231,7 @@ fn connect(path: &Path, log_pages: i64) -> rusqlite::Result<Connection> {
 
 /// A setting that SQLite did not take is silently another one, so it is read back.
 fn assert_durable(connection: &Connection, folder: &str) -> Result<(), OpenError> {
-    let failed = |source| OpenError::Sql { folder: folder.to_owned(), source };
+    let failed = |source| failed(Path::new(folder), source);
     let not_durable = |setting, found| OpenError::NotDurable { folder: folder.to_owned(), setting, found };
     // A file that could not be opened for writing just then is silently opened for reading.
     if connection.is_readonly(MAIN_DB).map_err(failed)? {

@@ -10,7 +10,6 @@ use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::{
     OpenError, StoreError, StoreMetrics, Transaction, View, WriteError,
-    ballast::Ballast,
     events::StoredEvent,
     lock::FolderLock,
     metrics::Counters,
@@ -44,7 +43,7 @@ struct Inner {
 impl Store {
     /// Opens the store of a folder, and makes it where there is none.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
-        let Opened { lock, writer: connection, readers, cluster } = open::open(folder, reader::READERS)?;
+        let Opened { lock, ballast, writer: connection, readers, cluster } = open::open(folder, reader::READERS)?;
         let (writes, write_requests) = mpsc::channel(writer::QUEUE);
         let (reads, read_requests) = mpsc::channel(reader::QUEUE);
         let (events, _) = broadcast::channel(BROADCAST);
@@ -54,7 +53,7 @@ impl Store {
         let mut threads = Vec::new();
         let writer = Writer {
             connection,
-            ballast: Ballast::of(folder),
+            ballast,
             requests: write_requests,
             events: events.clone(),
             changes,

@@ -103,6 +103,23 @@ impl Transaction<'_> {
         Ok(self.connection.prepare_cached(sql)?.execute(params![user, session, log_in, but])?)
     }
 
+    /// Ends all sessions of a holder but the newest so many.
+    pub fn end_oldest_sessions(&mut self, of: &NewToken, keep: u32) -> Result<usize, StoreError> {
+        let sql = "DELETE FROM tokens WHERE seq IN (SELECT seq FROM tokens WHERE user IS ?1 AND owner IS ?2 AND kind = ?3 \
+                   ORDER BY seq DESC LIMIT -1 OFFSET ?4)";
+        let session = TokenKind::Session.as_str();
+        Ok(self.connection.prepare_cached(sql)?.execute(params![of.user, of.owner, session, keep])?)
+    }
+
+    /// How many tokens a holder has that are not over, sessions aside.
+    pub fn count_tokens(&mut self, of: &NewToken, now_ms: u64) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM tokens WHERE user IS ?1 AND owner IS ?2 AND kind != ?3 \
+                   AND (expires_ms IS NULL OR expires_ms > ?4)";
+        let session = TokenKind::Session.as_str();
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_row(params![of.user, of.owner, session, signed(now_ms)], |row| row.get(0))?)
+    }
+
     /// Forgets sessions that are over; how many. Other tokens stay, in case it is the clock that is wrong.
     pub fn remove_expired_sessions(&mut self, now_ms: u64) -> Result<usize, StoreError> {
         let sql = "DELETE FROM tokens WHERE expires_ms <= ?1 AND kind = ?2";

@@ -2,8 +2,8 @@
 
 use super::{API, ApiAnswer, Client, ClientError, Query, segment};
 use crate::v1::{
-    ChangeUser, CreateToken, CreateUser, Empty, Event, LinkUser, LogIn, MadeToken, Page, Secret, Session, SetPassword,
-    SetSecret, Token, User,
+    ChangeUser, CreateToken, CreateUser, Empty, Event, LinkUser, LogIn, LoggedOut, MadeToken, Page, Secret, Session,
+    SetPassword, SetSecret, Token, User,
 };
 
 type Got<T> = Result<ApiAnswer<T>, ClientError>;
@@ -19,7 +19,7 @@ impl Client {
     }
 
     /// Revokes the token of this client.
-    pub fn log_out(&self) -> Got<Empty> {
+    pub fn log_out(&self) -> Got<LoggedOut> {
         self.delete(&format!("{API}/session"), &Query::new())
     }
 

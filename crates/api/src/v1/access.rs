@@ -49,6 +49,16 @@ pub struct Session {
     pub token: Option<String>,
 }
 
+/// The session here has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedOut {
+    /// Where a browser ends the session at the company's service too; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://id.example.com/logout?client_id=fermi")]
+    pub continue_at: Option<String>,
+}
+
 /// A person who may log in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

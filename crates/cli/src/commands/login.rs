@@ -49,10 +49,10 @@ pub fn log_out(flags: &LogoutFlags) -> ExitCode {
 fn open(flags: &LoginFlags) -> Outcome {
     let server = flags.ask.server.address()?;
     let fingerprint = flags.ask.server.fingerprint(&server);
-    let (answer, token) = match (&flags.user, &flags.ask.server.token_file) {
+    let (answer, token, is_made_here) = match (&flags.user, &flags.ask.server.token_file) {
         (None, None) if flags.oidc => {
             let token = token_of_browser(flags, &client(&server, fingerprint, None))?;
-            (client(&server, fingerprint, Some(token.clone())).session()?, token)
+            (client(&server, fingerprint, Some(token.clone())).session()?, token, false)
         }
         (Some(user), None) => {
             let question = format!("{} {user}{}", pick("密码", "password of"), pick("：", ": "));
@@ -64,11 +64,11 @@ fn open(flags: &LoginFlags) -> Outcome {
             };
             let answer = client(&server, fingerprint, None).log_in(&request)?;
             let token = answer.data.token.clone().unwrap_or_default();
-            (answer, token)
+            (answer, token, true)
         }
         (None, Some(file)) => {
             let token = connection::read_token(file).map_err(|error| connection::unreadable_token(file, &error))?;
-            (client(&server, fingerprint, Some(token.clone())).session()?, token)
+            (client(&server, fingerprint, Some(token.clone())).session()?, token, false)
         }
         _ => {
             return Err(CommandProblem::usage(
@@ -81,8 +81,21 @@ fn open(flags: &LoginFlags) -> Outcome {
         }
     };
     let (user, role) = (answer.data.user.clone(), answer.data.role);
-    let login = Login { user: user.clone(), token, encryption: Encryption { is_tls: server.is_tls(), fingerprint } };
-    known_servers::keep_login(&server, &login).map_err(|error| not_kept(&error))?;
+    let before = known_servers::login(&server);
+    let encryption = Encryption { is_tls: server.is_tls(), fingerprint };
+    let login = Login { user: user.clone(), token, is_made_here, encryption };
+    // A token that a log-in has made and that nobody holds any more would open the server for months.
+    let revoke = |login: Login| {
+        let made = login.is_made_here.then(|| client(&server, fingerprint, Some(login.token)));
+        made.map(|client| client.log_out())
+    };
+    if let Err(error) = known_servers::keep_login(&server, &login) {
+        let is_left = revoke(login).is_some_and(|revoked| revoked.is_err());
+        return Err(not_kept(&error, is_left));
+    }
+    // Where the server does not take it any more, it is gone already. Another server is not shown it.
+    let is_same = |before: &Login| before.encryption == encryption && connection::must_not_be_anothers(&server).is_ok();
+    drop(before.filter(is_same).map(revoke));
     if flags.ask.json {
         let expires = answer.data.expires_at;
         speech::print_json(
@@ -136,17 +149,26 @@ fn close(flags: &LogoutFlags) -> Outcome {
     connection::must_not_be_anothers(&server)?;
     // What the server does not take any more is forgotten all the same.
     let answer = client(&server, flags.ask.server.fingerprint(&server), Some(login.token)).log_out();
-    known_servers::forget_login(&server).map_err(|error| not_kept(&error))?;
+    known_servers::forget_login(&server).map_err(|error| not_kept(&error, false))?;
     flags.ask.done(&answer?)
 }
 
-fn not_kept(error: &std::io::Error) -> CommandProblem {
+/// With the command that revokes a token which is left at the server.
+fn not_kept(error: &std::io::Error, is_left: bool) -> CommandProblem {
     let why = reason::of_io(error);
+    let (zh, en) = if is_left {
+        (
+            "；服务器上留下了一个令牌，用 fermi token revoke 撤销",
+            "; a token is left at the server: `fermi token revoke` ends it",
+        )
+    } else {
+        ("", "")
+    };
     CommandProblem::failed(
-        Text::new(format!("无法更改登录记录：{}", why.zh), format!("the log-in cannot be noted: {}", why.en)),
+        Text::new(format!("无法更改登录记录：{}{zh}", why.zh), format!("the log-in cannot be noted: {}{en}", why.en)),
         Text::new(
-            "检查状态目录（FERMI_STATE_DIR）的权限",
-            "check the permissions of the state folder (FERMI_STATE_DIR)",
+            "检查状态目录（FERMI_STATE_DIR）的权限与磁盘空间",
+            "check the permissions of the state folder (FERMI_STATE_DIR) and the disk's space",
         ),
     )
 }

@@ -1,7 +1,7 @@
 //! Whom a request comes from when a proxy stands between: what it says is believed of proxies that were named, and of no
 //! one else.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 /// An address, or a range of them such as `10.0.0.0/8`.
@@ -47,6 +47,14 @@ impl AddressRange {
     }
 }
 
+/// Who counts as one that comes from here: an IPv4 address, and of IPv6 the 64 bits that a single machine is given whole.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
 /// The proxies that are believed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(pub Vec<AddressRange>);
@@ -81,7 +89,8 @@ impl TrustedProxies {
         let mut behind =
             Peer { is_encrypted: said.scheme.map_or(peer.is_encrypted, |scheme| scheme == "https"), ..peer };
         for word in said.through.unwrap_or_default().rsplit(',') {
-            let Ok(address) = word.trim().parse() else { break };
+            let Ok(address) = word.trim().parse::<IpAddr>() else { break };
+            let address = address.to_canonical();
             behind.address = address;
             if !self.trusts(address) {
                 break;
@@ -122,6 +131,15 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_with_a_whole_network_of_addresses_counts_as_one() {
+        let of = |text: &str| network_of(address(text)).to_string();
+        assert_eq!(of("10.1.2.3"), "10.1.2.3");
+        assert_eq!(of("::ffff:10.1.2.3"), "10.1.2.3");
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), of("2001:db8:1:2:ffff::1"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+    }
+
+    #[test]
     fn only_named_proxies_say_who_asks_and_only_of_the_last_stranger() {
         let proxies = TrustedProxies(vec!["10.0.0.0/24".parse().unwrap()]);
         let said = |peer: &str, through: Option<&str>, scheme: Option<&str>| {
@@ -135,5 +153,6 @@ mod tests {
         assert_eq!(said("10.0.0.1", Some("1.1.1.1"), Some("https")), word("1.1.1.1", true));
         assert_eq!(said("10.0.0.1", Some("6.6.6.6, 1.1.1.1, 10.0.0.9"), Some("http")), word("1.1.1.1", false));
         assert_eq!(said("10.0.0.1", Some("nonsense"), None), word("10.0.0.1", false));
+        assert_eq!(said("10.0.0.1", Some("::ffff:1.1.1.1"), None), word("1.1.1.1", false));
     }
 }

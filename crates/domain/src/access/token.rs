@@ -11,6 +11,10 @@ pub const USUAL_TOKEN_MS: u64 = 90 * DAY_MS;
 /// A token that shall live longer has none of the use of an end.
 pub const LONGEST_TOKEN_MS: u64 = 3_660 * DAY_MS;
 const DAY_MS: u64 = 86_400_000;
+/// Of one user, at a time: all are in the server's memory, and are read again with each that comes. The oldest session gives way.
+pub const MOST_SESSIONS: u32 = 100;
+/// Tokens of one user, at a time, sessions aside.
+pub const MOST_TOKENS: u32 = 1_000;
 
 /// Who carries a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

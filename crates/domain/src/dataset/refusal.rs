@@ -26,6 +26,8 @@ pub enum Mismatch {
     Unreadable {
         why: Text,
     },
+    /// A device, a pipe or a socket.
+    NeitherFileNorFolder,
     /// The disk has not answered for so long.
     Silent {
         seconds: u64,
@@ -55,7 +57,7 @@ impl Explained for DatasetRefusal {
     fn id(&self) -> &'static str {
         match self.mismatch {
             Mismatch::Missing => "dataset_missing",
-            Mismatch::Unreadable { .. } => "dataset_unreadable",
+            Mismatch::Unreadable { .. } | Mismatch::NeitherFileNorFolder => "dataset_unreadable",
             Mismatch::Silent { .. } | Mismatch::Crowded => "dataset_silent",
             Mismatch::Empty => "dataset_empty",
             Mismatch::Size { .. } => "dataset_size",
@@ -71,6 +73,10 @@ impl Explained for DatasetRefusal {
             Mismatch::Unreadable { why } => {
                 Text::new(format!("该节点读不了：{}", why.zh), format!("this node cannot read it: {}", why.en))
             }
+            Mismatch::NeitherFileNorFolder => Text::new(
+                "该节点上它是设备、管道或套接字，不是文件或目录",
+                "on this node it is a device, a pipe or a socket, neither a file nor a folder",
+            ),
             Mismatch::Silent { seconds } => Text::new(
                 format!("该节点上的磁盘 {seconds} 秒没有响应"),
                 format!("its disk has not answered on this node for {seconds} s"),
@@ -132,6 +138,10 @@ impl Explained for DatasetRefusal {
             Mismatch::Unreadable { .. } => {
                 Hint::new("让运行 fermi agent 的用户能读这个路径", "let the user that runs fermi agent read this path")
             }
+            Mismatch::NeitherFileNorFolder => Hint::new(
+                "登记文件或目录的路径：把数据写入文件，再登记为新版本",
+                "register the path of a file or a folder: write the data to a file, and register that as a new version",
+            ),
             Mismatch::Silent { .. } | Mismatch::Crowded => Hint::new(
                 "检查该节点上这个网络磁盘的挂载，再重启任务",
                 "look at the mount of this network disk on the node, then restart the task",

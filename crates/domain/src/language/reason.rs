@@ -24,11 +24,34 @@ impl TooLarge {
     }
 }
 
+/// A device, a pipe or a socket where data is expected: it has no size, and may never end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("it is neither a file nor a folder")]
+pub struct NeitherFileNorFolder;
+
+impl NeitherFileNorFolder {
+    pub fn is_why(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+impl From<NeitherFileNorFolder> for io::Error {
+    fn from(special: NeitherFileNorFolder) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, special)
+    }
+}
+
 /// What an error of the system means. One that has no words here is named by its number.
 pub fn of_io(error: &io::Error) -> Text {
     use io::ErrorKind as Kind;
     if let Some(large) = error.get_ref().and_then(|inner| inner.downcast_ref::<TooLarge>()) {
         return large.text();
+    }
+    if NeitherFileNorFolder::is_why(error) {
+        return Text::new(
+            "它是设备、管道或套接字，不是文件或目录",
+            "it is a device, a pipe or a socket, neither a file nor a folder",
+        );
     }
     let (zh, en) = match error.kind() {
         Kind::NotFound => ("不存在", "it does not exist"),

@@ -68,10 +68,15 @@ pub enum RequestRefusal {
         count: u32,
     },
     LabelsInvalid,
+    LabelWithUnseenLetter(UnseenLetter),
     /// Port 0 cannot be reached.
     MasterPortInvalid,
     CheckpointFolderInvalid {
         path: String,
+    },
+    /// A path that no node has, and a terminal would obey.
+    PathWithControlCharacters {
+        field: &'static str,
     },
     MasterAddressInvalid {
         given: String,
@@ -283,6 +288,11 @@ impl RequestRefusal {
                     "at most 64, with keys that are not empty, of at most 128 letters each and no control characters",
                 ),
             ),
+            Self::LabelWithUnseenLetter(letter) => {
+                let text = letter.within(&Text::new("标签", "a label"));
+                let hint = letter.hint().unwrap_or_else(|| text.clone().into());
+                (text, hint)
+            }
             Self::MasterPortInvalid => (
                 Text::new("主节点端口无效", "The master port is not valid"),
                 Hint::new(
@@ -299,6 +309,10 @@ impl RequestRefusal {
                     "填写主机名或 IP 地址，不含端口；不填则使用主节点 agent 的地址",
                     "give a host name or an address without a port; without one the address of the first node's agent is used",
                 ),
+            ),
+            Self::PathWithControlCharacters { field } => (
+                Text::new(format!("{field} 含有控制字符"), format!("{field} holds control characters")),
+                Hint::new("重新键入这个路径", "type this path anew"),
             ),
             Self::CheckpointFolderInvalid { path } => (
                 Text::new(
@@ -459,9 +473,10 @@ impl RequestRefusal {
             Self::RecipeUnknown { .. } => "recipe.name",
             Self::RecipeSettings { .. } => "options.training",
             Self::WorkersUnknown { .. } => "distributedConfig.workers",
-            Self::LabelsInvalid => "labels",
+            Self::LabelsInvalid | Self::LabelWithUnseenLetter(_) => "labels",
             Self::MasterPortInvalid => "options.masterPort",
             Self::CheckpointFolderInvalid { .. } => "options.checkpointDir",
+            Self::PathWithControlCharacters { field } => field,
             Self::MasterAddressInvalid { .. } => "options.masterAddress",
             Self::AutoInvalid { .. } | Self::AutoWordInvalid { .. } | Self::NewNotSupported => "launchMode",
             Self::AutoWithEnvironments => "distributedConfig.nodeIds",
@@ -503,9 +518,10 @@ impl Explained for RequestRefusal {
             Self::RecipeUnknown { .. } => "recipe_unknown",
             Self::RecipeSettings { .. } => "recipe_settings",
             Self::WorkersUnknown { .. } => "workers_unknown",
-            Self::LabelsInvalid => "labels_invalid",
+            Self::LabelsInvalid | Self::LabelWithUnseenLetter(_) => "labels_invalid",
             Self::MasterPortInvalid => "master_port_invalid",
             Self::CheckpointFolderInvalid { .. } => "checkpoint_folder_invalid",
+            Self::PathWithControlCharacters { .. } => "path_invalid",
             Self::MasterAddressInvalid { .. } => "master_address_invalid",
             Self::AutoInvalid { .. } => "auto_invalid",
             Self::AutoWordInvalid { .. } => "auto_word_invalid",

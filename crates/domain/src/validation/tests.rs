@@ -55,7 +55,7 @@ fn a_recipe_has_its_settings_from_one_place_and_its_data_from_either() {
 #[test]
 fn each_mistake_is_answered_with_its_sentence_and_field() {
     type Change = fn(&mut CreateRequest);
-    let table: [(&str, &str, &str, Change); 21] = [
+    let table: [(&str, &str, &str, Change); 23] = [
         ("name_required", "taskName", "请输入任务名称", |it| it.task_name = "  \t".to_owned()),
         ("name_control_characters", "taskName", "任务名称含有控制字符", |it| {
             it.task_name = "a\u{7}b".to_owned()
@@ -66,6 +66,17 @@ fn each_mistake_is_answered_with_its_sentence_and_field() {
             "名称含有 U+202E：这个字符看不见，或会改变文字的方向",
             |it| it.task_name = "a\u{202e}b".to_owned(),
         ),
+        (
+            "labels_invalid",
+            "labels",
+            "标签含有 U+200B：这个字符看不见，或会改变文字的方向",
+            |it| drop(it.labels.insert("team".to_owned(), "n\u{200b}lp".to_owned())),
+        ),
+        ("path_invalid", "command.workingDirectory", "command.workingDirectory 含有控制字符", |it| {
+            let argv = vec!["true".to_owned()];
+            it.command =
+                Some(RequestedCommand { argv, working_directory: Some("/x\u{1b}[2J".to_owned()), ..Default::default() })
+        }),
         ("name_too_long", "taskName", "任务名称过长", |it| it.task_name = "长".repeat(129)),
         ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = None),
         ("dataset_required", "datasetId", "请选择数据集", |it| it.dataset_id = Some(" ".to_owned())),

@@ -6,11 +6,13 @@
 mod answer;
 mod body;
 mod message;
+mod reach;
 mod retry;
 
 pub use answer::{Delivery, delivery};
 pub use body::{DeliveryFacts, body};
 pub use message::{Happened, WebhookMessage, test_message, webhook_message};
+pub use reach::{OfTheMachineAlone, may_be_told};
 pub use retry::{Retry, retry};
 
 use std::str::FromStr;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use fermi_domain::access::{Throttle, TokenScope};
+use fermi_domain::access::{Throttle, TokenKind, TokenScope};
 use fermi_domain::ids::EnvironmentId;
-use fermi_domain::principal::{Principal, Role};
+use fermi_domain::principal::{Principal, Role, token_owner};
 use fermi_store::tokens::{NewToken, Token, TokenDigest};
 use fermi_store::users::User;
 use tokio::sync::watch;
@@ -67,7 +67,17 @@ impl Accounts {
     /// Takes what the store has.
     pub fn take(&self, users: Vec<User>, tokens: Vec<Token>) {
         let roles = users.into_iter().map(|user| (user.name, user.role)).collect();
-        let tokens = tokens.into_iter().map(|token| (token.token.digest, token)).collect();
+        let mut tokens: HashMap<TokenDigest, Token> =
+            tokens.into_iter().map(|token| (token.token.digest, token)).collect();
+        let owners: Vec<(TokenDigest, String)> = tokens
+            .values()
+            .filter_map(|token| Some((token.token.digest, missing_owner(&token.token, &tokens)?)))
+            .collect();
+        for (digest, owner) in owners {
+            if let Some(token) = tokens.get_mut(&digest) {
+                token.token.owner = Some(owner);
+            }
+        }
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { roles, tokens };
         self.changes.send_modify(|changes| *changes += 1);
     }
@@ -142,6 +152,17 @@ impl Accounts {
     }
 }
 
+/// Whose things are that are made with a token for a smaller role which an earlier release has made with the server's own: it wrote down
+/// none, and they would be those of the administrator. A session is its token's.
+fn missing_owner(token: &NewToken, all: &HashMap<TokenDigest, Token>) -> Option<String> {
+    let is_nobodys = token.user.is_none() && token.owner.is_none();
+    if !is_nobodys || token.role == Role::Administrator || token.scope == TokenScope::Agent {
+        return None;
+    }
+    let maker = token.made_with.and_then(|maker| all.get(&maker)).filter(|_| token.kind == TokenKind::Session);
+    Some(token_owner(maker.map_or(&token.name, |maker| &maker.token.name)))
+}
+
 impl Known {
     fn living(&self, digest: &TokenDigest, now_ms: u64) -> Option<&Token> {
         self.tokens.get(digest).filter(|token| token.token.expires_ms.is_none_or(|end| now_ms < end))
@@ -150,7 +171,7 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use fermi_domain::access::{JoinTerms, TokenKind};
+    use fermi_domain::access::JoinTerms;
 
     use super::*;
 
@@ -162,7 +183,7 @@ mod tests {
                 kind: TokenKind::Personal,
                 user: user.filter(|name| !name.contains(':')).map(str::to_owned),
                 owner: user.filter(|name| name.contains(':')).map(str::to_owned),
-                name: String::new(),
+                name: format!("t{digest}"),
                 role,
                 scope: TokenScope::Api,
                 made_with: made_with.map(|digest| [digest; 32]),
@@ -171,6 +192,12 @@ mod tests {
                 join: JoinTerms::default(),
             },
         }
+    }
+
+    fn session_of(maker: u8) -> Token {
+        let mut session = token(maker + 1, None, Role::Member, Some(maker));
+        (session.token.kind, session.token.name) = (TokenKind::Session, String::new());
+        session
     }
 
     #[test]
@@ -190,6 +217,8 @@ mod tests {
             token(11, None, Role::Administrator, Some(5)),
             token(12, None, Role::Administrator, Some(12)),
             token(13, Some("token:nightly"), Role::Member, Some(9)),
+            token(14, None, Role::Member, Some(9)),
+            session_of(14),
         ];
         accounts.take(vec![ann], tokens);
         let who = |digest: u8, now| accounts.holder(&[digest; 32], now).map(|holder| holder.principal.to_string());
@@ -207,5 +236,7 @@ mod tests {
         assert_eq!(who(11, 0), None, "made with one that was made with the old token of the server");
         assert_eq!(who(12, 0), None, "made with itself");
         assert_eq!(who(13, 0), word("user:member:token:nightly"));
+        assert_eq!(who(14, 0), word("user:member:token:t14"), "made by a release that wrote no owner down");
+        assert_eq!(who(15, 0), word("user:member:token:t14"), "a session that was opened with it");
     }
 }

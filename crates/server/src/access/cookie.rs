@@ -47,6 +47,22 @@ pub fn forget_begun(port: u16) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", begun(port))).ok()
 }
 
+/// The session at the company's service that ends with the one here. Only the request that ends a session brings it.
+fn company(port: u16) -> String {
+    format!("fermi_company_{port}")
+}
+
+pub fn read_company(headers: &HeaderMap, port: u16) -> impl Iterator<Item = &str> {
+    named(headers, company(port))
+}
+
+/// For so many seconds, 0 to forget; the path is that of the request, as browsers see it.
+pub fn write_company(port: u16, word: &str, seconds: u64, path: &str, is_encrypted: bool) -> Option<HeaderValue> {
+    let (name, secure) = (company(port), if is_encrypted { "; Secure" } else { "" });
+    let text = format!("{name}={word}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::from_str(&text).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

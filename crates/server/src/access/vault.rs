@@ -5,6 +5,7 @@
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use data_encoding::BASE64URL_NOPAD;
 use fermi_domain::access::secret::MASK;
 use fermi_domain::access::{SecretHolder, SecretProblem};
 use fermi_domain::task::Task;
@@ -13,6 +14,7 @@ use fermi_store::secrets::SealedValue;
 use fermi_store::webhooks::KeptWebhook;
 use fermi_store::{StoreError, View};
 use hmac::{Hmac, Mac};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -96,13 +98,19 @@ impl Vault {
         Ok(Webhook { url, secret, ..kept.webhook.clone() })
     }
 
-    /// What a browser keeps for the server, and does not read.
-    pub fn seal_for_browser(&self, name: &str, value: &str) -> std::io::Result<SealedValue> {
-        self.seal_bound(&Purpose::Browser.bound(name), value)
+    /// What a browser keeps for the server, and does not read, as its cookie holds it.
+    pub fn seal_for_browser(&self, name: &str, value: &impl Serialize) -> std::io::Result<String> {
+        let SealedValue { nonce, sealed } =
+            self.seal_bound(&Purpose::Browser.bound(name), &serde_json::to_string(value)?)?;
+        Ok(BASE64URL_NOPAD.encode(&[&nonce[..], &sealed].concat()))
     }
 
-    pub fn open_of_browser(&self, name: &str, value: &SealedValue) -> Result<String, OtherKey> {
-        self.open_bound(&Purpose::Browser.bound(name), value)
+    /// What a browser shows, if it was sealed here under this name.
+    pub fn open_of_browser<T: DeserializeOwned>(&self, name: &str, shown: &str) -> Option<T> {
+        let bytes = BASE64URL_NOPAD.decode(shown.as_bytes()).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<24>()?;
+        let value = SealedValue { nonce: *nonce, sealed: sealed.to_vec() };
+        serde_json::from_str(&self.open_bound(&Purpose::Browser.bound(name), &value).ok()?).ok()
     }
 
     fn seal_bound(&self, bound: &[u8], value: &str) -> std::io::Result<SealedValue> {

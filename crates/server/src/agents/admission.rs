@@ -43,8 +43,8 @@ pub enum AdmissionRefusal {
         found: u64,
         most: u64,
     },
-    /// A text of the hello would do something to a terminal that shows it.
-    ControlCharacters {
+    /// A text of the hello would do something to a terminal that shows it, or is read as another one.
+    UnfitText {
         text: String,
     },
     /// It has shown no token, and is not the agent of the environment that it names.
@@ -74,7 +74,7 @@ impl Explained for AdmissionRefusal {
             Self::NameKept { .. } => "name_kept",
             Self::Copy { .. } => "data_folder_copied",
             Self::TooMuch { .. } => "too_much",
-            Self::ControlCharacters { .. } => "text_invalid",
+            Self::UnfitText { .. } => "text_invalid",
             Self::TokenNeeded { .. } => "token_needed",
             Self::TokenUsedUp => "token_used_up",
             Self::Revoked { .. } => "credential_revoked",
@@ -127,8 +127,11 @@ impl Explained for AdmissionRefusal {
                 format!("该代理的 {what} 为 {found}，超过上限 {most}"),
                 format!("{what} of this agent is {found}, more than {most}"),
             ),
-            Self::ControlCharacters { text } => {
-                let text = text.escape_debug();
+            Self::UnfitText { text } => {
+                let (letter, text) = (unseen::find(text), text.escape_debug());
+                if let Some(letter) = letter {
+                    return letter.within(&Text::new(format!("该代理的“{text}”"), format!("'{text}' of this agent")));
+                }
                 Text::new(
                     format!("该代理的“{text}”含有控制字符"),
                     format!("'{text}' of this agent has control characters"),
@@ -189,7 +192,7 @@ impl Explained for AdmissionRefusal {
             Self::NameTaken { .. } => {
                 Hint::new("用 --name 取另一个名字，或停止那个代理", "take another --name, or stop that agent")
             }
-            Self::TooMuch { .. } | Self::ControlCharacters { .. } => Hint::new(
+            Self::TooMuch { .. } | Self::UnfitText { .. } => Hint::new(
                 "检查代理的选项与资源声明文件",
                 "look at the agent's options and at the file in which its resources are declared",
             ),

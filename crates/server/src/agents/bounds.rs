@@ -2,6 +2,7 @@
 
 use fermi_api::link::{Heartbeat, Hello};
 use fermi_domain::environment::MOST_WORKERS;
+use fermi_domain::unseen;
 
 use super::admission::AdmissionRefusal;
 
@@ -46,9 +47,10 @@ pub fn check(hello: &Hello) -> Result<(), AdmissionRefusal> {
         .chain(abilities);
     let all_texts: Vec<&String> = all_texts.flatten().collect();
     let longest = all_texts.iter().map(|text| text.len()).max().unwrap_or(0);
-    // They are shown on terminals.
-    if let Some(text) = all_texts.into_iter().find(|text| text.contains(char::is_control)) {
-        return Err(AdmissionRefusal::ControlCharacters { text: text.chars().take(SHOWN).collect() });
+    // They are shown on terminals, and tasks choose machines by them.
+    let is_unfit = |text: &&String| text.contains(char::is_control) || unseen::find(text).is_some();
+    if let Some(text) = all_texts.into_iter().find(is_unfit) {
+        return Err(AdmissionRefusal::UnfitText { text: text.chars().take(SHOWN).collect() });
     }
     let gpus: u64 = hello.gpus.iter().map(|gpus| u64::from(gpus.count)).sum();
     let memory = hello.gpus.iter().map(|gpus| gpus.memory.0).chain([hello.memory.0]).max().unwrap_or(0);
@@ -132,6 +134,20 @@ mod tests {
             assert!(!refusal.text().en.contains(char::is_control) && refusal.hint().is_some());
         }
         assert_eq!(check(&hello(json!({ "zone": "北京可用区A" }))), Ok(()));
+    }
+
+    #[test]
+    fn a_text_that_is_read_as_another_one_is_refused_by_its_letter() {
+        for changes in [
+            json!({ "zone": "zone\u{200b}-a" }),
+            json!({ "labels": { "team": "n\u{202e}lp" } }),
+            json!({ "labels": { "te\u{2060}am": "nlp" } }),
+            json!({ "gpus": [{ "model": "A100\u{feff}", "memory": 1, "count": 1 }] }),
+        ] {
+            let refusal = check(&hello(changes.clone())).unwrap_err();
+            assert_eq!(refusal.id(), "text_invalid", "{changes}");
+            assert!(refusal.text().en.contains("holds U+") && refusal.text().zh.contains("含有 U+"), "{refusal:?}");
+        }
     }
 
     #[test]

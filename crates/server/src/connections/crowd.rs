@@ -188,6 +188,22 @@ mod tests {
         assert_eq!(crowd.give_way(&BOUNDS), ["half a request"], "who has just come has had no time to say anything");
     }
 
+    /// However long the flood goes on, and whenever the others came.
+    #[test]
+    fn a_flood_of_one_peer_ends_its_own_alone() {
+        let bounds = Bounds { connections: 64, people: 48, strangers: 16 };
+        let mut crowd = Crowd::default();
+        for now in 0..400_u64 {
+            if now % 100 == 0 {
+                crowd.enter(peer(1 + (now / 100) as u8), now, "lone");
+            }
+            crowd.enter(peer(9), now, "flood");
+            let ended = crowd.give_way(&bounds);
+            assert!(ended.iter().all(|name| *name == "flood"), "{now}: {ended:?}");
+        }
+        assert_eq!(crowd.living[Proof::Nothing as usize], bounds.strangers);
+    }
+
     #[test]
     fn people_give_way_to_agents_and_agents_to_nobody() {
         let mut crowd = Crowd::default();

@@ -28,7 +28,7 @@ impl Listener for BoundedListener {
         self.connections.room().await;
         // The trait's own way goes on after an error, such as too many open files.
         let (socket, peer) = Listener::accept(&mut self.listener).await;
-        (BoundedStream::new(socket, self.connections.enter(peer.ip().to_canonical())), peer)
+        (BoundedStream::new(socket, self.connections.enter(peer.ip())), peer)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {

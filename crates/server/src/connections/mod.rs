@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use fermi_domain::access::network_of;
 use futures_util::future::poll_fn;
 use futures_util::task::AtomicWaker;
 use nix::sys::resource::{Resource, getrlimit};
@@ -81,7 +82,7 @@ impl Connections {
     pub fn enter(&self, peer: IpAddr) -> Ticket {
         let line = Arc::new(Line::default());
         let mut crowd = self.crowd();
-        let number = crowd.enter(peer, self.now_ms(), line.clone());
+        let number = crowd.enter(network_of(peer), self.now_ms(), line.clone());
         let ended = crowd.give_way(&self.0.bounds);
         drop(crowd);
         ended.iter().for_each(|line| line.end());

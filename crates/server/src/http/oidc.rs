@@ -2,6 +2,7 @@
 //! A person reads what goes wrong here, so that it is said on a page.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use axum::Router;
 use axum::body::Body;
@@ -21,10 +22,11 @@ use fermi_store::{StoreError, Transaction, WriteError};
 
 use super::app_state::AppState;
 use super::{names, session};
-use crate::access::oidc::{Asserted, BegunLogIn, CALLBACK_PATH, LOG_IN_PATH, OidcClient};
-use crate::access::{cookie, secret_word};
+use crate::access::oidc::{Asserted, BegunLogIn, CALLBACK_PATH, CompanySession, LOG_IN_PATH, OidcClient};
+use crate::access::{bounded_tokens, cookie, secret_word};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, USER, language};
+use crate::guard::SESSION;
 
 pub fn routes() -> Router<AppState> {
     Router::new().route(LOG_IN_PATH, get(begin)).route(CALLBACK_PATH, get(finish))
@@ -49,16 +51,16 @@ impl From<OidcProblem> for ApiProblem {
 }
 
 /// Sends a browser to the company's service.
-async fn begin(State(core): State<Core>, headers: HeaderMap) -> Response {
-    begun(&core).await.unwrap_or_else(|problem| page(&problem, language(&headers)))
+async fn begin(State(core): State<Core>, headers: HeaderMap, extensions: Extensions) -> Response {
+    begun(&core, session::network(&extensions)).await.unwrap_or_else(|problem| page(&problem, language(&headers)))
 }
 
-async fn begun(core: &Core) -> Result<Response, ApiProblem> {
+async fn begun(core: &Core, network: IpAddr) -> Result<Response, ApiProblem> {
     let client = core.oidc().ok_or(OidcProblem::NotSetUp)?;
     let broken = |error: std::io::Error| ApiProblem::broken("a log-in could not be begun", &error);
     let begun = BegunLogIn::draw(core.now_ms()).map_err(broken)?;
     let kept = begun.sealed(core.vault()).map_err(broken)?;
-    let url = client.authorization_url(begun).await?;
+    let url = client.authorization_url(begun, network).await?;
     let is_encrypted = client.settings().is_encrypted();
     Ok(leads_to(&url, cookie::write_begun(core.accounts().port(), &kept, is_encrypted)))
 }
@@ -73,11 +75,17 @@ async fn finish(
     let port = core.accounts().port();
     let fields = query.map(|Query(fields)| fields).unwrap_or_default();
     let shown = cookie::read_begun(&headers, port).map(str::to_owned);
-    let mut response = match finished(&core, shown.as_deref(), fields).await {
-        Ok((word, is_encrypted)) => {
-            let is_encrypted = is_encrypted || session::is_encrypted(&extensions);
+    let mut response = match finished(&core, shown.as_deref(), fields, session::network(&extensions)).await {
+        Ok(LetIn { word, company, is_encrypted, session_path }) => {
+            let (seconds, is_encrypted) = (SESSION_MS / 1_000, is_encrypted || session::is_encrypted(&extensions));
             // The console lies one folder up, also behind a proxy that shows it elsewhere.
-            leads_to("../", cookie::write(port, &word, SESSION_MS / 1_000, is_encrypted))
+            let mut response = leads_to("../", cookie::write(port, &word, seconds, is_encrypted));
+            let kept =
+                company.and_then(|kept| cookie::write_company(port, &kept, seconds, &session_path, is_encrypted));
+            if let Some(kept) = kept {
+                response.headers_mut().append(header::SET_COOKIE, kept);
+            }
+            response
         }
         Err(problem) => page(&problem, language(&headers)),
     };
@@ -87,12 +95,22 @@ async fn finish(
     response
 }
 
-/// The word of the new session.
+/// A session that was opened.
+struct LetIn {
+    word: String,
+    /// What ends the one at the company's service, sealed.
+    company: Option<String>,
+    is_encrypted: bool,
+    /// Where sessions are ended, as browsers see it.
+    session_path: String,
+}
+
 async fn finished(
     core: &Core,
     shown: Option<&str>,
     mut fields: HashMap<String, String>,
-) -> Result<(String, bool), ApiProblem> {
+    network: IpAddr,
+) -> Result<LetIn, ApiProblem> {
     let client = core.oidc().ok_or(OidcProblem::NotSetUp)?;
     let begun = shown.and_then(|shown| BegunLogIn::open(core.vault(), shown, core.now_ms()));
     let begun = begun.filter(|begun| fields.get("state") == Some(&begun.state)).ok_or(OidcProblem::NotBegun)?;
@@ -104,10 +122,18 @@ async fn finished(
         return Err(OidcProblem::Denied { said }.into());
     }
     let code = fields.remove("code").ok_or(OidcProblem::NotBegun)?;
-    let asserted = client.redeem(begun, code, core.now_ms()).await.inspect_err(|problem| {
+    let mut asserted = client.redeem(begun, code, core.now_ms(), network).await.inspect_err(|problem| {
         tracing::warn!(reason = %problem.text().en, "a log-in with a company account failed");
     })?;
-    Ok((let_in(core, client, asserted).await?, client.settings().is_encrypted()))
+    let log_out = asserted.log_out.take();
+    let word = let_in(core, client, asserted).await?;
+    let company = log_out.map(|(endpoint, id_token)| {
+        let session = secret_word::digest(word.as_bytes());
+        CompanySession { endpoint, id_token, session }.sealed(core.vault())
+    });
+    let company = company.transpose().map_err(|error| ApiProblem::broken("a log-out could not be prepared", &error))?;
+    let settings = client.settings();
+    Ok(LetIn { word, company, is_encrypted: settings.is_encrypted(), session_path: settings.path_of(SESSION) })
 }
 
 /// Opens a session for who was named, makes the user at the first time, and follows the groups.
@@ -117,13 +143,12 @@ async fn let_in(core: &Core, client: &OidcClient, asserted: Asserted) -> Result<
     let settings = client.settings().clone();
     let (issuer, subject) = (settings.issuer.clone(), asserted.subject.clone());
     let opened = core.change_accounts_telling(move |tx| {
-        let Asserted { subject, name, groups } = asserted;
+        let Asserted { subject, name, groups, .. } = asserted;
         let linked = tx.linked_user(&settings.issuer, &subject)?;
         let is_taken = tx.is_name_known(name.as_deref().unwrap_or_default())?;
         let arrival = arrive(&subject, linked.as_ref(), name, is_taken, settings.roles.grant(&groups))?;
         let (name, role) = settle(tx, arrival, &settings.issuer, &subject, now_ms)?;
-        tx.remove_expired_sessions(now_ms)?;
-        tx.add_token(&NewToken {
+        let session = NewToken {
             digest,
             kind: TokenKind::Session,
             user: Some(name.clone()),
@@ -135,7 +160,8 @@ async fn let_in(core: &Core, client: &OidcClient, asserted: Asserted) -> Result<
             created_ms: now_ms,
             expires_ms: Some(now_ms + SESSION_MS),
             join: JoinTerms::default(),
-        })?;
+        };
+        bounded_tokens::add(tx, &session)?;
         let principal = Principal::User { role, name };
         Ok(((), NewEvent::new(now_ms, "session.opened", session::logged_in(&principal), principal)))
     });

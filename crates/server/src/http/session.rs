@@ -1,11 +1,13 @@
 //! Logging in and out.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use axum::extract::State;
-use axum::http::{Extensions, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use fermi_api::v1::{Empty, Envelope, Failure, LogIn, Session};
+use fermi_api::v1::{Envelope, Failure, LogIn, LoggedOut, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
-use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope, check_name};
+use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope, check_name, network_of};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{Principal, Role};
 use fermi_store::StoreError;
@@ -14,10 +16,12 @@ use fermi_store::tokens::{NewToken, TokenDigest};
 
 use super::body::JsonBody;
 use super::names;
-use crate::access::{cookie, password, secret_word};
+use crate::access::oidc::CompanySession;
+use crate::access::{Holder, bounded_tokens, cookie, password, secret_word};
 use crate::caller::Shower;
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply};
+use crate::guard::SESSION;
 
 /// Opens a session: a user with a password, or a token, for a cookie; with `tokenName` for a token instead.
 #[utoipa::path(post, path = "/api/v1/session", tag = "access", request_body = LogIn,
@@ -29,10 +33,9 @@ pub async fn open(
     body: JsonBody<LogIn>,
 ) -> Result<Response, ApiProblem> {
     let LogIn { user, password, token, token_name } = body.value;
-    let peer = extensions.get::<Peer>().map(|peer| peer.address.to_string()).unwrap_or_default();
-    let is_encrypted = is_encrypted(&extensions);
+    let (network, is_encrypted) = (network(&extensions), is_encrypted(&extensions));
     let known = match (user, password, token) {
-        (Some(user), Some(password), None) => with_password(&core, user, password, &peer).await?,
+        (Some(user), Some(password), None) => with_password(&core, user, password, network).await?,
         (None, None, Some(token)) => with_token(&core, &token)?,
         _ => return Err(neither()),
     };
@@ -66,8 +69,7 @@ pub async fn open(
         {
             return Err(wrong());
         }
-        tx.remove_expired_sessions(now_ms)?;
-        Ok(tx.add_token(&new)?)
+        bounded_tokens::add(tx, &new)
     })
     .await?;
     let is_cookie = kind == TokenKind::Session;
@@ -84,6 +86,11 @@ pub async fn open(
         response.headers_mut().insert(header::SET_COOKIE, value);
     }
     Ok(response)
+}
+
+/// From which network a request comes; behind a proxy that is trusted, the one that the proxy names.
+pub fn network(extensions: &Extensions) -> IpAddr {
+    extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| network_of(peer.address))
 }
 
 pub fn is_encrypted(extensions: &Extensions) -> bool {
@@ -112,8 +119,8 @@ impl Proven {
     }
 }
 
-async fn with_password(core: &Core, user: String, password: String, peer: &str) -> Result<Proven, ApiProblem> {
-    let hash = prove(core, &user, password, peer).await?;
+async fn with_password(core: &Core, user: String, password: String, network: IpAddr) -> Result<Proven, ApiProblem> {
+    let hash = prove(core, &user, password, network).await?;
     let name = user.clone();
     let found: Result<_, StoreError> = core.store().read(move |view| view.user(&name)).await;
     let role = found?.ok_or_else(wrong)?.role;
@@ -121,10 +128,10 @@ async fn with_password(core: &Core, user: String, password: String, peer: &str) 
 }
 
 /// Whether this is the user's password, whose hash is the answer; each failure makes the next try wait.
-pub async fn prove(core: &Core, user: &str, password: String, peer: &str) -> Result<String, ApiProblem> {
+pub async fn prove(core: &Core, user: &str, password: String, network: IpAddr) -> Result<String, ApiProblem> {
     check_name(user).map_err(|_| wrong())?;
-    // By address too, so that a stranger elsewhere cannot keep the user out.
-    let key = format!("{user}@{peer}");
+    // By network too, so that a stranger elsewhere cannot keep the user out.
+    let key = format!("{user}@{network}");
     let now_ms = core.now_ms();
     if let Some(wait_ms) = core.accounts().throttle(|throttle| throttle.wait_ms(&key, now_ms)) {
         return Err(password::too_many(wait_ms));
@@ -200,20 +207,37 @@ pub async fn show(State(core): State<Core>, Shower(caller): Shower) -> Reply {
 
 /// Ends the session, or revokes the token, with which this request comes. The server's own token stays.
 #[utoipa::path(delete, path = "/api/v1/session", tag = "access",
-    responses((status = 200, body = Envelope<Empty>), (status = 401, body = Failure)))]
+    responses((status = 200, body = Envelope<LoggedOut>), (status = 401, body = Failure)))]
 pub async fn end(
     State(core): State<Core>,
     Shower(caller): Shower,
+    headers: HeaderMap,
     extensions: Extensions,
 ) -> Result<Response, ApiProblem> {
     let text = Text::new("已退出登录", "you are logged out");
+    let continue_at = caller.holder.as_ref().and_then(|holder| company_log_out(&core, &headers, holder));
     if let Some(id) = caller.holder.and_then(|holder| holder.token) {
         let event = NewEvent::new(core.now_ms(), "session.ended", text.clone(), caller.principal);
         core.change_accounts(event, move |tx| Ok(tx.remove_token(&id)?)).await?;
     }
-    let mut response = EnvelopeAnswer::said(text, &Empty {})?.into_response();
-    if let Some(value) = cookie::write(core.accounts().port(), "", 0, is_encrypted(&extensions)) {
-        response.headers_mut().insert(header::SET_COOKIE, value);
+    let mut response = EnvelopeAnswer::said(text, &LoggedOut { continue_at })?.into_response();
+    for forgotten in forgotten(&core, is_encrypted(&extensions)) {
+        response.headers_mut().append(header::SET_COOKIE, forgotten);
     }
     Ok(response)
+}
+
+/// Where the session at the company's service is ended that began with this one.
+fn company_log_out(core: &Core, headers: &HeaderMap, holder: &Holder) -> Option<String> {
+    let mut shown = cookie::read_company(headers, core.accounts().port());
+    let session = shown.find_map(|word| CompanySession::open(core.vault(), word, &holder.digest))?;
+    Some(session.log_out_url(core.oidc()?.settings()))
+}
+
+/// What makes a browser forget its session.
+fn forgotten(core: &Core, is_encrypted: bool) -> impl Iterator<Item = HeaderValue> {
+    let port = core.accounts().port();
+    let company = core.oidc().map(|client| client.settings().path_of(SESSION));
+    let company = company.and_then(|path| cookie::write_company(port, "", 0, &path, is_encrypted));
+    cookie::write(port, "", 0, is_encrypted).into_iter().chain(company)
 }

@@ -1,17 +1,19 @@
 //! Tokens of people and machines: made, listed, revoked.
 
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use fermi_api::v1::{CreateToken, Empty, Envelope, Failure, MadeToken, Page, Token};
 use fermi_domain::access::token::{LONGEST_TOKEN_MS, Maker, Tie, USUAL_TOKEN_MS, tie};
 use fermi_domain::access::{Deed, FixedPlace, JoinTerms, TokenKind, TokenScope};
 use fermi_domain::language::Text;
 use fermi_domain::principal::{Principal, Role, TOKEN as SERVER_TOKEN, token_owner};
+use fermi_domain::unseen;
 use fermi_store::events::NewEvent;
 use fermi_store::tokens::{self as kept, NewToken, TokenDigest};
 
 use super::body::JsonBody;
 use super::names;
-use crate::access::{Holder, permit, secret_word};
+use crate::access::{Holder, bounded_tokens, permit, secret_word};
 use crate::caller::{Caller, Shower};
 use crate::core::Core;
 use crate::envelope::{ApiProblem, EnvelopeAnswer, Reply, TOKEN};
@@ -57,7 +59,7 @@ pub async fn create(State(core): State<Core>, Shower(shower): Shower, body: Json
     };
     let text = Text::new(format!("令牌“{name}”已创建"), format!("the token '{name}' was made"));
     let (keep, event) = (new.clone(), NewEvent::new(now_ms, "token.created", text.clone(), caller));
-    let id = core.change_accounts(event, move |tx| Ok(tx.add_token(&keep)?)).await?;
+    let id = core.change_accounts(event, move |tx| bounded_tokens::add(tx, &keep)).await?;
     EnvelopeAnswer::said(text, &MadeToken { made: shown(kept::Token { id, token: new }), token: word })
 }
 
@@ -89,14 +91,18 @@ fn join_terms(scope: TokenScope, uses_left: Option<u32>, place: FixedPlace) -> R
         let text = Text::new("至少要能用一次", "a token that no machine may use is of no use");
         return Err(ApiProblem::unprocessable("uses_invalid", "uses", text).hint(Text::new("1 或更多", "1 or more")));
     }
-    let is_unfit = |word: &String| word.is_empty() || word.len() > LONGEST_WORD;
-    let is_label_unfit = |(key, value): (&String, &String)| is_unfit(key) || is_unfit(value);
-    let has_unfit = place.zone.iter().any(is_unfit) || place.labels.iter().any(is_label_unfit);
-    if has_unfit || place.labels.len() > MOST_LABELS {
+    let words = || place.zone.iter().chain(place.labels.iter().flat_map(|(key, value)| [key, value]));
+    if let Some(letter) = words().find_map(|word| unseen::find(word)) {
+        let text = letter.within(&Text::new("可用区或标签", "the zone or a label"));
+        let problem = ApiProblem::refused(&letter);
+        return Err(ApiProblem { text, id: "place_invalid".into(), field: Some("labels".to_owned()), ..problem });
+    }
+    let is_unfit = |word: &String| word.is_empty() || word.len() > LONGEST_WORD || word.contains(char::is_control);
+    if words().any(is_unfit) || place.labels.len() > MOST_LABELS {
         let text = Text::new("可用区或标签无效", "the zone or a label is not valid");
         let hint = Text::new(
-            format!("每项 1 到 {LONGEST_WORD} 个字节，至多 {MOST_LABELS} 个标签"),
-            format!("1 to {LONGEST_WORD} bytes each, and at most {MOST_LABELS} labels"),
+            format!("每项 1 到 {LONGEST_WORD} 个字节，不含控制字符，至多 {MOST_LABELS} 个标签"),
+            format!("1 to {LONGEST_WORD} bytes each without control characters, and at most {MOST_LABELS} labels"),
         );
         return Err(ApiProblem::unprocessable("place_invalid", "labels", text).hint(hint));
     }
@@ -132,6 +138,10 @@ pub async fn revoke(State(core): State<Core>, Caller(caller): Caller, Path(id): 
     let known = core.accounts().tokens(core.now_ms());
     let found = known.into_iter().find(|token| token.id == id && may_see(&caller, token));
     let found = found.ok_or_else(|| ApiProblem::not_found(&TOKEN, &id))?;
+    // What it is good for now: its user may have had a greater role when it was made.
+    if let Some(holder) = core.accounts().holder(&found.token.digest, core.now_ms()) {
+        must_be_as_much(&caller, &holder.principal)?;
+    }
     let text = Text::new(
         format!("令牌 {id}（{}）已撤销", found.token.name),
         format!("the token {id} ({}) was revoked", found.token.name),
@@ -145,6 +155,22 @@ pub async fn revoke(State(core): State<Core>, Caller(caller): Caller, Path(id): 
     )
     .await?;
     EnvelopeAnswer::said(text, &Empty {})
+}
+
+/// A token that looks and changes nothing does not end those of its user that do more.
+fn must_be_as_much(caller: &Principal, holder: &Principal) -> Result<(), ApiProblem> {
+    match (caller, holder) {
+        (Principal::User { role: own, .. }, Principal::User { role, .. }) if own < role => {
+            let role = role.text();
+            let text = Text::new(
+                format!("撤销{}的令牌需要同样的角色", role.zh),
+                format!("to revoke a token of the role {} takes that role", role.en),
+            );
+            Err(ApiProblem::new(StatusCode::FORBIDDEN, "role_too_small", text)
+                .hint(Text::new("用密码登录后再撤销", "log in with your password, and revoke it then")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn may_see(caller: &Principal, token: &kept::Token) -> bool {
@@ -173,6 +199,36 @@ fn shown(kept::Token { id, token }: kept::Token) -> Token {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_of_a_smaller_role_revokes_none_of_a_greater_one() {
+        let of = |role| Principal::User { role, name: "ann".to_owned() };
+        assert!(must_be_as_much(&of(Role::Member), &of(Role::Member)).is_ok());
+        assert!(must_be_as_much(&of(Role::Administrator), &of(Role::Operator)).is_ok());
+        let refused = must_be_as_much(&of(Role::Viewer), &of(Role::Member)).unwrap_err();
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    }
+
+    #[test]
+    fn what_a_token_says_of_machines_is_read_as_it_is_written() {
+        let place = |zone: Option<&str>, key: &str, value: &str| FixedPlace {
+            zone: zone.map(str::to_owned),
+            labels: [(key.to_owned(), value.to_owned())].into(),
+        };
+        let judged = |place: FixedPlace| join_terms(TokenScope::Agent, None, place).map(drop);
+        assert!(judged(place(Some("北京可用区A"), "team", "nlp")).is_ok());
+        for unfit in [
+            place(Some("zone\u{202e}"), "team", "nlp"),
+            place(None, "te\u{200b}am", "nlp"),
+            place(None, "team", "n\u{feff}lp"),
+            place(None, "team", "\u{1b}]0;title\u{7}"),
+            place(None, "", "nlp"),
+        ] {
+            let problem = judged(unfit.clone()).unwrap_err();
+            assert!(problem.id == "place_invalid" && problem.hint.is_some(), "{unfit:?}");
+            assert!(!problem.text.en.contains(['\u{1b}', '\u{202e}', '\u{200b}', '\u{feff}']), "{unfit:?}");
+        }
+    }
 
     #[test]
     fn a_token_for_less_than_an_administrator_has_an_owner_of_its_own() {

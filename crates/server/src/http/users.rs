@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::Extensions;
 use fermi_api::v1::{ChangeUser, CreateUser, Empty, Envelope, Failure, LinkUser, Page, SetPassword, User};
 use fermi_domain::access::oidc::{IdClaims, OidcProblem};
-use fermi_domain::access::{AccountRefusal, Deed, Peer, check_name, check_password};
+use fermi_domain::access::{AccountRefusal, Deed, check_name, check_password};
 use fermi_domain::language::Text;
 use fermi_store::StoreError;
 use fermi_store::events::NewEvent;
@@ -156,9 +156,8 @@ pub async fn set_password(
     let SetPassword { password, current } = body.value;
     let mut proved = None;
     if caller.principal.user() == Some(&name) {
-        let peer = extensions.get::<Peer>().map(|peer| peer.address.to_string());
         let current = current.ok_or_else(current_needed)?;
-        proved = Some(session::prove(&core, &name, current, &peer.unwrap_or_default()).await?);
+        proved = Some(session::prove(&core, &name, current, session::network(&extensions)).await?);
     } else {
         permit(&caller.principal, Deed::Administer, None)?;
     }

@@ -87,13 +87,19 @@ fn host_of(url: &str) -> Result<String, ApiProblem> {
     let is_plain = |uri: &Uri| uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
     let is_http = |uri: &Uri| matches!(uri.scheme_str(), Some("http" | "https")) && is_plain(uri);
     let host = parsed.filter(is_http).and_then(|uri| uri.host().map(str::to_owned)).filter(|host| !host.is_empty());
-    host.ok_or_else(|| {
+    let host = host.ok_or_else(|| {
         let text = Text::new("地址无效", "this address cannot be used");
         ApiProblem::unprocessable("url_invalid", "url", text).hint(Text::new(
             "写成 https://主机/路径，不含用户名、空格与中文",
             "write https://HOST/PATH, without a user, without spaces, and in ASCII",
         ))
-    })
+    })?;
+    // A name is looked at whenever something is sent.
+    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+        let refused = webhook::may_be_told(address);
+        refused.map_err(|alone| ApiProblem { field: Some("url".to_owned()), ..ApiProblem::refused(&alone) })?;
+    }
+    Ok(host)
 }
 
 /// All webhooks, with how far each has got.
@@ -211,6 +217,8 @@ mod tests {
         ] {
             assert_eq!(described(asked(url)).map_err(|problem| problem.id).unwrap_err(), "url_invalid", "{url}");
         }
+        let keys = described(asked("http://169.254.169.254/latest/meta-data/")).unwrap_err();
+        assert_eq!((&*keys.id, keys.field.as_deref()), ("url_of_the_machine", Some("url")));
         let nothing = CreateWebhook { topics: Some(Vec::new()), ..asked("http://a/b") };
         assert_eq!(described(nothing).unwrap_err().id, "topics_required");
         let unsigned = CreateWebhook { secret: Some("x".to_owned()), ..asked("https://hooks.slack.com/services/x") };

@@ -72,7 +72,7 @@ async fn take(
             taken = async { connections.room().await; Listener::accept(&mut listener).await } => taken,
             () = done.closed() => return,
         };
-        let ticket = connections.enter(peer.ip().to_canonical());
+        let ticket = connections.enter(peer.ip());
         let (acceptor, done) = (acceptor.clone(), done.clone());
         tokio::spawn(async move {
             let shaken = tokio::select! {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use fermi_domain::language::{Text, reason};
+use fermi_domain::language::{Explained, Text, reason};
 use fermi_domain::webhook::{Delivery, Webhook, delivery};
 use serde_json::Value;
+use ureq::unversioned::transport::DefaultConnector;
 
+use super::resolver::{self, ReceiverResolver};
 use super::signature::sign;
 
 const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
@@ -42,7 +44,7 @@ impl Default for WebhookSender {
             // A receiver that is slow must not be taken for one that is there.
             .max_idle_connections(0)
             .build();
-        Self { agent: config.into() }
+        Self { agent: ureq::Agent::with_parts(config, DefaultConnector::default(), ReceiverResolver::default()) }
     }
 }
 
@@ -74,7 +76,10 @@ fn post(agent: &ureq::Agent, letter: &Letter, now_ms: u64) -> Delivery {
             let body = answer.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string().unwrap_or_default();
             delivery(*format, status, &body)
         }
-        Err(error) => Delivery::Later(unreachable_for(&said(&error))),
+        Err(error) => match resolver::refusal(&error) {
+            Some(alone) => Delivery::Refused(alone.text()),
+            None => Delivery::Later(unreachable_for(&said(&error))),
+        },
     }
 }
 
@@ -94,4 +99,33 @@ fn said(error: &ureq::Error) -> Text {
 
 fn unreachable_for(reason: &Text) -> Text {
     Text::new(format!("接收方无法连接：{}", reason.zh), format!("the receiver cannot be reached: {}", reason.en))
+}
+
+#[cfg(test)]
+mod tests {
+    use fermi_domain::language::Language;
+    use fermi_domain::webhook::{WebhookFormat, WebhookTopic};
+
+    use super::*;
+
+    /// A number and a mapped address are other ways to write one that is literal.
+    #[test]
+    fn nothing_is_sent_to_where_a_cloud_gives_machines_their_keys() {
+        let config = ureq::Agent::config_builder().proxy(None).timeout_global(Some(ANSWERS_WITHIN)).build();
+        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), ReceiverResolver::default());
+        for host in ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[fe80::1]"] {
+            let webhook = Webhook {
+                url: format!("http://{host}/latest/meta-data"),
+                format: WebhookFormat::Json,
+                topics: WebhookTopic::ALL.to_vec(),
+                owner: None,
+                secret: None,
+                language: Language::En,
+            };
+            let letter = Letter { webhook, id: "1".to_owned(), event: "x".to_owned(), body: Value::Null };
+            let sent = post(&agent, &letter, 0);
+            let is_refused = matches!(&sent, Delivery::Refused(text) if text.en.contains("nothing is sent to"));
+            assert!(is_refused, "{host}: {sent:?}");
+        }
+    }
 }

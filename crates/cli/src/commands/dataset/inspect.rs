@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use fermi_agent::dataset;
 use fermi_domain::dataset::{Checksum, ChecksumKind, LookOrder, Seen, SeenKind};
-use fermi_domain::language::{Text, reason};
+use fermi_domain::language::Text;
+use fermi_domain::language::reason::{self, NeitherFileNorFolder};
 use serde_json::json;
 
 use crate::connection::{CommandProblem, Outcome};
@@ -59,12 +60,20 @@ pub fn execute(flags: &InspectFlags) -> Outcome {
 pub fn look(path: &str, kind: ChecksumKind) -> Result<Seen, CommandProblem> {
     let seen = dataset::look(Path::new(path), LookOrder { checksum: Some(kind) }).map_err(|error| {
         let why = reason::of_io(&error);
-        CommandProblem::usage(
-            Text::new(format!("本机读不了 {path}：{}", why.zh), format!("this machine cannot read {path}: {}", why.en)),
+        let hint = if NeitherFileNorFolder::is_why(&error) {
+            Text::new(
+                "把数据写入文件，给出文件或目录的路径",
+                "write the data to a file, and give the path of a file or a folder",
+            )
+        } else {
             Text::new(
                 "在看得到数据的机器上运行，或用 --size、--checksum、--format 直接写明",
                 "run it where the data can be seen, or state --size, --checksum and --format",
-            ),
+            )
+        };
+        CommandProblem::usage(
+            Text::new(format!("本机读不了 {path}：{}", why.zh), format!("this machine cannot read {path}: {}", why.en)),
+            hint,
         )
     })?;
     if let Some(misnamed) = &seen.misnamed {

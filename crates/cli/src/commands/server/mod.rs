@@ -1,6 +1,6 @@
 //! `fermi server`: the control plane.
 //!
-//! [`settings`] reads the file of `--config`; a flag wins over it. [`oidc`] is the company's log-in service. [`status`] asks a server how it fares; [`backup`] copies
+//! [`settings`] reads the file of `--config`; a flag wins over it; [`values`] reads what both may say. [`oidc`] is the company's log-in service. [`status`] asks a server how it fares; [`backup`] copies
 //! what it keeps, and puts it back; [`strays`] shows what a restored database does not know.
 
 mod backup;
@@ -8,9 +8,10 @@ mod oidc;
 mod settings;
 mod status;
 mod strays;
+mod values;
 
 use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fermi_domain::access::{AddressRange, Fingerprint, TrustedProxies};
 use fermi_domain::disk::LogBudgets;
 use fermi_domain::language::{Text, reason};
-use fermi_domain::units::Bytes;
 use fermi_process::no_dump;
 use fermi_server::core::CoreSettings;
 use fermi_server::disk::DiskLimits;
@@ -31,7 +31,8 @@ use crate::known_servers::{self, RunningNote};
 use crate::speech::{self, Paint, pick};
 use crate::table;
 
-const LISTEN: &str = "127.0.0.1:7070";
+/// Where it listens unless it is told otherwise.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7070);
 
 /// Run the server: the API, the console, and the place that knows all environments and tasks
 #[derive(Clone, Debug, clap::Args)]
@@ -152,16 +153,8 @@ fn told_if_unwritten(output: &DaemonOutput, written: std::io::Result<RunningNote
 
 fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
     let settings = flags.config.as_deref().map(settings::read).transpose()?.unwrap_or_default();
-    let listen = flags.listen.clone().or(settings.listen).unwrap_or_else(|| LISTEN.to_owned());
-    let listen: SocketAddr = listen.parse().map_err(|_| {
-        CommandProblem::usage(
-            Text::new(format!("不能监听 “{listen}”"), format!("cannot listen on '{listen}'")),
-            Text::new(
-                "写成 地址:端口，例如 127.0.0.1:7070 或 0.0.0.0:7070",
-                "write ADDRESS:PORT, such as 127.0.0.1:7070 or 0.0.0.0:7070",
-            ),
-        )
-    })?;
+    let listen = flags.listen.as_deref().map(|text| values::address("--listen", text)).transpose()?;
+    let listen = listen.or(settings.listen).unwrap_or(LISTEN);
     let data_dir = data_dir(flags.data_dir.clone().or(settings.data_dir))?;
     let mut allowed_hosts = settings.allowed_hosts;
     allowed_hosts.extend(flags.allowed_host.iter().cloned());
@@ -176,52 +169,23 @@ fn options(flags: &ServerFlags) -> Result<ServerOptions, CommandProblem> {
         _ if flags.tls => Encryption::OwnAuthority,
         _ => settings.encryption,
     };
-    let proxies = settings.trust_proxy.iter().chain(&flags.trust_proxy).map(|text| proxy(text));
-    let proxies = TrustedProxies(proxies.collect::<Result<_, _>>()?);
+    let given = flags.trust_proxy.iter().map(|text| values::proxy("--trust-proxy", text));
+    let given: Vec<AddressRange> = given.collect::<Result<_, _>>()?;
+    let proxies = TrustedProxies([settings.trust_proxy, given].concat());
     let usual = LogBudgets::default();
-    let size = |flag: &'static str, given: &Option<String>, set: Option<String>| {
-        given.clone().or(set).map(|text| amount(flag, &text)).transpose()
-    };
+    let size = |flag: &str, given: &Option<String>| given.as_deref().map(|text| values::size(flag, text)).transpose();
+    let per_task = size("--log-budget-per-task", &flags.log_budget_per_task)?.or(settings.log_budget_per_task);
+    let in_all = size("--log-budget", &flags.log_budget)?.or(settings.log_budget);
     let limits = DiskLimits {
-        logs: LogBudgets {
-            per_task: size("--log-budget-per-task", &flags.log_budget_per_task, settings.log_budget_per_task)?
-                .unwrap_or(usual.per_task),
-            in_all: size("--log-budget", &flags.log_budget, settings.log_budget)?.unwrap_or(usual.in_all),
-        },
-        reserve: size("--disk-reserve", &flags.disk_reserve, settings.disk_reserve)?,
+        logs: LogBudgets { per_task: per_task.unwrap_or(usual.per_task), in_all: in_all.unwrap_or(usual.in_all) },
+        reserve: size("--disk-reserve", &flags.disk_reserve)?.or(settings.disk_reserve),
     };
-    let public_url = flags.public_url.clone().or(settings.public_url).map(|url| public(&url)).transpose()?;
+    let public_url = flags.public_url.as_deref().map(|url| values::page("--public-url", url)).transpose()?;
+    let public_url = public_url.or(settings.public_url);
     let oidc = flags.oidc.settings(settings.oidc, public_url.as_deref(), flags.no_token)?;
     let drains_faulty_gpus = flags.drain_faulty_gpus || settings.drain_faulty_gpus;
     let settings = CoreSettings { limits, rules: settings.queue, public_url, drains_faulty_gpus };
     Ok(ServerOptions { listen, data_dir, allowed_hosts, door, encryption, proxies, oidc, settings })
-}
-
-/// Where people find the console, without a slash at its end.
-fn public(url: &str) -> Result<String, CommandProblem> {
-    let trimmed = url.trim().trim_end_matches('/');
-    let host = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
-    if host.is_some_and(|host| {
-        !host.is_empty() && !host.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-    }) {
-        return Ok(trimmed.to_owned());
-    }
-    Err(CommandProblem::usage(
-        Text::new(format!("“{url}” 不是网页地址"), format!("'{url}' is no address of a page")),
-        Text::new("例如 --public-url https://fermi.example.com", "write --public-url https://fermi.example.com"),
-    ))
-}
-
-fn proxy(text: &str) -> Result<AddressRange, CommandProblem> {
-    text.parse().map_err(|_| {
-        CommandProblem::usage(
-            Text::new(format!("--trust-proxy 不能是 “{text}”"), format!("--trust-proxy cannot be '{text}'")),
-            Text::new(
-                "写成地址或网段，例如 10.0.0.7 或 10.0.0.0/8",
-                "write an address or a range, such as 10.0.0.7 or 10.0.0.0/8",
-            ),
-        )
-    })
 }
 
 /// Who can reach an open server runs programs on every environment.
@@ -247,15 +211,6 @@ fn data_dir(named: Option<PathBuf>) -> Result<PathBuf, CommandProblem> {
         Some(folder) => Ok(folder),
         None => Ok(connection::state_folder().ok_or_else(no_folder)?.join("server")),
     }
-}
-
-fn amount(flag: &'static str, text: &str) -> Result<u64, CommandProblem> {
-    Bytes::parse(text).map(|bytes| bytes.0).ok_or_else(|| {
-        CommandProblem::usage(
-            Text::new(format!("{flag} 不能是 “{text}”"), format!("{flag} cannot be '{text}'")),
-            Text::new("写成 500MB、8GB 或字节数", "write 500MB, 8GB or a number of bytes"),
-        )
-    })
 }
 
 /// Nothing says where files may be kept.

@@ -1,13 +1,16 @@
 //! The server's YAML file: a few keys, each known, each with the form that it must have.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use fermi_domain::access::AddressRange;
 use fermi_domain::language::{Explained, FrontEnd, Text, reason};
 use fermi_domain::queue::Rules;
 use fermi_server::Encryption;
 use serde_json::Value;
 
 use super::oidc::{self, OidcFlags};
+use super::values;
 use crate::connection::CommandProblem;
 
 /// The keys that there are.
@@ -30,18 +33,17 @@ const KEYS: [&str; 13] = [
 /// What a file says; all of it may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    pub listen: Option<String>,
+    pub listen: Option<SocketAddr>,
     pub data_dir: Option<PathBuf>,
     pub allowed_hosts: Vec<String>,
     pub public_url: Option<String>,
     pub token_file: Option<PathBuf>,
     pub encryption: Encryption,
-    pub trust_proxy: Vec<String>,
+    pub trust_proxy: Vec<AddressRange>,
     pub oidc: OidcFlags,
-    /// Sizes as people write them, such as 8GB.
-    pub log_budget_per_task: Option<String>,
-    pub log_budget: Option<String>,
-    pub disk_reserve: Option<String>,
+    pub log_budget_per_task: Option<u64>,
+    pub log_budget: Option<u64>,
+    pub disk_reserve: Option<u64>,
     pub drain_faulty_gpus: bool,
     pub queue: Rules,
 }
@@ -69,8 +71,32 @@ pub struct SettingsRefusal {
     pub hint: Text,
 }
 
-/// Where a file is no YAML; what its reader says beyond that is for programmers.
+impl From<SettingsRefusal> for CommandProblem {
+    fn from(SettingsRefusal { message, hint }: SettingsRefusal) -> Self {
+        Self::usage(message, hint)
+    }
+}
+
+/// Where a file is no YAML, or more than one file's worth; what its reader says beyond that is for programmers.
 fn not_yaml(error: &serde_saphyr::Error) -> Text {
+    use serde_saphyr::Error;
+    let line = error.location().map_or(0, |at| at.line());
+    match error.without_snippet() {
+        Error::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().unwrap_or_default().escape_debug().to_string();
+            return Text::new(
+                format!("第 {line} 行的键 “{key}” 已经写过"),
+                format!("line {line} has the key '{key}' once more"),
+            );
+        }
+        Error::MultipleDocuments { .. } => {
+            return Text::new(
+                format!("第 {line} 行开始了另一个 YAML 文档，只能有一个"),
+                format!("another YAML document begins at line {line}, and there may be one alone"),
+            );
+        }
+        _ => {}
+    }
     match error.location() {
         Some(at) => Text::new(
             format!("第 {} 行第 {} 列不是有效的 YAML", at.line(), at.column()),
@@ -100,19 +126,22 @@ fn parse(text: &str, folder: &Path) -> Result<Settings, SettingsRefusal> {
     let mut settings = Settings::default();
     for (key, value) in map {
         match key.as_str() {
-            "listen" => settings.listen = Some(word(&key, &value)?),
+            "listen" => settings.listen = Some(values::address(&key, &said(&key, &value)?)?),
             "data_dir" => settings.data_dir = Some(folder.join(word(&key, &value)?)),
-            "public_url" => settings.public_url = Some(word(&key, &value)?),
+            "public_url" => settings.public_url = Some(values::page(&key, &word(&key, &value)?)?),
             "token_file" => settings.token_file = Some(folder.join(word(&key, &value)?)),
-            "log_budget_per_task" => settings.log_budget_per_task = Some(size(&key, &value)?),
-            "log_budget" => settings.log_budget = Some(size(&key, &value)?),
-            "disk_reserve" => settings.disk_reserve = Some(size(&key, &value)?),
+            "log_budget_per_task" => settings.log_budget_per_task = Some(values::size(&key, &said(&key, &value)?)?),
+            "log_budget" => settings.log_budget = Some(values::size(&key, &said(&key, &value)?)?),
+            "disk_reserve" => settings.disk_reserve = Some(values::size(&key, &said(&key, &value)?)?),
             "drain_faulty_gpus" => settings.drain_faulty_gpus = yes_or_no(&key, &value)?,
             "queue" => settings.queue = rules(value)?,
             "tls" => settings.encryption = encryption(&value, folder)?,
-            "trust_proxy" => settings.trust_proxy = words(&key, &value)?,
+            "trust_proxy" => {
+                let ranges = words(&key, &value, "10.0.0.7")?.into_iter().map(|text| values::proxy(&key, &text));
+                settings.trust_proxy = ranges.collect::<Result<_, _>>()?;
+            }
             "oidc" => settings.oidc = oidc::read(&value, folder)?,
-            "allowed_hosts" => settings.allowed_hosts = words(&key, &value)?,
+            "allowed_hosts" => settings.allowed_hosts = words(&key, &value, "fermi.example.com")?,
             _ => return Err(unknown(&key, known())),
         }
     }
@@ -149,7 +178,8 @@ fn encryption(value: &Value, folder: &Path) -> Result<Encryption, SettingsRefusa
         Value::Bool(true) => Ok(Encryption::OwnAuthority),
         Value::Bool(false) => Ok(Encryption::None),
         Value::Object(fields) if fields.len() == 2 => {
-            let file = |key: &str| fields.get(key).and_then(Value::as_str).map(|path| folder.join(path));
+            let path = |key: &str| fields.get(key).and_then(Value::as_str).filter(|path| !path.trim().is_empty());
+            let file = |key: &str| path(key).map(|path| folder.join(path));
             let (certificate, key) = file("cert").zip(file("key")).ok_or_else(refused)?;
             Ok(Encryption::Files { certificate, key })
         }
@@ -157,9 +187,12 @@ fn encryption(value: &Value, folder: &Path) -> Result<Encryption, SettingsRefusa
     }
 }
 
-/// A bare number is one of bytes.
-fn size(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
-    value.as_u64().map_or_else(|| word(key, value), |bytes| Ok(bytes.to_string()))
+/// A word, or a number as it is written.
+fn said(key: &str, value: &Value) -> Result<String, SettingsRefusal> {
+    match value {
+        Value::Number(number) => Ok(number.to_string()),
+        _ => word(key, value),
+    }
 }
 
 /// The keys below `queue`.
@@ -210,12 +243,12 @@ fn rules(value: Value) -> Result<Rules, SettingsRefusal> {
     }
 }
 
-fn words(key: &str, value: &Value) -> Result<Vec<String>, SettingsRefusal> {
+fn words(key: &str, value: &Value, such_as: &str) -> Result<Vec<String>, SettingsRefusal> {
     match value {
         Value::Array(items) => items.iter().map(|item| word(key, item)).collect(),
         _ => Err(SettingsRefusal {
             message: Text::new(format!("{key} 应为列表"), format!("{key} must be a list")),
-            hint: Text::new(format!("例如 {key}: [fermi.example.com]"), format!("write {key}: [fermi.example.com]")),
+            hint: Text::new(format!("例如 {key}: [{such_as}]"), format!("write {key}: [{such_as}]")),
         }),
     }
 }
@@ -242,12 +275,17 @@ mod tests {
     fn a_whole_file_is_read_and_paths_are_relative_to_it() {
         let text = "# comment\nlisten: 0.0.0.0:7070\ndata_dir: data\ntoken_file: /etc/fermi/token\nallowed_hosts:\n  - fermi.example.com\n";
         let settings = parse(text, Path::new("/srv")).unwrap();
-        assert_eq!(settings.listen.as_deref(), Some("0.0.0.0:7070"));
+        assert_eq!(settings.listen, Some(([0, 0, 0, 0], 7070).into()));
         assert_eq!(settings.data_dir, Some("/srv/data".into()));
         assert_eq!(settings.token_file, Some("/etc/fermi/token".into()));
         assert_eq!(settings.allowed_hosts, ["fermi.example.com"]);
         let sizes = parse("log_budget: 8GB\ndisk_reserve: 1024\n", Path::new("")).unwrap();
-        assert_eq!((sizes.log_budget.as_deref(), sizes.disk_reserve.as_deref()), (Some("8GB"), Some("1024")));
+        assert_eq!((sizes.log_budget, sizes.disk_reserve), (Some(8 << 30), Some(1_024)));
+        assert_eq!(
+            parse("\u{feff}log_budget: 1k", Path::new("")).unwrap().log_budget,
+            Some(1_024),
+            "a mark of Windows"
+        );
         assert!(parse("drain_faulty_gpus: true", Path::new("")).unwrap().drain_faulty_gpus);
         assert!(parse("drain_faulty_gpus: 3", Path::new("")).is_err());
         let rules =
@@ -282,8 +320,27 @@ mod tests {
             "tls: yes please",
             "tls: {cert: a}",
             "trust_proxy: 10.0.0.1",
+            "tls: {cert: \"\", key: \"\"}",
         ] {
             assert!(parse(text, Path::new("")).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_by_its_key_and_as_it_was_written() {
+        for (text, said) in [
+            ("log_budget: -5", "log_budget cannot be '-5'"),
+            ("log_budget: 1.5", "log_budget cannot be '1.5'"),
+            ("disk_reserve: 999999999TB", "disk_reserve cannot be '999999999TB'"),
+            ("log_budget_per_task: much", "log_budget_per_task cannot be 'much'"),
+            ("listen: 7070", "listen cannot be '7070'"),
+            ("listen: gn1:7070", "listen cannot be 'gn1:7070'"),
+            ("public_url: fermi", "public_url cannot be 'fermi'"),
+            ("trust_proxy: [10.0.0.0/40]", "trust_proxy cannot be '10.0.0.0/40'"),
+            ("log_budget: 1GB\nlog_budget: 2GB", "line 2 has the key 'log_budget' once more"),
+            ("tls: true\n---\ntls: false", "another YAML document begins at line 3, and there may be one alone"),
+        ] {
+            assert_eq!(parse(text, Path::new("")).unwrap_err().message.en, said, "{text}");
         }
     }
 }

@@ -1,18 +1,17 @@
 //! Sends browsers to the company's service and finds out whom it has named when they come back.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fermi_domain::access::oidc::{ExpectedToken, OidcProblem, name_of};
-use tokio::sync::Semaphore;
 
 use super::fetch::late;
 use super::flow::BegunLogIn;
 use super::provider::Provider;
 use super::settings::OidcSettings;
+use super::turns::Turns;
 
-/// So many ask the service at a time; who comes then is asked to come again.
-const AT_ONCE: usize = 8;
 /// All that one log-in asks of the service.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Should a thread wait for another one's turn.
@@ -25,6 +24,8 @@ pub struct Asserted {
     /// What a new user would be called; what the service said, where that is no name.
     pub name: Result<String, String>,
     pub groups: Vec<String>,
+    /// Where the session at the service is ended, and the token that says whose; none where the service does not say.
+    pub log_out: Option<(String, String)>,
 }
 
 /// A handle; cheap to clone.
@@ -33,7 +34,7 @@ pub struct OidcClient {
     settings: Arc<OidcSettings>,
     secret: Option<String>,
     provider: Arc<Provider>,
-    turns: Arc<Semaphore>,
+    turns: Arc<Turns>,
 }
 
 impl std::fmt::Debug for OidcClient {
@@ -44,17 +45,19 @@ impl std::fmt::Debug for OidcClient {
 
 impl OidcClient {
     pub fn new(settings: OidcSettings, secret: Option<String>) -> Self {
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
-        Self { settings: Arc::new(settings), secret, provider: Arc::default(), turns }
+        Self { settings: Arc::new(settings), secret, provider: Arc::default(), turns: Arc::default() }
     }
 
     pub fn settings(&self) -> &OidcSettings {
         &self.settings
     }
 
-    /// Where a browser goes to log in.
-    pub async fn authorization_url(&self, begun: BegunLogIn) -> Result<String, OidcProblem> {
-        self.on_a_thread(move |client, until| {
+    /// Where a browser goes to log in that comes from this network.
+    pub async fn authorization_url(&self, begun: BegunLogIn, network: IpAddr) -> Result<String, OidcProblem> {
+        if let Some(parts) = self.provider.known_parts() {
+            return Ok(begun.authorization_url(&self.settings, &parts.authorization));
+        }
+        self.on_a_thread(network, move |client, until| {
             let parts = client.provider.parts(&client.settings, until)?;
             Ok(begun.authorization_url(&client.settings, &parts.authorization))
         })
@@ -62,8 +65,14 @@ impl OidcClient {
     }
 
     /// Whom the code is about that came back.
-    pub async fn redeem(&self, begun: BegunLogIn, code: String, now_ms: u64) -> Result<Asserted, OidcProblem> {
-        self.on_a_thread(move |client, until| client.asserted(&begun, &code, now_ms, until)).await
+    pub async fn redeem(
+        &self,
+        begun: BegunLogIn,
+        code: String,
+        now_ms: u64,
+        network: IpAddr,
+    ) -> Result<Asserted, OidcProblem> {
+        self.on_a_thread(network, move |client, until| client.asserted(&begun, &code, now_ms, until)).await
     }
 
     fn asserted(&self, begun: &BegunLogIn, code: &str, now_ms: u64, until: Instant) -> Result<Asserted, OidcProblem> {
@@ -84,22 +93,26 @@ impl OidcClient {
         let is_proved = !names_by_address || claims.0.get("email_verified") == Some(&true.into());
         let said = claims.text(&settings.user_claim).filter(|_| is_proved).unwrap_or_default();
         let groups = settings.groups_claim.as_ref().map(|claim| claims.texts(claim)).unwrap_or_default();
-        Ok(Asserted { subject, name: name_of(said).map_err(|_| said.to_owned()), groups })
+        let endpoint = self.provider.parts(settings, until)?.end_session;
+        let log_out = endpoint.map(|endpoint| (endpoint, handed.id_token));
+        Ok(Asserted { subject, name: name_of(said).map_err(|_| said.to_owned()), groups, log_out })
     }
 
     async fn on_a_thread<T: Send + 'static>(
         &self,
+        network: IpAddr,
         work: impl FnOnce(&Self, Instant) -> Result<T, OidcProblem> + Send + 'static,
     ) -> Result<T, OidcProblem> {
-        let turn = self.turns.clone().try_acquire_owned().map_err(|_| OidcProblem::Busy)?;
+        let turn = self.turns.take(network).await.ok_or(OidcProblem::Busy)?;
         let client = self.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work(&client, Instant::now() + PATIENCE);
-            drop(turn);
-            done
-        });
+        // Who is not waited for any more keeps the turn until the thread is through.
+        let done = tokio::task::spawn_blocking(move || (work(&client, Instant::now() + PATIENCE), turn));
         match tokio::time::timeout(LONGEST, done).await {
-            Ok(Ok(done)) => done,
+            Ok(Ok((Err(problem), turn))) => {
+                turn.end_later();
+                Err(problem)
+            }
+            Ok(Ok((done, _))) => done,
             Ok(Err(error)) => Err(OidcProblem::Unreachable { reason: error.to_string() }),
             Err(_) => Err(late()),
         }

@@ -4,7 +4,6 @@
 use std::io;
 
 use data_encoding::BASE64URL_NOPAD;
-use fermi_store::secrets::SealedValue;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -32,17 +31,12 @@ impl BegunLogIn {
 
     /// As the browser keeps it.
     pub fn sealed(&self, vault: &Vault) -> io::Result<String> {
-        let SealedValue { nonce, sealed } = vault.seal_for_browser(NAME, &serde_json::to_string(self)?)?;
-        Ok(BASE64URL_NOPAD.encode(&[&nonce[..], &sealed].concat()))
+        vault.seal_for_browser(NAME, self)
     }
 
     /// What a browser shows, if it was sealed here and is not over.
     pub fn open(vault: &Vault, shown: &str, now_ms: u64) -> Option<Self> {
-        let bytes = BASE64URL_NOPAD.decode(shown.as_bytes()).ok()?;
-        let (nonce, sealed) = bytes.split_first_chunk::<24>()?;
-        let value = SealedValue { nonce: *nonce, sealed: sealed.to_vec() };
-        let begun: Self = serde_json::from_str(&vault.open_of_browser(NAME, &value).ok()?).ok()?;
-        (now_ms < begun.ends_ms).then_some(begun)
+        vault.open_of_browser(NAME, shown).filter(|begun: &Self| now_ms < begun.ends_ms)
     }
 
     /// Where the browser goes.

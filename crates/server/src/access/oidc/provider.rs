@@ -32,17 +32,25 @@ pub struct Parts {
     token: String,
     keys: String,
     user_info: Option<String>,
+    /// Where it ends the session of a browser, if it says so.
+    pub end_session: Option<String>,
     /// The secret goes into the form where its header is not taken.
     is_secret_posted: bool,
 }
 
 /// What comes for a code.
 pub struct Handed {
-    id_token: String,
+    pub id_token: String,
     access_token: Option<String>,
 }
 
 impl Provider {
+    /// What was found out not long ago; never waits.
+    pub fn known_parts(&self) -> Option<Parts> {
+        let known = self.parts.try_lock().ok()?;
+        known.as_ref().filter(|(asked, _)| asked.elapsed() < KNOWN_FOR).map(|(_, parts)| parts.clone())
+    }
+
     pub fn parts(&self, settings: &OidcSettings, until: Instant) -> Result<Parts, OidcProblem> {
         let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((asked, parts)) = &*known
@@ -162,6 +170,7 @@ impl Parts {
             token: address("token_endpoint")?,
             keys: address("jwks_uri")?,
             user_info: text("userinfo_endpoint").filter(|url| is_private(url)).map(str::to_owned),
+            end_session: text("end_session_endpoint").filter(|url| is_private(url)).map(str::to_owned),
             is_secret_posted: takes("client_secret_post") && !takes("client_secret_basic"),
         })
     }
@@ -215,6 +224,9 @@ mod tests {
             assert!(matches!(read(bad.clone()), Err(OidcProblem::Strange { .. })), "{bad}");
         }
         assert_eq!(read(json!({"userinfo_endpoint": "http://id.example/me"})).unwrap().user_info, None);
+        let ends = |url: &str| read(json!({"end_session_endpoint": url})).unwrap().end_session;
+        assert_eq!(ends("https://id.example/end").as_deref(), Some("https://id.example/end"));
+        assert_eq!((ends("http://id.example/end"), ends("javascript:alert(1)")), (None, None));
     }
 
     #[test]

@@ -35,6 +35,14 @@ impl OidcSettings {
         format!("{}{LOG_IN_PATH}", self.public_url)
     }
 
+    /// The path of an address here, as browsers see it.
+    pub fn path_of(&self, path: &str) -> String {
+        let prefix = self.public_url.parse::<http::Uri>().map(|uri| uri.path().trim_end_matches('/').to_owned());
+        // What would end the attribute of a cookie is no path for one.
+        let prefix = prefix.ok().filter(|prefix| !prefix.contains([';', ','])).unwrap_or_default();
+        format!("{prefix}{path}")
+    }
+
     /// Whether browsers come over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.public_url.starts_with("https://")
