@@ -18,7 +18,7 @@ from .arguments import Arguments
 from .folders import failure_of
 from .imported import NotImported, imported
 from .libraries import REQUIREMENTS, not_installed
-from .messages import Refusal, Text
+from .messages import Failure, Refusal, Text
 
 _USAGE = 2
 
@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _USAGE
     except Refusal as refusal:
         return _told(refusal)
+    except MemoryError as error:
+        return _told(_no_memory(error))
     except KeyboardInterrupt:
         print(Text("已中断", "interrupted"), file=sys.stderr)
         return 128 + signal.SIGINT
@@ -67,6 +69,17 @@ def _told(refusal: Refusal) -> int:
     is_first_here = environment.place_here().local_rank == 0
     print(refusal.shown() if is_first_here else refusal.text, file=sys.stderr)
     return refusal.code
+
+
+def _no_memory(error: MemoryError) -> Failure:
+    why = f": {error}" if str(error) else ""
+    return Failure(
+        Text(f"内存不足{why}", f"there is not enough memory{why}"),
+        Text(
+            "请减小 per_device_train_batch_size 或 max_seq_length",
+            "take a smaller per_device_train_batch_size or max_seq_length",
+        ),
+    )
 
 
 def _speak_anywhere() -> None:
@@ -98,7 +111,7 @@ def _train(flags: argparse.Namespace) -> int:
         )
     try:
         return int(recipe.train(file, place, **more))
-    except (Refusal, ModuleNotFoundError):
+    except (Refusal, ModuleNotFoundError, MemoryError):
         raise
     except Exception as error:
         if isinstance(error, OSError) and failure_of(error) is not None:

@@ -29,6 +29,17 @@ _OF_FOLDERS = (
 )
 
 
+def make(folder: Path) -> None:
+    """Makes a folder with all above it, unless it is there; a path that can be none is told as such."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _told(error) from None
+    except ValueError as error:
+        # A letter that no path may have.
+        raise _told(OSError(errno.EINVAL, str(error), str(folder))) from None
+
+
 @contextmanager
 def replaced(folder: Path) -> Generator[Path]:
     """Gives a folder to write in, which takes the place of `folder` at the end; where writing fails, nothing is left of it."""
@@ -70,7 +81,7 @@ class Occupied:
 
     def __init__(self, folder: Path) -> None:
         """Makes the folder, and takes it."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make(folder)
         self._file: IO[str] = (folder / _LOCK).open("w", encoding="utf-8")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,14 +105,16 @@ class Occupied:
 
 def failure_of(error: BaseException) -> Failure | None:
     """Says what the system did not let happen in a folder; none where the error is another one."""
+    found = _of_system(error)
+    return None if found is None or found.errno not in _OF_FOLDERS else _told(found)
+
+
+def _told(error: OSError) -> Failure:
     # The package asks for PyYAML, and the command that says so when it is missing needs this file.
     from fermi_training.reasons import of_system
 
-    found = _of_system(error)
-    if found is None or found.errno not in _OF_FOLDERS:
-        return None
-    why = of_system(found)
-    place = f"{found.filename}: " if found.filename else ""
+    why = of_system(error)
+    place = f"{error.filename}: " if error.filename else ""
     return Failure(
         Text(f"无法读写：{place}{why.zh}", f"cannot read or write: {place}{why}"),
         Text(

@@ -34,9 +34,7 @@ def _flags() -> Arguments:
     parser.add_argument("--format", choices=FORMATS, help=str(Text("不给则自动识别", "recognised where not given")))
     parser.add_argument("--output", metavar="FOLDER", help=str(Text("结果写到哪里", "where the result goes")))
     parser.add_argument("--max-length", type=int, help=str(Text("最多几个 token", "tokens at most")))
-    parser.add_argument(
-        "--eval-share", type=float, help=str(Text("留作评估的比例", "how much is kept for evaluation"))
-    )
+    parser.add_argument("--eval-share", type=float, help=str(Text("留作评估的比例", "how much is kept for evaluation")))
     parser.add_argument("--seed", type=int, help=str(Text("划分所用的种子", "the seed of the split")))
     parser.add_argument("--processes", type=int, help=str(Text("并行的进程数", "how many work side by side")))
     parser.add_argument(

@@ -155,7 +155,7 @@ def run_of(file: File, source: Source) -> Run:
         accumulation=settings.batch.accumulation,
         dynamic_batch=keys.flag("recipe.dynamic_batch", False),
         # Steps win over epochs: with both, the epochs are left, and refused.
-        epochs=1.0 if max_steps else keys.number("training.num_train_epochs", 1.0),
+        epochs=1.0 if max_steps else _epochs(keys),
         max_steps=max_steps,
         optimiser=_optimiser(keys, file, USUAL_RATE[file.algorithm]),
         loader=LoaderSettings(
@@ -200,6 +200,13 @@ def _folder(file: File) -> tuple[str, Path]:
     else:
         folder = launched
     return name or file.algorithm, folder
+
+
+def _epochs(keys: Keys) -> float:
+    epochs = keys.number("training.num_train_epochs", 1.0)
+    if epochs == 0:
+        raise wrong("training.num_train_epochs", 0, Text("大于 0 的数", "a number above 0"))
+    return epochs
 
 
 def _max_length(keys: Keys) -> int:

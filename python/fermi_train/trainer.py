@@ -98,6 +98,8 @@ class BaseTrainer:
         note = resumes_from.note if resumes_from else None
         step, position = (note.step, note.position) if note else (0, Position())
         total = run.max_steps or step + self.order.steps_from(position, run.epochs)
+        if total == 0:
+            raise _no_step(run.epochs, len(self.samples))
         warmup = warmup_steps(run.optimiser.warmup_steps, run.optimiser.warmup_ratio, total)
         stop = Stop(self.place.checkpoint_signal)
         loader = StepLoader(
@@ -336,6 +338,16 @@ def _too_few(samples: int, effective: int) -> Refusal:
             "请删除 training.dataloader_drop_last，或减小批次",
             "remove training.dataloader_drop_last, or take a smaller batch",
         ),
+    )
+
+
+def _no_step(epochs: float, samples: int) -> Refusal:
+    return Refusal(
+        Text(
+            f"{samples} 个样本的 {epochs:g} 个轮次中没有一步可训练",
+            f"{epochs:g} epochs of {samples} samples have no step to train",
+        ),
+        Text("请增大 training.num_train_epochs", "give more by training.num_train_epochs"),
     )
 
 

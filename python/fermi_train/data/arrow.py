@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +88,24 @@ class ShardWriter:
             pa.ListArray.from_arrays(_of_type(offsets, pa.int32()), _of_type(columns[name], kind))
             for name, kind in self._types.items()
         ]
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        with self._named():
+            self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
 
     def close(self) -> None:
         """Ends the file, which goes to the disk while the next one is made."""
-        self._writer.close()
-        self._sink.close()
+        with self._named():
+            self._writer.close()
+            self._sink.close()
         begin_flush(self._path)
+
+    @contextmanager
+    def _named(self) -> Generator[None]:
+        """Names the file in an error of the system: Arrow tells the number alone, in a sentence of its own."""
+        try:
+            yield
+        except OSError as error:
+            number = error.errno or errno.EIO
+            raise OSError(number, os.strerror(number), str(self._path)) from None
 
 
 # `pyarrow.array` and `to_numpy` would import all of pandas to look at their numbers: half a second for each process.

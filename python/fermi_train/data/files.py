@@ -56,6 +56,8 @@ def files_of(paths: tuple[str, ...]) -> list[Path]:
     found: list[Path] = []
     for text in paths:
         path = Path(text)
+        if not text:
+            raise no_data('""', Text("路径为空", "the path is empty"))
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.suffix.lower() in KINDS and file.is_file())
             if not inside:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..folders import replaced
+from ..folders import make, replaced
 from ..messages import Failure, Text
 from .checked import BadRows, first_format, no_samples
 from .files import Piece, pieces_of
@@ -42,7 +42,7 @@ def prepare(
     target = folder / mark
     if (found := opened(target)) is not None:
         return found
-    folder.mkdir(parents=True, exist_ok=True)
+    make(folder)
     with _locked(folder / f".{mark}.lock"):
         if (found := opened(target)) is not None:
             return found

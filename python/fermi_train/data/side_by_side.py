@@ -39,7 +39,9 @@ def side_by_side(
         yield executor.map(_one, things)
     except BrokenProcessPool:
         raise Failure(
-            Text("一个分词进程被终止，可能是内存不足", "a process that tokenised was killed, perhaps for want of memory"),
+            Text(
+                "一个分词进程被终止，可能是内存不足", "a process that tokenised was killed, perhaps for want of memory"
+            ),
             Text(
                 "请用 --processes 减少进程数，或腾出内存；dmesg 会说明是否内存不足",
                 "take fewer by --processes, or make room in memory; dmesg says whether it was that",

@@ -48,7 +48,9 @@ class Part:
 class Tokenising:
     """Writes the samples of pieces into a folder."""
 
-    def __init__(self, request: Request, tokenizer: PreTrainedTokenizerBase, expected: str | None, folder: Path) -> None:
+    def __init__(
+        self, request: Request, tokenizer: PreTrainedTokenizerBase, expected: str | None, folder: Path
+    ) -> None:
         """Takes the format that all rows have to have."""
         self._request, self._expected, self._folder = request, expected, folder
         self._templates, self._encoder = Templates(tokenizer), Encoder(tokenizer, request.max_length)

@@ -36,14 +36,7 @@ class Source:
         from transformers import AutoConfig
 
         if self.name.startswith(_PRESET):
-            name = self.name.removeprefix(_PRESET)
-            if name not in PRESETS:
-                names = ", ".join(PRESETS)
-                raise Refusal(
-                    Text(f"没有名为 “{name}” 的预设模型", f"there is no preset {name!r}"),
-                    Text(f"请使用以下之一：{names}", f"give one of {names}"),
-                )
-            return preset(name)
+            return preset(self._preset())
         try:
             return AutoConfig.from_pretrained(self.name.removeprefix(_CONFIG))
         except (OSError, ValueError) as error:
@@ -54,6 +47,7 @@ class Source:
         from transformers import AutoTokenizer
 
         if self.name.startswith(_PRESET):
+            self._preset()
             return bytes_tokenizer()
         folder = self.name.removeprefix(_CONFIG)
         if self.is_random and not (Path(folder) / "tokenizer_config.json").exists():
@@ -90,6 +84,16 @@ class Source:
             return kind.from_pretrained(self.name, dtype=torch.float32, **more)
         except (OSError, ValueError, SafetensorError) as error:
             raise self._not_there(error) from None
+
+    def _preset(self) -> str:
+        name = self.name.removeprefix(_PRESET)
+        if name not in PRESETS:
+            names = ", ".join(PRESETS)
+            raise Refusal(
+                Text(f"没有名为 “{name}” 的预设模型", f"there is no preset {name!r}"),
+                Text(f"请使用以下之一：{names}", f"give one of {names}"),
+            )
+        return name
 
     def _not_there(self, error: Exception) -> Refusal:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

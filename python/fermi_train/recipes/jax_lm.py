@@ -204,9 +204,7 @@ class _Teller:
         self._bar = _bar(total, step) if rank == 0 else None
 
     def step(self, step: int, position: Position, loss: float, rate: float, seconds: float) -> None:
-        self._progress.tell(
-            step, totalSteps=self._total, epoch=position.epoch, loss=loss, lr=rate, stepTimeS=seconds
-        )
+        self._progress.tell(step, totalSteps=self._total, epoch=position.epoch, loss=loss, lr=rate, stepTimeS=seconds)
         if self._bar is not None:
             self._bar.update(1)
         if self._is_first and (step % self._log_steps == 0 or step in (1, self._total)):

@@ -13,7 +13,7 @@ import torch
 from fermi_training.sentence import in_chinese
 
 from ..environment import Place
-from ..folders import Occupied
+from ..folders import Occupied, make
 from ..messages import Text
 from ..settings import Run
 from . import logs
@@ -42,7 +42,7 @@ class Reporter:
 
     def __init__(self, run: Run, place: Place) -> None:
         """Opens logs and trackers, and says what was decided differently from the file."""
-        run.folder.mkdir(parents=True, exist_ok=True)
+        make(run.folder)
         self._folder = Occupied(run.folder) if place.is_first else None
         logs.open_logs(run.folder, place.rank)
         for warning in run.warnings:

@@ -57,7 +57,9 @@ def test_help_and_mistakes_of_prepare_need_no_library():
 
     def said(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-S", "-m", "fermi_train", "prepare", *words]
-        return subprocess.run(command, cwd=PYTHON, env={"FERMI_LANG": "en"}, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=PYTHON, env={"FERMI_LANG": "en"}, capture_output=True, text=True, check=False
+        )
 
     page = said("--help")
     assert (page.returncode, page.stderr) == (0, "") and "--max-length" in page.stdout

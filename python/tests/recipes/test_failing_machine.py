@@ -6,6 +6,8 @@ import os
 import resource
 import subprocess
 import sys
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -66,11 +68,13 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_no_draft(tmp_path: Path) -
 def test_preparing_on_a_full_disk_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(200))
 
-    def prepared() -> int:
+    def prepared() -> tuple[int, str]:
         _no_room(4096)
-        return main(["prepare", str(data), "--output", str(tmp_path / "prepared")])
+        with redirect_stderr(StringIO()) as said:
+            return main(["prepare", str(data), "--output", str(tmp_path / "prepared")]), said.getvalue()
 
-    assert run_ranks(1, prepared) == [1]
+    ((code, said),) = run_ranks(1, prepared)
+    assert code == 1 and "train-000000.arrow: File too large" in said
     assert [path.suffix for path in (tmp_path / "prepared").iterdir()] == [".lock"]
 
 
@@ -80,6 +84,27 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     assert main(["--config", str(config), "--algorithm", "sft"]) == 1
     said = capsys.readouterr().err
     assert "Not a directory" in said and str(tmp_path / "file") in said and "hint: look at the path" in said
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("file", "File exists"), ("/proc/none", "No such file"), ("a\0b", "embedded null byte")]
+)
+def test_a_folder_for_prepared_data_that_cannot_be_made_is_named(
+    output: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(3))
+    assert main(["prepare", str(data), "--output", str(tmp_path / output)]) == 1
+    told = capsys.readouterr().err
+    assert said in told and "hint: look at the path" in told
+
+
+def test_a_batch_that_no_memory_holds_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = _settings(tmp_path, training__per_device_train_batch_size=10**15)
+    assert main(["--config", str(config), "--algorithm", "sft"]) == 1
+    told = capsys.readouterr().err
+    assert "error: there is not enough memory" in told and "hint: take a smaller per_device" in told
+    assert "Traceback" not in told
 
 
 def test_a_log_on_a_full_disk_says_so_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,7 +168,9 @@ def test_one_array_of_json_gives_the_samples_of_lines(tmp_path: Path) -> None:
         file = tmp_path / "rows.json"
         file.write_text("\ufeff " + json.dumps(rows, indent=indent) + "\n", encoding="utf-8")
         train = _prepared(tmp_path, file).train()
-        assert [train[n]["input_ids"].tolist() for n in range(10)] == [lines[n]["input_ids"].tolist() for n in range(10)]
+        assert [train[n]["input_ids"].tolist() for n in range(10)] == [
+            lines[n]["input_ids"].tolist() for n in range(10)
+        ]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +235,8 @@ def test_what_is_no_file_is_no_data(tmp_path: Path) -> None:
     for path in (str(pipe), "/dev/zero"):
         with pytest.raises(Refusal, match="it is a pipe or a device, and no file"):
             _prepared(tmp_path, Path(path))
+    with pytest.raises(Refusal, match="the path is empty"):
+        request_of(("",), "sft", None, 64)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +248,7 @@ def test_what_is_no_file_is_no_data(tmp_path: Path) -> None:
         (["--seed", "-1"], "-1 is no value for --seed"),
         (["--seed", "1" + "0" * 70], "is no value for --seed"),
         (["--processes", "0"], "0 is no value for --processes"),
+        (["--model", "preset:huge"], "there is no preset 'huge'"),
         (["--algorithm", "lion"], "there is no algorithm 'lion'"),
         (["--algorithm", "rm"], "1 rows are wrong"),
         (["--algorithm", "dpo", "--format", "chat"], "'chat' is no value for --format"),

@@ -47,6 +47,7 @@ def _run(config: Path, algorithm: str = "sft") -> Any:
         ({"training__eval_strategy": "steps"}, "training.eval_strategy"),
         ({"training__dataloader_prefetch_factor": 2}, "training.dataloader_prefetch_factor"),
         ({"lora": True}, "lora"),
+        ({"training__max_steps": None, "training__num_train_epochs": 0}, "training.num_train_epochs"),
     ],
 )
 def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named: str, tmp_path: Path) -> None:
@@ -161,7 +162,9 @@ def test_what_pyright_is_told_of_transformers_is_so() -> None:
 
 def test_mistakes_and_warnings_are_told_in_chinese_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
-    config = tiny.settings(tmp_path, data, training__learning_rat=1, training__seed="x", training__mixed_precision="fp64")
+    config = tiny.settings(
+        tmp_path, data, training__learning_rat=1, training__seed="x", training__mixed_precision="fp64"
+    )
     monkeypatch.setenv("FERMI_LANG", "zh")
     with pytest.raises(Refusal) as refused:
         read(str(config), "sft")

@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from fermi_train.data.loading import Collate
+from fermi_train.messages import Refusal
 from fermi_train.trainer import BaseTrainer
 
 
@@ -163,3 +164,10 @@ def test_all_ranks_settle_on_what_fits_everywhere(tmp_path: Path) -> None:
     ):
         assert sorted(sum(first, [])) == sorted(sum(second, []))
     assert one[0]["loss"] == pytest.approx(other[0]["loss"], abs=1e-5)
+
+
+def test_an_epoch_without_a_step_is_refused(tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    config = tiny.settings(tmp_path, data, training__max_steps=None, training__num_train_epochs=0.1)
+    with pytest.raises(Refusal, match="0.1 epochs of 4 samples have no step to train"):
+        sft(config)
