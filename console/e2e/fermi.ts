@@ -78,12 +78,20 @@ async function fill(server: string) {
       command,
       ...options,
     });
-  const report = '{"time":%s,"step":%d,"totalSteps":3000,"loss":%.4f,"tokensPerS":%d,"stepTimeS":0.5,"lr":0.0003}\\n';
+  const report = '{"time":%s,"step":%d,"totalSteps":3000,"loss":%.4f,"tokensPerS":%d,"stepTimeS":%.3f,"lr":0.0003}\\n';
+  // One rank is slow now and then, so that a map of step times has something to tell.
+  const numbers = [
+    'srand(r * 7919 + i)',
+    'loss = 1.2 + 6 / (1 + i / 20) + 0.15 * rand()',
+    'time = 0.46 + 0.05 * rand()',
+    'if (r == 3 && i % 40 > 25) time *= 1.9',
+    'print loss, 84000 + int(3000 * rand()), time',
+  ].join('; ');
   const steps = [
     'for i in $(seq 1 3000); do',
-    'loss=$(awk "BEGIN{print 1.2 + 6 / (1 + $i / 20)}")',
-    'echo "step $i/3000 loss $loss rank $RANK"',
-    `printf '${report}' "$(date +%s.%N)" $i $loss $((84000 + i)) >> "$FERMI_PROGRESS_FILE"`,
+    `set -- $(awk -v r=$RANK -v i=$i 'BEGIN { ${numbers} }')`,
+    'echo "step $i/3000 loss $1 rank $RANK"',
+    `printf '${report}' "$(date +%s.%N)" $i $1 $2 $3 >> "$FERMI_PROGRESS_FILE"`,
     'sleep 0.5; done',
   ].join('\n');
   await create('bert-finetune', ['nlp-research-lab'], { argv: ['sh', '-c', 'echo epoch 1; echo done'] });

@@ -33,6 +33,16 @@ async function logIn(page: Page, user: string) {
   await dialog.waitFor({ state: 'detached' });
 }
 
+/** The first button of this name cannot be pressed, and says so with this word. */
+async function expectRefused(page: Page, name: string, word: string) {
+  const button = page.getByRole('button', { name, exact: true }).first();
+  // Who is logged in is known a moment after the page is there.
+  await until(`${name} of ${page.url()} to be refused`, async () =>
+    (await button.getAttribute('title'))?.includes(word) ? true : null,
+  );
+  expect(await button.getAttribute('aria-disabled')).toBe('true');
+}
+
 test('the token is asked for, behind a path prefix too', async ({ browser, guarded: { console: base, token } }) => {
   const page = await browser.newPage({ locale: 'zh-CN' });
   await page.goto(`${base}/settings`);
@@ -72,25 +82,73 @@ test('a viewer looks at everything and changes nothing', async ({
   await page.goto(`${base}/training/${taskId}`);
   await logIn(page, 'vera');
   await page.getByRole('heading', { level: 1, name: 'of-another' }).waitFor();
-  const stop = page.getByRole('button', { name: zh.task.stop, exact: true });
-  await stop.waitFor();
-  expect(await stop.getAttribute('aria-disabled')).toBe('true');
-  expect(await stop.getAttribute('title')).toContain(w.roles.viewer);
-  // What has no such word of the server is refused by it, with the reason.
-  await page.goto(`${base}/models`);
-  await page.getByRole('button', { name: zh.models.create }).click();
-  await page.getByLabel(zh.common.name).fill('of-a-viewer');
-  await page.getByRole('button', { name: zh.common.create, exact: true }).click();
+  await expectRefused(page, zh.task.stop, w.roles.viewer);
+  const refused: [string, string][] = [
+    ['/models', zh.models.create],
+    ['/datasets', zh.datasets.create],
+    ['/datasets', zh.datasets.addVersion],
+    ['/datasets', zh.datasets.delete],
+    ['/groups', zh.groups.create],
+    ['/environments', zh.environments.join],
+    ['/training/create', zh.create.submit],
+    ['/settings?tab=users', w.addUser],
+    ['/settings?tab=secrets', w.setSecret],
+    ['/settings?tab=webhooks', w.addWebhook],
+  ];
+  for (const [path, name] of refused) {
+    if (!page.url().endsWith(path)) await page.goto(`${base}${path}`);
+    await expectRefused(page, name, w.roles.viewer);
+  }
+  await page.goto(`${base}/training`);
+  await page.getByRole('checkbox', { name: zh.training.select('of-another') }).click();
+  await expectRefused(page, zh.training.stop, w.roles.viewer);
+  await page.goto(`${base}/environments`);
   await page
-    .getByRole('dialog')
-    .getByText(/member|成员/)
-    .waitFor();
+    .getByRole('button', { name: zh.environments.actionsOf('pytorch-dev-env') })
+    .first()
+    .click();
+  const drain = page.getByRole('menuitem', { name: zh.environments.drain });
+  await drain.waitFor();
+  expect(await drain.getAttribute('aria-disabled')).toBe('true');
+  expect(await drain.getAttribute('title')).toContain(w.roles.viewer);
   await page.goto(`${base}/settings`);
   await page.getByText(w.roleMay.viewer).waitFor();
   await page.getByRole('button', { name: w.logOut }).click();
   await page.getByRole('dialog', { name: zh.shell.tokenTitle, exact: true }).waitFor();
   await api(server, `/training-tasks/${taskId}/stop`, { force: true }, token);
   await page.close();
+});
+
+test('a member changes what is their own and is told whose the rest is', async ({
+  browser,
+  guarded: { console: base, server, token },
+}) => {
+  const page = await (await browser.newContext({ locale: 'zh-CN' })).newPage();
+  await page.goto(`${base}/datasets`);
+  await logIn(page, 'ann');
+  await page.getByRole('button', { name: zh.datasets.create }).click();
+  await page.getByLabel(zh.common.name).fill('of-ann');
+  await page.getByRole('button', { name: zh.common.create, exact: true }).click();
+  const row = (name: string) => page.getByRole('listitem').filter({ has: page.getByRole('heading', { name }) });
+  await row('of-ann').waitFor();
+  const verbs = [zh.datasets.addVersion, zh.datasets.delete];
+  for (const name of verbs) {
+    const own = row('of-ann').getByRole('button', { name, exact: true });
+    expect(await own.getAttribute('aria-disabled')).toBeNull();
+    const foreign = row('wikitext-103').getByRole('button', { name, exact: true });
+    expect(await foreign.getAttribute('aria-disabled')).toBe('true');
+  }
+  // A group of another can be started on, not changed.
+  await api(server, '/groups', { name: 'of-root', workers: ['pytorch-dev-env-0'] }, token);
+  await page.goto(`${base}/groups`);
+  await expectRefused(page, zh.groups.config, w.roles.member);
+  await expectRefused(page, zh.groups.delete, w.roles.member);
+  await page.getByRole('checkbox', { name: /pytorch-dev-env-0/ }).click();
+  await page.getByRole('button', { name: zh.groups.moveTo }).click();
+  const out = page.getByRole('menuitem', { name: zh.groups.unassigned });
+  await out.waitFor();
+  expect(await out.getAttribute('aria-disabled')).toBe('true');
+  await page.context().close();
 });
 
 test('an administrator adds a user, who makes a token that is shown once and can be revoked', async ({

@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { start } from './fermi';
+import { startFilled } from './scale/filled';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -9,7 +10,7 @@ declare module 'vitest' {
   }
 }
 
-/** FERMI_CONSOLE_URL tests a console that runs already, such as one with much in it; else one is started. */
+/** FERMI_CONSOLE_URL tests a console that runs already; else one is started, with FERMI_FILLED one with much in it. */
 export default async function setup(project: TestProject) {
   const running = process.env.FERMI_CONSOLE_URL?.replace(/\/$/, '');
   const fermi = running
@@ -19,7 +20,7 @@ export default async function setup(project: TestProject) {
         hasGroups: (await fetch(`${running}/api/v1/groups`)).ok,
         stop: async () => {},
       }
-    : await start();
+    : await (process.env.FERMI_FILLED ? startFilled() : start());
   project.provide('server', fermi.server);
   project.provide('console', fermi.console);
   project.provide('hasGroups', fermi.hasGroups);

@@ -9,6 +9,7 @@ import { PageHeader } from '~/ui/PageHeader';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
 import { Loaded } from './Loaded';
+import { useDenied } from './useWhyNot';
 
 type RegistryPageProps<T> = {
   words: { title: string; create: string; search: string; empty: string; emptyHint: string };
@@ -34,13 +35,14 @@ export function RegistryPage<T>(props: RegistryPageProps<T>) {
   const { words, note, icon, command, search, onSearch, query, row, creating } = props;
   const { w } = useWords();
   const [isCreating, setCreating] = useState(false);
+  const denied = useDenied('create');
   return (
     <>
       <PageHeader
         title={words.title}
         note={note}
         actions={
-          <Button tone="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
+          <Button tone="primary" icon={<PlusIcon />} disabledReason={denied} onClick={() => setCreating(true)}>
             {words.create}
           </Button>
         }

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { ask, client, q } from './client';
 import { keys } from './queries';
-import type { Page } from './types';
+import type { AllowedAction, Page } from './types';
 
 export const ROLES = ['viewer', 'member', 'operator', 'administrator'] as const;
 export type RoleName = (typeof ROLES)[number];
@@ -47,7 +47,13 @@ export const auditQuery = (
   });
 
 /** A secret, but for its value. */
-export type Secret = { name: string; owner?: string | null; shared: boolean; updatedAt: number };
+export type Secret = {
+  name: string;
+  owner?: string | null;
+  shared: boolean;
+  updatedAt: number;
+  allowedActions: AllowedAction[];
+};
 
 export const secretsQuery = () =>
   queryOptions({ queryKey: keys.secrets, queryFn: () => ask<Page<Secret>>('GET', '/api/v1/secrets') });

@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { ask } from './client';
 import { keys } from './queries';
-import type { Page, TaskPhase, Text } from './types';
+import type { AllowedAction, Page, TaskPhase, Text } from './types';
 
 export type Backend = 'nccl' | 'gloo' | 'mpi';
 
@@ -31,6 +31,8 @@ export type Group = {
   tasks: { id: string; name: string; status: TaskPhase; statusText: Text }[];
   checks: Check[];
   version: number;
+  /** None of the one that is no group. */
+  allowedActions: AllowedAction[];
 };
 
 export type WorkerStatus = 'free' | 'busy' | 'suspect' | 'offline' | 'drained' | 'lost' | 'missing';

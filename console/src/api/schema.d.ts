@@ -5434,10 +5434,10 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description Something that can be done with a task.
+         * @description Something that can be done with a task, a dataset, a model or a group.
          * @enum {string}
          */
-        Action: "stop" | "restart" | "clone" | "delete";
+        Action: "stop" | "restart" | "clone" | "change" | "delete";
         /** @description The sums that the summary card shows. */
         Aggregate: {
             /** Format: int32 */
@@ -5920,6 +5920,13 @@ export interface components {
              * @description Unix milliseconds.
              */
             createdAt: number;
+            /** @description What the one who asks may do with it. */
+            allowedActions?: components["schemas"]["AllowedAction"][];
+        };
+        /** @description The version of a dataset that a task trains on; a dataset alone would change under the training. */
+        DatasetChoice: {
+            datasetId: string;
+            datasetVersionId: string;
         };
         /** @description One version; what is stated about it never changes. */
         DatasetVersion: {
@@ -5972,6 +5979,16 @@ export interface components {
             format?: string | null;
             /** @description What became of the stated checksum. */
             checksum: components["schemas"]["ChecksumProof"];
+        };
+        /**
+         * @description What a request does, as far as it matters who asks.
+         * @enum {string}
+         */
+        Deed: "look" | "ownAccount" | "create" | "change" | "operate" | "join" | "administer";
+        /** @description Something that is not for this session, and why. */
+        DeniedDeed: {
+            deed: components["schemas"]["Deed"];
+            reason: components["schemas"]["Text"];
         };
         /** @description The disk of the data folder. */
         DiskStatus: {
@@ -6076,6 +6093,8 @@ export interface components {
                  * @description Unix milliseconds.
                  */
                 createdAt: number;
+                /** @description What the one who asks may do with it. */
+                allowedActions?: components["schemas"]["AllowedAction"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -6226,6 +6245,8 @@ export interface components {
                 createdAt: number;
                 /** Format: int64 */
                 updatedAt: number;
+                /** @description What the one who asks may do with it. */
+                allowedActions?: components["schemas"]["AllowedAction"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -6383,6 +6404,8 @@ export interface components {
                  * @description Unix milliseconds.
                  */
                 createdAt: number;
+                /** @description What the one who asks may do with it. */
+                allowedActions?: components["schemas"]["AllowedAction"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -6467,6 +6490,8 @@ export interface components {
                      * @description Unix milliseconds.
                      */
                     createdAt: number;
+                    /** @description What the one who asks may do with it. */
+                    allowedActions?: components["schemas"]["AllowedAction"][];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6706,6 +6731,8 @@ export interface components {
                     createdAt: number;
                     /** Format: int64 */
                     updatedAt: number;
+                    /** @description What the one who asks may do with it. */
+                    allowedActions?: components["schemas"]["AllowedAction"][];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6738,6 +6765,8 @@ export interface components {
                      * @description Unix milliseconds.
                      */
                     createdAt: number;
+                    /** @description What the one who asks may do with it. */
+                    allowedActions?: components["schemas"]["AllowedAction"][];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -6875,6 +6904,8 @@ export interface components {
                      * @description Unix milliseconds.
                      */
                     updatedAt: number;
+                    /** @description What the one who asks may do with it. */
+                    allowedActions?: components["schemas"]["AllowedAction"][];
                 }[];
                 /** @description Give it as `pageToken` to get the next page; null on the last one. */
                 nextPageToken?: string | null;
@@ -7245,6 +7276,8 @@ export interface components {
                  * @description Unix milliseconds.
                  */
                 updatedAt: number;
+                /** @description What the one who asks may do with it. */
+                allowedActions?: components["schemas"]["AllowedAction"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -7316,6 +7349,11 @@ export interface components {
                 expiresAt?: number | null;
                 /** @description Shown this once, where the log-in asked for it. */
                 token?: string | null;
+                /**
+                 * @description What this session may not do at all, so that nobody is offered it. What has an owner says for itself, in
+                 *     `allowedActions`.
+                 */
+                denied?: components["schemas"]["DeniedDeed"][];
             };
         };
         /** @description An answer. `code` equals the HTTP status. */
@@ -7836,6 +7874,8 @@ export interface components {
             createdAt: number;
             /** Format: int64 */
             updatedAt: number;
+            /** @description What the one who asks may do with it. */
+            allowedActions?: components["schemas"]["AllowedAction"][];
         };
         /** @description How a group is launched. */
         GroupConfig: {
@@ -8321,6 +8361,8 @@ export interface components {
              * @description Unix milliseconds.
              */
             createdAt: number;
+            /** @description What the one who asks may do with it. */
+            allowedActions?: components["schemas"]["AllowedAction"][];
         };
         /** @description The numbers by which a plan is made. */
         ModelArchitecture: components["schemas"]["ModelShape"] & {
@@ -9031,6 +9073,8 @@ export interface components {
              * @description Unix milliseconds.
              */
             updatedAt: number;
+            /** @description What the one who asks may do with it. */
+            allowedActions?: components["schemas"]["AllowedAction"][];
         };
         /** @description Where the workers come from. */
         Selection: "existing" | {
@@ -9111,6 +9155,11 @@ export interface components {
             expiresAt?: number | null;
             /** @description Shown this once, where the log-in asked for it. */
             token?: string | null;
+            /**
+             * @description What this session may not do at all, so that nobody is offered it. What has an owner says for itself, in
+             *     `allowedActions`.
+             */
+            denied?: components["schemas"]["DeniedDeed"][];
         };
         /** @description The body of `POST /users/{name}/password`. */
         SetPassword: {
@@ -9501,7 +9550,7 @@ export interface components {
         /** @description A training as the user wants it; it never changes. Each launch of it is an attempt. */
         TaskSpec: {
             name: string;
-            dataset?: components["schemas"]["DatasetVersion"] | null;
+            dataset?: components["schemas"]["DatasetChoice"] | null;
             modelId?: string | null;
             /** @description Where its workers come from; `launchMode` on the wire. */
             launchMode?: components["schemas"]["Selection"];

@@ -9,6 +9,7 @@ export type TaskPhase = Schemas['TaskPhase'];
 export type Progress = Schemas['Progress'];
 export type AllowedAction = Schemas['AllowedAction'];
 export type Action = Schemas['Action'];
+export type Deed = Schemas['Deed'];
 export type Environment = Schemas['Environment'];
 export type EnvironmentStatus = Schemas['EnvironmentStatus'];
 export type Worker = Schemas['Worker'];

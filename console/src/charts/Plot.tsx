@@ -25,10 +25,13 @@ type PlotProps = {
   height?: number;
   /** From where to where y goes; by default as far as the values do. */
   range?: [number, number];
+  /** Where something above it says what it is. */
+  isTitleHidden?: boolean;
 };
 
 /** Courses over time or steps. A drag looks closer, a double click looks at all again. */
-export function Plot({ title, courses, marks, isTime, group, format, formatX, height = 176, range }: PlotProps) {
+export function Plot(props: PlotProps) {
+  const { title, courses, marks, isTime, group, format, formatX, height = 176, range, isTitleHidden } = props;
   const { w } = useWords();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -114,30 +117,31 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
 
   const x = at === null ? undefined : data.xs[at];
   const near = x === undefined ? undefined : markAt(marks, x, spanOf(data.xs));
+  /** What a course is under the cross-hair, or at its end. */
+  const valueAt = (index: number) => {
+    const value = at === null ? lastOf(courses[index]?.samples ?? []) : valueNear(data.ys[index] ?? [], at);
+    return value === null ? '–' : format(value);
+  };
   return (
     <figure className="min-w-0">
       <figcaption className="flex min-h-5 flex-wrap items-baseline gap-x-3 px-1 text-xs">
-        <span className="font-medium">{title}</span>
+        <span className={isTitleHidden ? 'sr-only' : 'font-medium'}>{title}</span>
+        {courses.length === 1 ? <span>{valueAt(0)}</span> : null}
         <span className="truncate text-muted">{near?.label}</span>
         <span className="ml-auto text-muted">{x === undefined ? '' : formatX(x, spanOf(data.xs))}</span>
       </figcaption>
       <div ref={host} role="img" aria-label={title} className="h-44" style={{ height }} />
-      {courses.length > 1 || at !== null ? (
+      {courses.length > 1 ? (
         <ul className="flex h-9 flex-wrap gap-x-3 overflow-hidden px-1 text-2xs leading-4 text-muted">
-          {courses.map((course, index) => {
-            const value = at === null ? lastOf(course.samples) : valueNear(data.ys[index] ?? [], at);
-            return (
-              <li key={course.label} className="flex items-center gap-1.5">
-                <span aria-hidden="true" className={classes('h-0.5 w-2.5 rounded-full', seriesClass(course.colour))} />
-                {course.label}
-                <span className="text-text">{value === null ? '–' : format(value)}</span>
-              </li>
-            );
-          })}
+          {courses.map((course, index) => (
+            <li key={course.label} className="flex items-center gap-1.5">
+              <span aria-hidden="true" className={classes('h-0.5 w-2.5 rounded-full', seriesClass(course.colour))} />
+              {course.label}
+              <span className="text-text">{valueAt(index)}</span>
+            </li>
+          ))}
         </ul>
-      ) : (
-        <p className="h-9 px-1 text-2xs leading-4 text-text">{formatLast(courses, format)}</p>
-      )}
+      ) : null}
       <DataTable caption={title} head={w.task.time} courses={courses} format={format} formatX={formatX} />
     </figure>
   );
@@ -145,11 +149,6 @@ export function Plot({ title, courses, marks, isTime, group, format, formatX, he
 
 const spanOf = (xs: readonly number[]) => (xs[xs.length - 1] ?? 0) - (xs[0] ?? 0);
 const lastOf = (samples: readonly Sample[]) => samples[samples.length - 1]?.y ?? null;
-
-function formatLast(courses: readonly Course[], format: (value: number) => string): string {
-  const last = lastOf(courses[0]?.samples ?? []);
-  return last === null ? '' : format(last);
-}
 
 /** The value at a place, or the one before it where this course has none. */
 function valueNear(values: readonly (number | null)[], at: number): number | null {

@@ -64,8 +64,16 @@ test('what has no step has no place among steps, and no samples make no map', ()
   expect(extentOf(packed, true)).toEqual([3, 3]);
   const made = heat(packed, { bySteps: true, from: 3, to: 3, columns: 3 });
   expect([...made.ranks]).toEqual([1]);
-  expect(made.high).toBe(1);
+  expect(made.low).toBe(1);
   expect(extentOf(packSteps([]), true)).toBeNull();
+});
+
+test('noise stays pale, and one slow rank of many is red', () => {
+  const ranks = Array.from({ length: 64 }, (_, rank) => even(rank, rank === 9 ? 2 : 1 + (rank % 10) / 100));
+  const made = heat(packSteps(ranks), { bySteps: true, from: 0, to: 9, columns: 5 });
+  const colours = [...made.cells].map((cell) => warmth(made, cell));
+  expect(colours.slice(0, 5)).toEqual([1, 1, 1, 1, 1]);
+  expect(Math.max(...colours.slice(5))).toBeLessThan(0.25);
 });
 
 test('warmth stays between nothing and all', () => {

@@ -71,11 +71,15 @@ export function heat(packed: StepTimes, { bySteps, from, to, columns }: HeatAxis
     for (let column = 0; column < columns; column += 1)
       if (counts[column]) made.cells[place * columns + column] = (sums[column] as number) / (counts[column] as number);
   }
-  // One slow start must not wash out all else: the scale spans the middle nine tenths.
+  // One slow start must not wash out all else: the scale spans the middle nine tenths. Nor must noise look like a slow rank:
+  // full red takes half as long again as usual at least.
   const sorted = some(made.cells).sort();
   const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? 0;
-  return { ...made, low: at(0.05), high: at(0.95) };
+  return { ...made, low: at(0.05), high: Math.max(at(0.95), RED * at(0.5)) };
 }
+
+/** What takes so many times as long as usual is slow without doubt. */
+const RED = 1.5;
 
 /** So many times as long as points are usually apart is a pause. */
 const PAUSE = 3;

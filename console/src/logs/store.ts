@@ -87,9 +87,10 @@ export class LogStore {
       isOneOfMany: true,
       isOver: isDone,
       onState: (next) => {
-        const isNew = next !== this.state.stream;
+        // It is told with every piece that comes: what is no news makes nobody look again.
+        if (next === this.state.stream) return;
         this.set({ stream: next });
-        if (isNew && next === 'mute') void this.askWhileMute(path, signal);
+        if (next === 'mute') void this.askWhileMute(path, signal);
       },
       onFrames: (frames) => {
         if (this.window.isCutAtEnd) return;

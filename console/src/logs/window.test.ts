@@ -36,6 +36,30 @@ test('a line that comes in two pieces of the first burst is one', () => {
   expect(texts(window)).toEqual(['abc', 'd', 'x']);
 });
 
+test('who is far behind goes on near the end, as if all had been read', () => {
+  const whole = Array.from({ length: 400 }, (_, at) => `line ${at}\n`).join('');
+  // Cut where lines are not: pieces of 1 to 97 bytes.
+  const pieces: Piece[] = [];
+  for (let at = 0, size = 1; at < whole.length; at += size, size = ((size * 31) % 97) + 1)
+    pieces.push(piece(0, at, whole.slice(at, at + size)));
+  const [slow, fast] = [new LogWindow(10), new LogWindow(10)];
+  for (const one of pieces) slow.append([one]);
+  fast.append(pieces.slice(0, 3));
+  fast.append(pieces.slice(3));
+  expect(fast.lines).toEqual(slow.lines);
+  expect([...fast.reaches.values()]).toEqual([...slow.reaches.values()]);
+  fast.append([piece(0, whole.length, 'last\n')]);
+  expect(texts(fast)).toEqual([391, 392, 393, 394, 395, 396, 397, 398, 399].map((at) => `line ${at}`).concat('last'));
+});
+
+test('a stream of which everything is behind the window is not read again', () => {
+  const window = new LogWindow(2);
+  window.append([piece(1, 0, 'quiet\nhalf'), piece(0, 0, 'a\nb\nc\nd\n')]);
+  expect(texts(window)).toEqual(['c', 'd']);
+  window.append([piece(1, 10, ' a line\n')]);
+  expect(window.reaches.get('1.1.stdout')).toMatchObject({ next: 18 });
+});
+
 test('bars are folded while they grow', () => {
   const window = new LogWindow();
   window.append([piece(0, 0, '\r10%\r2')]);

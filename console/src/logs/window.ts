@@ -26,7 +26,8 @@ export class LogWindow {
   }
 
   /** Puts what was written behind what is there. What is known already is left out. */
-  append(pieces: readonly Piece[]) {
+  append(written: readonly Piece[]) {
+    const pieces = this.skipSurplus(written);
     const lines = [...this.lines];
     const isFirst = lines.length === 0;
     const found: LogLine[] = [];
@@ -74,6 +75,27 @@ export class LogWindow {
     }
     this.lines = burst(older).concat(this.lines);
     this.cutEnd();
+  }
+
+  /** Who reads more slowly than it is written goes on near the end: what would fall out at once is not made lines of. */
+  private skipSurplus(pieces: readonly Piece[]): readonly Piece[] {
+    let from = pieces.length;
+    for (let lines = 0; from > 0 && lines <= this.most; ) lines += newLines(pieces[--from]?.text ?? '');
+    if (from === 0) return pieces;
+    const torn = new Set<string>();
+    for (const piece of pieces.slice(0, from)) {
+      const [name, reach] = [nameOf(piece), this.reach(nameOf(piece), piece)];
+      if (piece.nextOffset <= reach.next) continue;
+      reach.next = piece.nextOffset;
+      this.open.delete(name);
+      if (piece.text.endsWith('\n')) torn.delete(name);
+      else torn.add(name);
+    }
+    return pieces.slice(from).map((piece) => {
+      if (!torn.delete(nameOf(piece))) return piece;
+      const end = piece.text.indexOf('\n') + 1;
+      return { ...piece, text: piece.text.slice(end), offset: piece.offset + byteLength(piece.text.slice(0, end)) };
+    });
   }
 
   private reach(name: string, piece: Piece): Reach {
@@ -148,6 +170,12 @@ function byStream(lines: readonly LogLine[]): LogLine[][] {
     else found.set(nameOf(line), [line]);
   }
   return [...found.values()];
+}
+
+function newLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 const ended = <T extends { text: string }>(line: T): T => ({ ...line, text: line.text.replace(/\r$/, '') });

@@ -13,7 +13,7 @@ const TONES: Record<Tone, string> = {
   idle: 'bg-track text-muted',
 };
 
-/** A state in a word. `isMoving` lets its dot breathe: something is under way. */
+/** A state in a word, which begins with a capital letter wherever it comes from. `isMoving` lets its dot breathe: something is under way. */
 export function Pill({
   tone,
   children,
@@ -34,7 +34,7 @@ export function Pill({
       )}
     >
       <span aria-hidden="true" className={classes('size-1.5 rounded-full bg-current', isMoving && 'animate-pulse')} />
-      {children}
+      <span className="inline-block first-letter:uppercase">{children}</span>
     </span>
   );
 }

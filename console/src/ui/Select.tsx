@@ -15,6 +15,8 @@ type SelectProps<V extends string> = {
   id?: string;
   placeholder?: string;
   disabled?: boolean;
+  /** Why it cannot be changed. */
+  disabledReason?: string | null | undefined;
   className?: string;
 };
 
@@ -25,6 +27,7 @@ export function Select<V extends string>({
   options,
   placeholder,
   disabled,
+  disabledReason,
   className,
   id,
   ...aria
@@ -33,7 +36,7 @@ export function Select<V extends string>({
     <Base.Root
       items={options as Option<V>[]}
       value={value}
-      disabled={disabled ?? false}
+      disabled={disabled || Boolean(disabledReason)}
       onValueChange={(next) => {
         if (next !== null) onChange(next as V);
       }}
@@ -41,6 +44,7 @@ export function Select<V extends string>({
       <Base.Trigger
         {...aria}
         {...(id ? { id } : {})}
+        title={disabledReason ?? undefined}
         className={classes(
           'inline-flex h-8 min-w-36 items-center justify-between gap-2 rounded-md border border-line-strong bg-surface px-3 text-sm transition-colors hover:bg-hover data-disabled:opacity-50',
           className,

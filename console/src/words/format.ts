@@ -15,7 +15,7 @@ const DAY = 86_400_000;
 
 /** Words with which a sentence of the API begins that does not begin with a name. */
 const OPENERS = new Set(
-  'a all an another as at attempt before by each every for held if in it its kept no nobody nothing on once one out passed somebody starts takes the then there this too until waits what when with without would'.split(
+  'a all an another as at attempt before by each every for held if in it its kept no nobody nothing on once one out passed somebody starts takes the then there this to too until waits what when with without would'.split(
     ' ',
   ),
 );

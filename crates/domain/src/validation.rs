@@ -15,7 +15,7 @@ use crate::{
     layout,
     messages::RequestRefusal,
     task::{
-        AutoSelection, DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Selection,
+        AutoSelection, DatasetChoice, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Selection,
         Source, Strategy, TaskSpec, Work,
     },
     units::Seconds,
@@ -358,14 +358,14 @@ fn name(name: &str) -> Result<String, RequestRefusal> {
 }
 
 /// A command may bring its own data, and so may the file of a recipe; everything else is trained on a dataset.
-fn dataset(request: &CreateRequest) -> Result<Option<DatasetVersion>, RequestRefusal> {
+fn dataset(request: &CreateRequest) -> Result<Option<DatasetChoice>, RequestRefusal> {
     let field = |value: &Option<String>| value.as_deref().map(str::trim).filter(given).map(str::to_owned);
     let is_recipe = request.recipe.as_ref().is_some_and(|recipe| recipe.name != BUILTIN);
     match (field(&request.dataset_id), field(&request.dataset_version_id)) {
         (None, None) if request.command.is_some() || is_recipe => Ok(None),
         (None, _) => Err(RequestRefusal::DatasetRequired),
         (_, None) => Err(RequestRefusal::DatasetVersionRequired),
-        (Some(dataset_id), Some(dataset_version_id)) => Ok(Some(DatasetVersion { dataset_id, dataset_version_id })),
+        (Some(dataset_id), Some(dataset_version_id)) => Ok(Some(DatasetChoice { dataset_id, dataset_version_id })),
     }
 }
 

@@ -49,6 +49,9 @@ pub fn document() -> OpenApi {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
     use fermi_domain::language::{FrontEnd, Language, Setting};
 
     use super::*;
@@ -83,6 +86,44 @@ mod tests {
                 schema = property.and_then(held);
             }
         }
+    }
+
+    /// The document holds one schema for each name: of two types that share theirs, one would silently have the other's.
+    #[test]
+    fn no_two_types_share_the_name_of_a_schema() {
+        let mut named: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
+        while let Some(folder) = folders.pop() {
+            for entry in folder.read_dir().unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    for name in schema_names(&std::fs::read_to_string(&path).unwrap()) {
+                        let other = named.insert(name.clone(), path.clone());
+                        assert!(other.is_none(), "two types are called {name}: in {path:?} and in {other:?}");
+                    }
+                }
+            }
+        }
+        assert!(named.len() > 100 && named.contains_key("DatasetVersion"), "{}", named.len());
+    }
+
+    /// The types of a source file that the document may name.
+    fn schema_names(source: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut is_schema = false;
+        for line in source.lines().map(str::trim_start) {
+            is_schema |= line.starts_with("#[") && line.contains("derive(") && line.contains("ToSchema");
+            let declared = line.strip_prefix("pub struct ").or_else(|| line.strip_prefix("pub enum "));
+            if let Some(declared) = declared {
+                let name = declared.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+                // A macro gives its types their names elsewhere.
+                names.extend((is_schema && !name.is_empty()).then(|| name.to_owned()));
+                is_schema = false;
+            }
+        }
+        names
     }
 
     #[test]

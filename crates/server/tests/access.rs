@@ -257,6 +257,55 @@ async fn what_may_be_done_with_a_task_depends_on_who_reads() {
     assert_eq!(answer["results"][0]["code"], 200, "{answer}");
 }
 
+#[tokio::test]
+async fn lists_say_what_a_reader_may_do_with_what_belongs_to_others() {
+    let cluster = closed().await;
+    for (name, role) in [("ann", "member"), ("bob", "member"), ("eve", "viewer"), ("oli", "operator")] {
+        add_user(&cluster, name, role).await;
+    }
+    let ann = log_in(&cluster, "ann").await;
+    for kind in ["datasets", "models", "groups"] {
+        let id = thing(&cluster, &ann, kind, 0).await;
+        for (reader, may) in [("ann", true), ("bob", false), ("eve", false), ("oli", true)] {
+            let token = log_in(&cluster, reader).await;
+            let listed = data(&cluster, &token, "GET", &format!("/api/v1/{kind}"), None).await;
+            let shown = data(&cluster, &token, "GET", &format!("/api/v1/{kind}/{id}"), None).await;
+            for row in [&listed["items"][0], &shown] {
+                for (place, action) in ["change", "delete"].into_iter().enumerate() {
+                    let said = &row["allowedActions"][place];
+                    assert_eq!(
+                        (said["action"].as_str(), said["allowed"].as_bool()),
+                        (Some(action), Some(may)),
+                        "{row}"
+                    );
+                    let reason = said["reason"]["en"].as_str().unwrap_or_default();
+                    assert_eq!(reason.contains("belongs to ann"), !may, "{kind} {reader}: {said}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_says_what_is_not_for_it() {
+    let cluster = closed().await;
+    let table: [(&str, &[&str]); 4] = [
+        ("viewer", &["create", "change", "operate", "join", "administer"]),
+        ("member", &["operate", "join", "administer"]),
+        ("operator", &["administer"]),
+        ("administrator", &[]),
+    ];
+    for (role, denied) in table {
+        add_user(&cluster, role, role).await;
+        let token = log_in(&cluster, role).await;
+        let session = data(&cluster, &token, "GET", "/api/v1/session", None).await;
+        let said: Vec<&str> =
+            session["denied"].as_array().unwrap().iter().map(|one| one["deed"].as_str().unwrap()).collect();
+        assert_eq!(said, denied, "{role}");
+        assert!(session["denied"].as_array().unwrap().iter().all(|one| one["reason"]["zh-CN"].is_string()));
+    }
+}
+
 /// A task whose variable HF_TOKEN is the secret of this name.
 fn with_secret(name: &str) -> Value {
     json!({

@@ -267,7 +267,7 @@ fn datasets_models_and_versions_have_names_of_their_own() {
     assert_eq!((page.rows[0].clone(), page.next, page.total), (first, None, Some(2)));
 
     let mut trains = spec("t");
-    trains.dataset = Some(fermi_domain::task::DatasetVersion {
+    trains.dataset = Some(fermi_domain::task::DatasetChoice {
         dataset_id: "dataset-001".into(),
         dataset_version_id: "version-001".into(),
     });

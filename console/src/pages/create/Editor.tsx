@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { environmentsQuery, previewQuery } from '~/api/queries';
 import type { Environment } from '~/api/types';
+import { useDenied } from '~/api/useWhyNot';
+import { Banner } from '~/ui/Banner';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Confirm } from '~/ui/Confirm';
@@ -57,6 +59,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
   );
   const preview = useQuery(previewQuery(previewed));
   const create = useCreate();
+  const denied = useDenied('create');
   const set = (patch: Partial<Form>) => {
     setForm((before) => ({ ...before, ...patch }));
     create.forget();
@@ -74,7 +77,7 @@ export function Editor({ from, initial, pristine }: EditorProps) {
       size="lg"
       className="w-full !shrink"
       isBusy={create.isPending}
-      disabledReason={isWrong ? w.create.trainingFirst : null}
+      disabledReason={denied ?? (isWrong ? w.create.trainingFirst : null)}
       onClick={() => create.submit(request)}
       data-create=""
     >
@@ -92,6 +95,11 @@ export function Editor({ from, initial, pristine }: EditorProps) {
           </Button>
         }
       />
+      {denied ? (
+        <Banner tone="warn" className="mb-4">
+          {denied}
+        </Banner>
+      ) : null}
       <div className="grid items-start gap-4 pb-20 lg:grid-cols-[minmax(0,1fr)_336px] lg:pb-0">
         <div className="flex min-w-0 flex-col gap-4">
           <Basics {...parts} />

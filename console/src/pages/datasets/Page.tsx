@@ -6,6 +6,7 @@ import { datasetsQuery, keys } from '~/api/queries';
 import { nameFilter, RegistryPage } from '~/api/RegistryPage';
 import type { Dataset } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useWhyNot } from '~/api/useWhyNot';
 import { Button, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { Copy } from '~/ui/Copy';
@@ -38,6 +39,7 @@ export function Page() {
 
 function Row({ dataset }: { dataset: Dataset }) {
   const { w, date } = useWords();
+  const whyNot = useWhyNot();
   const [asked, setAsked] = useState<'version' | 'delete' | null>(null);
   const close = () => setAsked(null);
   const remove = useAct({
@@ -77,10 +79,20 @@ function Row({ dataset }: { dataset: Dataset }) {
         ))}
       </ul>
       <div className="flex items-start gap-1">
-        <Button size="sm" icon={<PlusIcon />} onClick={() => setAsked('version')}>
+        <Button
+          size="sm"
+          icon={<PlusIcon />}
+          disabledReason={whyNot(dataset, 'change')}
+          onClick={() => setAsked('version')}
+        >
           {w.datasets.addVersion}
         </Button>
-        <IconButton size="sm" label={w.datasets.delete} onClick={() => setAsked('delete')}>
+        <IconButton
+          size="sm"
+          label={w.datasets.delete}
+          disabledReason={whyNot(dataset, 'delete')}
+          onClick={() => setAsked('delete')}
+        >
           <TrashIcon />
         </IconButton>
       </div>

@@ -4,6 +4,7 @@ import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
 import type { Environment } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useDenied } from '~/api/useWhyNot';
 import { buttonClass, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { MoreIcon } from '~/ui/icons';
@@ -47,7 +48,7 @@ export function Actions(props: ActionsProps) {
   );
 }
 
-/** The server refuses what does not go, with the reason. */
+/** Environments are operators'; what one of them does not allow as it stands is refused, with the reason. */
 function OpenedActions({ environment, className }: ActionsProps) {
   const { w } = useWords();
   const { id, name, status } = environment;
@@ -64,6 +65,7 @@ function OpenedActions({ environment, className }: ActionsProps) {
     replace: w.environments.replaceText,
     delete: w.environments.deleteText,
   };
+  const denied = useDenied('operate');
   const isOut = status === 'drained' || status === 'lost';
   return (
     <>
@@ -76,14 +78,22 @@ function OpenedActions({ environment, className }: ActionsProps) {
         }
       >
         {isOut ? (
-          <MenuItem onSelect={() => act.mutate('resume')}>{w.environments.resume}</MenuItem>
+          <MenuItem disabledReason={denied} onSelect={() => act.mutate('resume')}>
+            {w.environments.resume}
+          </MenuItem>
         ) : (
-          <MenuItem onSelect={() => setAsked('drain')}>{w.environments.drain}</MenuItem>
+          <MenuItem disabledReason={denied} onSelect={() => setAsked('drain')}>
+            {w.environments.drain}
+          </MenuItem>
         )}
         <MenuSeparator />
-        <MenuItem onSelect={() => setAsked('lost')}>{w.environments.lost}</MenuItem>
-        <MenuItem onSelect={() => setAsked('replace')}>{w.environments.replace}</MenuItem>
-        <MenuItem tone="danger" onSelect={() => setAsked('delete')}>
+        <MenuItem disabledReason={denied} onSelect={() => setAsked('lost')}>
+          {w.environments.lost}
+        </MenuItem>
+        <MenuItem disabledReason={denied} onSelect={() => setAsked('replace')}>
+          {w.environments.replace}
+        </MenuItem>
+        <MenuItem tone="danger" disabledReason={denied} onSelect={() => setAsked('delete')}>
           {w.environments.delete}
         </MenuItem>
       </Menu>

@@ -121,8 +121,8 @@ function Machine({ environment }: { environment: Environment }) {
     <Section title={w.environments.lastHour}>
       <ul className="flex flex-col gap-2">
         {rows.map(([name, now, values]) => (
-          <li key={name} className="flex h-6 items-center gap-3">
-            <span className="w-16 shrink-0 text-muted">{name}</span>
+          <li key={name} className="flex h-6 items-center gap-4">
+            <span className="w-24 shrink-0 text-muted">{name}</span>
             <span className="min-w-0 flex-1 truncate">{now}</span>
             <Sparkline values={values} label={`${name} · ${w.environments.lastHour}`} width={160} />
           </li>

@@ -6,6 +6,7 @@ import { JoinCommand } from '~/api/JoinCommand';
 import { JoinDialog } from '~/api/JoinDialog';
 import { Loaded } from '~/api/Loaded';
 import { environmentsQuery } from '~/api/queries';
+import { useDenied } from '~/api/useWhyNot';
 import { EnvironmentFilters, type NarrowPatch, NoneLeft, shownOf } from '~/filters/EnvironmentFilters';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
@@ -39,6 +40,7 @@ export function Page() {
   const navigate = route.useNavigate();
   const query = useQuery(environmentsQuery());
   const [isJoining, setJoining] = useState(false);
+  const denied = useDenied('join');
   const { view = 'cards' } = search;
   const change = useCallback(
     (patch: NarrowPatch) => void navigate({ search: (before) => ({ ...before, ...patch }), replace: true }),
@@ -54,7 +56,7 @@ export function Page() {
         title={w.environments.title}
         note={all && all.length > 0 ? w.environments.counted(number(shown.length), number(all.length)) : undefined}
         actions={
-          <Button tone="primary" icon={<PlusIcon />} onClick={() => setJoining(true)}>
+          <Button tone="primary" icon={<PlusIcon />} disabledReason={denied} onClick={() => setJoining(true)}>
             {w.environments.join}
           </Button>
         }

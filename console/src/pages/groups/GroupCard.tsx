@@ -5,6 +5,7 @@ import { ApiError } from '~/api/error';
 import { type Group, groupCalls } from '~/api/groups';
 import { keys } from '~/api/queries';
 import { TaskPill } from '~/api/Status';
+import { useDenied, useWhyNot } from '~/api/useWhyNot';
 import { Button, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { classes } from '~/ui/classes';
@@ -21,6 +22,8 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
   const { w, say, number } = useWords();
   const client = useQueryClient();
   const [asked, setAsked] = useState<Asked>(null);
+  const whyNot = useWhyNot();
+  const noTasks = useDenied('create');
   const close = () => setAsked(null);
   const done = async (title: string) => {
     toast('good', title);
@@ -66,10 +69,20 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
           <Pill tone="good">{w.groups.ready}</Pill>
         )}
         <div className="relative ml-auto flex">
-          <IconButton label={w.groups.config} size="sm" onClick={() => setAsked('config')}>
+          <IconButton
+            label={w.groups.config}
+            size="sm"
+            disabledReason={whyNot(group, 'change')}
+            onClick={() => setAsked('config')}
+          >
             <GearIcon />
           </IconButton>
-          <IconButton label={w.groups.delete} size="sm" onClick={() => setAsked('delete')}>
+          <IconButton
+            label={w.groups.delete}
+            size="sm"
+            disabledReason={whyNot(group, 'delete')}
+            onClick={() => setAsked('delete')}
+          >
             <TrashIcon />
           </IconButton>
         </div>
@@ -100,7 +113,12 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
         </span>
         <div className="relative ml-auto flex gap-2">
           {group.tasks.length > 0 ? (
-            <Button size="sm" icon={<StopIcon />} onClick={() => setAsked('stop')}>
+            <Button
+              size="sm"
+              icon={<StopIcon />}
+              disabledReason={whyNot(group, 'stop')}
+              onClick={() => setAsked('stop')}
+            >
               {w.groups.stop}
             </Button>
           ) : null}
@@ -108,7 +126,7 @@ export function GroupCard({ group, isShown, onShow }: { group: Group; isShown: b
             size="sm"
             tone="primary"
             icon={<PlayIcon />}
-            disabledReason={first ? [say(first.text), say(first.hint)].filter(Boolean).join(' · ') : null}
+            disabledReason={noTasks ?? (first ? [say(first.text), say(first.hint)].filter(Boolean).join(' · ') : null)}
             onClick={() => setAsked('start')}
           >
             {w.groups.start}

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { groupsQuery, workersQuery } from '~/api/groups';
 import { JoinCommand } from '~/api/JoinCommand';
 import { Loaded } from '~/api/Loaded';
+import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { classes } from '~/ui/classes';
@@ -27,11 +28,12 @@ export function Page() {
   const workers = useQuery(workersQuery());
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [isCreating, setCreating] = useState(false);
+  const denied = useDenied('create');
   const named = groups.data?.items.filter((group) => !group.isDefault) ?? [];
   const shown = named.find((group) => group.id === search.group) ?? named[0];
   const choose = (id: string) => void navigate({ search: (before) => ({ ...before, group: id }), replace: true });
   const create = (
-    <Button tone="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
+    <Button tone="primary" icon={<PlusIcon />} disabledReason={denied} onClick={() => setCreating(true)}>
       {w.groups.create}
     </Button>
   );

@@ -4,6 +4,7 @@ import { useRef } from 'react';
 import { ApiError } from '~/api/error';
 import { type Group, groupCalls, type WorkerRow, type WorkerStatus } from '~/api/groups';
 import { keys } from '~/api/queries';
+import { useDenied, useWhyNot } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Checkbox } from '~/ui/Checkbox';
 import { classes } from '~/ui/classes';
@@ -59,6 +60,14 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText, on
     },
     onError: (error) => toast('bad', error.message, error instanceof ApiError ? error.hint : null),
   });
+  const whyNot = useWhyNot();
+  const noGroups = useDenied('create');
+  // A worker leaves one group and comes into another: both are changed.
+  const left = groups.filter((group) => !group.isDefault && group.workers.some((id) => ticked.has(id)));
+  const whyNotTo = (target: Group) => {
+    const changed = [...left.filter((group) => group !== target), ...(target.isDefault ? [] : [target])];
+    return changed.map((group) => whyNot(group, 'change')).find((reason) => reason !== null) ?? null;
+  };
   const tick = (id: string, isTicked: boolean, isRange: boolean) => {
     onTicked(ticks(ticked, ids, id, isTicked, isRange ? last.current : null));
     last.current = id;
@@ -82,12 +91,12 @@ export function WorkerList({ workers, groups, ticked, onTicked, text, onText, on
             {groups
               .filter((group) => !group.isDefault || groups.length > 1)
               .map((group) => (
-                <MenuItem key={group.id} onSelect={() => move.mutate(group)}>
+                <MenuItem key={group.id} disabledReason={whyNotTo(group)} onSelect={() => move.mutate(group)}>
                   {group.isDefault ? w.groups.unassigned : group.name}
                 </MenuItem>
               ))}
             {groups.length > 1 ? <MenuSeparator /> : null}
-            <MenuItem icon={<PlusIcon />} onSelect={onCreate}>
+            <MenuItem icon={<PlusIcon />} disabledReason={noGroups} onSelect={onCreate}>
               {w.groups.create}
             </MenuItem>
           </Menu>

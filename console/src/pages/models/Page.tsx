@@ -6,6 +6,7 @@ import { keys, modelsQuery } from '~/api/queries';
 import { nameFilter, RegistryPage } from '~/api/RegistryPage';
 import type { Model } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useWhyNot } from '~/api/useWhyNot';
 import { IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { Copy } from '~/ui/Copy';
@@ -38,6 +39,7 @@ export function Page() {
 
 function Row({ model }: { model: Model }) {
   const { w, date } = useWords();
+  const whyNot = useWhyNot();
   const [isAsked, setAsked] = useState(false);
   const remove = useAct({
     call: () => q(client.DELETE('/api/v1/models/{id}', { params: { path: { id: model.id } } })),
@@ -64,7 +66,12 @@ function Row({ model }: { model: Model }) {
         </code>
         {model.path ? <Copy text={model.path} /> : null}
       </div>
-      <IconButton size="sm" label={w.models.delete} onClick={() => setAsked(true)}>
+      <IconButton
+        size="sm"
+        label={w.models.delete}
+        disabledReason={whyNot(model, 'delete')}
+        onClick={() => setAsked(true)}
+      >
         <TrashIcon />
       </IconButton>
       <Confirm

@@ -16,7 +16,7 @@ type PlansProps = { model: string; chosen: readonly string[]; gpuCounts: readonl
 
 /** All strategies for a model on some environments, the best first. */
 export function Plans({ model, chosen, gpuCounts, command }: PlansProps) {
-  const { w, say, value } = useWords();
+  const { w, say } = useWords();
   const queries = useQueries({ queries: CANDIDATES.map((candidate) => planQuery(model, chosen, candidate)) });
   const failed = queries.find((query) => query.error);
   const found = queries.flatMap((query, index): Ranked[] => {
@@ -54,9 +54,6 @@ export function Plans({ model, chosen, gpuCounts, command }: PlansProps) {
             <p className="text-lg font-semibold">{best.fits ? best.name : (best.suggestion?.name ?? best.name)}</p>
             <p className="text-sm">{say(best.sentence)}</p>
             {best.suggestion ? <p className="text-sm text-muted">{say(best.suggestion.reason)}</p> : null}
-            {best.fits && best.tokensPerS != null && best.stepTimeS != null ? (
-              <p className="text-sm text-muted">{w.planner.speed(value(best.tokensPerS), value(best.stepTimeS))}</p>
-            ) : null}
           </Card>
         ) : null}
         <Scaling model={model} chosen={chosen} gpuCounts={gpuCounts} />

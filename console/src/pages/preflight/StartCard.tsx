@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { startPreflight } from '~/api/preflights';
 import { keys } from '~/api/queries';
 import { refusalOf, useAct } from '~/api/useAct';
+import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Command } from '~/ui/Copy';
@@ -15,6 +16,7 @@ type StartCardProps = { names: readonly string[]; onStarted: (id: string) => voi
 export function StartCard({ names, onStarted }: StartCardProps) {
   const { w } = useWords();
   const [path, setPath] = useState('');
+  const denied = useDenied('create');
   const folder = path.trim();
   const start = useAct({
     call: () => startPreflight({ environments: [...names], ...(folder ? { path: folder } : {}) }),
@@ -43,7 +45,14 @@ export function StartCard({ names, onStarted }: StartCardProps) {
             <Input {...field} value={path} placeholder="/data" onChange={(event) => setPath(event.target.value)} />
           )}
         </Field>
-        <Button type="submit" tone="primary" icon={<PlayIcon />} isBusy={start.isPending} className="sm:mt-6.5">
+        <Button
+          type="submit"
+          tone="primary"
+          icon={<PlayIcon />}
+          isBusy={start.isPending}
+          disabledReason={denied}
+          className="sm:mt-6.5"
+        >
           {w.preflight.start}
         </Button>
       </form>

@@ -6,6 +6,7 @@ import { JoinDialog } from '~/api/JoinDialog';
 import { Loaded } from '~/api/Loaded';
 import { useNames } from '~/api/names';
 import type { Token } from '~/api/types';
+import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Empty } from '~/ui/Empty';
@@ -26,6 +27,7 @@ export function Join() {
   const tokens = useQuery(tokensQuery());
   const session = useQuery(sessionQuery());
   const [isMaking, setMaking] = useState(false);
+  const denied = useDenied('join');
   const revoke = useRevoke();
   const endColumns = useEndColumns(revoke.ask);
   const isUsable = ({ scope, usesLeft, expiresAt }: Token) =>
@@ -72,7 +74,7 @@ export function Join() {
       note={w.settings.joinNote}
       className="mt-4"
       actions={
-        <Button size="sm" icon={<PlusIcon />} onClick={() => setMaking(true)}>
+        <Button size="sm" icon={<PlusIcon />} disabledReason={denied} onClick={() => setMaking(true)}>
           {w.environments.joinMake}
         </Button>
       }

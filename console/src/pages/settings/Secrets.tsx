@@ -5,6 +5,7 @@ import { Loaded } from '~/api/Loaded';
 import { useNames } from '~/api/names';
 import { keys } from '~/api/queries';
 import { useAct } from '~/api/useAct';
+import { useDenied, useWhyNot } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Confirm } from '~/ui/Confirm';
@@ -22,6 +23,8 @@ export function Secrets() {
   const { userName } = useNames();
   const secrets = useQuery(secretsQuery());
   const [isSetting, setSetting] = useState(false);
+  const whyNot = useWhyNot();
+  const denied = useDenied('change');
   const [going, setGoing] = useState<Secret | null>(null);
   const remove = useAct({
     call: deleteSecret,
@@ -47,7 +50,7 @@ export function Secrets() {
       head: '',
       align: 'right',
       cell: (secret) => (
-        <Button size="sm" tone="danger" onClick={() => setGoing(secret)}>
+        <Button size="sm" tone="danger" disabledReason={whyNot(secret, 'delete')} onClick={() => setGoing(secret)}>
           {w.common.delete}
         </Button>
       ),
@@ -59,7 +62,7 @@ export function Secrets() {
       note={w.settings.secretsNote}
       className="mt-4"
       actions={
-        <Button size="sm" icon={<PlusIcon />} onClick={() => setSetting(true)}>
+        <Button size="sm" icon={<PlusIcon />} disabledReason={denied} onClick={() => setSetting(true)}>
           {w.settings.setSecret}
         </Button>
       }

@@ -6,6 +6,7 @@ import { Loaded } from '~/api/Loaded';
 import { keys } from '~/api/queries';
 import type { User } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Confirm } from '~/ui/Confirm';
@@ -20,12 +21,13 @@ import { UserDialog } from './UserDialog';
 
 type Asked = { verb: 'add' } | { verb: 'password' | 'remove'; user: string };
 
-/** People who may log in. The server refuses what does not go, with the reason. */
+/** People who may log in. Administrators change them, and everyone their own password. */
 export function Users() {
   const { w, date } = useWords();
   const users = useQuery(usersQuery());
   const session = useQuery(sessionQuery());
   const [asked, setAsked] = useState<Asked | null>(null);
+  const denied = useDenied('administer');
   const close = () => setAsked(null);
   const give = useAct({
     call: ({ name, role }: { name: string; role: string }) =>
@@ -56,6 +58,7 @@ export function Users() {
         <Select
           aria-label={w.settings.roleOf(name)}
           value={role}
+          disabledReason={denied}
           onChange={(next) => give.mutate({ name, role: next })}
           options={ROLES.map((value) => ({
             value: value as string,
@@ -77,10 +80,20 @@ export function Users() {
       align: 'right',
       cell: ({ name }) => (
         <span className="flex justify-end gap-1">
-          <Button size="sm" tone="ghost" onClick={() => setAsked({ verb: 'password', user: name })}>
+          <Button
+            size="sm"
+            tone="ghost"
+            disabledReason={name === session.data?.user ? null : denied}
+            onClick={() => setAsked({ verb: 'password', user: name })}
+          >
             {w.settings.setPassword}
           </Button>
-          <Button size="sm" tone="danger" onClick={() => setAsked({ verb: 'remove', user: name })}>
+          <Button
+            size="sm"
+            tone="danger"
+            disabledReason={denied}
+            onClick={() => setAsked({ verb: 'remove', user: name })}
+          >
             {w.settings.remove}
           </Button>
         </span>
@@ -93,7 +106,7 @@ export function Users() {
       note={w.settings.usersNote}
       className="mt-4"
       actions={
-        <Button size="sm" icon={<PlusIcon />} onClick={() => setAsked({ verb: 'add' })}>
+        <Button size="sm" icon={<PlusIcon />} disabledReason={denied} onClick={() => setAsked({ verb: 'add' })}>
           {w.settings.addUser}
         </Button>
       }

@@ -7,6 +7,7 @@ import { useNames } from '~/api/names';
 import { keys } from '~/api/queries';
 import type { Webhook } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useDenied } from '~/api/useWhyNot';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { Confirm } from '~/ui/Confirm';
@@ -25,6 +26,8 @@ export function Webhooks() {
   const { userName } = useNames();
   const webhooks = useQuery(webhooksQuery());
   const [isAdding, setAdding] = useState(false);
+  // Who may not change them may not read them either: this button stands alone then.
+  const denied = useDenied('operate');
   const [going, setGoing] = useState<Webhook | null>(null);
   const params = (id: string) => ({ params: { path: { id } } });
   const test = useAct({
@@ -108,7 +111,7 @@ export function Webhooks() {
       note={w.settings.webhooksNote}
       className="mt-4"
       actions={
-        <Button size="sm" icon={<PlusIcon />} onClick={() => setAdding(true)}>
+        <Button size="sm" icon={<PlusIcon />} disabledReason={denied} onClick={() => setAdding(true)}>
           {w.settings.addWebhook}
         </Button>
       }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Task } from '~/api/types';
-import { deviceHours, shellLine } from './facts';
+import { deviceHours, exitWords, shellLine } from './facts';
 
 const HOUR = 3_600_000;
 const task = (gpu: number | null) =>
@@ -17,4 +17,14 @@ test('hours count devices over all attempts', () => {
 
 test('a command line can be pasted', () => {
   expect(shellLine(['sh', '-c', "echo it's $RANK"])).toBe(`sh -c 'echo it'\\''s $RANK'`);
+});
+
+test('how a process ended is said in the words of the page', () => {
+  const say = (text: string | null) => exitWords(text, (code) => `退出码 ${code}`);
+  expect(['exit code 1', 'SIGKILL', 'SIGSEGV (core dumped)', null].map(say)).toEqual([
+    '退出码 1',
+    'SIGKILL',
+    'SIGSEGV (core dumped)',
+    '',
+  ]);
 });

@@ -17,3 +17,8 @@ export function deviceHours(task: Timed, now: number): { hours: number; isGpu: b
 export function shellLine(argv: readonly string[]): string {
   return argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
+
+/** How a process ended. The API says it in English: names of signals are those everywhere, a code is put in words. */
+export function exitWords(text: string | null | undefined, exitCode: (code: string) => string): string {
+  return (text ?? '').replace(/^exit code (-?\d+)$/, (_, code: string) => exitCode(code));
+}

@@ -4,6 +4,7 @@ import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
 import type { TaskRow } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useWhyNot } from '~/api/useWhyNot';
 import { Button, buttonClass } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { PlannerIcon, StopIcon } from '~/ui/icons';
@@ -16,8 +17,9 @@ const MOST_COMPARED = 8;
 /** What can be done with the ticked tasks, in one call. */
 export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; onClear: () => void }) {
   const { w, number } = useWords();
+  const whyNotOne = useWhyNot();
   const [isAsking, setAsking] = useState(false);
-  const open = chosen.filter((row) => row.allowedActions.some((one) => one.action === 'stop' && one.allowed));
+  const open = chosen.filter((row) => whyNotOne(row, 'stop') === null);
   const stop = useAct({
     call: (ids: string[]) => q(client.POST('/api/v1/training-tasks/bulk', { body: { action: 'stop', ids } })),
     changes: [keys.tasks, keys.overview],
@@ -30,7 +32,10 @@ export function SelectionBar({ chosen, onClear }: { chosen: readonly TaskRow[]; 
     },
   });
   if (chosen.length === 0) return null;
-  const whyNot = open.length === 0 ? w.training.nothingToStop : open.length > MOST_STOPPED ? w.training.stopMost : null;
+  // What stands against the first that still runs is what a person asks about; that the others are over is seen.
+  const running = chosen.find((row) => row.endedAt == null);
+  const whyNone = running ? whyNotOne(running, 'stop') : w.training.nothingToStop;
+  const whyNot = open.length === 0 ? whyNone : open.length > MOST_STOPPED ? w.training.stopMost : null;
   const whyNotCompare =
     chosen.length < 2 ? w.training.compareNeeds : chosen.length > MOST_COMPARED ? w.training.compareMost : null;
   const compare = (

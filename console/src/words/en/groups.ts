@@ -37,7 +37,7 @@ export const groups: Words['groups'] = {
   gpu: 'GPU',
   ranks: 'Ranks',
   ranksNote: 'Live, with configuration and members',
-  standby: 'stands by',
+  standby: 'on standby',
   variables: 'Variables of each worker',
   checks: 'Checks',
   check: 'Ask the nodes',

@@ -35,5 +35,4 @@ export const planner: Words['planner'] = {
   more: 'More detail',
   moreText:
     'The server has no planning API yet: this page asks for previews of tasks one by one. Memory by term, all layouts, and the search over tensor and pipeline parallelism are on the command line:',
-  speed: (tokens, step) => `${tokens} tokens/s predicted, ${step} s a step`,
 };

@@ -32,5 +32,4 @@ export const planner = {
   ideal: '理想',
   more: '更多细节',
   moreText: '服务器目前没有规划接口，此页由任务预览逐项试算；按项显存、全部布局与张量/流水并行的搜索用命令行：',
-  speed: (tokens: string, step: string) => `预测 ${tokens} 词元/秒，每步 ${step} 秒`,
 };

@@ -97,6 +97,8 @@ export const task = {
   memory: '内存',
   lastLine: '最后一行输出',
   exit: '退出',
+  exitCode: (code: string) => `退出码 ${code}`,
+  cores: (n: string) => `${n} 核`,
   openLogs: '查看日志',
   seconds: (n: string) => `${n} 秒`,
   time: '时间',

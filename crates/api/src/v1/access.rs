@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fermi_domain::access::TokenScope;
-use fermi_domain::principal::Role;
+use fermi_domain::access::{Deed, TokenScope, may_ever};
+use fermi_domain::language::{Explained, Text};
+use fermi_domain::principal::{Principal, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use super::AllowedAction;
 
 /// The body of `POST /session`: a user with a password, or a token.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -47,6 +50,26 @@ pub struct Session {
     /// Shown this once, where the log-in asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// What this session may not do at all, so that nobody is offered it. What has an owner says for itself, in
+    /// `allowedActions`.
+    #[serde(default)]
+    pub denied: Vec<DeniedDeed>,
+}
+
+/// Something that is not for this session, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeniedDeed {
+    pub deed: Deed,
+    pub reason: Text,
+}
+
+impl DeniedDeed {
+    /// Everything that the principal may not do, whoever owns it.
+    pub fn all(principal: &Principal) -> Vec<Self> {
+        let denied = |deed| Some(Self { deed, reason: may_ever(principal, deed).err()?.text() });
+        Deed::ALL.into_iter().filter_map(denied).collect()
+    }
 }
 
 /// The session here has ended.
@@ -226,4 +249,7 @@ pub struct Secret {
     pub shared: bool,
     /// Unix milliseconds.
     pub updated_at: u64,
+    /// What the one who asks may do with it.
+    #[serde(default)]
+    pub allowed_actions: Vec<AllowedAction>,
 }

@@ -1,4 +1,4 @@
-//! What may be done with a task, and the requests that do it.
+//! What may be done with a task, a dataset, a model or a group, and the requests that do it to tasks.
 
 use fermi_domain::access::{Deed, permit};
 use fermi_domain::language::{Explained, Text};
@@ -7,13 +7,15 @@ use fermi_domain::principal::Principal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that can be done with a task.
+/// Something that can be done with a task, a dataset, a model or a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
     Stop,
     Restart,
     Clone,
+    /// Of a dataset: a version is added; of a group: another name or configuration, workers come or go.
+    Change,
     Delete,
 }
 
@@ -21,7 +23,7 @@ impl Action {
     /// What it is to the table of who may what.
     pub fn deed(self) -> Deed {
         match self {
-            Self::Stop | Self::Restart | Self::Delete => Deed::Change,
+            Self::Stop | Self::Restart | Self::Change | Self::Delete => Deed::Change,
             Self::Clone => Deed::Create,
         }
     }
@@ -40,11 +42,26 @@ pub struct AllowedAction {
 impl AllowedAction {
     /// Everything that the principal can do with a task of this owner, with the reason where it cannot.
     pub fn all(phase: TaskPhase, principal: &Principal, owner: Option<&str>) -> Vec<Self> {
-        let for_principal = |action: Action| match permit(principal, action.deed(), owner) {
-            Err(denied) => Self { action, allowed: false, reason: Some(denied.text()) },
-            Ok(()) => Self::of(action, phase),
-        };
-        [Action::Stop, Action::Restart, Action::Clone, Action::Delete].map(for_principal).into()
+        let all = [Action::Stop, Action::Restart, Action::Clone, Action::Delete];
+        let why_not = |action| Self::denied(action, principal, owner).or_else(|| Self::of(action, phase).reason);
+        all.map(|action| Self::unless(action, why_not(action))).into()
+    }
+
+    /// What the principal can do with a dataset, a model or a group of this owner.
+    pub fn on_owned(principal: &Principal, owner: Option<&str>) -> Vec<Self> {
+        [Action::Change, Action::Delete]
+            .map(|action| Self::unless(action, Self::denied(action, principal, owner)))
+            .into()
+    }
+
+    /// Why the principal may not do this with something of this owner.
+    pub fn denied(action: Action, principal: &Principal, owner: Option<&str>) -> Option<Text> {
+        permit(principal, action.deed(), owner).err().map(|denied| denied.text())
+    }
+
+    /// It can be done unless something stands against it.
+    pub fn unless(action: Action, reason: Option<Text>) -> Self {
+        Self { action, allowed: reason.is_none(), reason }
     }
 
     /// Whether this can be done in this phase.
@@ -54,9 +71,9 @@ impl AllowedAction {
             Action::Delete if !phase.is_final() => {
                 Some(Text::new("任务尚未结束，请先停止", "the task is not over; stop it first"))
             }
-            Action::Stop | Action::Delete | Action::Restart | Action::Clone => None,
+            Action::Stop | Action::Delete | Action::Restart | Action::Clone | Action::Change => None,
         };
-        Self { action, allowed: reason.is_none(), reason }
+        Self::unless(action, reason)
     }
 }
 

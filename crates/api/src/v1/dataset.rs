@@ -5,6 +5,8 @@ use fermi_domain::language::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::AllowedAction;
+
 /// The body of `POST /datasets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -45,6 +47,9 @@ pub struct Dataset {
     pub versions: Vec<DatasetVersion>,
     /// Unix milliseconds.
     pub created_at: u64,
+    /// What the one who asks may do with it.
+    #[serde(default)]
+    pub allowed_actions: Vec<AllowedAction>,
 }
 
 /// One version; what is stated about it never changes.

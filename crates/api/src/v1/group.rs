@@ -11,7 +11,7 @@ use fermi_domain::validation::{RequestedCommand, RequestedRecipe};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::CreateAnswer;
+use super::{AllowedAction, CreateAnswer};
 
 /// How a group is launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -160,6 +160,9 @@ pub struct Group {
     /// Unix milliseconds.
     pub created_at: u64,
     pub updated_at: u64,
+    /// What the one who asks may do with it.
+    #[serde(default)]
+    pub allowed_actions: Vec<AllowedAction>,
 }
 
 /// A task on a group.

@@ -6,6 +6,8 @@ use fermi_domain::model::{ModelNumbers, ModelShape, ShapeSource};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::AllowedAction;
+
 /// The body of `POST /models`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -39,6 +41,9 @@ pub struct Model {
     pub planning: Option<Text>,
     /// Unix milliseconds.
     pub created_at: u64,
+    /// What the one who asks may do with it.
+    #[serde(default)]
+    pub allowed_actions: Vec<AllowedAction>,
 }
 
 /// The numbers by which a plan is made.

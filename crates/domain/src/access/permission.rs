@@ -1,10 +1,14 @@
 //! Deed × role × owner: who may do what.
 
+use serde::{Deserialize, Serialize};
+
 use crate::language::{Explained, Hint, Text};
 use crate::principal::{Principal, Role};
 
 /// What a request does, as far as it matters who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Deed {
     /// See environments, tasks, their logs, events, what the server keeps.
     Look,

@@ -16,6 +16,6 @@ pub use record::{
 pub use selection::{AutoSelection, Selection};
 pub use spans::{Moment, Spans};
 pub use spec::{
-    DatasetVersion, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Strategy,
+    DatasetChoice, DistributedConfig, LaunchOptions, OnDisconnect, OnHang, Policies, Source, Standby, Strategy,
     TaskSpec, Work,
 };

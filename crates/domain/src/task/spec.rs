@@ -23,7 +23,7 @@ pub struct TaskSpec {
     pub name: String,
     /// None for a command that brings its own data.
     #[serde(default)]
-    pub dataset: Option<DatasetVersion>,
+    pub dataset: Option<DatasetChoice>,
     #[serde(default)]
     pub model_id: Option<String>,
     /// Where its workers come from; `launchMode` on the wire.
@@ -61,11 +61,11 @@ impl TaskSpec {
     }
 }
 
-/// One version of a dataset; a dataset alone would change under the training.
+/// The version of a dataset that a task trains on; a dataset alone would change under the training.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DatasetVersion {
+pub struct DatasetChoice {
     pub dataset_id: String,
     pub dataset_version_id: String,
 }

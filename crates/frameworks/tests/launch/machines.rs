@@ -5,7 +5,7 @@ use fermi_domain::{
     ids::{EnvironmentId, LocalRank, NodeRank, Rank, WorkerId},
     launch::{TaskLaunch, Template},
     rank_map::{RankMap, RankSlot},
-    task::{DatasetVersion, DistributedConfig, LaunchOptions, Policies, Selection, Strategy, TaskSpec, Work},
+    task::{DatasetChoice, DistributedConfig, LaunchOptions, Policies, Selection, Strategy, TaskSpec, Work},
 };
 use fermi_frameworks::{LaunchOrder, LaunchRefusal, NodeFacts, launch};
 use serde_json::Value;
@@ -39,10 +39,7 @@ impl Scene {
         let distributed = DistributedConfig { enabled: true, framework: Some(framework), ..Default::default() };
         let spec = TaskSpec {
             name: "gpt3-pretraining".into(),
-            dataset: Some(DatasetVersion {
-                dataset_id: "dataset-001".into(),
-                dataset_version_id: "version-001".into(),
-            }),
+            dataset: Some(DatasetChoice { dataset_id: "dataset-001".into(), dataset_version_id: "version-001".into() }),
             model_id: Some("model-001".into()),
             selection: Selection::Environments,
             work: command(&["train.py", "--epochs", "3"]),

@@ -3,7 +3,7 @@
 use fermi_domain::{
     framework::Framework,
     launch::{TaskLaunch, Template},
-    task::{DatasetVersion, Work},
+    task::{DatasetChoice, Work},
 };
 
 use crate::machines::{Gpus, Scene, file};
@@ -13,7 +13,7 @@ const HOSTILE: &str = "a b'c\"d$HOME`id`;rm -rf /|&<launchFolder>{dir}%s\\nä¸­æ–
 fn hostile(framework: Framework) -> TaskLaunch {
     let mut scene = Scene::new(framework, &[(HOSTILE, 2, HOSTILE), ("x", 1, "z")], Gpus::OnePerRank);
     scene.spec.name = HOSTILE.into();
-    scene.spec.dataset = Some(DatasetVersion { dataset_id: HOSTILE.into(), dataset_version_id: HOSTILE.into() });
+    scene.spec.dataset = Some(DatasetChoice { dataset_id: HOSTILE.into(), dataset_version_id: HOSTILE.into() });
     scene.spec.model_id = Some(HOSTILE.into());
     scene.spec.work = Work::Command {
         argv: vec![format!("{HOSTILE}.py"), HOSTILE.into()],

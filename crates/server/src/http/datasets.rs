@@ -2,11 +2,13 @@
 
 use axum::extract::{RawQuery, State};
 use fermi_api::v1::{
-    CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility, Empty, Envelope, Failure, Id, Page,
+    AllowedAction, CreateDataset, CreateDatasetVersion, Dataset, DatasetVersion, DatasetVisibility, Empty, Envelope,
+    Failure, Id, Page,
 };
 use fermi_domain::dataset::{Checksum, DataFormat, LocationKind, check_location};
 use fermi_domain::environment::Environment;
 use fermi_domain::language::Text;
+use fermi_domain::principal::Principal;
 use fermi_store::datasets::{self as kept, CreateError, NewDataset, NewVersion};
 use fermi_store::events::NewEvent;
 use fermi_store::tasks::ListError;
@@ -45,29 +47,39 @@ pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: Json
         ("pageToken" = Option<String>, Query), ("filter" = Option<String>, Query, example = "name~wiki"),
     ),
     responses((status = 200, body = Envelope<Page<Dataset>>), (status = 422, body = Failure)))]
-pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
+pub async fn list(State(core): State<Core>, Caller(reader): Caller, RawQuery(query): RawQuery) -> Reply {
     let (wanted, name) = catalogue::listed(query.as_deref())?;
     let read = core.store().read(move |view| {
         let page = view.list_datasets(name.as_deref(), wanted.size, wanted.token.as_ref())?;
-        let mut versions = Vec::with_capacity(page.rows.len());
-        for dataset in &page.rows {
-            versions.push(versions_of(view, &dataset.id)?);
-        }
-        Ok::<_, ListError>((page, versions))
+        let beside = page.rows.iter().map(|dataset| beside(view, &dataset.id)).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, ListError>((page, beside))
     });
-    let (page, versions) = read.await?;
-    let (mut versions, known) = (versions.into_iter(), core.known_environments());
-    EnvelopeAnswer::ok(&paging::page(page, |dataset| shown(dataset, versions.next().unwrap_or_default(), &known)))
+    let (page, beside) = read.await?;
+    let (mut beside, known) = (beside.into_iter(), core.known_environments());
+    EnvelopeAnswer::ok(&paging::page(page, |dataset| {
+        shown(dataset, beside.next().unwrap_or_default(), &known, &reader)
+    }))
 }
 
 /// One dataset with its versions.
 #[utoipa::path(get, path = "/api/v1/datasets/{id}", tag = "datasets", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Dataset>), (status = 404, body = Failure)))]
-pub async fn show(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Reply {
+pub async fn show(State(core): State<Core>, Caller(reader): Caller, DatasetPath(id): DatasetPath) -> Reply {
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
-    let (dataset, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
-    EnvelopeAnswer::ok(&shown(dataset, versions, &core.known_environments()))
+    let (dataset, beside) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
+    EnvelopeAnswer::ok(&shown(dataset, beside, &core.known_environments(), &reader))
+}
+
+/// What is read beside a dataset.
+#[derive(Default)]
+struct Beside {
+    owner: Option<String>,
+    versions: Vec<SeenVersion>,
+}
+
+fn beside(view: &View<'_>, dataset: &str) -> Result<Beside, StoreError> {
+    Ok(Beside { owner: view.owner(dataset)?, versions: versions_of(view, dataset)? })
 }
 
 /// A version with the environments that have seen it.
@@ -80,9 +92,9 @@ struct SeenVersion {
 /// So many environments of a version are listed.
 const MOST_LISTED: usize = 256;
 
-fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Vec<SeenVersion>)>, StoreError> {
+fn find(view: &View<'_>, id: &str) -> Result<Option<(kept::Dataset, Beside)>, StoreError> {
     let Some(dataset) = view.dataset(id)? else { return Ok(None) };
-    Ok(Some((dataset, versions_of(view, id)?)))
+    Ok(Some((dataset, beside(view, id)?)))
 }
 
 fn versions_of(view: &View<'_>, dataset: &str) -> Result<Vec<SeenVersion>, StoreError> {
@@ -147,7 +159,7 @@ pub async fn create_version(
 pub async fn versions(State(core): State<Core>, DatasetPath(id): DatasetPath) -> Reply {
     let wanted = id.clone();
     let read: Result<_, StoreError> = core.store().read(move |view| find(view, &wanted)).await;
-    let (_, versions) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
+    let (_, Beside { versions, .. }) = read?.ok_or_else(|| ApiProblem::not_found(&DATASET, &id))?;
     let known = core.known_environments();
     EnvelopeAnswer::ok(&Page::whole(versions.into_iter().map(|seen| version(seen, &known)).collect()))
 }
@@ -202,13 +214,14 @@ fn new_version(asked: CreateDatasetVersion) -> Result<NewVersion, ApiProblem> {
 /// 1 EiB.
 const LARGEST: u64 = 1 << 60;
 
-fn shown(dataset: kept::Dataset, versions: Vec<SeenVersion>, known: &[Environment]) -> Dataset {
+fn shown(dataset: kept::Dataset, beside: Beside, known: &[Environment], reader: &Principal) -> Dataset {
     Dataset {
         id: dataset.id,
         name: dataset.name,
         description: dataset.description,
-        versions: versions.into_iter().map(|seen| version(seen, known)).collect(),
+        versions: beside.versions.into_iter().map(|seen| version(seen, known)).collect(),
         created_at: dataset.created_ms,
+        allowed_actions: AllowedAction::on_owned(reader, beside.owner.as_deref()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Models that tasks start from.
 
 use axum::extract::{RawQuery, State};
-use fermi_api::v1::{CreateModel, Empty, Envelope, Failure, Id, Model, Page};
+use fermi_api::v1::{AllowedAction, CreateModel, Empty, Envelope, Failure, Id, Model, Page};
 use fermi_domain::dataset::{LocationKind, check_location};
 use fermi_domain::model::{ModelNumbers, ShapeSource};
+use fermi_domain::principal::Principal;
 use fermi_store::models::{KnownShape, NewModel};
 use fermi_store::tasks::ListError;
 use fermi_store::{StoreError, Transaction};
@@ -59,25 +60,33 @@ pub async fn create(State(core): State<Core>, Caller(caller): Caller, body: Json
         ("pageToken" = Option<String>, Query), ("filter" = Option<String>, Query, example = "name~llama"),
     ),
     responses((status = 200, body = Envelope<Page<Model>>), (status = 422, body = Failure)))]
-pub async fn list(State(core): State<Core>, RawQuery(query): RawQuery) -> Reply {
+pub async fn list(State(core): State<Core>, Caller(reader): Caller, RawQuery(query): RawQuery) -> Reply {
     let (wanted, name) = catalogue::listed(query.as_deref())?;
     let read = core.store().read(move |view| {
         let page = view.list_models(name.as_deref(), wanted.size, wanted.token.as_ref())?;
-        let shapes = page.rows.iter().map(|model| view.model_shape(&model.id)).collect::<Result<Vec<_>, _>>()?;
-        Ok::<_, ListError>((page, shapes))
+        let rows = page.rows.iter();
+        let beside = rows.map(|model| Ok((view.model_shape(&model.id)?, view.owner(&model.id)?)));
+        let beside = beside.collect::<Result<Vec<_>, StoreError>>()?;
+        Ok::<_, ListError>((page, beside))
     });
-    let (page, shapes) = read.await?;
-    let mut shapes = shapes.into_iter();
-    EnvelopeAnswer::ok(&paging::page(page, |entry| shown(KnownModel { entry, shape: shapes.next().flatten() })))
+    let (page, beside) = read.await?;
+    let mut beside = beside.into_iter();
+    EnvelopeAnswer::ok(&paging::page(page, |entry| {
+        let (shape, owner) = beside.next().unwrap_or_default();
+        shown(KnownModel { entry, shape }, owner.as_deref(), &reader)
+    }))
 }
 
 /// One model.
 #[utoipa::path(get, path = "/api/v1/models/{id}", tag = "models", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Model>), (status = 404, body = Failure)))]
-pub async fn show(State(core): State<Core>, ModelPath(id): ModelPath) -> Reply {
+pub async fn show(State(core): State<Core>, Caller(reader): Caller, ModelPath(id): ModelPath) -> Reply {
     let wanted = id.clone();
-    let found: Result<_, StoreError> = core.store().read(move |view| model_numbers::find(view, &wanted)).await;
-    EnvelopeAnswer::ok(&shown(found?.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?))
+    let read =
+        core.store().read(move |view| Ok::<_, StoreError>((model_numbers::find(view, &wanted)?, view.owner(&wanted)?)));
+    let (found, owner) = read.await?;
+    let found = found.ok_or_else(|| ApiProblem::not_found(&MODEL, &id))?;
+    EnvelopeAnswer::ok(&shown(found, owner.as_deref(), &reader))
 }
 
 /// Forgets a model that no open task needs.
@@ -87,7 +96,7 @@ pub async fn delete(State(core): State<Core>, Caller(caller): Caller, ModelPath(
     Catalogue::Models.delete(&core, id, caller).await
 }
 
-fn shown(model: KnownModel) -> Model {
+fn shown(model: KnownModel, owner: Option<&str>, reader: &Principal) -> Model {
     let (architecture, planning) = (model.shown(), model.planning());
     let entry = model.entry;
     Model {
@@ -99,5 +108,6 @@ fn shown(model: KnownModel) -> Model {
         architecture,
         planning: Some(planning),
         created_at: entry.created_ms,
+        allowed_actions: AllowedAction::on_owned(reader, owner),
     }
 }

@@ -1,7 +1,7 @@
 //! Secrets: set, listed by name, deleted. No route gives a value back.
 
 use axum::extract::{Path, RawQuery, State};
-use fermi_api::v1::{Empty, Envelope, Failure, Page, Secret, SetSecret};
+use fermi_api::v1::{AllowedAction, Empty, Envelope, Failure, Page, Secret, SetSecret};
 use fermi_domain::access::{Deed, SecretHolder, SecretRefusal, check_secret_name, check_secret_value};
 use fermi_domain::language::Text;
 use fermi_domain::principal::Principal;
@@ -36,9 +36,10 @@ pub async fn set(State(core): State<Core>, Caller(caller): Caller, body: JsonBod
     let sealed = sealed.map_err(|error| ApiProblem::broken("a secret could not be sealed", &error))?;
     let text = said(&holder, &name, Text::new("已保存", "was kept"));
     let row = SecretRow { holder: holder.clone(), name: name.clone(), updated_ms: now_ms };
+    let reader = caller.clone();
     let event = NewEvent::new(now_ms, "secret.set", text.clone(), caller);
     core.change_accounts(event, move |tx| Ok(tx.set_secret(&holder, &name, &sealed, now_ms)?)).await?;
-    EnvelopeAnswer::said(text, &shown(row))
+    EnvelopeAnswer::said(text, &shown(row, &reader))
 }
 
 /// The names of one's own and of shared secrets; an administrator sees those of everyone.
@@ -48,7 +49,7 @@ pub async fn list(State(core): State<Core>, Caller(caller): Caller) -> Reply {
     let rows: Result<_, StoreError> = core.store().read(|view| view.secrets()).await;
     let sees_all = permit(&caller, Deed::Administer, None).is_ok();
     let is_seen = |row: &SecretRow| sees_all || row.holder.user().is_none_or(|user| caller.user() == Some(user));
-    EnvelopeAnswer::ok(&Page::whole(rows?.into_iter().filter(is_seen).map(shown).collect()))
+    EnvelopeAnswer::ok(&Page::whole(rows?.into_iter().filter(is_seen).map(|row| shown(row, &caller)).collect()))
 }
 
 /// Deletes a secret: one's own, or as an operator one that is shared or another user's. Tasks that name it and have not
@@ -94,7 +95,8 @@ fn holder(caller: &Principal, shared: bool, owner: Option<&str>) -> Result<Secre
     }
 }
 
-fn shown(row: SecretRow) -> Secret {
+fn shown(row: SecretRow, reader: &Principal) -> Secret {
     let owner = row.holder.user().map(str::to_owned);
-    Secret { name: row.name, shared: owner.is_none(), owner, updated_at: row.updated_ms }
+    let allowed_actions = AllowedAction::on_owned(reader, owner.as_deref());
+    Secret { name: row.name, shared: owner.is_none(), owner, updated_at: row.updated_ms, allowed_actions }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use fermi_api::v1::{Envelope, Failure, LogIn, LoggedOut, Session};
+use fermi_api::v1::{DeniedDeed, Envelope, Failure, LogIn, LoggedOut, Session};
 use fermi_domain::access::token::{SESSION_MS, USUAL_TOKEN_MS};
 use fermi_domain::access::{JoinTerms, Peer, TokenKind, TokenScope, check_name, network_of};
 use fermi_domain::language::Text;
@@ -79,6 +79,7 @@ pub async fn open(
         is_open: core.accounts().is_open(),
         expires_at: Some(ends_ms),
         token: (!is_cookie).then(|| word.clone()),
+        denied: DeniedDeed::all(&principal),
     };
     let answer = EnvelopeAnswer::said(logged_in(&principal), &session)?;
     let mut response = answer.into_response();
@@ -200,9 +201,11 @@ pub fn logged_in(principal: &Principal) -> Text {
 #[utoipa::path(get, path = "/api/v1/session", tag = "access",
     responses((status = 200, body = Envelope<Session>), (status = 401, body = Failure)))]
 pub async fn show(State(core): State<Core>, Shower(caller): Shower) -> Reply {
+    let denied = DeniedDeed::all(&caller.principal);
     let Principal::User { role, name } = caller.principal else { return Err(wrong()) };
     let expires_at = caller.holder.and_then(|holder| core.accounts().token(&holder.digest)?.expires_ms);
-    EnvelopeAnswer::ok(&Session { user: name, role, is_open: core.accounts().is_open(), expires_at, token: None })
+    let is_open = core.accounts().is_open();
+    EnvelopeAnswer::ok(&Session { user: name, role, is_open, expires_at, token: None, denied })
 }
 
 /// Ends the session, or revokes the token, with which this request comes. The server's own token stays.

@@ -8,7 +8,7 @@ use fermi_domain::{
     language::Text,
     phase::TaskPhase,
     principal::Principal,
-    task::{DatasetVersion, Task},
+    task::{DatasetChoice, Task},
 };
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub struct TaskBrief {
     #[serde(default)]
     pub started_ms: Option<u64>,
     #[serde(default)]
-    pub dataset: Option<DatasetVersion>,
+    pub dataset: Option<DatasetChoice>,
     #[serde(default)]
     pub model_id: Option<String>,
     /// The group that it runs on.

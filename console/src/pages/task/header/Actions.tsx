@@ -4,6 +4,7 @@ import { client, q } from '~/api/client';
 import { keys } from '~/api/queries';
 import type { Action, Task } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useWhyNot } from '~/api/useWhyNot';
 import { Button, IconButton } from '~/ui/Button';
 import { Confirm } from '~/ui/Confirm';
 import { CopyIcon, MoreIcon, RestartIcon, StopIcon, TrashIcon } from '~/ui/icons';
@@ -12,7 +13,7 @@ import { useWords } from '~/words';
 
 /** What may be done, as the server says; what may not says why. */
 export function Actions({ task }: { task: Task }) {
-  const { w, say } = useWords();
+  const { w } = useWords();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'force' | 'delete' | null>(null);
   const path = { params: { path: { id: task.id } } };
@@ -40,10 +41,8 @@ export function Actions({ task }: { task: Task }) {
     done: () => w.task.deleted,
     onDone: () => void navigate({ to: '/training' }),
   });
-  const why = (action: Action) => {
-    const known = task.allowedActions.find((one) => one.action === action);
-    return known?.allowed ? null : say(known?.reason) || w.common.none;
-  };
+  const whyNot = useWhyNot();
+  const why = (action: Action) => whyNot(task, action);
   const isOver = task.endedAt != null;
   return (
     <>

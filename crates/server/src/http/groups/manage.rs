@@ -5,12 +5,13 @@ use axum::http::HeaderMap;
 use fermi_api::v1::{ChangeGroup, CreateGroup, Empty, Envelope, Failure, Group, GroupConfigChange, Page};
 use fermi_domain::group::{self, DEFAULT_PORT, GroupRefusal, LaunchConfig, UNASSIGNED};
 use fermi_domain::ids::GroupId;
-use fermi_domain::language::{FrontEnd, Text};
+use fermi_domain::language::Text;
 use fermi_domain::task::Task;
 use fermi_store::groups::{GroupError, GroupRow};
-use fermi_store::{StoreError, Transaction, View, WriteError};
+use fermi_store::{StoreError, View, WriteError};
 
-use super::{members, view};
+use super::members;
+use super::view::{self, GroupReader, StoredGroup};
 use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -39,7 +40,8 @@ pub async fn create(
     let known = core.known_environments();
     let workers =
         if body.value.workers.is_empty() { Vec::new() } else { members::existing(&body.value.workers, &known)? };
-    let (cause, front_end) = (Cause { principal: caller, now_ms: core.now_ms() }, front_end(&headers));
+    let reader = GroupReader { principal: caller.clone(), front_end: front_end(&headers) };
+    let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let made = core.store().write(move |tx| {
         once(tx, key.as_ref(), cause.now_ms, |tx| {
             let id = tx.create_group(&name, &launch, cause.now_ms).map_err(|error| refused(error, &name))?;
@@ -49,8 +51,7 @@ pub async fn create(
             if !workers.is_empty() {
                 members::carry(tx, &workers, Some(&id), &known, &cause)?;
             }
-            let row = stored(tx, &id)?;
-            let shown = view::group(&row, &[], &known, front_end);
+            let shown = view::group(&whole(tx, &id)?, &known, &reader);
             EnvelopeAnswer::said(Text::new("分组创建成功", "the group was created"), &shown)
         })
     });
@@ -92,6 +93,16 @@ pub fn stored(view: &View<'_>, id: &GroupId) -> Result<GroupRow, ApiProblem> {
     view.group(id)?.ok_or_else(|| ApiProblem::not_found(&GROUP, id.as_str()))
 }
 
+/// The same with what is stored beside it.
+pub fn whole(view: &View<'_>, id: &GroupId) -> Result<StoredGroup, ApiProblem> {
+    Ok(beside(view, stored(view, id)?)?)
+}
+
+fn beside(view: &View<'_>, row: GroupRow) -> Result<StoredGroup, StoreError> {
+    let id = &row.group.id;
+    Ok(StoredGroup { owner: view.owner(id.as_str())?, tasks: open_tasks(view, id)?, row })
+}
+
 /// The tasks on a group that are not over.
 pub fn open_tasks(view: &View<'_>, id: &GroupId) -> Result<Vec<Task>, StoreError> {
     Ok(view.open_tasks_on_group(id)?.into_iter().map(|task| task.value).collect())
@@ -104,19 +115,22 @@ pub fn open_tasks(view: &View<'_>, id: &GroupId) -> Result<Vec<Task>, StoreError
         ("pageToken" = Option<String>, Query), ("filter" = Option<String>, Query, example = "name~llm"),
     ),
     responses((status = 200, body = Envelope<Page<Group>>), (status = 422, body = Failure)))]
-pub async fn list(State(core): State<Core>, headers: HeaderMap, RawQuery(query): RawQuery) -> Reply {
+pub async fn list(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Reply {
     let params = Params::read(query.as_deref(), &["pageSize", "pageToken", "filter"])?;
     let wanted = paging::wanted(&params)?;
     let part = name_filter(&params)?.map(|part| part.to_lowercase());
-    let (known, front_end) = (core.known_environments(), front_end(&headers));
-    let read = core.store().read(move |view| {
-        let rows = view.groups()?;
-        let tasks = rows.iter().map(|row| open_tasks(view, &row.group.id)).collect::<Result<Vec<_>, _>>()?;
-        Ok::<_, StoreError>((rows, tasks))
-    });
-    let (rows, tasks) = read.await?;
-    let last = view::unassigned(&rows, &known, language(&headers));
-    let shown = rows.iter().zip(&tasks).map(|(row, tasks)| view::group(row, tasks, &known, front_end));
+    let known = core.known_environments();
+    let reader = GroupReader { principal: caller, front_end: front_end(&headers) };
+    let read: Result<Vec<StoredGroup>, StoreError> =
+        core.store().read(|view| view.groups()?.into_iter().map(|row| beside(view, row)).collect()).await;
+    let groups = read?;
+    let last = view::unassigned(groups.iter().map(|stored| &stored.row), &known, language(&headers));
+    let shown = groups.iter().map(|stored| view::group(stored, &known, &reader));
     let mut all: Vec<Group> = shown.chain([last]).collect();
     all.retain(|group| part.as_ref().is_none_or(|part| group.name.to_lowercase().contains(part)));
     EnvelopeAnswer::ok(&paging::cut(all, &wanted)?)
@@ -125,15 +139,20 @@ pub async fn list(State(core): State<Core>, headers: HeaderMap, RawQuery(query):
 /// One group.
 #[utoipa::path(get, path = "/api/v1/groups/{id}", tag = "groups", params(("id" = String, Path)),
     responses((status = 200, body = Envelope<Group>), (status = 404, body = Failure)))]
-pub async fn show(State(core): State<Core>, headers: HeaderMap, GroupPath(id): GroupPath) -> Reply {
+pub async fn show(
+    State(core): State<Core>,
+    Caller(caller): Caller,
+    headers: HeaderMap,
+    GroupPath(id): GroupPath,
+) -> Reply {
     let known = core.known_environments();
     if id.as_str() == UNASSIGNED {
         let rows: Result<_, StoreError> = core.store().read(|view| view.groups()).await;
         return EnvelopeAnswer::ok(&view::unassigned(&rows?, &known, language(&headers)));
     }
-    let (row, tasks) =
-        core.store().read(move |view| Ok::<_, ApiProblem>((stored(view, &id)?, open_tasks(view, &id)?))).await?;
-    EnvelopeAnswer::ok(&view::group(&row, &tasks, &known, front_end(&headers)))
+    let stored = core.store().read(move |view| whole(view, &id)).await?;
+    let reader = GroupReader { principal: caller, front_end: front_end(&headers) };
+    EnvelopeAnswer::ok(&view::group(&stored, &known, &reader))
 }
 
 /// Changes the name or the configuration. What runs is not touched; the next start has the new configuration.
@@ -151,7 +170,8 @@ pub async fn change(
     must_be_named(&id)?;
     let ChangeGroup { name: wanted, config, version } = body.value;
     let new_name = wanted.as_deref().map(name).transpose()?;
-    let (known, front_end) = (core.known_environments(), front_end(&headers));
+    let known = core.known_environments();
+    let reader = GroupReader { principal: caller.clone(), front_end: front_end(&headers) };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let changed = core.store().write(move |tx| {
         let row = stored(tx, &id)?;
@@ -163,7 +183,7 @@ pub async fn change(
             tx.update_group(&id, &name, &launch, cause.now_ms).map_err(|error| refused(error, &name))?;
             members::tell(tx, "group.changed", change_text(&row.group.name, &name), &cause)?;
         }
-        shown(tx, &id, &known, front_end)
+        Ok(view::group(&whole(tx, &id)?, &known, &reader))
     });
     let shown: Group = changed.await.map_err(WriteError::<ApiProblem>::flatten)?;
     EnvelopeAnswer::said(Text::new("已保存", "the group was saved"), &shown)
@@ -185,16 +205,6 @@ fn changed_by(launch: LaunchConfig, change: GroupConfigChange) -> LaunchConfig {
         master_port: master_port.map_or(launch.master_port, |port| port.unwrap_or(DEFAULT_PORT)),
         backend: backend.map_or(launch.backend, Option::unwrap_or_default),
     }
-}
-
-/// The group as it is inside a transaction.
-pub fn shown(
-    tx: &Transaction<'_>,
-    id: &GroupId,
-    known: &[fermi_domain::environment::Environment],
-    front_end: FrontEnd,
-) -> Result<Group, ApiProblem> {
-    Ok(view::group(&stored(tx, id)?, &open_tasks(tx, id)?, known, front_end))
 }
 
 /// Refuses what only a group with a name can do.

@@ -12,7 +12,8 @@ use fermi_domain::language::Text;
 use fermi_store::events::NewEvent;
 use fermi_store::{Transaction, WriteError};
 
-use super::{manage, view};
+use super::manage;
+use super::view::{self, GroupReader};
 use crate::access::ownership;
 use crate::caller::Caller;
 use crate::core::Core;
@@ -45,7 +46,8 @@ pub async fn move_workers(
     let target = (id.as_str() != UNASSIGNED).then_some(id);
     // One that is gone may be taken out, and not in.
     let workers = if target.is_some() { existing(&body.value.workers, &known)? } else { read(&body.value.workers)? };
-    let (version, language, front_end) = (body.value.version, language(&headers), front_end(&headers));
+    let (version, language) = (body.value.version, language(&headers));
+    let reader = GroupReader { principal: caller.clone(), front_end: front_end(&headers) };
     let cause = Cause { principal: caller, now_ms: core.now_ms() };
     let moved = core.store().write(move |tx| {
         once(tx, key.as_ref(), cause.now_ms, |tx| {
@@ -54,7 +56,7 @@ pub async fn move_workers(
             }
             let moved = carry(tx, &workers, target.as_ref(), &known, &cause)?;
             let group = match &target {
-                Some(id) => manage::shown(tx, id, &known, front_end)?,
+                Some(id) => view::group(&manage::whole(tx, id)?, &known, &reader),
                 None => view::unassigned(&tx.groups()?, &known, language),
             };
             let text = Text::new(format!("已移动 {moved} 个 Worker"), format!("{moved} workers were moved"));

@@ -1,12 +1,13 @@
 //! Groups as they are answered.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use fermi_api::v1::{self, GroupConfig, GroupProblem, GroupRank, GroupTask, WorkerStatus};
+use fermi_api::v1::{self, Action, AllowedAction, GroupConfig, GroupProblem, GroupRank, GroupTask, WorkerStatus};
 use fermi_domain::environment::Environment;
-use fermi_domain::group::{Group, LaunchConfig, UNASSIGNED, checks};
+use fermi_domain::group::{Group, GroupRefusal, LaunchConfig, UNASSIGNED, checks};
 use fermi_domain::ids::{TaskId, WorkerId};
-use fermi_domain::language::{FrontEnd, Language};
+use fermi_domain::language::{Explained, FrontEnd, Language, Text};
+use fermi_domain::principal::Principal;
 use fermi_domain::rank_map::{RankSlot, of_group};
 use fermi_domain::task::Task;
 use fermi_store::groups::GroupRow;
@@ -33,9 +34,25 @@ pub fn launch(config: GroupConfig) -> LaunchConfig {
     LaunchConfig { master_addr, world_size, master_port, backend }
 }
 
+/// A group with what is stored beside it.
+#[derive(Clone, Debug)]
+pub struct StoredGroup {
+    pub row: GroupRow,
+    pub owner: Option<String>,
+    /// Those that are not over.
+    pub tasks: Vec<Task>,
+}
+
+/// Who reads what is shown of a group: what they may do with it, and in whose words advice names settings.
+#[derive(Clone, Debug)]
+pub struct GroupReader {
+    pub principal: Principal,
+    pub front_end: FrontEnd,
+}
+
 /// A group with its open tasks, and the checks that need no node.
-pub fn group(row: &GroupRow, tasks: &[Task], known: &[Environment], front_end: FrontEnd) -> v1::Group {
-    let GroupRow { group, created_ms, updated_ms } = row;
+pub fn group(stored: &StoredGroup, known: &[Environment], reader: &GroupReader) -> v1::Group {
+    let StoredGroup { row: GroupRow { group, created_ms, updated_ms }, tasks, .. } = stored;
     let ranks = of_group(&group.members(known).workers, &group.launch).ok();
     let found = checks(group, known, None);
     v1::Group {
@@ -47,16 +64,42 @@ pub fn group(row: &GroupRow, tasks: &[Task], known: &[Environment], front_end: F
         world_size: ranks.as_ref().map(|ranks| ranks.map.world_size()),
         standby: ranks.map_or(0, |ranks| u32::try_from(ranks.standby.len()).unwrap_or(u32::MAX)),
         tasks: tasks.iter().map(task).collect(),
-        checks: found.iter().map(|check| v1::Check::of(check, front_end)).collect(),
+        checks: found.iter().map(|check| v1::Check::of(check, reader.front_end)).collect(),
         version: group.version,
         created_at: *created_ms,
         updated_at: *updated_ms,
+        allowed_actions: allowed(stored, &reader.principal),
     }
 }
 
+/// The group is its owner's, each task its own owner's; a group with open tasks stays.
+fn allowed(stored: &StoredGroup, reader: &Principal) -> Vec<AllowedAction> {
+    let StoredGroup { row, owner, tasks } = stored;
+    let in_use = || {
+        let (group, tasks) = (row.group.name.clone(), tasks.iter().map(|task| task.id.clone()).collect());
+        GroupRefusal::InUse { group, tasks }.text()
+    };
+    let mut all = AllowedAction::on_owned(reader, owner.as_deref());
+    for action in &mut all {
+        if action.action == Action::Delete && action.allowed && !tasks.is_empty() {
+            *action = AllowedAction::unless(Action::Delete, Some(in_use()));
+        }
+    }
+    // Of several tasks those are stopped that may be.
+    let denied = tasks.iter().map(|task| AllowedAction::denied(Action::Stop, reader, task.owner()));
+    let why_not = denied.min_by_key(Option::is_some);
+    let nothing = || Some(Text::new("没有未结束的任务", "no task on it is open"));
+    all.push(AllowedAction::unless(Action::Stop, why_not.unwrap_or_else(nothing)));
+    all
+}
+
 /// The group of the workers that are in no other.
-pub fn unassigned(groups: &[GroupRow], known: &[Environment], language: Language) -> v1::Group {
-    let taken: std::collections::HashSet<&WorkerId> = groups.iter().flat_map(|row| &row.group.workers).collect();
+pub fn unassigned<'a>(
+    groups: impl IntoIterator<Item = &'a GroupRow>,
+    known: &[Environment],
+    language: Language,
+) -> v1::Group {
+    let taken: HashSet<&WorkerId> = groups.into_iter().flat_map(|row| &row.group.workers).collect();
     let mut workers: Vec<WorkerId> = known.iter().flat_map(Environment::workers).map(|worker| worker.id).collect();
     workers.retain(|worker| !taken.contains(worker));
     workers.sort_unstable();
@@ -73,6 +116,7 @@ pub fn unassigned(groups: &[GroupRow], known: &[Environment], language: Language
         version: 0,
         created_at: 0,
         updated_at: 0,
+        allowed_actions: Vec::new(),
     }
 }
 
@@ -141,7 +185,7 @@ pub fn ranks(
             answer.rows = ranked.chain(ranks.standby.iter().map(|worker| row(worker, None, None, true))).collect();
         }
         Err(error) => {
-            let refusal = fermi_domain::group::GroupRefusal::Ranks(error);
+            let refusal = GroupRefusal::Ranks(error);
             answer.problem = Some(GroupProblem::of(&refusal, front_end));
             answer.rows = group.workers.iter().map(|worker| row(worker, None, None, false)).collect();
         }

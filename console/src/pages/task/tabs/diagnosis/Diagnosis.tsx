@@ -10,6 +10,7 @@ import { classes } from '~/ui/classes';
 import { CheckIcon, WarnIcon } from '~/ui/icons';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { useWords } from '~/words';
+import { exitWords } from '../../facts';
 import { Waiting } from '../../header/Why';
 import type { TabProps } from '../../Page';
 import { Stacks } from './Stacks';
@@ -28,7 +29,7 @@ export function Diagnosis({ task, onSearch }: TabProps) {
               onLogs={(ranks) => onSearch({ tab: 'logs', ranks, line: undefined })}
             />
             {data.verdict ? <Evidence verdict={data.verdict} /> : null}
-            {task.status === 'running' ? <Stacks taskId={task.id} /> : null}
+            {task.status === 'running' ? <Stacks task={task} /> : null}
           </div>
           <Beside explained={data} />
         </div>
@@ -75,7 +76,7 @@ function Sentence({ explained, isHung, onLogs }: SentenceProps) {
       {verdict?.first ? (
         <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4 text-sm sm:grid-cols-4">
           <Fact label={w.task.firstFailed}>{`${verdict.first.node}:${verdict.first.rank}`}</Fact>
-          <Fact label={w.task.exit}>{verdict.first.exitText}</Fact>
+          <Fact label={w.task.exit}>{exitWords(verdict.first.exitText, w.task.exitCode)}</Fact>
           {verdict.class ? <Fact label={w.task.whoseMatter}>{w.task.classes[verdict.class]}</Fact> : null}
           {verdict.signature ? (
             <Fact label={w.task.signature}>
@@ -116,7 +117,7 @@ function Evidence({ verdict }: { verdict: Verdict }) {
             {verdict.others.slice(0, 50).map((other) => (
               <li key={other.rank} className="flex gap-4 px-4 py-2 text-sm">
                 <span className="font-mono">{`${other.node}:${other.rank}`}</span>
-                <span className="text-muted">{other.exitText}</span>
+                <span className="text-muted">{exitWords(other.exitText, w.task.exitCode)}</span>
                 <span className="ml-auto text-xs text-faint">
                   {w.task.after(other.afterMs < 10_000 ? `${number(other.afterMs)} ms` : duration(other.afterMs))}
                 </span>

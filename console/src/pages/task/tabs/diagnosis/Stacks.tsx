@@ -1,17 +1,19 @@
 import { client, q } from '~/api/client';
 import { Problem } from '~/api/Loaded';
-import type { Stacks as Found } from '~/api/types';
+import type { Stacks as Found, Task } from '~/api/types';
 import { useAct } from '~/api/useAct';
+import { useWhyNot } from '~/api/useWhyNot';
 import { ranksText } from '~/logs/ranks';
 import { Button } from '~/ui/Button';
 import { Card } from '~/ui/Card';
 import { useWords } from '~/words';
 
 /** Where all ranks of a running task stand, asked when somebody wants to know: those at the same line together. */
-export function Stacks({ taskId }: { taskId: string }) {
+export function Stacks({ task }: { task: Task }) {
   const { w } = useWords();
+  const whyNot = useWhyNot();
   const ask = useAct({
-    call: () => q(client.POST('/api/v1/training-tasks/{id}/stacks', { params: { path: { id: taskId } } })),
+    call: () => q(client.POST('/api/v1/training-tasks/{id}/stacks', { params: { path: { id: task.id } } })),
     changes: [],
     isQuiet: true,
   });
@@ -20,7 +22,13 @@ export function Stacks({ taskId }: { taskId: string }) {
       title={w.task.stacks}
       note={w.task.stacksNote}
       actions={
-        <Button size="sm" isBusy={ask.isPending} onClick={() => ask.mutate(undefined)}>
+        <Button
+          size="sm"
+          isBusy={ask.isPending}
+          // Who may stop its processes may look into them.
+          disabledReason={whyNot(task, 'stop')}
+          onClick={() => ask.mutate(undefined)}
+        >
           {ask.data ? w.task.stacksAgain : w.task.stacksAsk}
         </Button>
       }

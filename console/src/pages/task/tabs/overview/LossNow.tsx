@@ -23,7 +23,7 @@ export function LossNow({ task }: { task: Task }) {
   );
   if ((courses[0]?.samples.length ?? 0) < 2) return null;
   return (
-    <Card bodyClass="px-3 pt-3">
+    <Card title={w.task.loss} note={w.task.bySteps} bodyClass="px-3 pt-3 pb-2">
       <Plot
         title={w.task.loss}
         courses={courses}
@@ -33,6 +33,7 @@ export function LossNow({ task }: { task: Task }) {
         format={value}
         formatX={number}
         height={160}
+        isTitleHidden
       />
     </Card>
   );

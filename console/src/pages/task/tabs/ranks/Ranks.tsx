@@ -7,13 +7,14 @@ import { Pill, type Tone } from '~/ui/Pill';
 import { SkeletonRows } from '~/ui/Skeleton';
 import { VirtualRows } from '~/ui/VirtualRows';
 import { useWords } from '~/words';
+import { exitWords } from '../../facts';
 import type { TabProps } from '../../Page';
 import { RankSquares } from '../../RankSquares';
 import { type About, useRanks } from '../../useRanks';
 
 const TONES: Record<Rank['state'], Tone> = { waiting: 'idle', running: 'good', succeeded: 'accent', failed: 'bad' };
 const COLUMNS =
-  'grid grid-cols-[56px_minmax(120px,180px)_84px_72px_72px_84px_64px_84px_minmax(160px,1fr)] gap-3 px-4 min-w-240';
+  'grid grid-cols-[56px_minmax(120px,180px)_84px_72px_72px_84px_72px_84px_minmax(160px,1fr)] gap-3 px-4 min-w-240';
 
 const NONE: Rank[] = [];
 
@@ -105,7 +106,7 @@ function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: n
         {row.node}
       </span>
       <span role="cell">
-        <Pill tone={TONES[row.state]} title={row.exitText ?? undefined}>
+        <Pill tone={TONES[row.state]} title={exitWords(row.exitText, w.task.exitCode) || undefined}>
           {say(row.stateText)}
         </Pill>
       </span>
@@ -119,13 +120,13 @@ function Row({ row, about, onPick }: { row: Rank; about: About; onPick: (rank: n
         {about.stepTime === null ? '–' : w.task.seconds(value(about.stepTime))}
       </span>
       <span role="cell" className={right}>
-        {row.cpus == null ? '–' : value(row.cpus)}
+        {row.cpus == null ? '–' : w.task.cores(row.cpus.toFixed(2))}
       </span>
       <span role="cell" className={right}>
         {row.memory == null ? '–' : bytes(row.memory)}
       </span>
       <span role="cell" className="truncate pl-3 font-mono text-xs text-muted" title={about.lastLine}>
-        {about.lastLine || row.exitText}
+        {about.lastLine || exitWords(row.exitText, w.task.exitCode)}
       </span>
     </div>
   );
