@@ -21,7 +21,7 @@ test('a webhook is added, hears a test and is removed', async ({ visit, seed }) 
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(zh.common.name).fill('team');
   await dialog.getByLabel(w.webhookUrl).fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`);
-  await dialog.getByLabel(w.topics.stopped).uncheck();
+  await dialog.getByRole('checkbox', { name: w.topics.stopped }).uncheck();
   await dialog.getByRole('button', { name: w.addWebhook }).click();
   await dialog.waitFor({ state: 'detached' });
   const row = page.getByRole('row', { name: /team/ });
