@@ -217,3 +217,25 @@ def test_neither_home_nor_an_encoding_for_chinese_is_needed(tmp_path: Path) -> N
     done = subprocess.run(words, env=variables, cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "训练样本 3" in done.stdout.decode("ascii").encode().decode("unicode_escape")
+
+
+def test_an_interrupt_is_told_without_a_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fermi_train.preparing.prepare_command", interrupted)
+    assert main(["prepare"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_words_that_nobody_reads_are_left_without_a_trace(tmp_path: Path) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    code = "from fermi_train import checking, command\n"
+    code += "checking.check_command = lambda words: print('x' * 100000, flush=True)\n"
+    code += "raise SystemExit(command.main(['check']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PYTHON, stdout=writes, stderr=subprocess.PIPE, check=False)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -314,6 +316,30 @@ def test_rows_encoded_together_are_those_encoded_alone(bos: int | None) -> None:
     assert (samples.ids.tolist(), samples.mask.tolist(), samples.lengths.tolist()) == (ids, mask, lengths)
     assert {place: problem.detail for place, problem in bad.items()} == told
     assert 10 < len(told) < 190
+
+
+SHARD = """
+import sys
+from pathlib import Path
+import numpy as np
+from fermi_train.data.arrow import Shards, ShardWriter
+
+path = Path(sys.argv[1])
+writer = ShardWriter(path, {"input_ids": "int32", "completion_mask": "int8"})
+for first in (0, 5):
+    ids = np.arange(first, first + 5)
+    writer.write({"input_ids": ids, "completion_mask": ids % 2}, np.array([2, 0, 3]))
+writer.close()
+shards = Shards([path])
+print([[shards[n][name].tolist() for name in shards.columns] for n in range(len(shards))], "pandas" in sys.modules)
+"""
+
+
+def test_shards_are_read_as_they_were_written_and_without_pandas(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", SHARD, str(tmp_path / "shard.arrow")]
+    said = subprocess.run(words, cwd=Path(__file__).parents[2], check=True, capture_output=True, text=True).stdout
+    rows = [[[0, 1], [0, 1]], [[], []], [[2, 3, 4], [0, 1, 0]], [[5, 6], [1, 0]], [[], []], [[7, 8, 9], [1, 0, 1]]]
+    assert said == f"{rows} False\n"
 
 
 def test_formats_are_recognised() -> None:

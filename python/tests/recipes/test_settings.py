@@ -14,11 +14,12 @@ from fermi_train.batch.probe import largest
 from fermi_train.batch.schedule import factor
 from fermi_train.command import main
 from fermi_train.data.order import NO_SAMPLE, Order, Position, share
+from fermi_train.environment import place_here
 from fermi_train.messages import Refusal
 from fermi_train.models.bytes_tokenizer import bytes_tokenizer
 from fermi_train.models.sources import Source
 from fermi_train.reading import read
-from fermi_train.recipes import obeyed
+from fermi_train.recipes import jax_lm, obeyed
 from fermi_train.settings import run_of, source_of
 from fermi_training.sentence import in_chinese
 
@@ -54,6 +55,15 @@ def test_a_key_that_has_no_effect_is_refused_by_name(more: dict[str, Any], named
     data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
     with pytest.raises(Refusal, match=named):
         _run(tiny.settings(tmp_path, data, **more))
+
+
+@pytest.mark.parametrize("key", ["training.optim", "training.dataloader_num_workers"])
+def test_what_the_jax_recipe_does_not_obey_is_refused(key: str, tmp_path: Path) -> None:
+    data = tiny.write_rows(tmp_path / "data.jsonl", tiny.answers(4))
+    value = {"training.optim": "sgd", "training.dataloader_num_workers": 2}[key]
+    config = tiny.settings(tmp_path, data, **{key.replace(".", "__"): value})
+    with pytest.raises(Refusal, match=f"the JAX recipe does not obey {key}"):
+        jax_lm.train(read(str(config), "sft"), place_here())
 
 
 def test_a_refusal_has_both_languages_and_a_hint(
