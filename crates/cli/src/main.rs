@@ -10,6 +10,7 @@ mod exit_code;
 mod help;
 mod known_servers;
 mod listener;
+mod plain;
 mod signals;
 mod span;
 mod sparkline;

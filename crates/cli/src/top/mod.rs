@@ -5,7 +5,6 @@
 //! strangers' texts fit to be drawn. Only the public API is used, and no key waits for it.
 
 mod charts;
-mod plain;
 mod reader;
 mod screen;
 mod state;

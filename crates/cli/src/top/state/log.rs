@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fermi_api::v1::{LogChunk, Stream};
 
-use crate::top::plain::{last_state, plain};
+use crate::plain::{last_state, plain};
 
 /// Lines that are held.
 const MOST: usize = 500;

@@ -6,8 +6,8 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use super::text::{cut, fit, right, style};
+use crate::plain::plain;
 use crate::table::Colour;
-use crate::top::plain::plain;
 use crate::top::state::{OpenTask, Pane};
 use crate::top::words::{self, say};
 use crate::wrap::wrapped;

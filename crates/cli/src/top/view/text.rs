@@ -3,8 +3,8 @@
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
+use crate::plain::plain;
 use crate::table::{self, Colour};
-use crate::top::plain::plain;
 
 /// The text in exactly so many columns, cut or filled up; without anything that a terminal would obey.
 pub fn fit(text: &str, columns: usize) -> String {
