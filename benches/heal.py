@@ -23,8 +23,8 @@ SCRIPT = os.path.join(ROOT, "tests/ranks/torch_warm.py")
 LONGEST_S = 120
 
 
-def heal(fermi, python, warm, script=SCRIPT, ranks=2):
-    """Milliseconds from the kill of the last rank to the last first step."""
+def heal(fermi, python, warm, script=SCRIPT, ranks=2, story=None):
+    """Milliseconds from the kill of the last rank to the last first step; into `story` comes what the journal says meanwhile."""
     with tempfile.TemporaryDirectory(prefix="fermi-heal-") as place:
         told = os.path.join(place, "told")
         os.mkdir(told)
@@ -38,12 +38,16 @@ def heal(fermi, python, warm, script=SCRIPT, ranks=2):
             wait_for(lambda: warm == "off" or len(events(journal, "rank.parked")) == ranks, LONGEST_S)
             victim = next(event["pid"] for event in events(journal, "rank.started") if event["rank"] == ranks - 1)
             time.sleep(0.5)
-            before = time.monotonic_ns()
+            before, before_ms = time.monotonic_ns(), time.time() * 1e3
             os.kill(victim, signal.SIGKILL)
             seen = lambda rank: wait_for(lambda: text(os.path.join(told, f"step-2-{rank}")), LONGEST_S)  # noqa: E731
             steps = [seen(rank) for rank in range(ranks)]
             if warm != "off" and not events(journal, "ranks.released"):
                 raise RuntimeError(f"started cold: {events(journal, 'ranks.cold')}")
+            if story is not None:
+                time.sleep(0.5)
+                after = [event for event in events(journal) if event["timeMs"] >= before_ms - 1]
+                story.extend((event["event"], round(event.get("sinceMs", event["timeMs"]) - before_ms)) for event in after)
             return (max(int(step) for step in steps) - before) / 1e6
         finally:
             with open(os.path.join(told, "end"), "w"):

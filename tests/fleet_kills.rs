@@ -249,6 +249,18 @@ matrix! {
 }
 
 #[test]
+fn a_warden_that_is_stopped_does_not_keep_the_workers_of_a_dead_run() {
+    let fleet = Fleet::of(&[("node-a", 1)]);
+    let id = fleet.run_script("echo up; sleep 600", 0);
+    fleet.says(&id, 1, 0, "up");
+    let (warden, supervisor) = eventually("keepers", || fleet.keepers(0));
+    signal(warden, libc::SIGSTOP);
+    signal(supervisor, libc::SIGKILL);
+    fleet.task_is(&id, "failed");
+    fleet.assert_idle();
+}
+
+#[test]
 fn without_restarts_the_death_of_any_supervisor_fails_the_task_and_names_the_node() {
     for (agent, node) in [(0, "first"), (1, "second")] {
         let fleet = fleet();

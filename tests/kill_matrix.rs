@@ -182,6 +182,33 @@ fn a_killed_warden_takes_everything_with_it_and_that_is_said() {
 }
 
 #[test]
+fn a_warden_that_is_stopped_goes_on_and_that_is_said() {
+    let place = Place::new();
+    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
+    let warden = i32::try_from(run.event("run.started")["wardenPid"].as_i64().unwrap()).unwrap();
+    run.event("rank.started");
+    signal(warden, libc::SIGSTOP);
+    let told = run.event("keeper.stopped");
+    assert_eq!((&told["pid"], &told["pause"]), (&warden.into(), &"stopped".into()), "{told}");
+    signal(run.pid(), libc::SIGTERM);
+    run.ended().expect(143);
+    place.assert_empty();
+}
+
+#[test]
+fn a_warden_that_is_stopped_outlives_neither_its_supervisor_nor_the_launchers_patience() {
+    let place = Place::new();
+    let run = Run::start(place.run(["--json", "-n", "1"]).args(["--no-python", "sleep", "600"]));
+    let started = run.event("run.started");
+    let keeper = |name: &str| i32::try_from(started[name].as_i64().unwrap()).unwrap();
+    run.event("rank.started");
+    signal(keeper("wardenPid"), libc::SIGSTOP);
+    signal(keeper("supervisorPid"), libc::SIGKILL);
+    run.ended().expect(1).says(&["died, and its processes with it"]);
+    place.assert_empty();
+}
+
+#[test]
 fn a_killed_launcher_takes_everything_with_it() {
     for phase in PHASES {
         let scene = Scene::at(phase);

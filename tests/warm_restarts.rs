@@ -10,11 +10,15 @@ use crate::support::{Place, Run, eventually, python, script, signal, torch_pytho
 
 /// Two ranks of `torch_warm.py`, and the folder in which they write.
 fn training(place: &Place, options: &[&str]) -> (Command, PathBuf) {
+    training_by(place, options, &script("torch_warm.py"))
+}
+
+fn training_by(place: &Place, options: &[&str], script: &Path) -> (Command, PathBuf) {
     let folder = place.path().join("told");
     std::fs::create_dir_all(&folder).unwrap();
     let mut command = place.run(["--json", "-n", "2", "--max-restarts", "3"]);
     command.args(options).env("PYTHON_EXEC", torch_python()).env("GLOO_SOCKET_IFNAME", "lo");
-    command.arg(script("torch_warm.py")).arg(&folder);
+    command.arg(script).arg(&folder);
     (command, folder)
 }
 
@@ -98,6 +102,62 @@ fn a_parked_process_that_was_killed_is_said_and_its_rank_starts_cold() {
     assert_eq!((&cold[0]["ranks"], &cold[0]["reason"]["kind"]), (&serde_json::json!([0]), &Value::from("parkedEnded")));
     assert_eq!(ended.events_named("ranks.released")[0]["ranks"], serde_json::json!([1]));
     place.assert_empty();
+}
+
+#[test]
+fn a_parked_process_that_is_stopped_is_said_and_its_rank_starts_cold() {
+    let place = Place::new();
+    let (mut command, folder) = training(&place, &["--warm", "on"]);
+    let run = Run::start(&mut command);
+    text(&folder, "losses-1-0");
+    let parked = run.event_count("rank.parked", 2);
+    let of_rank_0 = parked.iter().find(|event| event["rank"] == 0).unwrap();
+    signal(pid_of(of_rank_0), libc::SIGSTOP);
+    signal(rank(&run, 1, 1), libc::SIGKILL);
+    text(&folder, "losses-2-0");
+    std::fs::write(folder.join("end"), "").unwrap();
+    let ended = run.ended().expect(0);
+    let cold = ended.events_named("ranks.cold");
+    assert_eq!(cold.len(), 1, "{cold:?}");
+    let (ranks, kind) = (&cold[0]["ranks"], &cold[0]["reason"]["kind"]);
+    assert_eq!((ranks, kind), (&serde_json::json!([0]), &Value::from("parkedStopped")));
+    assert_eq!(ended.events_named("ranks.released")[0]["ranks"], serde_json::json!([1]));
+    place.assert_empty();
+}
+
+/// Kills rank 1 of two warm ones that begin with these lines; the answer is what was told of the sweep.
+fn swept_after(first_lines: &str) -> Value {
+    let place = Place::new();
+    let begins = format!("import os, runpy, sys\nfolder = sys.argv[1]\n{first_lines}\n");
+    let goes_on = format!("runpy.run_path({:?}, run_name='__main__')\n", script("torch_warm.py").display().to_string());
+    let holds = place.file("holds.py", &format!("{begins}{goes_on}"));
+    let (mut command, folder) = training_by(&place, &["--warm", "on"], &holds);
+    let run = Run::start(&mut command);
+    text(&folder, "losses-1-0");
+    run.event_count("rank.parked", 2);
+    signal(rank(&run, 1, 1), libc::SIGKILL);
+    text(&folder, "losses-2-0");
+    std::fs::write(folder.join("end"), "").unwrap();
+    let ended = run.ended().expect(0);
+    assert_eq!(ended.events_named("ranks.released")[0]["ranks"], serde_json::json!([0, 1]));
+    place.assert_empty();
+    ended.events_named("attempt.swept").first().cloned().unwrap_or_default()
+}
+
+#[test]
+fn the_next_attempt_begins_while_the_kernel_still_frees_the_memory_of_the_last() {
+    let swept = swept_after("");
+    assert!(swept["freeing"].as_array().is_some_and(|pids| !pids.is_empty()), "{swept}");
+    assert!(swept["kept"].is_null() && swept["killed"] == 0, "{swept}");
+}
+
+#[test]
+fn a_lock_that_a_dead_rank_still_holds_is_waited_for() {
+    let lock = "import fcntl\nheld = open(folder + '/lock-' + os.environ['RANK'], 'w')\n\
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)";
+    let swept = swept_after(lock);
+    assert!(swept["freeing"].is_null(), "{swept}");
+    assert_eq!(swept["kept"]["kind"], "lock", "{swept}");
 }
 
 #[test]

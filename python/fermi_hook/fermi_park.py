@@ -34,13 +34,15 @@ def park(hook, order_fd, takes_device):
     badness = set_badness("1000")
     for number in FOR_RANKS:
         signal.signal(number, signal.SIG_IGN)
-    import_all(hook)
+    told = import_all(hook)
     # As a rank it tells anew what is to be imported, and not before it has made a step.
     hook.words[hook.at.IMPORTS] = 0
-    if takes_device:
-        take_device(sys.modules.get("torch"))
+    if takes_device and told.get("device"):
+        take_device(sys.modules.get("torch"), told.get("nccl"))
     before = packages(hook)
     order = await_order(hook, order_fd)
+    # The supervisor waits for this: an order that is not taken is another process's.
+    hook.enter(hook.phase.IMPORT)
     try:
         for number in FOR_RANKS:
             signal.signal(number, signal.SIG_DFL)
@@ -52,7 +54,6 @@ def park(hook, order_fd, takes_device):
     if why_not is not None:
         start_anew(hook, why_not)
     hook.words[hook.at.START] = RELEASED
-    hook.enter(hook.phase.IMPORT)
 
 
 def import_all(hook):
@@ -92,17 +93,31 @@ def import_all(hook):
         give_up(hook, OWN_MODULE)
     if torch is not None and torch.cuda.is_initialized():
         give_up(hook, DEVICE_TAKEN)
+    return told
 
 
-def take_device(torch):
-    """A context on the GPU of this rank; without one, or without a GPU, the rank makes it itself."""
+def take_device(torch, has_nccl):
+    """A context on the GPU of this rank, with what its first step would load; without a GPU there is nothing to do.
+
+    No number is drawn, no module of torch's is called and no optimizer: the rank's random numbers and its pulse stay as they are.
+    """
     try:
         if torch is not None and torch.cuda.is_available():
             own = int(os.environ.get("LOCAL_RANK", "0"))
-            device = own if own < torch.cuda.device_count() else 0
-            torch.zeros(1, device="cuda:%d" % device)
-            torch.cuda.synchronize(device)
-            torch.cuda.empty_cache()
+            own = own if own < torch.cuda.device_count() else 0
+            with torch.cuda.device(own):
+                for kind in (torch.float32, torch.bfloat16):
+                    ones = torch.ones(64, 64, dtype=kind, device="cuda", requires_grad=True)
+                    torch.nn.functional.linear(ones, ones).sum().backward()
+                    ones.detach().add_(ones.grad, alpha=-1.0)
+                if has_nccl:
+                    # A group of one, which is given back at once: the library and its kernels stay loaded.
+                    torch.cuda.nccl.init_rank(1, torch.cuda.nccl.unique_id(), 0)
+                del ones
+                torch.cuda.synchronize()
+                getattr(torch._C, "_cuda_clearCublasWorkspaces", int)()
+                torch.cuda.empty_cache()
+                torch.cuda.reset_peak_memory_stats()
     except Exception:
         # A GPU that is full, or not the rank's to take: what it needs of it the script will say.
         pass

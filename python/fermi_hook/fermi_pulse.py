@@ -15,8 +15,9 @@ class At:
     """Where the page has what: words first, then texts."""
 
     (MAGIC, VERSION, PID, PHASE, TICKS, STEPS, ENQUEUED, COMPLETED, FIRST_STEP, LAST_STEP, PHASE_SINCE, MODULES, START,
-     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, ASKED, PLACE, ENDING) = range(23)
+     IMPORTS, TROUBLE, LEFT_OUT, SAVING, SAVED_AT, ARMED, PENDING, ASKED, PLACE, ENDING, LIFE) = range(24)
     WORDS = 32
+    LIFE_LOCK, LIFE_ROOM = 256, 64
     TROUBLE_TEXT, TROUBLE_ROOM = 512, 1024
     PENDING_TEXT, PENDING_ROOM = 2048, 2048
     IMPORTS_TEXT = 4096
@@ -169,7 +170,8 @@ class Hook:
                         row["origin"] = sys.modules[name].__spec__.origin
             if row:
                 rows.append(row)
-        text = json.dumps({"rows": rows, "foreign": sorted(foreign)}).encode()
+        told = {"rows": rows, "foreign": sorted(foreign), **(self.quietly(lambda: self.watch.device()) or {})}
+        text = json.dumps(told).encode()
         if len(text) <= At.PLACE_TEXT - At.IMPORTS_TEXT:
             self.page[At.IMPORTS_TEXT : At.IMPORTS_TEXT + len(text)] = text
             self.words[At.IMPORTS] = len(text)
@@ -180,7 +182,7 @@ class Hook:
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         register_optimizer_step_post_hook(self.stepped)
-        watch = self.quietly(self.watched)
+        self.watch = watch = self.quietly(self.watched)
         self.quietly(self.let_go)
         self.during(torch, "save", Phase.SAVE)
         self.during(torch, "load", Phase.LOAD)
@@ -197,6 +199,7 @@ class Hook:
         watch = space["Watch"](self)
         self.quietly(watch.arm)
         self.quietly(watch.await_forward)
+        self.quietly(watch.hold_life)
         return watch
 
     def during(self, module, name, phase, after=None, then=None):

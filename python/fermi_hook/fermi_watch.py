@@ -6,7 +6,7 @@ signal. Loaded when torch is imported.
 import os
 import sys
 import time
-from _thread import get_ident
+from _thread import get_ident, get_native_id
 
 TICK_S = 0.5
 # After so many ticks without a change it is told which collectives have not ended.
@@ -14,6 +14,8 @@ TICKS_OF_QUIET = 2
 # Of the collectives so many are told, those that have ended too where the supervisor asks.
 PENDING_TOLD, RECENT_TOLD, LONGEST_SIZES = 4, 8, 100
 PLACES_TOLD = 16
+# Read when a device is first used, and not again.
+STEER_DEVICES = ("CUDA", "CUBLAS", "CUDNN", "NCCL", "PYTORCH", "TORCH", "NVIDIA")
 
 
 class Watch:
@@ -34,6 +36,30 @@ class Watch:
             fd = os.open(self.hook.shared(self.hook.page_fd), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             faulthandler.register(number, file=fd, all_threads=True, chain=False)
             self.hook.words[self.at.ARMED] = number
+
+    def hold_life(self):
+        """A lock in the page which the kernel gives back as soon as this process begins to end, long before its memory is free."""
+        ctypes, hook, at = sys.modules.get("ctypes"), self.hook, self.at.LIFE_LOCK
+        if ctypes is None:
+            return
+        libc, kind = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+        lock = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(hook.page, at)))
+        # It is linked to other locks of the thread, and must stay where it is until the end.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(hook.page))
+        failed = libc.pthread_mutexattr_init(kind) or libc.pthread_mutexattr_setpshared(kind, 1)
+        failed = failed or libc.pthread_mutexattr_setrobust(kind, 1) or libc.pthread_mutex_init(lock, kind)
+        if not failed and not libc.pthread_mutex_lock(lock):
+            # Which of the lock's words names its holder is the C library's affair.
+            words = memoryview(hook.page)[at : at + self.at.LIFE_ROOM].cast("I")
+            hook.words[self.at.LIFE] = at + 4 * words.tolist().index(get_native_id())
+
+    def device(self):
+        """What a parked process may do ahead on a GPU: as much as the variables that steer it leave, and as the rank has done."""
+        torch, change = sys.modules["torch"], self.hook.environ_change(os.environ._data)
+        is_steered = any(name.startswith(STEER_DEVICES) for name in change)
+        group = torch.distributed.is_available() and torch.distributed.is_initialized()
+        has_nccl = group and "nccl" in torch.distributed.get_backend() and "NCCL_DEBUG" not in os.environ
+        return {"device": not is_steered, "nccl": bool(has_nccl)}
 
     def await_forward(self):
         """From the first pass through a model on it is the first step."""

@@ -23,8 +23,10 @@ def main():
     measured = {"off": [], "on": [], "cuda": []}
     for _ in range(turns):
         for warm, all_ms in measured.items():
-            all_ms.append(heal(fermi, python, warm, SCRIPT, ranks))
+            story = []
+            all_ms.append(heal(fermi, python, warm, SCRIPT, ranks, story))
             print(f"--warm {warm:5} {all_ms[-1]:8.1f} ms", flush=True)
+            print("   ", ", ".join(f"{name} {ms}" for name, ms in story), flush=True)
     cold = statistics.median(measured["off"])
     for warm, all_ms in measured.items():
         middle = statistics.median(all_ms)

@@ -123,11 +123,15 @@ fn open_in_time(lock: &Path) -> Option<File> {
     }
 }
 
-/// Tells the warden of a run, and nobody else, that the server was heard.
+/// Tells the warden of a run, and nobody else, that the server was heard. One whose supervisor is gone is about to end the run,
+/// or a signal has stopped it: then it is told to go on, since nobody else is left to do so.
 pub fn renew_lease(run_id: &str, live_notes: &Path) {
-    if let Some(warden) = LiveRun::read(live_notes, run_id).and_then(|note| note.warden()) {
-        // One that is gone needs no lease.
-        let _ = warden.signal(SERVER_HEARD as i32);
+    let Some(note) = LiveRun::read(live_notes, run_id) else { return };
+    let Some(warden) = note.warden() else { return };
+    // One that is gone needs no lease.
+    let _ = warden.signal(SERVER_HEARD as i32);
+    if note.supervisor().is_none() {
+        let _ = warden.signal(libc::SIGCONT);
     }
 }
 

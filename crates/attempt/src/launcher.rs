@@ -95,7 +95,9 @@ impl Launch {
     /// Waits for the keepers' end and ends whatever they may have left. The answer is whose lease ended the run, where one
     /// did.
     pub fn finish(self) -> Option<LeaseHolder> {
-        // The warden ends by itself once the supervisor is gone and everything below is swept.
+        // The warden ends by itself once the supervisor is gone and everything below is swept; one that a signal has stopped
+        // would not.
+        let _ = nix::sys::signal::kill(self.warden, nix::sys::signal::Signal::SIGCONT);
         let end = loop {
             match waitpid(self.warden, None) {
                 Err(Errno::EINTR) => {}

@@ -8,6 +8,8 @@ use crate::device_fault::DeviceFaultClass;
 use crate::exit::Exit;
 use crate::hang::{Frame, HangKind, StackGroup};
 use crate::healing::GiveUp;
+use crate::healing::keeper::KeeperPause;
+use crate::healing::spent::Kept;
 use crate::healing::warm::ColdReason;
 use crate::language::{Setting, Text};
 use crate::ledger::Account;
@@ -166,6 +168,9 @@ pub enum RunEvent {
         /// How long they stood still while checkpoints were written.
         saving_ms: u64,
     },
+    /// The warden stands still, and cannot do what it is there for.
+    #[serde(rename = "keeper.stopped")]
+    KeeperStopped { pid: i32, pause: KeeperPause, text: Text },
     /// Nothing has moved for longer than usual, and these ranks seem to be why.
     #[serde(rename = "hang.suspected")]
     HangSuspected { attempt: u32, since_ms: u64, ranks: Vec<u32> },
@@ -217,6 +222,12 @@ pub enum RunEvent {
         /// The command lines of some that ranks had left although all of them ended well.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<String>,
+        /// Spent processes whose memory the kernel still frees beside the next attempt.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        freeing: Vec<i32>,
+        /// Why such were waited for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Kept>,
     },
     #[serde(rename = "output.lost")]
     OutputLost { attempt: u32, bytes: u64 },

@@ -94,6 +94,15 @@ pub fn file_of_call(pid: i32) -> Option<String> {
     path.to_str().filter(|path| path.starts_with('/')).map(str::to_owned)
 }
 
+/// The program of a process that had memory of this name and has it no more: by an exec it has become another one.
+pub fn other_program(pid: i32, had: &std::ffi::CStr) -> Option<String> {
+    let maps = procfs::read(&format!("/proc/{pid}/maps")).ok().filter(|maps| !maps.is_empty())?;
+    if memchr::memmem::find(&maps, had.to_bytes()).is_some() {
+        return None;
+    }
+    procfs::command_line(pid)
+}
+
 /// The function of the kernel in which the main thread waits.
 pub fn kernel_function(pid: i32) -> Option<String> {
     procfs::read_text(&format!("/proc/{pid}/wchan")).ok().filter(|name| !name.is_empty() && name != "0")
@@ -137,6 +146,17 @@ mod tests {
         // SAFETY: a child of our own child, which is stopped and not reaped.
         unsafe { libc::kill(stopped, libc::SIGKILL) };
         shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_has_become_another_program_is_known_by_what_it_has_lost() {
+        let mut sleeps = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(sleeps.id()).unwrap();
+        assert_eq!(other_program(pid, c"no-such-memory").as_deref(), Some("sleep 60"));
+        assert_eq!(other_program(pid, c"[stack]"), None);
+        sleeps.kill().unwrap();
+        assert_eq!(other_program(0x3fff_ffff, c"[stack]"), None);
+        sleeps.wait().unwrap();
     }
 
     #[test]

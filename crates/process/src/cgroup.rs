@@ -99,9 +99,19 @@ pub fn memory_left() -> Option<u64> {
         .min()
 }
 
-/// Where this process stands in the version 2 hierarchy, on disk.
+/// Whether a process stands still because its cgroup, or one above it, is frozen.
+pub fn is_frozen(pid: i32) -> bool {
+    let events = folder_of(pid).and_then(|folder| fs::read_to_string(folder.join("cgroup.events")).ok());
+    events.is_some_and(|events| events.lines().any(|line| line == "frozen 1"))
+}
+
 fn own_folder() -> Option<PathBuf> {
-    let place = procfs::read_text("/proc/self/cgroup").ok()?;
+    folder_of(std::process::id().cast_signed())
+}
+
+/// Where a process stands in the version 2 hierarchy, on disk.
+fn folder_of(pid: i32) -> Option<PathBuf> {
+    let place = procfs::read_text(&format!("/proc/{pid}/cgroup")).ok()?;
     let place = place.lines().find_map(|line| line.strip_prefix("0::"))?.to_owned();
     let mounts = procfs::read_text("/proc/self/mountinfo").ok()?;
     let mount = mounts.lines().find_map(version_two_mount)?;

@@ -15,6 +15,29 @@ pub struct TcpConnection {
 }
 
 const ESTABLISHED: &str = "01";
+const LISTENS: &str = "0A";
+
+/// The ports of those of these sockets, named by their inodes, that wait for connections.
+pub fn listening(sockets: &HashSet<u64>) -> Vec<u16> {
+    let mut ports = Vec::new();
+    if sockets.is_empty() {
+        return ports;
+    }
+    for name in ["tcp", "tcp6"] {
+        let text = procfs::read_text(&format!("/proc/self/net/{name}")).unwrap_or_default();
+        let listening = text.lines().skip(1).filter_map(parse_listening);
+        ports.extend(listening.filter(|(inode, _)| sockets.contains(inode)).map(|(_, port)| port));
+    }
+    ports
+}
+
+fn parse_listening(line: &str) -> Option<(u64, u16)> {
+    let mut fields = line.split_ascii_whitespace();
+    let port = fields.nth(1)?.rsplit_once(':')?.1;
+    let is_listening = fields.nth(1)? == LISTENS;
+    let inode = fields.nth(5)?.parse().ok()?;
+    is_listening.then_some((inode, u16::from_str_radix(port, 16).ok()?))
+}
 
 /// The connections of each of these, by one look at the tables of the first one's network.
 pub fn of_all(pids: &[i32]) -> Vec<Vec<TcpConnection>> {
@@ -79,6 +102,20 @@ mod tests {
         }
         assert!(found.iter().all(|connection| connection.to.port() != 0));
         assert_eq!(of_all(&[0x3fff_ffff]), [Vec::new()]);
+    }
+
+    #[test]
+    fn a_listener_is_known_by_its_port_and_a_connection_is_none() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _here = TcpStream::connect(address).unwrap();
+        let me = i32::try_from(std::process::id()).unwrap();
+        let found = listening(&sockets(me));
+        assert!(found.contains(&address.port()), "{found:?}");
+        assert_eq!(listening(&HashSet::new()), Vec::<u16>::new());
+        let line = "   1: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1 x";
+        assert_eq!(parse_listening(line), Some((77, 8080)));
+        assert_eq!(parse_listening(&line.replace(" 0A ", " 01 ")), None);
     }
 
     #[test]

@@ -28,6 +28,11 @@ impl PidFd {
         Self { fd, pid }
     }
 
+    /// Another handle on the same process.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { fd: self.fd.try_clone()?, pid: self.pid })
+    }
+
     pub fn pid(&self) -> i32 {
         self.pid
     }

@@ -14,11 +14,18 @@ pub struct Stat {
     pub state: u8,
     /// Clock ticks since boot; together with the number it names one process for ever.
     pub started: u64,
+    /// Pages of it that are in memory.
+    pub resident: u64,
 }
 
 impl Stat {
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
+    }
+
+    /// By a signal, or by who traces it.
+    pub fn is_stopped(&self) -> bool {
+        matches!(self.state, b'T' | b't')
     }
 }
 
@@ -56,7 +63,8 @@ fn parse_stat(pid: i32, text: &[u8]) -> Option<Stat> {
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
-    Some(Stat { pid, parent, state, started })
+    let resident = fields.nth(1)?.parse().ok()?;
+    Some(Stat { pid, parent, state, started, resident })
 }
 
 /// All processes that can be seen.
@@ -94,6 +102,36 @@ pub fn descendants_but(root: i32, spared: &[i32]) -> Vec<Stat> {
     found
 }
 
+/// The same by the kernel's own lists of children, which costs a few reads however many processes the machine has; none where it
+/// keeps no lists. Only of this process: what loses its parent while this looks comes to it as the subreaper, and is seen there.
+pub fn listed_below_but(spared: &[i32]) -> Option<Vec<i32>> {
+    let me = std::process::id().cast_signed();
+    let own = |pid: &i32| !spared.contains(pid);
+    let mut found: Vec<i32> = listed_children(me)?.into_iter().filter(own).collect();
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        found.extend(listed_children(pid)?);
+        next += 1;
+    }
+    let orphans = listed_children(me)?.into_iter().filter(own).filter(|pid| !found.contains(pid)).collect::<Vec<_>>();
+    found.extend(orphans);
+    Some(found)
+}
+
+/// The children of all threads of a process; one that is gone has none.
+fn listed_children(pid: i32) -> Option<Vec<i32>> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Some(Vec::new()) };
+    let mut children = Vec::new();
+    for task in tasks.flatten() {
+        match fs::read_to_string(task.path().join("children")) {
+            Ok(listed) => children.extend(listed.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
+            Err(_) if !task.path().exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(children)
+}
+
 /// Whether this process has children, dead or alive, and none but these; false too where the kernel does not list them.
 /// Costs a few reads, however many processes the machine has.
 pub fn has_only_children(these: &[i32]) -> bool {
@@ -120,8 +158,13 @@ pub fn memory_available() -> Option<u64> {
 pub fn resident(pid: i32) -> Option<u64> {
     let text = read_text(&format!("/proc/{pid}/statm")).ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * page_bytes()?)
+}
+
+/// How many bytes a page of memory has.
+pub fn page_bytes() -> Option<u64> {
     let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten()?;
-    Some(pages * u64::try_from(page).ok()?)
+    u64::try_from(page).ok()
 }
 
 /// What a process has used.
@@ -255,7 +298,7 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
         let text = b"7 (a) b) (c) S 3 7 7 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 4242 1 2 3";
-        assert_eq!(parse_stat(7, text), Some(Stat { pid: 7, parent: 3, state: b'S', started: 4242 }));
+        assert_eq!(parse_stat(7, text), Some(Stat { pid: 7, parent: 3, state: b'S', started: 4242, resident: 2 }));
     }
 
     #[test]
@@ -272,6 +315,25 @@ mod tests {
         assert!(resident(me).unwrap() > 1 << 20);
         assert!(memory_available().unwrap() > 1 << 20);
         assert_eq!(resident(-1), None);
+    }
+
+    #[test]
+    fn what_is_below_this_process_is_found_by_lists_of_children_too() {
+        let script = "sleep 60 & echo $!; wait";
+        let mut shell =
+            std::process::Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let said = shell.stdout.take().unwrap();
+        io::BufRead::read_line(&mut io::BufReader::new(said), &mut line).unwrap();
+        let (child, grandchild) = (i32::try_from(shell.id()).unwrap(), line.trim().parse::<i32>().unwrap());
+        if let Some(below) = listed_below_but(&[]) {
+            assert!(below.contains(&child) && below.contains(&grandchild), "{below:?}");
+            let others = listed_below_but(&[child]).unwrap();
+            assert!(!others.contains(&child) && !others.contains(&grandchild), "{others:?}");
+        }
+        // SAFETY: a child of our own child, which is not reaped.
+        unsafe { libc::kill(grandchild, libc::SIGKILL) };
+        shell.wait().unwrap();
     }
 
     #[test]

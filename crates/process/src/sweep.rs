@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 use crate::pidfd::PidFd;
 use crate::procfs::{self, Stat};
+use crate::spent;
 
 /// How long processes that do not even obey SIGKILL (uninterruptible sleep on a dead disk or driver) are waited for.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,6 +24,8 @@ pub struct Swept {
     pub killed: usize,
     /// Those that would not die in time.
     pub survivors: Vec<i32>,
+    /// Spent ones that are left to the kernel.
+    pub freeing: Vec<i32>,
 }
 
 /// Makes this process the one to which orphans below it return.
@@ -39,7 +42,16 @@ pub fn end_descendants(reaped: impl FnMut(i32, Exit)) -> Swept {
 }
 
 /// The same, but for these children and what is below them.
-pub fn end_descendants_but(spared: &[i32], mut reaped: impl FnMut(i32, Exit)) -> Swept {
+pub fn end_descendants_but(spared: &[i32], reaped: impl FnMut(i32, Exit)) -> Swept {
+    end_descendants_until(spared, |_| false, reaped)
+}
+
+/// The same, but as soon as none is left but spent ones of which `may_be_left` holds, it is over: see [`spent`].
+pub fn end_descendants_until(
+    spared: &[i32],
+    mut may_be_left: impl FnMut(&[i32]) -> bool,
+    mut reaped: impl FnMut(i32, Exit),
+) -> Swept {
     let me = nix::unistd::getpid().as_raw();
     let deadline = Instant::now() + PATIENCE;
     let mut swept = Swept::default();
@@ -50,15 +62,23 @@ pub fn end_descendants_but(spared: &[i32], mut reaped: impl FnMut(i32, Exit)) ->
         if reap(&mut reaped) || procfs::has_only_children(spared) {
             return swept;
         }
+        if !spared.is_empty()
+            && let Some(below) = procfs::listed_below_but(spared)
+            && below.iter().all(|pid| spent::is_spent(*pid))
+            && may_be_left(&below)
+        {
+            return Swept { freeing: below, ..swept };
+        }
         let below = procfs::descendants_but(me, spared);
         if below.is_empty() && !spared.is_empty() {
             return swept;
         }
-        let living: Vec<Stat> = below.into_iter().filter(|stat| !stat.is_zombie()).collect();
-        killed.extend(living.iter().filter(|stat| kill(stat)).map(|stat| (stat.pid, stat.started)));
+        let (spent, running): (Vec<Stat>, Vec<Stat>) = below.into_iter().partition(|stat| spent::is_spent(stat.pid));
+        killed.extend(running.iter().filter(|stat| kill(stat)).map(|stat| (stat.pid, stat.started)));
         swept.killed = killed.len();
         if Instant::now() > deadline {
-            swept.survivors = living.iter().map(|stat| stat.pid).collect();
+            let unspent = spent.iter().filter(|stat| !stat.is_zombie());
+            swept.survivors = running.iter().chain(unspent).map(|stat| stat.pid).collect();
             return swept;
         }
         std::thread::sleep(pause);

@@ -19,6 +19,7 @@ use super::event_sink::EventSink;
 use super::executor::Executor;
 use super::follower::FollowerNode;
 use super::local_node::Node;
+use super::warden_watch::{self, WardenWatch};
 use crate::bundle::NodeBundle;
 use crate::frame::{Inbox, Reading, SupervisorOrder};
 use crate::port::{self, LeaseError};
@@ -132,6 +133,7 @@ struct EventLoop {
     over: bool,
     /// Whether the run's note is there, by which others reach its keepers.
     has_note: bool,
+    warden_watch: WardenWatch,
 }
 
 /// What a wait brought.
@@ -166,6 +168,7 @@ impl EventLoop {
             asked: 0,
             over: false,
             has_note: false,
+            warden_watch: WardenWatch::new(),
         })
     }
 
@@ -231,6 +234,9 @@ impl EventLoop {
                 self.node.events.flush();
                 self.read_control();
             }
+            if let Some(event) = self.warden_watch.look(&self.warden) {
+                self.node.record(event);
+            }
             self.node.events.retry();
             if !self.has_note {
                 self.leave_note();
@@ -252,6 +258,8 @@ impl EventLoop {
         self.node.executor.give_up_terminal(&mut self.node.events);
         self.node.events.finish();
         self.node.executor.clean_up();
+        // One that a signal has stopped would not see our end, and hold the run for ever.
+        let _ = self.warden.signal(libc::SIGCONT);
     }
 
     /// Waits for the terminal to take the last lines: as long as it takes any, or up to a point of time when the run was
@@ -329,7 +337,8 @@ impl EventLoop {
             CoordinatorRole::None => Some(Duration::ZERO),
         };
         let note = (!self.has_note).then_some(TRY_NOTE_EVERY);
-        let others = [self.node.executor.wake_in(), self.node.events.wake_in(), note];
+        let warden = Some(warden_watch::LOOK_EVERY);
+        let others = [self.node.executor.wake_in(), self.node.events.wake_in(), note, warden];
         let wake_in = wake_in.into_iter().chain(others.into_iter().flatten()).min();
         wake_in.map_or(PollTimeout::NONE, |left| PollTimeout::try_from(left.as_millis()).unwrap_or(PollTimeout::MAX))
     }

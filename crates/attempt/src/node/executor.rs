@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use fermi_domain::checkpoint::Fence;
 use fermi_domain::exit::Exit;
+use fermi_domain::healing::spent::{Kept, lacks_memory};
 use fermi_domain::launch::Serves;
 use fermi_process::cgroup::Cgroup;
 use fermi_process::clock;
 use fermi_process::output::{Dropped, Pump, Tails};
 use fermi_process::procfs;
+use fermi_process::spent;
 use fermi_process::stale::{Keeper, LiveRun};
-use fermi_process::sweep;
+use fermi_process::sweep::{self, Swept};
 
 use super::checkpoint_watch::CheckpointWatch;
 use super::device_watch::DeviceWatch;
@@ -62,6 +64,8 @@ pub struct Executor {
     steps: StepWatch,
     /// The start of the attempt that runs.
     started: Option<Start>,
+    /// Spent ranks of the attempt that hold nothing which is missed.
+    passing: Vec<i32>,
     /// Whose attempt the checkpoints were surveyed for, as the coordinator named it.
     surveyed: Option<Fence>,
     /// What the terminal did not get and no event has told yet, and when one last did.
@@ -79,6 +83,7 @@ impl Executor {
             devices: DeviceWatch::new(),
             steps: StepWatch::default(),
             started: None,
+            passing: Vec::new(),
             surveyed: None,
             bundle,
             ranks: RankProcesses::default(),
@@ -162,7 +167,7 @@ impl Executor {
         if self.steps.look(Instant::now(), &self.ranks.running) {
             self.tell_first_step(events);
         }
-        let dead = self.ranks.reap();
+        let dead = self.reap();
         self.devices.look(self.attempt, events);
         reports.extend(dead.into_iter().map(|(process, exit)| self.rank_ended(&process, exit, events)));
         self.look_at_parking(events);
@@ -171,6 +176,26 @@ impl Executor {
             reports.extend(watch.look(&ranks.running, parking, devices, bundle.run_folder.as_deref(), events));
         }
         reports
+    }
+
+    /// Takes out the ranks that have ended, or begin to and run no more.
+    fn reap(&mut self) -> Vec<(RankProcess, Exit)> {
+        let Self { ranks, parking, .. } = self;
+        let mut freeing = Vec::new();
+        let dead = ranks.reap(|process| parking.is_foretold(process.local_rank), |handle| freeing.push(handle));
+        for handle in freeing {
+            self.let_pass(handle.pid());
+            self.parking.collect_later(handle);
+        }
+        dead
+    }
+
+    /// A spent rank beside which the next attempt may begin gets out of its way at once.
+    fn let_pass(&mut self, pid: i32) {
+        if self.may_begin_beside().is_ok() && spent::keeps(pid).is_none() {
+            spent::yield_processor(pid);
+            self.passing.push(pid);
+        }
     }
 
     /// Asks the ranks where they stand, to be told soon.
@@ -358,20 +383,47 @@ impl Executor {
         if let Some(measured) = rank_watch::measured(self.attempt, &self.parking.pulses()) {
             events.record(measured);
         }
-        let mut ranks = std::mem::take(&mut self.ranks);
-        for (process, exit) in ranks.reap() {
+        for (process, exit) in self.reap() {
             process.record_exit(&exit, false);
         }
+        let ranks = std::mem::take(&mut self.ranks);
         let left = if self.all_ended_well(&ranks) { self.let_helpers_end() } else { Vec::new() };
         // Not by cgroup.kill: a kernel that has just killed a cgroup may kill what is born into it next.
-        let swept = sweep::end_descendants_but(&self.parking.pids(), |_, _| {});
-        if swept.killed > 0 || !swept.survivors.is_empty() {
-            let (killed, survivors) = (swept.killed, swept.survivors);
-            events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors, left });
+        let (mut kept, beside) = (None, self.may_begin_beside());
+        let swept = sweep::end_descendants_until(
+            &self.parking.pids(),
+            |spent| match &beside {
+                Ok(()) => {
+                    let mut unknown = spent.iter().filter(|pid| !self.passing.contains(pid));
+                    kept = kept.take().or_else(|| unknown.find_map(|pid| spent::keeps(*pid)));
+                    kept.is_none()
+                }
+                Err(why) => {
+                    kept.clone_from(why);
+                    false
+                }
+            },
+            |_, _| {},
+        );
+        self.parking.collect();
+        self.passing.clear();
+        // Those that are spent write no more: all of it is there.
+        let patience = if swept.freeing.is_empty() { DRAIN } else { Duration::ZERO };
+        let Swept { killed, survivors, freeing } = swept;
+        if killed > 0 || kept.is_some() || !survivors.is_empty() || !freeing.is_empty() {
+            events.record(RunEvent::Swept { attempt: self.attempt, killed, survivors, left, freeing, kept });
         }
-        if let Some(bytes) = self.pump.drain(DRAIN).filter(|bytes| *bytes > 0) {
+        if let Some(bytes) = self.pump.drain(patience).filter(|bytes| *bytes > 0) {
             events.record(RunEvent::OutputLost { attempt: self.attempt, bytes });
         }
+    }
+
+    /// Whether another attempt may begin while the kernel still frees the memory of this one; why not, where that is news. Ranks
+    /// that start cold take longer than that.
+    fn may_begin_beside(&self) -> Result<(), Option<Kept>> {
+        let resident =
+            self.watch.as_ref().and_then(RankWatch::resident).filter(|_| self.parking.is_ready()).ok_or(None)?;
+        lacks_memory(procfs::memory_available().unwrap_or(0), resident).map_or(Ok(()), |kept| Err(Some(kept)))
     }
 
     /// Whether every rank of this node has returned 0 by itself.

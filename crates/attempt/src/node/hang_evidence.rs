@@ -13,7 +13,7 @@ use fermi_domain::hang::{
 use fermi_domain::pulse::{self, Pulse, PulseWord};
 use fermi_process::{activity, clock, connections, procfs};
 
-use super::parking::Parking;
+use super::parking::{PAGE_NAME, Parking};
 use super::rank_processes::RankProcess;
 use crate::run_folder::hang_file;
 
@@ -23,7 +23,10 @@ pub fn works(ranks: &[RankProcess], parking: &Parking, now_ms: u64) -> BTreeMap<
     let mut broken = broken_connections(ranks, parking);
     let seen = ranks.iter().zip(activity::of_all(&pids));
     let work = |(rank, seen): (&RankProcess, _)| {
-        (rank.rank, work(rank, seen, broken.remove(&rank.rank).unwrap_or_default(), now_ms))
+        let has_page = parking.pulse_of(rank.local_rank).is_some();
+        let other_program = if has_page { activity::other_program(rank.pid(), PAGE_NAME) } else { None };
+        let work = work(rank, seen, broken.remove(&rank.rank).unwrap_or_default(), now_ms);
+        (rank.rank, Work { other_program, ..work })
     };
     seen.map(work).collect()
 }

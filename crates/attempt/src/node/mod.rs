@@ -5,7 +5,8 @@
 //! coordinator in this very process ([`coordinator_driver`], with the other nodes as its [`peers`]), or one on another node
 //! ([`follower`]). The [`event_sink`] records what happens; both together are the [`local_node`].
 //! The [`checkpoint_watch`] looks after the checkpoint folder, [`parking`] after pulses and parked ranks,
-//! the [`step_watch`] after steps that ranks report, the [`rank_watch`] after ranks that hang, with what [`hang_evidence`] gathers, the [`device_watch`] after GPUs that fail.
+//! the [`step_watch`] after steps that ranks report, the [`rank_watch`] after ranks that hang, with what [`hang_evidence`] gathers, the [`device_watch`] after GPUs that fail,
+//! the [`warden_watch`] after a warden that stands still.
 
 mod checkpoint_watch;
 mod coordinator_driver;
@@ -22,5 +23,6 @@ mod rank_processes;
 mod rank_watch;
 mod start_up;
 mod step_watch;
+mod warden_watch;
 
 pub use event_loop::run;

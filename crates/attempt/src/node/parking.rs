@@ -5,6 +5,7 @@
 //! the script until its order comes. Should its hook not run, it cannot load torch or write a file ([`Fence`]).
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
@@ -14,21 +15,31 @@ use fermi_domain::event::RunEvent;
 use fermi_domain::healing::warm::{ColdReason, VariableChange, memory_needed};
 use fermi_domain::pulse::{self, Phase, Pulse, PulseWord};
 use fermi_process::cgroup::Entrance;
+use fermi_process::death_bell::DeathBell;
 use fermi_process::no_dump;
 use fermi_process::pidfd::PidFd;
 use fermi_process::procfs;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::shared_page::SharedPage;
 use fermi_process::spawn::{Fence, RankCommand, Spawned, spawn, spawn_fenced, spawn_inheriting};
-use fermi_process::sweep;
+use fermi_process::spent;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::event_sink::EventSink;
 use crate::hook::HookPlan;
 
+/// By this name ranks have their pages among their memory.
+pub const PAGE_NAME: &CStr = c"fermi-pulse";
 /// How often pages are looked at while something is awaited of them.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often and how long it is looked whether a rank whose death is foretold is spent; then its end is waited for.
+const SPENT_EVERY: Duration = Duration::from_millis(1);
+const SPENT_WITHIN: Duration = Duration::from_millis(200);
+/// A parked process that has not taken its order by then is ended, and its rank starts cold.
+const ORDER_TAKEN_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is looked whether it has.
+const LOOK_FOR_ORDER_EVERY: Duration = Duration::from_micros(50);
 /// A parked process whose hook has not run by then is ended.
 const HOOK_RUNS_WITHIN: Duration = Duration::from_secs(30);
 
@@ -69,6 +80,15 @@ struct RankPage {
     is_troubled: bool,
     /// Whether the rank was parked and it is not known yet whether it had to start from scratch.
     is_released: bool,
+    bell: Option<DeathBell>,
+    /// Since when its death is foretold.
+    foretold: Option<Instant>,
+}
+
+impl RankPage {
+    fn new(rank: u32, page: SharedPage, is_released: bool) -> Self {
+        Self { rank, page, is_troubled: false, is_released, bell: None, foretold: None }
+    }
 }
 
 /// A process that waits to become a rank.
@@ -127,15 +147,14 @@ impl Parking {
             true => spawn_inheriting(&hooked, entrance, page.as_fd()),
             false => spawn(&hooked, entrance),
         }?;
-        let rank = RankPage { rank: place.rank, page, is_troubled: false, is_released: false };
-        self.pages.insert(place.local_rank, rank);
+        self.pages.insert(place.local_rank, RankPage::new(place.rank, page, false));
         Ok(spawned)
     }
 
     /// The command with what brings the hook, and its page; none where there is none, or no memory for it.
     fn with_hook(&self, command: &RankCommand) -> Option<(SharedPage, RankCommand)> {
         let hook = self.hook.as_ref()?;
-        let page = SharedPage::new(c"fermi-pulse", pulse::SIZE).ok()?;
+        let page = SharedPage::new(PAGE_NAME, pulse::SIZE).ok()?;
         let sign = if self.ranks_inherit { "+" } else { "" };
         let given = format!("{} {sign}{} -", std::process::id(), page.number());
         let env = hook.variables(&command.env, given)?;
@@ -154,8 +173,7 @@ impl Parking {
         match parked.give_order(command) {
             Ok(()) => {
                 let ParkedRank { page, spawned, .. } = parked;
-                let rank = RankPage { rank: place.rank, page, is_troubled: false, is_released: true };
-                self.pages.insert(place.local_rank, rank);
+                self.pages.insert(place.local_rank, RankPage::new(place.rank, page, true));
                 self.released.push(place.rank);
                 Some(spawned)
             }
@@ -181,13 +199,45 @@ impl Parking {
 
     /// When pages are to be looked at even if nothing else happens.
     pub fn wake_in(&self) -> Option<Duration> {
-        (self.awaited != Awaited::Nothing).then_some(LOOK_EVERY)
+        let is_awaited = self.awaited != Awaited::Nothing;
+        let mut foretold = self.pages.values().filter_map(|rank| rank.foretold);
+        match foretold.any(|since| since.elapsed() < SPENT_WITHIN) {
+            true => Some(SPENT_EVERY),
+            false => is_awaited.then_some(LOOK_EVERY),
+        }
     }
 
-    /// Readable when a process has ended that is not a rank.
+    /// Readable when a process has ended that is not a rank, or a rank begins to end.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let parked = self.parked.values().map(|parked| parked.spawned.handle.as_fd());
-        parked.chain(self.ending.iter().map(AsFd::as_fd))
+        let bells = self.pages.values().filter_map(|rank| rank.bell.as_ref().and_then(DeathBell::as_fd));
+        parked.chain(self.ending.iter().map(AsFd::as_fd)).chain(bells)
+    }
+
+    /// Whether a rank of the attempt has begun to end, as its page says.
+    pub fn is_foretold(&mut self, local_rank: u32) -> bool {
+        let Some(rank) = self.pages.get_mut(&local_rank) else { return false };
+        if rank.bell.as_mut().is_some_and(DeathBell::has_rung) {
+            rank.foretold.get_or_insert_with(Instant::now);
+        }
+        rank.foretold.is_some()
+    }
+
+    /// A spent process that is to be collected when the kernel has freed its memory.
+    pub fn collect_later(&mut self, handle: PidFd) {
+        self.ending.push(handle);
+    }
+
+    /// Collects those that have ended.
+    pub fn collect(&mut self) {
+        self.ending.retain(|handle| !has_ended(handle));
+    }
+
+    /// Whether an interpreter stands ready for every rank of the attempt.
+    pub fn is_ready(&self) -> bool {
+        !self.parked.is_empty()
+            && self.parked.len() == self.pages.len()
+            && self.parked.values().all(|parked| parked.is_ready)
     }
 
     /// The parked processes, which outlive the attempt.
@@ -222,7 +272,7 @@ impl Parking {
         entrance: impl FnOnce() -> Option<Entrance>,
         events: &mut EventSink,
     ) {
-        self.ending.retain(|handle| !has_ended(handle));
+        self.collect();
         self.look_at_parked(events);
         self.look_at_ranks(events);
         let has_all_steps =
@@ -271,8 +321,13 @@ impl Parking {
 
     fn look_at_ranks(&mut self, events: &mut EventSink) {
         let attempt = self.attempt;
-        for RankPage { rank, page, is_troubled, is_released } in self.pages.values_mut() {
+        let is_warm = self.is_warm();
+        for RankPage { rank, page, is_troubled, is_released, bell, .. } in self.pages.values_mut() {
             let Some(pulse) = read(page) else { continue };
+            if is_warm && bell.is_none() && pulse.life > 0 {
+                // Without it a death is heard of when the kernel is done.
+                *bell = DeathBell::at(page, pulse.life).ok();
+            }
             if *is_released && pulse.parked_end.is_some() {
                 *is_released = false;
                 if let Some(reason) = ColdReason::of_end(pulse.parked_end) {
@@ -377,17 +432,36 @@ impl ParkedRank {
             return Err(ColdReason::CommandDiffers);
         }
         let pulse = read(&self.page);
-        if sweep::wait_gone(&self.spawned.handle, Duration::ZERO) {
+        if spent::is_spent(self.spawned.handle.pid()) {
             let reason = ColdReason::of_end(pulse.and_then(|pulse| pulse.parked_end));
             return Err(reason.unwrap_or(ColdReason::ParkedEnded));
         }
         if pulse.and_then(|pulse| pulse.phase) != Some(Phase::Parked) {
             return Err(ColdReason::StillImporting);
         }
+        if procfs::stat(self.spawned.handle.pid()).is_ok_and(|stat| stat.is_stopped()) {
+            return Err(ColdReason::ParkedStopped);
+        }
         let cannot = |error: io::Error| ColdReason::CannotPark { error: error.to_string() };
         let mut line = serde_json::to_vec(&change).map_err(|error| cannot(error.into()))?;
         line.push(b'\n');
-        self.order.write_all(&line).map_err(cannot)
+        self.order.write_all(&line).map_err(cannot)?;
+        self.await_taken()
+    }
+
+    /// One that does not answer is killed before it could take the order, or while it does; it runs no line of the script then.
+    fn await_taken(&self) -> Result<(), ColdReason> {
+        let until = Instant::now() + ORDER_TAKEN_WITHIN;
+        while read(&self.page).and_then(|pulse| pulse.phase) == Some(Phase::Parked) {
+            if spent::is_spent(self.spawned.handle.pid()) {
+                return Err(ColdReason::ParkedEnded);
+            }
+            if Instant::now() >= until {
+                return Err(ColdReason::ParkedSilent);
+            }
+            std::thread::sleep(LOOK_FOR_ORDER_EVERY);
+        }
+        Ok(())
     }
 }
 
@@ -395,7 +469,7 @@ impl ParkedRank {
 fn next_page(told: &SharedPage) -> io::Result<SharedPage> {
     let length = read(told).map_or(0, |pulse| pulse.imports_bytes);
     let imports = told.read_at(pulse::IMPORTS_TEXT, usize::try_from(length).unwrap_or(0))?;
-    let page = SharedPage::new(c"fermi-pulse", pulse::SIZE)?;
+    let page = SharedPage::new(PAGE_NAME, pulse::SIZE)?;
     page.write_at(pulse::IMPORTS_TEXT, &imports)?;
     page.write_word(PulseWord::Imports as usize, length)?;
     Ok(page)

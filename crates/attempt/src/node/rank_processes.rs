@@ -14,7 +14,7 @@ use fermi_process::output::{Filtered, StreamKind, StreamSource};
 use fermi_process::pidfd::PidFd;
 use fermi_process::pty::{self, WindowSize};
 use fermi_process::spawn::{RankCommand, Spawned};
-use fermi_process::sweep;
+use fermi_process::{spent, sweep};
 
 use crate::bundle::{NodeBundle, RankPlan};
 use crate::joined::Candidate;
@@ -157,8 +157,13 @@ impl RankProcesses {
         }
     }
 
-    /// Takes out those that have ended, each with how it did.
-    pub fn reap(&mut self) -> Vec<(RankProcess, Exit)> {
+    /// Takes out those that have ended, each with how it did. Of those whose death is foretold it is enough that they are spent:
+    /// these are given to `freeing`, to be collected when the kernel has freed their memory.
+    pub fn reap(
+        &mut self,
+        mut is_foretold: impl FnMut(&RankProcess) -> bool,
+        mut freeing: impl FnMut(PidFd),
+    ) -> Vec<(RankProcess, Exit)> {
         let mut dead = Vec::new();
         let mut alive = Vec::with_capacity(self.running.len());
         for mut process in self.running.drain(..) {
@@ -169,7 +174,16 @@ impl RankProcesses {
                     let exit = process.true_exit(exit);
                     dead.push((process, exit));
                 }
-                Ok(None) => alive.push(process),
+                Ok(None) => {
+                    let spent = if is_foretold(&process) { spent::exit(process.pid()) } else { None };
+                    match (spent, process.handle.try_clone()) {
+                        (Some(exit), Ok(handle)) => {
+                            freeing(handle);
+                            dead.push((process, exit));
+                        }
+                        _ => alive.push(process),
+                    }
+                }
                 // No other process reaps our children; had one done so, the rank would be gone all the same.
                 Err(_) => dead.push((process, Exit::Code { code: 1 })),
             }

@@ -47,6 +47,8 @@ pub struct RankWatch {
     told: Option<(u32, Diagnosis, Vec<String>)>,
     /// When somebody has asked where ranks stand.
     asked: Option<Instant>,
+    /// How many bytes of each rank were in memory at the last look.
+    resident: BTreeMap<u32, u64>,
 }
 
 impl RankWatch {
@@ -65,6 +67,7 @@ impl RankWatch {
             has_others_elsewhere: false,
             told: None,
             asked: None,
+            resident: BTreeMap::new(),
         }
     }
 
@@ -73,6 +76,11 @@ impl RankWatch {
         self.attempt = attempt;
         self.has_others_elsewhere = has_others_elsewhere;
         self.watch = Some(HangWatch::new(clock::monotonic_ns() / 1_000_000, has_others_elsewhere));
+    }
+
+    /// How many bytes all ranks had in memory when they were last looked at; none where they never were.
+    pub fn resident(&self) -> Option<u64> {
+        (!self.resident.is_empty()).then(|| self.resident.values().sum())
     }
 
     /// Ranks are being ended: nothing that they do from here on is a hang.
@@ -219,14 +227,20 @@ impl RankWatch {
             }
             Some(_) => {}
         }
+        let page_bytes = procfs::page_bytes().unwrap_or(0);
+        let Self { works, resident, .. } = self;
         let sample = |process: &RankProcess| {
             let pulse = parking.pulse_of(process.local_rank);
-            let mut work = self.works.get(&process.rank).cloned();
+            let mut work = works.get(&process.rank).cloned();
             if let (Some(work), Some(pulse)) = (&mut work, pulse) {
                 work.collectives = hang_evidence::collectives(parking, process.local_rank, &pulse);
                 work.place = hang_evidence::place(parking, process.local_rank, &pulse);
             }
-            let state = procfs::stat(process.pid()).map_or(b'?', |stat| stat.state);
+            let stat = procfs::stat(process.pid()).ok();
+            if let Some(stat) = stat.filter(|stat| stat.resident > 0) {
+                resident.insert(process.rank, stat.resident * page_bytes);
+            }
+            let state = stat.map_or(b'?', |stat| stat.state);
             RankSample { rank: process.rank, pid: process.pid(), pulse, state, work }
         };
         ranks.iter().map(sample).collect()

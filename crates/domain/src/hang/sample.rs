@@ -36,6 +36,8 @@ pub struct Work {
     pub pauses: u64,
     /// The lines at which the main thread was at the last tick of its interpreter, the innermost first.
     pub place: Vec<Frame>,
+    /// The program that the rank has become by an exec: what its page says is the one's before.
+    pub other_program: Option<String>,
     /// Connections on which nobody answers what this rank sends.
     pub unanswered: Vec<Unanswered>,
 }
@@ -56,7 +58,7 @@ pub struct Collective {
 
 impl RankSample {
     pub fn is_stopped(&self) -> bool {
-        self.state == b'T'
+        matches!(self.state, b'T' | b't')
     }
 
     pub fn phase(&self) -> Option<Phase> {

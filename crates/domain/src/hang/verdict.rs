@@ -48,9 +48,11 @@ pub struct HangCase {
     pub collective: Option<(u64, String)>,
     /// What each rank has entered, where that differs.
     pub entered: BTreeMap<u32, String>,
-    /// The process that is stopped, and whether it is a child of the rank's.
-    pub stopped_pid: Option<i32>,
+    /// The processes that are stopped, and whether they are children of the ranks'.
+    pub stopped_pids: Vec<i32>,
     pub is_child_stopped: bool,
+    /// The first of the ranks that runs another program than the one that it began with, and which.
+    pub other_program: Option<(u32, String)>,
     pub file: Option<String>,
     pub phase: Option<Phase>,
     /// With whom the connections of the first rank do not work.
@@ -73,8 +75,11 @@ impl HangCase {
             without_interpreter: Vec::new(),
             collective: entered.as_ref().and_then(Disagreement::collective).or(collective),
             entered: entered.map(|disagreement| disagreement.entered).unwrap_or_default(),
-            stopped_pid: of_them()
-                .find_map(|sample| sample.is_stopped().then_some(sample.pid).or_else(|| sample.stopped_child())),
+            stopped_pids: of_them()
+                .filter_map(|sample| sample.is_stopped().then_some(sample.pid).or_else(|| sample.stopped_child()))
+                .collect(),
+            other_program: of_them()
+                .find_map(|sample| Some((sample.rank, sample.work.as_ref()?.other_program.clone()?))),
             is_child_stopped: of_them().all(|sample| !sample.is_stopped()),
             file: of_them().find_map(|sample| sample.work.as_ref()?.waits_for_file.clone()),
             phase: of_them().find_map(|sample| sample.phase().filter(|phase| *phase != Phase::Step)),

@@ -10,7 +10,10 @@ use crate::pulse::Phase;
 impl HangCase {
     /// One sentence: who, what, since when, where.
     pub fn text(&self, for_ms: u64, stacks: &BTreeMap<u32, Vec<Frame>>) -> Text {
-        let who = listed(&self.ranks);
+        let (who, is_one) = (listed(&self.ranks), self.ranks.len() == 1);
+        let ranks = if is_one { format!("rank {who}") } else { format!("ranks {who}") };
+        let verb = |one: &'static str, many: &'static str| if is_one { one } else { many };
+        let has = verb("has", "have");
         let seconds = format!("{:.1}", for_ms as f64 / 1e3);
         let what = self.collective.as_ref().map(|(seq, name)| format!("{name} #{seq}"));
         let what = Text::new(
@@ -20,30 +23,36 @@ impl HangCase {
         let waiting = self.others();
         let (zh, en) = match self.kind {
             HangKind::Stopped => {
-                let pid = self.stopped_pid.map(|pid| format!(" {pid}")).unwrap_or_default();
+                let pids = self.stopped_pids.iter().map(|pid| format!(" {pid}")).collect::<Vec<_>>().join(",");
+                let processes = match self.stopped_pids.len() {
+                    0 | 1 => format!("process{pids} was"),
+                    _ => format!("processes{pids} were"),
+                };
                 if self.is_child_stopped {
+                    let children = verb("has a child that is stopped", "have children that are stopped");
                     (
-                        format!("rank {who} 的子进程{pid} 已被信号暂停（例如 SIGSTOP），{}在等待", waiting.zh),
+                        format!("rank {who} 的子进程{pids} 已被信号暂停（例如 SIGSTOP），{}在等待", waiting.zh),
                         format!(
-                            "rank {who} has a child that is stopped: process{pid} was stopped by a signal such as SIGSTOP, and {}",
+                            "{ranks} {children}: {processes} stopped by a signal such as SIGSTOP, and {}",
                             waiting.en
                         ),
                     )
                 } else {
+                    let are = verb("is", "are");
                     (
-                        format!("rank {who} 的进程{pid} 已被信号暂停（例如 SIGSTOP）"),
-                        format!("rank {who} is stopped: process{pid} was stopped by a signal such as SIGSTOP"),
+                        format!("rank {who} 的进程{pids} 已被信号暂停（例如 SIGSTOP）"),
+                        format!("{ranks} {are} stopped: {processes} stopped by a signal such as SIGSTOP"),
                     )
                 }
             }
             HangKind::NotEntered => match self.phase {
                 Some(phase) => (
-                    format!("rank {who} 已有 {seconds} 秒没有动静（{}）", doing(phase).zh),
-                    format!("rank {who} has not moved for {seconds} s while {}", doing(phase).en),
+                    format!("rank {who} 已有 {seconds} 秒没有动静（{}）", doing(phase, is_one).zh),
+                    format!("{ranks} {has} not moved for {seconds} s while {}", doing(phase, is_one).en),
                 ),
                 None => (
                     format!("rank {who} 已有 {seconds} 秒没有进入 {}，{}在等待", what.zh, waiting.zh),
-                    format!("rank {who} has not entered {} for {seconds} s, and {} in it", what.en, waiting.en),
+                    format!("{ranks} {has} not entered {} for {seconds} s, and {} in it", what.en, waiting.en),
                 ),
             },
             HangKind::Mismatched => {
@@ -55,6 +64,7 @@ impl HangCase {
                 )
             }
             HangKind::Silent if !self.unanswered.is_empty() => {
+                let (gets, its) = (verb("gets", "get"), verb("its", "their"));
                 let peers: Vec<String> = self.unanswered.iter().take(NAMED).map(ToString::to_string).collect();
                 (
                     format!(
@@ -63,7 +73,7 @@ impl HangCase {
                         what.zh
                     ),
                     format!(
-                        "rank {who} gets no answer on its connections with {}: all ranks are in {}, and nothing has moved for {seconds} s",
+                        "{ranks} {gets} no answer on {its} connections with {}: all ranks are in {}, and nothing has moved for {seconds} s",
                         peers.join(", "),
                         what.en
                     ),
@@ -78,32 +88,40 @@ impl HangCase {
             ),
             HangKind::Left => (
                 format!("rank {who} 已经结束，{}在 {} 中等待它", waiting.zh, what.zh),
-                format!("rank {who} has ended, and {} for it in {}", waiting.en, what.en),
+                format!("{ranks} {has} ended, and {} for {} in {}", waiting.en, verb("it", "them"), what.en),
             ),
             HangKind::DiskWait => {
                 let file = self.file.as_ref().map(|file| format!(" {file}")).unwrap_or_default();
                 (
                     format!("rank {who} 读写文件{file} 已有 {seconds} 秒没有返回（D 状态）"),
                     format!(
-                        "rank {who} waits for a disk: reading or writing{file} has not returned for {seconds} s (D state)"
+                        "{ranks} {} for a disk: reading or writing{file} has not returned for {seconds} s (D state)",
+                        verb("waits", "wait")
                     ),
                 )
             }
             HangKind::Asleep => (
                 format!("rank {who} 已有 {seconds} 秒既没有计算也没有读写"),
-                format!("rank {who} has neither computed nor read or written for {seconds} s"),
+                format!("{ranks} {has} neither computed nor read or written for {seconds} s"),
             ),
             HangKind::Busy => (
                 format!("rank {who} 一直在计算，已有 {seconds} 秒没有进入 {}，{}在等待", what.zh, waiting.zh),
                 format!(
-                    "rank {who} computes and has not entered {} for {seconds} s, and {} in it",
-                    what.en, waiting.en
+                    "{ranks} {} and {has} not entered {} for {seconds} s, and {} in it",
+                    verb("computes", "compute"),
+                    what.en,
+                    waiting.en
                 ),
             ),
         };
         let text = Text::new(zh, en);
-        let text = match self.ranks.iter().find(|rank| self.without_interpreter.contains(rank)) {
-            Some(rank) if self.kind != HangKind::Stopped => Text::new(
+        let without_interpreter = self.ranks.iter().find(|rank| self.without_interpreter.contains(rank));
+        let text = match (without_interpreter, &self.other_program) {
+            (_, Some((rank, program))) => Text::new(
+                format!("{}；rank {rank} 的进程已经换成另一个程序：{program}（exec）", text.zh),
+                format!("{}; the process of rank {rank} has become another program by an exec: {program}", text.en),
+            ),
+            (Some(rank), None) if self.kind != HangKind::Stopped => Text::new(
                 format!("{}；rank {rank} 的解释器无法运行（本地代码持有 GIL）", text.zh),
                 format!("{}; the interpreter of rank {rank} cannot run, because native code holds the GIL", text.en),
             ),
@@ -158,9 +176,32 @@ impl HangCase {
                 Text::new(format!("{}；它最后位于 {place}", text.zh), format!("{}; it was last at {place}", text.en))
             }
             HangKind::Stopped if !self.is_child_stopped => {
-                Text::new(format!("{}；最后位于 {place}", text.zh), format!("{}; it was last at {place}", text.en))
+                let first = self.of_several();
+                Text::new(
+                    format!("{}；{}最后位于 {place}", text.zh, first.zh),
+                    format!("{}; {} was last at {place}", text.en, first.en),
+                )
+            }
+            _ if self.other_program.is_some() => Text::new(
+                format!("{}；此前位于 {place}", text.zh),
+                format!("{}; before that it was at {place}", text.en),
+            ),
+            _ if self.ranks.len() > 1 && self.kind != HangKind::Silent => {
+                let first = self.of_several();
+                Text::new(
+                    format!("{}；{}位于 {place}", text.zh, first.zh),
+                    format!("{}; {} is at {place}", text.en, first.en),
+                )
             }
             _ => Text::new(format!("{}；位于 {place}", text.zh), format!("{}; it is at {place}", text.en)),
+        }
+    }
+
+    /// Whose place is told: of several ranks the first one's.
+    fn of_several(&self) -> Text {
+        match self.ranks.as_slice() {
+            [first, _, ..] => Text::new(format!("rank {first} "), format!("rank {first}")),
+            _ => Text::new("", "it"),
         }
     }
 
@@ -187,12 +228,18 @@ impl HangCase {
     /// What to do about it.
     pub fn hint(&self) -> Text {
         match self.kind {
-            HangKind::Stopped => match self.stopped_pid {
-                Some(pid) => {
-                    Text::new(format!("kill -CONT {pid} 可让它继续"), format!("kill -CONT {pid} lets it go on"))
+            HangKind::Stopped => {
+                let pids: Vec<String> = self.stopped_pids.iter().map(ToString::to_string).collect();
+                let pids = pids.join(" ");
+                match self.stopped_pids.len() {
+                    0 => Text::new("发送 SIGCONT 可让它继续", "SIGCONT lets it go on"),
+                    1 => Text::new(format!("kill -CONT {pids} 可让它继续"), format!("kill -CONT {pids} lets it go on")),
+                    _ => Text::new(
+                        format!("kill -CONT {pids} 可让它们继续"),
+                        format!("kill -CONT {pids} lets them go on"),
+                    ),
                 }
-                None => Text::new("发送 SIGCONT 可让它继续", "SIGCONT lets it go on"),
-            },
+            }
             HangKind::NotEntered | HangKind::Busy => Text::new(
                 "查看这一行为什么没有返回：锁、网络请求、数据加载，或只有部分 rank 执行的分支",
                 "see why that line does not return: a lock, a request, a data loader, or a branch that only some ranks take",
@@ -217,13 +264,14 @@ impl HangCase {
     }
 }
 
-fn doing(phase: Phase) -> Text {
-    match phase {
-        Phase::Save => Text::new("正在保存检查点", "it saves a checkpoint"),
-        Phase::Load => Text::new("正在加载", "it loads"),
-        Phase::FirstStep => Text::new("正在执行首步", "it makes its first step"),
-        Phase::Import | Phase::Init | Phase::Parked | Phase::Step => Text::new("正在启动", "it starts"),
-    }
+fn doing(phase: Phase, is_one: bool) -> Text {
+    let (zh, one, many) = match phase {
+        Phase::Save => ("正在保存检查点", "it saves a checkpoint", "they save a checkpoint"),
+        Phase::Load => ("正在加载", "it loads", "they load"),
+        Phase::FirstStep => ("正在执行首步", "it makes its first step", "they make their first step"),
+        Phase::Import | Phase::Init | Phase::Parked | Phase::Step => ("正在启动", "it starts", "they start"),
+    };
+    Text::new(zh, if is_one { one } else { many })
 }
 
 /// So many are named one by one.
@@ -234,4 +282,79 @@ pub(crate) fn listed(ranks: &[u32]) -> String {
     let names: Vec<String> = ranks.iter().take(NAMED).map(u32::to_string).collect();
     let more = ranks.len().saturating_sub(NAMED);
     if more == 0 { names.join(", ") } else { format!("{} +{more}", names.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(kind: HangKind, ranks: &[u32]) -> HangCase {
+        HangCase {
+            kind,
+            ranks: ranks.to_vec(),
+            waiting: 2,
+            waiting_elsewhere: false,
+            without_interpreter: Vec::new(),
+            collective: Some((7, "all_reduce".to_owned())),
+            entered: BTreeMap::new(),
+            stopped_pids: Vec::new(),
+            is_child_stopped: false,
+            other_program: None,
+            file: None,
+            phase: None,
+            unanswered: Vec::new(),
+        }
+    }
+
+    fn english(case: &HangCase) -> String {
+        case.text(2_000, &BTreeMap::new()).en
+    }
+
+    #[test]
+    fn several_stopped_ranks_are_told_with_all_their_processes() {
+        let stopped = HangCase { stopped_pids: vec![101, 103], ..case(HangKind::Stopped, &[1, 3]) };
+        let expected = "ranks 1, 3 are stopped: processes 101, 103 were stopped by a signal such as SIGSTOP";
+        assert_eq!(english(&stopped), expected);
+        assert_eq!(stopped.hint().en, "kill -CONT 101 103 lets them go on");
+        let children = HangCase { is_child_stopped: true, ..stopped };
+        assert!(english(&children).starts_with("ranks 1, 3 have children that are stopped: processes 101, 103 were"));
+        let one = HangCase { stopped_pids: vec![101], ..case(HangKind::Stopped, &[1]) };
+        assert_eq!(english(&one), "rank 1 is stopped: process 101 was stopped by a signal such as SIGSTOP");
+        assert_eq!(one.hint().en, "kill -CONT 101 lets it go on");
+        let frame = Frame { file: "train.py".to_owned(), line: 3, function: "step".to_owned() };
+        let stacks = BTreeMap::from([(1, vec![frame])]);
+        let two = HangCase { stopped_pids: vec![101, 103], ..case(HangKind::Stopped, &[1, 3]) };
+        assert!(
+            two.text(1, &stacks).en.ends_with("; rank 1 was last at train.py:3 (step)"),
+            "{}",
+            two.text(1, &stacks).en
+        );
+    }
+
+    #[test]
+    fn verbs_follow_the_number_of_ranks() {
+        for (kind, expected) in [
+            (HangKind::NotEntered, "ranks 1, 3 have not entered all_reduce #7 for 2.0 s, and 2 others wait in it"),
+            (HangKind::Left, "ranks 1, 3 have ended, and 2 others wait for them in all_reduce #7"),
+            (HangKind::Asleep, "ranks 1, 3 have neither computed nor read or written for 2.0 s"),
+            (
+                HangKind::Busy,
+                "ranks 1, 3 compute and have not entered all_reduce #7 for 2.0 s, and 2 others wait in it",
+            ),
+        ] {
+            assert_eq!(english(&case(kind, &[1, 3])), expected);
+        }
+    }
+
+    #[test]
+    fn a_rank_that_has_become_another_program_does_not_hold_the_gil() {
+        let become_other = HangCase {
+            other_program: Some((1, "sleep 600".to_owned())),
+            without_interpreter: vec![1],
+            ..case(HangKind::NotEntered, &[1])
+        };
+        let text = english(&become_other);
+        assert!(text.ends_with("; the process of rank 1 has become another program by an exec: sleep 600"), "{text}");
+        assert!(!text.contains("GIL"), "{text}");
+    }
 }

@@ -70,6 +70,10 @@ pub enum ColdReason {
     NoStep,
     StillImporting,
     ParkedEnded,
+    /// A signal has stopped it.
+    ParkedStopped,
+    /// It did not take its order.
+    ParkedSilent,
     TooLittleMemory {
         needed: u64,
         available: u64,
@@ -108,6 +112,14 @@ impl ColdReason {
             ),
             Self::StillImporting => Text::new("待命进程还没有导入完", "the parked interpreter was still importing"),
             Self::ParkedEnded => Text::new("待命进程已经退出", "the parked interpreter had ended"),
+            Self::ParkedStopped => Text::new(
+                "待命进程被 SIGSTOP 之类的信号暂停",
+                "the parked interpreter was stopped by a signal such as SIGSTOP",
+            ),
+            Self::ParkedSilent => Text::new(
+                "待命进程没有回应，可能被暂停或冻结",
+                "the parked interpreter did not answer: it may be frozen or starved",
+            ),
             Self::TooLittleMemory { needed, available } => {
                 let (needed, available) = (needed >> 20, available >> 20);
                 Text::new(

@@ -200,18 +200,22 @@ impl Reader {
             return;
         }
         if let Some((_, answer)) = self.draining.take() {
-            self.read_what_is_held_back();
+            self.read_what_is_there();
             self.dropped += self.streams.drain(..).map(|stream| stream.log.dropped()).sum::<u64>();
             let _ = answer.send(self.dropped);
         }
     }
 
-    /// The terminal's reader was waited for as long as the drain allows. The files get what there is.
-    fn read_what_is_held_back(&mut self) {
-        for stream in self.streams.iter_mut().filter(|stream| stream.is_held) {
+    /// The terminal's reader, and those who hold streams open, were waited for as long as the drain allows. The files get what
+    /// there is.
+    fn read_what_is_there(&mut self) {
+        for stream in self.streams.iter_mut().filter(|stream| !stream.ended) {
             let mut reads = 0;
             while reads < LAST_READS && stream.read(&mut self.buffer, &mut self.display) {
                 reads += 1;
+            }
+            if !stream.ended {
+                stream.end(&mut self.display);
             }
         }
     }

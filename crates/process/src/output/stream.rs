@@ -149,12 +149,17 @@ impl Stream {
             Err(Errno::EAGAIN) => false,
             // A terminal whose last user is gone answers EIO.
             Ok(_) | Err(_) => {
-                self.ended = true;
-                if self.needs_lines() {
-                    self.take_lines(None, display);
-                }
+                self.end(display);
                 false
             }
+        }
+    }
+
+    /// Nothing more is read of it; a last line without an end is one.
+    pub(super) fn end(&mut self, display: &mut Display) {
+        self.ended = true;
+        if self.needs_lines() {
+            self.take_lines(None, display);
         }
     }
 }

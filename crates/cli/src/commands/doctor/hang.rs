@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::commands::task::ledger;
 use crate::connection::CommandProblem;
+use crate::plain::plain;
 use crate::speech::{self, Paint, pick};
 use crate::{connection, exit_code};
 
@@ -118,7 +119,7 @@ fn render(report: &DumpReport, unread: &[(String, DumpProblem)], paint: Paint) -
     let language = speech::language();
     let mut out = String::new();
     match &report.verdict {
-        Some(verdict) => out.push_str(&format!("{}\n\n", paint.bold(verdict.text.in_language(language)))),
+        Some(verdict) => out.push_str(&format!("{}\n\n", paint.bold(&plain(verdict.text.in_language(language))))),
         None => out.push_str(&format!(
             "{}\n\n",
             pick("没有哪个 rank 与众不同", "nothing sets one rank apart from the others")
@@ -127,7 +128,8 @@ fn render(report: &DumpReport, unread: &[(String, DumpProblem)], paint: Paint) -
     for group in &report.stacks {
         out.push_str(&format!("  {}\n", ledger::place(group)));
         for frame in group.frames.iter().take(4) {
-            out.push_str(&format!("    {}\n", paint.dim(&format!("{}:{} {}", frame.file, frame.line, frame.function))));
+            let place = format!("{}:{} {}", frame.file, frame.line, frame.function);
+            out.push_str(&format!("    {}\n", paint.dim(&plain(&place))));
         }
     }
     if !report.missing.is_empty() {
@@ -135,11 +137,28 @@ fn render(report: &DumpReport, unread: &[(String, DumpProblem)], paint: Paint) -
         out.push_str(&format!("{} {}: {missing}\n", paint.yellow("!"), pick("没有转储的 rank", "no dump of rank")));
     }
     for (name, problem) in unread.iter().take(NAMED) {
-        out.push_str(&format!("{} {name} {}\n", paint.yellow("!"), problem.text().in_language(language)));
+        let said = plain(&format!("{name} {}", problem.text().in_language(language)));
+        out.push_str(&format!("{} {said}\n", paint.yellow("!")));
     }
     if unread.len() > NAMED {
         let more = unread.len() - NAMED;
         out.push_str(&format!("{} +{more}\n", paint.yellow("!")));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_dumps_say_does_not_steer_the_terminal() {
+        let dump = "Current thread 0x00007f0000000000 (most recent call first):\n  \
+                    File \"/a/\u{1b}]0;title\u{7}train.py\", line 3 in \u{1b}[2Jstep\n";
+        let dumps = Dump::read(dump.as_bytes()).unwrap();
+        let report = DumpReport::of(&BTreeMap::from([(0, dumps)]));
+        let shown = render(&report, &[("\u{1b}[31mname".to_owned(), DumpProblem::NotText)], Paint::none());
+        assert!(shown.contains("train.py:3 step") && shown.contains("name"), "{shown:?}");
+        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+    }
 }

@@ -99,7 +99,9 @@ impl Narrator {
             RunEvent::CheckpointsFound { nodes, text, settings, .. } if *nodes > 1 => {
                 told_with(text, settings, self.language)
             }
-            RunEvent::CheckpointsSuperseded { text, .. } | RunEvent::CheckpointsForeign { text, .. } => text.clone(),
+            RunEvent::CheckpointsSuperseded { text, .. }
+            | RunEvent::CheckpointsForeign { text, .. }
+            | RunEvent::KeeperStopped { text, .. } => text.clone(),
             RunEvent::Stopping { signal, grace_ms, reason: StopCause::Asked, .. } => stopping(*signal, *grace_ms),
             RunEvent::RestartScheduled { attempt, after_ms, restarts_used, max_restarts } => {
                 restart(*attempt, *after_ms, *restarts_used, *max_restarts)

@@ -4,6 +4,7 @@ use fermi_api::v1::Ledger;
 use fermi_domain::hang::{HangNote, StackGroup, own_frame};
 use fermi_domain::language::Language;
 
+use crate::plain::plain;
 use crate::span;
 use crate::speech::{Paint, pick};
 
@@ -28,7 +29,8 @@ pub fn place(group: &StackGroup) -> String {
         1 => pick("1 个 rank", "1 rank").to_owned(),
         more => format!("{more} {}", pick("个 rank", "ranks")),
     };
-    format!("{count} ({}): {at}", ranges(&group.ranks))
+    // Names of files and functions are their writer's.
+    format!("{count} ({}): {}", ranges(&group.ranks), plain(&at))
 }
 
 /// `0, 2-7`.

@@ -151,7 +151,7 @@ fn a_stopped_rank_is_named_within_a_second_and_passes_when_it_goes_on() {
     job.held = vec![1];
     job.ranks[1].state = b'T';
     let (after_ms, case) = job.judged(1_000);
-    assert_eq!((case.kind, &case.ranks, case.stopped_pid), (HangKind::Stopped, &vec![1], Some(101)));
+    assert_eq!((case.kind, &case.ranks, &case.stopped_pids), (HangKind::Stopped, &vec![1], &vec![101]));
     assert!(after_ms <= 1_000, "{after_ms}");
     job.ranks[1].state = b'S';
     job.held.clear();
@@ -303,7 +303,7 @@ fn a_stopped_child_counts_where_others_wait_for_its_rank() {
         }
     }
     let case = case.unwrap();
-    assert_eq!((case.kind, &case.ranks, case.stopped_pid), (HangKind::Stopped, &vec![2], Some(502)));
+    assert_eq!((case.kind, &case.ranks, &case.stopped_pids), (HangKind::Stopped, &vec![2], &vec![502]));
     assert!(case.text(1, &BTreeMap::new()).en.contains("has a child that is stopped: process 502"));
 }
 

@@ -78,6 +78,7 @@ impl Transition<'_> {
             RunEvent::CheckpointsFound { text, .. } => self.note("checkpoints.found", text),
             RunEvent::CheckpointsSuperseded { text, .. } => self.note("checkpoints.superseded", text),
             RunEvent::CheckpointsForeign { text, .. } => self.note("checkpoints.foreign", text),
+            RunEvent::KeeperStopped { text, .. } => self.note("keeper.stopped", text),
             RunEvent::HangVerdict { attempt, since_ms, kind, ranks, place, stacks, text, hint, .. } => {
                 let nodes = self.nodes_of(&ranks);
                 let place = place.map(|place| *place);
