@@ -260,22 +260,24 @@ async fn what_may_be_done_with_a_task_depends_on_who_reads() {
 #[tokio::test]
 async fn lists_say_what_a_reader_may_do_with_what_belongs_to_others() {
     let cluster = closed().await;
-    for (name, role) in [("ann", "member"), ("bob", "member"), ("eve", "viewer"), ("oli", "operator")] {
+    let mut readers = Vec::new();
+    for (name, role, may) in
+        [("ann", "member", true), ("bob", "member", false), ("eve", "viewer", false), ("oli", "operator", true)]
+    {
         add_user(&cluster, name, role).await;
+        readers.push((name, log_in(&cluster, name).await, may));
     }
-    let ann = log_in(&cluster, "ann").await;
     for kind in ["datasets", "models", "groups"] {
-        let id = thing(&cluster, &ann, kind, 0).await;
-        for (reader, may) in [("ann", true), ("bob", false), ("eve", false), ("oli", true)] {
-            let token = log_in(&cluster, reader).await;
-            let listed = data(&cluster, &token, "GET", &format!("/api/v1/{kind}"), None).await;
-            let shown = data(&cluster, &token, "GET", &format!("/api/v1/{kind}/{id}"), None).await;
+        let id = thing(&cluster, &readers[0].1, kind, 0).await;
+        for (reader, token, may) in &readers {
+            let listed = data(&cluster, token, "GET", &format!("/api/v1/{kind}"), None).await;
+            let shown = data(&cluster, token, "GET", &format!("/api/v1/{kind}/{id}"), None).await;
             for row in [&listed["items"][0], &shown] {
                 for (place, action) in ["change", "delete"].into_iter().enumerate() {
                     let said = &row["allowedActions"][place];
                     assert_eq!(
                         (said["action"].as_str(), said["allowed"].as_bool()),
-                        (Some(action), Some(may)),
+                        (Some(action), Some(*may)),
                         "{row}"
                     );
                     let reason = said["reason"]["en"].as_str().unwrap_or_default();
