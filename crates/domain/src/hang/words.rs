@@ -307,7 +307,7 @@ mod tests {
     }
 
     fn english(case: &HangCase) -> String {
-        case.text(2_000, &BTreeMap::new()).en
+        case.text(2_000, &BTreeMap::new()).en.into_owned()
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl Job {
             pending_bytes: 0,
             place_bytes: 0,
             ending_ns: 0,
+            life: 0,
         };
         let sample = |rank| RankSample { rank, pid: 100 + rank as i32, pulse: Some(pulse), state: b'S', work: None };
         Self {
