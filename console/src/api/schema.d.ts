@@ -6760,7 +6760,7 @@ export interface components {
                     endedAt?: number | null;
                     /** Format: double */
                     seconds: number;
-                    /** @description Whether there was no error; null while it goes on. */
+                    /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
                     ok?: boolean | null;
                     progress: components["schemas"]["PreflightProgress"];
                     nodes: components["schemas"]["PreflightNode"][];
@@ -7163,7 +7163,7 @@ export interface components {
                 endedAt?: number | null;
                 /** Format: double */
                 seconds: number;
-                /** @description Whether there was no error; null while it goes on. */
+                /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
                 ok?: boolean | null;
                 progress: components["schemas"]["PreflightProgress"];
                 nodes: components["schemas"]["PreflightNode"][];
@@ -8688,7 +8688,7 @@ export interface components {
             endedAt?: number | null;
             /** Format: double */
             seconds: number;
-            /** @description Whether there was no error; null while it goes on. */
+            /** @description Whether there was no error; null while it goes on, and where the task that waited for it was stopped. */
             ok?: boolean | null;
             progress: components["schemas"]["PreflightProgress"];
             nodes: components["schemas"]["PreflightNode"][];
